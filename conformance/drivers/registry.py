@@ -1,0 +1,25 @@
+"""Table of the SDKs that have a driver: name, language, protocol, published package, recipe.
+
+To add one, write ``<folder>/recipe.py`` with a ``RECIPE`` and enter it in RECIPES below; a name is the SDK's public name
+in ``--sdk`` options and reports and never changes.
+"""
+
+from .recipe import Recipe
+
+RECIPES: tuple[Recipe, ...] = ()
+"""Every driver, in the order of reports: Java, Go, Python, Node, Rust, C++."""
+
+_BY_NAME: dict[str, Recipe] = {recipe.name: recipe for recipe in RECIPES}
+
+
+def recipe(name: str) -> Recipe:
+    """The recipe of the SDK called ``name``; raises LookupError that lists the known names."""
+    try:
+        return _BY_NAME[name]
+    except KeyError:
+        raise LookupError(f"no SDK driver is called {name!r}; known: {', '.join(_BY_NAME)}") from None
+
+
+def names() -> tuple[str, ...]:
+    """The names of all SDK drivers, in the order of reports."""
+    return tuple(_BY_NAME)
