@@ -1,7 +1,7 @@
 """What a recipe is: how the driver of one SDK is built and started, as data.
 
-A recipe lives beside the driver's source, in ``<folder>/recipe.py``, and is entered in ``registry.py``. It knows nothing
-of the cache, of locks or of processes: ``build.py`` and ``process.py`` own those.
+A recipe lives beside the driver's source, in ``<folder>/recipe.py``, and is entered in ``registry.py``. It knows
+nothing of the cache, of locks or of processes: ``build.py`` and ``process.py`` own those.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Table of the SDKs that have a driver: name, language, protocol, published package, recipe.
 
-To add one, write ``<folder>/recipe.py`` with a ``RECIPE`` and enter it in RECIPES below; a name is the SDK's public name
-in ``--sdk`` options and reports and never changes.
+To add one, write ``<folder>/recipe.py`` with a ``RECIPE`` and enter it in RECIPES below; a name is the SDK's public
+name in ``--sdk`` options and reports and never changes.
 """
 
 from .recipe import Recipe
