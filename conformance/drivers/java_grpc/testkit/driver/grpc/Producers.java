@@ -1,0 +1,112 @@
+package testkit.driver.grpc;
+
+import java.lang.reflect.Method;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.rocketmq.client.apis.message.MessageId;
+import org.apache.rocketmq.client.apis.producer.Producer;
+import org.apache.rocketmq.client.apis.producer.ProducerBuilder;
+import org.apache.rocketmq.client.apis.producer.SendReceipt;
+import org.apache.rocketmq.client.apis.producer.Transaction;
+import org.apache.rocketmq.client.apis.producer.TransactionResolution;
+import org.apache.rocketmq.client.java.impl.producer.SendReceiptImpl;
+import testkit.driver.Command;
+import testkit.driver.Load;
+
+/** The verbs of producers. */
+final class Producers {
+    private final Main main;
+
+    Producers(Main main) {
+        this.main = main;
+    }
+
+    void register() {
+        main.loop.verb("producer", this::producer);
+        main.loop.verb("send", command ->
+            receipt(on(command).send(Messages.make(main.provider, command))));
+        main.loop.verb("send_async", command ->
+            receipt(on(command).sendAsync(Messages.make(main.provider, command)).get()));
+        main.loop.verb("send_many", this::sendMany);
+        main.loop.verb("send_tx", this::sendTx);
+        if (method(Producer.class, "recallMessage", String.class, String.class) != null) {
+            main.loop.verb("recall", this::recall);
+        }
+    }
+
+    private Producer on(Command command) throws Exception {
+        return main.loop.on(command, Producer.class);
+    }
+
+    private Map<String, Object> producer(Command command) throws Exception {
+        main.loop.free(command);
+        String name = command.text("as");
+        ProducerBuilder builder = main.provider.newProducerBuilder().setClientConfiguration(main.configuration);
+        if (!command.texts("topics").isEmpty()) {
+            builder.setTopics(command.texts("topics").toArray(new String[0]));
+        }
+        if (command.has("check")) {
+            TransactionResolution answer = TransactionResolution.valueOf(command.text("check"));
+            builder.setTransactionChecker(message -> {
+                Map<String, Object> event = new LinkedHashMap<>();
+                event.put("ev", "check");
+                event.put("of", name);
+                event.put("msg", Messages.show(message, null));
+                event.put("answer", answer.name());
+                main.loop.emit(event);
+                return answer;
+            });
+        }
+        main.loop.keep(command, builder.build());
+        return Map.of();
+    }
+
+    private Map<String, Object> sendMany(Command command) throws Exception {
+        Producer producer = on(command);
+        return Load.run(command, (body, key) -> producer.send(
+            Messages.make(main.provider, command, body, key == null ? new String[0] : new String[] {key})));
+    }
+
+    private Map<String, Object> sendTx(Command command) throws Exception {
+        TransactionResolution outcome = TransactionResolution.valueOf(command.text("outcome"));
+        Producer producer = on(command);
+        Transaction transaction = producer.beginTransaction();
+        Map<String, Object> reply = receipt(producer.send(Messages.make(main.provider, command), transaction));
+        if (outcome == TransactionResolution.COMMIT) {
+            transaction.commit();
+        } else if (outcome == TransactionResolution.ROLLBACK) {
+            transaction.rollback();
+        }
+        return reply;
+    }
+
+    // 5.0.7 has neither recallMessage nor RecallReceipt, so both are reached by name.
+    private Map<String, Object> recall(Command command) throws Exception {
+        Object receipt = method(Producer.class, "recallMessage", String.class, String.class)
+            .invoke(on(command), command.text("topic"), command.text("handle"));
+        Object id = method(Class.forName("org.apache.rocketmq.client.apis.producer.RecallReceipt"), "getMessageId")
+            .invoke(receipt);
+        return Map.of("id", ((MessageId) id).toString());
+    }
+
+    private static Map<String, Object> receipt(SendReceipt receipt) throws Exception {
+        Map<String, Object> reply = new LinkedHashMap<>();
+        reply.put("id", receipt.getMessageId().toString());
+        if (receipt instanceof SendReceiptImpl) {
+            reply.put("offset", ((SendReceiptImpl) receipt).getOffset());
+            reply.put("transaction", ((SendReceiptImpl) receipt).getTransactionId());
+        }
+        Method handle = method(SendReceipt.class, "getRecallHandle");
+        reply.put("recall", handle == null ? null : handle.invoke(receipt));
+        return reply;
+    }
+
+    /** The method, or null in an SDK version that lacks it. */
+    private static Method method(Class<?> type, String name, Class<?>... parameters) {
+        try {
+            return type.getMethod(name, parameters);
+        } catch (NoSuchMethodException e) {
+            return null;
+        }
+    }
+}

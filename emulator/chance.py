@@ -1,0 +1,45 @@
+"""Chance told from outside: named streams of numbers, all drawn from one seed.
+
+Each user of chance has a stream of its own name, so that one more draw here does not shift the draws there, and the
+same seed replays the same run under any hash seed of the interpreter.
+"""
+
+from zlib import crc32
+
+_MASK = (1 << 64) - 1
+
+
+class Stream:
+    """A SplitMix64 generator."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed & _MASK
+
+    def bits(self) -> int:
+        """A number from 0 to 2**64 - 1."""
+        self._state = state = (self._state + 0x9E3779B97F4A7C15) & _MASK
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
+        return state ^ (state >> 31)
+
+    def below(self, bound: int) -> int:
+        """A number from 0 to `bound` - 1 (`bound` >= 1)."""
+        return self.bits() % bound
+
+
+class Chance:
+    """The streams of one engine."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._streams: dict[str, Stream] = {}
+
+    def stream(self, name: str) -> Stream:
+        """The stream of this name, made at first use."""
+        stream = self._streams.get(name)
+        if stream is None:
+            name_hash = crc32(name.encode())
+            stream = self._streams[name] = Stream(Stream(self.seed ^ (name_hash << 32) ^ name_hash).bits())
+        return stream

@@ -1,0 +1,93 @@
+"""Keys of a broker: those of BrokerConfig and MessageStoreConfig (5.3.3) that the emulator honours."""
+
+from dataclasses import dataclass
+
+from .keys import Config, key
+
+DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+
+
+@dataclass
+class BrokerConfig(Config):
+    """One broker. Attribute `pop_polling_size` is the key `popPollingSize`."""
+
+    # who it is
+    broker_cluster_name: str = key("DefaultCluster", "Cluster that the broker belongs to.")
+    broker_name: str = key("broker-a", "Name shared by a master and its slaves.")
+    broker_id: int = key(0, "0 is the master, others are slaves.", low=0)
+    region_id: str = key("DefaultRegion", "Stored with every message as MSG_REGION.")
+    trace_on: bool = key(True, "Stored with every message as TRACE_ON.")
+    broker_permission: int = key(6, "Permission bits of the broker: 4 read, 2 write.", low=0, high=7)
+    broker_role: str = key("ASYNC_MASTER", "Role in replication.", choices=("ASYNC_MASTER", "SYNC_MASTER", "SLAVE"))
+    flush_disk_type: str = key(
+        "ASYNC_FLUSH", "When a message counts as on disk.", choices=("ASYNC_FLUSH", "SYNC_FLUSH")
+    )
+
+    # topics and groups
+    auto_create_topic_enable: bool = key(True, "A send creates its topic from the template topic.")
+    default_topic_queue_nums: int = key(8, "Queues of the template topic TBW102.", low=1)
+    cluster_topic_enable: bool = key(True, "The topic with the cluster's name is readable, writable and a template.")
+    broker_topic_enable: bool = key(True, "The topic with the broker's name is readable, writable and a template.")
+    trace_topic_enable: bool = key(False, "The message trace topic is created at start.")
+    msg_trace_topic_name: str = key("RMQ_SYS_TRACE_TOPIC", "Name of the message trace topic.")
+    auto_create_subscription_group: bool = key(True, "An unknown group is created with defaults at first use.")
+    enable_create_sys_group: bool = key(True, "Groups named CID_RMQ_SYS_* are created even without auto-creation.")
+    enable_mixed_message_type: bool = key(False, "Topics may have message.type MIXED.")
+    clear_retry_topic_when_delete_topic: bool = key(True, "Deleting a topic deletes its pop retry topics.")
+
+    # sending
+    max_message_size: int = key(4 * 1024 * 1024, "Largest body.", unit="bytes", low=1)
+    reject_transaction_message: bool = key(False, "Half messages are refused.")
+    recall_message_enable: bool = key(False, "Timed messages can be recalled.")
+    store_reply_message_enable: bool = key(True, "Replies of requests are stored too.")
+    message_delay_level: str = key(DELAY_LEVELS, "The delay levels, separated by blanks.", unit="s, m, h or d each")
+
+    # reading
+    long_polling_enable: bool = key(True, "A pull that finds nothing may wait.")
+    short_polling_time_mills: int = key(1000, "How long a pull waits when long polling is off.", unit="ms", low=0)
+    lite_pull_message_enable: bool = key(True, "Lite pull consumers are served.")
+    enable_property_filter: bool = key(False, "SQL92 filters are allowed in pull consumers.")
+    max_transfer_bytes_on_message_in_memory: int = key(262144, "Bytes of one read of a queue.", unit="bytes", low=1)
+    max_transfer_count_on_message_in_memory: int = key(32, "Messages of one read of a queue.", low=1)
+    max_filter_message_size: int = key(16000, "Bytes of queue units scanned by one read (20 each).", low=20)
+    default_query_max_num: int = key(32, "Messages of one query by unique key.", low=1)
+    max_msgs_num_batch: int = key(64, "Messages of one query by key.", low=1)
+
+    # pop
+    revive_queue_num: int = key(8, "Queues of the revive topic.", low=1, high=998)
+    pop_from_retry_probability: int = key(20, "How often a pop reads the retry topic first.", unit="%", low=0, high=100)
+    enable_retry_topic_v2: bool = key(False, "Pop retry topics are named %RETRY%group+topic instead of group_topic.")
+    retrieve_message_from_pop_retry_topic_v1: bool = key(True, "With v2 names the v1 retry topic is still read.")
+    init_pop_offset_by_check_msg_in_mem: bool = key(True, "A new group on a young queue starts at offset 0.")
+    pop_polling_size: int = key(1024, "Pops that may wait for one topic, group and queue id.", low=0)
+    max_pop_polling_size: int = key(100000, "Pops that may wait in all.", low=0)
+    pop_polling_map_size: int = key(100000, "Different topic, group and queue ids that pops may wait for.", low=1)
+    enable_pop_message_threshold: bool = key(False, "popInflightMessageThreshold is in force.")
+    pop_inflight_message_threshold: int = key(10000, "Unacknowledged messages of a queue and group.", low=1)
+    pop_response_return_actual_retry_topic: bool = key(False, "Popped retry messages keep the retry topic's name.")
+    revive_interval: int = key(1000, "Period of the revive scan of each revive queue.", unit="ms", low=1)
+    revive_max_slow: int = key(3, "Idle revive scans slow down to this many periods.", low=1)
+    revive_scan_time: int = key(10000, "Longest single revive scan.", unit="ms", low=1)
+    default_pop_share_queue_num: int = key(-1, "Queues shared by pop clients; <= 0 shares all.")
+    default_message_request_mode: str = key("PULL", "Mode of groups that have none set.", choices=("PULL", "POP"))
+    server_load_balancer_enable: bool = key(True, "QUERY_ASSIGNMENT balances; false gives every client all queues.")
+
+    # clients
+    channel_expired_timeout: int = key(120_000, "A client without heartbeat is forgotten.", unit="ms", low=1)
+    notify_consumer_ids_changed_enable: bool = key(True, "Members of a group are told of joins and leaves.")
+
+    # timers
+    timer_wheel_enable: bool = key(True, "Messages with an arbitrary delay are accepted.")
+    timer_precision_ms: int = key(1000, "Grain of the timer wheel.", unit="ms", low=100, high=1000)
+    timer_max_delay_sec: int = key(259_200, "Longest arbitrary delay.", unit="s", low=1)
+
+    # transactions
+    transaction_time_out: int = key(6000, "Age at which a half message is checked first.", unit="ms", low=0)
+    transaction_check_max: int = key(15, "Checks of one half message.", low=0)
+    transaction_check_interval: int = key(30_000, "Period of the transaction check.", unit="ms", low=1)
+
+    # store
+    mapped_file_size_commit_log: int = key(
+        16 * 1024 * 1024, "Bytes of a commit log segment (upstream 1 GiB).", unit="bytes", low=64 * 1024
+    )
+    file_reserved_time: int = key(72, "Age at which stored messages are removed.", unit="h", low=0)

@@ -1,0 +1,29 @@
+"""Keys of the emulator itself: limits of its own and the deliberate differences from upstream.
+
+A difference that a client can see exists only behind a key of this file (or of the gRPC side's), with upstream's
+behaviour as its default; the `fast` profile of the fixtures sets them, the `faithful` one does not.
+"""
+
+from dataclasses import dataclass
+
+from .keys import Config, key
+
+
+@dataclass
+class EmulationConfig(Config):
+    """The emulator around the brokers."""
+
+    store_max_bytes: int = key(
+        512 * 1024 * 1024,
+        "Stored bytes of a broker; above it the oldest segments are dropped, as upstream's clean-up does.",
+        unit="bytes",
+        low=1024 * 1024,
+    )
+    journal_max_entries: int = key(100_000, "Entries that the journal holds; the oldest are dropped.", low=0)
+    pull_hold_check_interval: int = key(
+        5000, "Upstream looks at waiting pulls this often; 1 ends each at its own instant.", unit="ms", low=1
+    )
+    empty_queue_offset_zero: bool = key(
+        False, "A group without offset on an empty, never trimmed queue is told offset 0 instead of 'not found'."
+    )
+    wake_poll_on_redelivery: bool = key(False, "A message that becomes visible again wakes waiting pops.")

@@ -1,0 +1,133 @@
+"""How a configuration key is declared, read from text, written as text and suggested when misspelt.
+
+A configuration is a dataclass; each field is one key, declared by `key(...)`. Its public name is upstream's: the
+camelCase of the attribute. One more key is one more field: the generated page, the nearest-name suggestion and
+`updateBrokerConfig` follow from it.
+"""
+
+from dataclasses import MISSING, dataclass, field, fields
+from difflib import get_close_matches
+from typing import Any, Self
+
+
+class ConfigError(ValueError):
+    """A key or its value cannot be used; the text says what to do."""
+
+
+def key(
+    default: Any,
+    doc: str,
+    *,
+    unit: str = "",
+    low: int | None = None,
+    high: int | None = None,
+    choices: tuple[str, ...] = (),
+    name: str = "",
+) -> Any:
+    """Declare a key: its default, one sentence, its unit and its range (or its allowed texts)."""
+    return field(
+        default=default,
+        metadata={"doc": doc, "unit": unit, "low": low, "high": high, "choices": choices, "name": name},
+    )
+
+
+def camel_case(attribute: str) -> str:
+    """`pop_ck_max_buffer_size` -> `popCkMaxBufferSize`."""
+    head, *rest = attribute.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """Java properties lines (`key=value`, `#` comments) as a mapping. A line without `=` is a ConfigError."""
+    properties: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line[0] in "#!":
+            continue
+        name, separator, value = line.partition("=")
+        if not separator:
+            raise ConfigError(f"line {number}: {line!r} is not of the form key=value")
+        properties[name.strip()] = value.strip()
+    return properties
+
+
+@dataclass
+class Config:
+    """Base of all configurations."""
+
+    @classmethod
+    def attributes(cls) -> dict[str, str]:
+        """Public key name -> attribute name, in the order of declaration."""
+        return {f.metadata["name"] or camel_case(f.name): f.name for f in fields(cls)}
+
+    def set(self, name: str, value: Any) -> None:
+        """Set a key by its public name from text or from a value of its type.
+
+        Raises ConfigError for an unknown name (with the nearest known one), a wrong type or a value out of range.
+        """
+        attribute = self.attributes().get(name)
+        if attribute is None:
+            raise ConfigError(unknown_key(name, self.attributes()))
+        setattr(self, attribute, self._convert(name, attribute, value))
+
+    def get(self, name: str) -> Any:
+        """The value of a key by its public name."""
+        attribute = self.attributes().get(name)
+        if attribute is None:
+            raise ConfigError(unknown_key(name, self.attributes()))
+        return getattr(self, attribute)
+
+    def _convert(self, name: str, attribute: str, value: Any) -> Any:
+        declared = next(f for f in fields(self) if f.name == attribute)
+        default = declared.default if declared.default is not MISSING else ""
+        meta = declared.metadata
+        if isinstance(default, bool):
+            if isinstance(value, bool):
+                return value
+            if str(value).strip().lower() in ("true", "false"):
+                return str(value).strip().lower() == "true"
+            raise ConfigError(f"{name}={value}: expected true or false")
+        if isinstance(default, int | float):
+            try:
+                number = type(default)(str(value).strip())
+            except ValueError:
+                expected = "a whole number" if isinstance(default, int) else "a number"
+                raise ConfigError(f"{name}={value}: expected {expected}{_in_unit(meta['unit'])}") from None
+            low, high = meta["low"], meta["high"]
+            if (low is not None and number < low) or (high is not None and number > high):
+                raise ConfigError(f"{name}={value}: expected {_range(low, high)}{_in_unit(meta['unit'])}")
+            return number
+        text = str(value)
+        if meta["choices"] and text not in meta["choices"]:
+            raise ConfigError(f"{name}={text}: expected one of {', '.join(meta['choices'])}")
+        return text
+
+    def as_text(self) -> str:
+        """All keys as properties lines, sorted by name."""
+        lines = []
+        for name, attribute in sorted(self.attributes().items()):
+            value = getattr(self, attribute)
+            text = ("true" if value else "false") if isinstance(value, bool) else str(value)
+            lines.append(f"{name}={text}\n")
+        return "".join(lines)
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        return type(self)(**{f.name: getattr(self, f.name) for f in fields(self)})
+
+
+def unknown_key(name: str, known: Any) -> str:
+    """The sentence for a key that does not exist."""
+    nearest = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    hint = f"; did you mean {nearest[0]}?" if nearest else ""
+    return f"unknown configuration key {name}{hint}"
+
+
+def _in_unit(unit: str) -> str:
+    return f" ({unit})" if unit else ""
+
+
+def _range(low: int | None, high: int | None) -> str:
+    if low is not None and high is not None:
+        return f"a value from {low} to {high}"
+    return f"at least {low}" if low is not None else f"at most {high}"

@@ -1,0 +1,50 @@
+"""What a broker tells clients unasked. A channel turns an effect into its protocol."""
+
+from dataclasses import dataclass
+
+
+class Effect:
+    """Base of everything that goes out without being an answer."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class NotifyConsumerIdsChanged(Effect):
+    """The members of a consumer group changed: rebalance. Oneway, code 40."""
+
+    consumer_group: str
+
+
+@dataclass(slots=True)
+class CheckTransactionState(Effect):
+    """A producer of the group shall say what became of a half message. Oneway, code 39.
+
+    `record` has the real topic and queue id; the offsets are those of the re-put half message.
+    """
+
+    record: bytes
+    topic: str
+    tran_state_table_offset: int
+    commit_log_offset: int
+    msg_id: str
+    transaction_id: str
+    offset_msg_id: str
+    broker_name: str
+
+
+@dataclass(slots=True)
+class PushReplyMessage(Effect):
+    """The reply of a request, pushed to the client that asked. Code 326."""
+
+    producer_group: str
+    topic: str
+    queue_id: int
+    body: bytes
+    properties: str
+    sys_flag: int
+    flag: int
+    born_timestamp: int
+    born_host: tuple[str, int]
+    store_host: tuple[str, int]
+    store_timestamp: int

@@ -1,0 +1,111 @@
+"""The gate: the single doorway for every request of either protocol and of the direct API.
+
+    submit -> journal -> engine -> journal -> reply
+
+It knows neither sockets nor what an operation means. A request that has to wait is parked by the engine and comes
+back through `complete`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from .codes import ResponseCode
+from .effects import Effect
+from .errors import EngineError
+from .journal import Journal
+from .operations import Operation, Parked, Result
+from .scheduler import Scheduler
+
+Outcome = Result | EngineError
+
+
+class Channel(Protocol):
+    """A client's connection as the engine sees it."""
+
+    @property
+    def channel_id(self) -> str:
+        """Unique among all channels of an engine, stable while the connection lives."""
+
+    @property
+    def remote_address(self) -> tuple[str, int]:
+        """The client's (address, port)."""
+
+    @property
+    def active(self) -> bool:
+        """False once the connection is gone."""
+
+    def push(self, effect: Effect) -> None:
+        """Send an effect to the client, if it still can be sent."""
+
+
+class Call(Protocol):
+    """One request on its way through the gate."""
+
+    @property
+    def channel(self) -> Channel:
+        """Who asks."""
+
+    @property
+    def label(self) -> str:
+        """The request's name in its protocol (`SEND_MESSAGE_V2`, `ReceiveMessage`, `direct`), for the journal."""
+
+    @property
+    def active(self) -> bool:
+        """False once nobody waits for the answer any more."""
+
+    def reply(self, outcome: Outcome) -> None:
+        """Take the outcome to the client. Called at most once."""
+
+
+Handler = Callable[[Call, Operation], Result | Parked]
+
+
+class Node(Protocol):
+    """A broker or a name server: something that carries out operations."""
+
+    @property
+    def name(self) -> str:
+        """For the journal."""
+
+    @property
+    def handlers(self) -> Mapping[type[Operation], Callable[[Call, "Operation"], Result | Parked]]:
+        """What it can do."""
+
+
+class Gate:
+    """Lets operations in and outcomes out, and writes both down."""
+
+    def __init__(self, scheduler: Scheduler, journal: Journal, report_bug: Callable[[BaseException], None]) -> None:
+        self._scheduler = scheduler
+        self._journal = journal
+        self._report_bug = report_bug
+
+    def submit(self, node: Node, call: Call, operation: Operation) -> None:
+        """Carry out an operation and reply, now or later.
+
+        An operation that the node does not know is answered REQUEST_CODE_NOT_SUPPORTED. An exception that is not an
+        EngineError is our bug: it is reported, answered SYSTEM_ERROR and leaves everything else untouched.
+        """
+        handler = node.handlers.get(type(operation))
+        outcome: Result | Parked | EngineError
+        if handler is None:
+            name = type(operation).__name__
+            outcome = EngineError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f"{name} is not supported by {node.name}")
+        else:
+            try:
+                outcome = handler(call, operation)
+            except EngineError as refusal:
+                outcome = refusal
+            except Exception as bug:
+                self._report_bug(bug)
+                outcome = EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
+        if isinstance(outcome, Parked):
+            self._journal.parked(self._scheduler.now_ms, node.name, call, operation)
+            return
+        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
+        call.reply(outcome)
+
+    def complete(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
+        """Answer an operation that was parked."""
+        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
+        call.reply(outcome)

@@ -1,0 +1,73 @@
+"""The journal: what was asked and what became of it, in order.
+
+Writing is one append of references; everything that costs is done when somebody reads. The number of entries is
+bounded, so that a long run does not grow: the oldest are dropped and counted.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from .effects import Effect
+from .errors import EngineError
+from .operations import Operation, Result
+
+if TYPE_CHECKING:
+    from .gate import Call, Channel
+
+
+class Entry(NamedTuple):
+    """One line: at `now_ms`, on `node`, `event` happened to `subject`.
+
+    `event` is `"answered"`, `"parked"` or `"pushed"`; `outcome` is set for answers only.
+    """
+
+    now_ms: int
+    node: str
+    event: str
+    client: str
+    label: str
+    subject: Operation | Effect
+    outcome: Result | EngineError | None
+
+
+class Journal:
+    """The newest `max_entries` entries."""
+
+    def __init__(self, max_entries: int) -> None:
+        self._entries: deque[Entry] = deque(maxlen=max_entries)
+        self.written = 0
+
+    def answered(
+        self, now_ms: int, node: str, call: "Call", operation: Operation, outcome: Result | EngineError
+    ) -> None:
+        """An operation got its outcome."""
+        self.written += 1
+        kept = outcome.journaled() if isinstance(outcome, Result) else outcome
+        self._entries.append(Entry(now_ms, node, "answered", call.channel.channel_id, call.label, operation, kept))
+
+    def parked(self, now_ms: int, node: str, call: "Call", operation: Operation) -> None:
+        """An operation waits."""
+        self.written += 1
+        self._entries.append(Entry(now_ms, node, "parked", call.channel.channel_id, call.label, operation, None))
+
+    def pushed(self, now_ms: int, node: str, channel: "Channel", effect: Effect) -> None:
+        """An effect was sent to a client."""
+        self.written += 1
+        self._entries.append(Entry(now_ms, node, "pushed", channel.channel_id, type(effect).__name__, effect, None))
+
+    @property
+    def dropped(self) -> int:
+        """How many entries were written but are no longer held."""
+        return self.written - len(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries)
+
+    def clear(self) -> None:
+        """Forget all entries."""
+        self._entries.clear()
+        self.written = 0

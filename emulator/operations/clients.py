@@ -1,0 +1,164 @@
+"""Who is connected: heartbeats, memberships, queue locks."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .base import Operation, Result
+
+
+class MessageQueue(NamedTuple):
+    """A queue of a topic on a broker."""
+
+    topic: str
+    broker_name: str
+    queue_id: int
+
+
+@dataclass(slots=True)
+class SubscriptionData:
+    """What a consumer wants of a topic. `sub_version` grows with each change (ms or ns, the client's choice)."""
+
+    topic: str
+    sub_string: str = "*"
+    expression_type: str = "TAG"
+    tags: frozenset[str] = frozenset()
+    codes: frozenset[int] = frozenset()
+    sub_version: int = 0
+    class_filter_mode: bool = False
+
+
+@dataclass(slots=True)
+class ConsumerData:
+    """A consumer of a heartbeat. The three modes are upstream's enum names."""
+
+    group: str
+    consume_type: str = "CONSUME_PASSIVELY"
+    message_model: str = "CLUSTERING"
+    consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
+    subscriptions: list[SubscriptionData] = field(default_factory=list)
+    unit_mode: bool = False
+
+
+@dataclass(slots=True)
+class Heartbeat(Operation):
+    """A client says who it is. `fingerprint` 0 is heartbeat V1. Source: HeartbeatData (5.3.3)."""
+
+    client_id: str
+    producer_groups: list[str]
+    consumers: list[ConsumerData]
+    fingerprint: int = 0
+    without_sub: bool = False
+    language: str = "JAVA"
+    version: int = 0
+
+
+@dataclass(slots=True)
+class HeartbeatResult(Result):
+    """`is_sub_change` asks a V2 client to send its subscriptions again."""
+
+    is_sub_change: bool
+
+
+@dataclass(slots=True)
+class UnregisterClient(Operation):
+    """A client leaves groups; an absent group is left alone."""
+
+    client_id: str
+    producer_group: str | None = None
+    consumer_group: str | None = None
+
+
+@dataclass(slots=True)
+class ChannelClosed(Operation):
+    """The connection behind a channel is gone."""
+
+
+@dataclass(slots=True)
+class GetConsumerListByGroup(Operation):
+    """Client ids of a group. Errors: SYSTEM_ERROR when there is none."""
+
+    consumer_group: str
+
+
+@dataclass(slots=True)
+class ConsumerListResult(Result):
+    """Client ids, in the order in which they joined."""
+
+    client_ids: list[str]
+
+
+@dataclass(slots=True)
+class LockBatchMq(Operation):
+    """Lock queues for an orderly consumer (60 s, renewed by each call). Source: LockBatchRequestBody."""
+
+    consumer_group: str
+    client_id: str
+    queues: list[MessageQueue]
+
+
+@dataclass(slots=True)
+class LockBatchResult(Result):
+    """The queues that the client now holds."""
+
+    queues: list[MessageQueue]
+
+
+@dataclass(slots=True)
+class UnlockBatchMq(Operation):
+    """Give locks back; those of other clients stay."""
+
+    consumer_group: str
+    client_id: str
+    queues: list[MessageQueue]
+
+
+@dataclass(slots=True)
+class CheckClientConfig(Operation):
+    """Would the broker accept this subscription? Errors: SUBSCRIPTION_PARSE_FAILED, SYSTEM_ERROR (SQL92 is off)."""
+
+    client_id: str
+    group: str
+    subscription: SubscriptionData
+
+
+@dataclass(slots=True)
+class GetConsumerConnectionList(Operation):
+    """Connections and subscriptions of a consumer group. Errors: CONSUMER_NOT_ONLINE."""
+
+    consumer_group: str
+
+
+@dataclass(slots=True)
+class GetProducerConnectionList(Operation):
+    """Connections of a producer group. Errors: SYSTEM_ERROR when there is none."""
+
+    producer_group: str
+
+
+@dataclass(slots=True)
+class ClientConnection:
+    """One connected client."""
+
+    client_id: str
+    address: tuple[str, int]
+    language: str
+    version: int
+    last_update_ms: int
+
+
+@dataclass(slots=True)
+class ConsumerConnectionResult(Result):
+    """A consumer group as the broker sees it."""
+
+    connections: list[ClientConnection]
+    subscriptions: dict[str, SubscriptionData]
+    consume_type: str
+    message_model: str
+    consume_from_where: str
+
+
+@dataclass(slots=True)
+class ProducerConnectionResult(Result):
+    """A producer group as the broker sees it."""
+
+    connections: list[ClientConnection]

@@ -1,0 +1,176 @@
+"""Subscription groups of a broker, their progress and their assignments."""
+
+from dataclasses import dataclass, field
+
+from .base import Operation, Result
+from .clients import MessageQueue
+
+
+@dataclass(slots=True)
+class RetryPolicy:
+    """When a failed message comes again.
+
+    `kind` CUSTOMIZED: `next_ms` are the delays, None = the delay levels. EXPONENTIAL: `initial_ms` * `multiplier`^n,
+    at most `max_ms`. Source: GroupRetryPolicy (5.3.3).
+    """
+
+    kind: str = "CUSTOMIZED"
+    next_ms: list[int] | None = None
+    initial_ms: int = 5_000
+    max_ms: int = 7_200_000
+    multiplier: int = 2
+
+
+@dataclass(slots=True)
+class GroupConfig:
+    """Configuration of a subscription group. Source: SubscriptionGroupConfig (5.3.3)."""
+
+    group_name: str
+    consume_enable: bool = True
+    consume_from_min_enable: bool = True
+    consume_broadcast_enable: bool = True
+    consume_message_orderly: bool = False
+    retry_queue_nums: int = 1
+    retry_max_times: int = 16
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
+    broker_id: int = 0
+    which_broker_when_consume_slowly: int = 1
+    notify_consumer_ids_changed_enable: bool = True
+    group_sys_flag: int = 0
+    consume_timeout_minute: int = 15
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class CreateGroup(Operation):
+    """Create or change a group. The name is not checked, as upstream (5.3.3) does not check it here."""
+
+    config: GroupConfig
+
+
+@dataclass(slots=True)
+class DeleteGroup(Operation):
+    """Delete a group, and its offsets if `clean_offset`."""
+
+    group: str
+    clean_offset: bool = False
+
+
+@dataclass(slots=True)
+class GetGroup(Operation):
+    """A group, created with defaults where auto-creation is on. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
+
+    group: str
+
+
+@dataclass(slots=True)
+class GroupResult(Result):
+    """One group."""
+
+    config: GroupConfig
+
+
+@dataclass(slots=True)
+class GetAllGroups(Operation):
+    """All groups of a broker."""
+
+
+@dataclass(slots=True)
+class GroupsResult(Result):
+    """Groups by name, with the version of the table (number of changes, ms of the last one)."""
+
+    groups: dict[str, GroupConfig]
+    version_counter: int
+    version_timestamp: int
+
+
+@dataclass(slots=True)
+class GetConsumeStats(Operation):
+    """Progress of a group on one topic, or on all that it has offsets for or subscribes to (`topic` None)."""
+
+    consumer_group: str
+    topic: str | None = None
+
+
+@dataclass(slots=True)
+class OffsetWrapper:
+    """Progress on one queue. `last_timestamp` is the store time of the message before `consumer_offset`, 0 for none."""
+
+    broker_offset: int
+    consumer_offset: int
+    pull_offset: int
+    last_timestamp: int
+
+
+@dataclass(slots=True)
+class ConsumeStatsResult(Result):
+    """Progress of a group by queue."""
+
+    offsets: dict[MessageQueue, OffsetWrapper]
+    consume_tps: float = 0.0
+
+
+@dataclass(slots=True)
+class QueryGroupsOfTopic(Operation):
+    """Groups that subscribe to a topic or hold offsets on it (QUERY_TOPIC_CONSUME_BY_WHO)."""
+
+    topic: str
+
+
+@dataclass(slots=True)
+class GroupListResult(Result):
+    """Names of groups."""
+
+    groups: list[str]
+
+
+@dataclass(slots=True)
+class QueryTopicsOfGroup(Operation):
+    """Topics that a group holds offsets on (QUERY_TOPICS_BY_CONSUMER)."""
+
+    group: str
+
+
+@dataclass(slots=True)
+class CloneGroupOffset(Operation):
+    """Copy a group's offsets of a topic to another group."""
+
+    src_group: str
+    dest_group: str
+    topic: str
+
+
+@dataclass(slots=True)
+class SetMessageRequestMode(Operation):
+    """Pull or pop for a group on a topic. `mode` is `PULL` or `POP`; `pop_share_queue_num` <= 0 shares all queues."""
+
+    topic: str
+    consumer_group: str
+    mode: str
+    pop_share_queue_num: int
+
+
+@dataclass(slots=True)
+class QueryAssignment(Operation):
+    """Which queues a client shall consume (server-side load balancing)."""
+
+    topic: str
+    consumer_group: str
+    client_id: str
+    strategy_name: str
+    message_model: str
+
+
+@dataclass(slots=True)
+class MessageRequestMode:
+    """One assigned queue and how to read it."""
+
+    queue: MessageQueue
+    mode: str
+
+
+@dataclass(slots=True)
+class AssignmentResult(Result):
+    """Assigned queues; None leaves the client's assignment as it is."""
+
+    assignments: list[MessageRequestMode] | None

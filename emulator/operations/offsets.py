@@ -1,0 +1,98 @@
+"""Positions: what a group has consumed, where a queue begins and ends, what was stored when."""
+
+from dataclasses import dataclass
+
+from .base import Operation, Result
+
+
+@dataclass(slots=True)
+class QueryConsumerOffset(Operation):
+    """The committed offset of a group. Errors: QUERY_NOT_FOUND. Source: QueryConsumerOffsetRequestHeader."""
+
+    consumer_group: str
+    topic: str
+    queue_id: int
+    set_zero_if_not_found: bool | None = None
+
+
+@dataclass(slots=True)
+class UpdateConsumerOffset(Operation):
+    """Commit an offset; going back is allowed. `queue_id`, `commit_offset` None were missing in the request."""
+
+    consumer_group: str
+    topic: str
+    queue_id: int | None
+    commit_offset: int | None
+
+
+@dataclass(slots=True)
+class OffsetResult(Result):
+    """One offset."""
+
+    offset: int
+    remark: str | None = None
+
+
+@dataclass(slots=True)
+class GetMaxOffset(Operation):
+    """The next offset to be assigned; 0 for unknown topics and queues."""
+
+    topic: str
+    queue_id: int
+
+
+@dataclass(slots=True)
+class GetMinOffset(Operation):
+    """The first offset still stored; 0 for unknown topics and queues."""
+
+    topic: str
+    queue_id: int
+
+
+@dataclass(slots=True)
+class SearchOffset(Operation):
+    """The offset at a store timestamp (ms). `upper` False: first at or after it; True: last at or before it."""
+
+    topic: str
+    queue_id: int
+    timestamp: int
+    upper: bool = False
+
+
+@dataclass(slots=True)
+class GetEarliestStoreTime(Operation):
+    """Store timestamp of the first message of a queue, -1 when there is none."""
+
+    topic: str
+    queue_id: int
+
+
+@dataclass(slots=True)
+class TimestampResult(Result):
+    """Milliseconds since the epoch, -1 for none."""
+
+    timestamp: int
+
+
+@dataclass(slots=True)
+class ResetOffset(Operation):
+    """Move a group on the server side.
+
+    `queue_id` -1 = all read queues; `offset` None = by `timestamp` (< 0 = the end). Source: ResetOffsetRequestHeader.
+    """
+
+    group: str
+    topic: str
+    timestamp: int
+    queue_id: int = -1
+    offset: int | None = None
+    force: bool = True
+
+
+@dataclass(slots=True)
+class ResetOffsetResult(Result):
+    """The new offset of each queue id."""
+
+    topic: str
+    broker_name: str
+    offsets: dict[int, int]

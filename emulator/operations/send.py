@@ -1,0 +1,104 @@
+"""Storing messages: send, send back, end of a transaction, recall."""
+
+from dataclasses import dataclass
+
+from ..codes import ResponseCode
+from .base import Operation, Result
+
+
+@dataclass(slots=True)
+class SendMessage(Operation):
+    """Store one message, or a batch of them (`batch`: the body is the concatenation of MessageDecoder.encodeMessages).
+
+    `queue_id` < 0 lets the broker choose. `born_host` is the client's (address, port). `sys_flag` bits: compression
+    0x1 and 0x700, transaction type 0xC (0x4 = half message). The store takes the body: after the append the operation
+    no longer holds it. Source: SendMessageRequestHeader (5.3.3).
+    """
+
+    producer_group: str
+    topic: str
+    queue_id: int
+    body: bytes
+    properties: dict[str, str]
+    born_host: tuple[str, int]
+    born_timestamp: int
+    sys_flag: int = 0
+    flag: int = 0
+    default_topic: str = "TBW102"
+    default_topic_queue_nums: int = 4
+    reconsume_times: int = 0
+    max_reconsume_times: int | None = None
+    unit_mode: bool = False
+    batch: bool = False
+
+    def take_body(self) -> bytes:
+        """The body, which the operation no longer holds afterwards (the journal keeps operations, not bodies)."""
+        body = self.body
+        self.body = b""
+        return body
+
+
+@dataclass(slots=True)
+class SendResult(Result):
+    """Where the message went.
+
+    `code` is SUCCESS, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE: all four mean stored.
+    `msg_id` is the offset message id (32 or 56 upper-case hex digits; a comma list for a batch).
+    `physical_offset` is the commit log position of the (first) record.
+    """
+
+    code: ResponseCode
+    msg_id: str
+    queue_id: int
+    queue_offset: int
+    transaction_id: str | None
+    physical_offset: int
+    recall_handle: str | None = None
+
+
+@dataclass(slots=True)
+class SendMessageBack(Operation):
+    """A consumer gives a message back for a later retry.
+
+    `offset` is the physical offset of the message. `delay_level` 0 lets the broker choose 3 + reconsume times, < 0
+    means the dead letter queue at once. `max_reconsume_times` None takes the group's.
+    Source: ConsumerSendMsgBackRequestHeader (5.3.3).
+    """
+
+    group: str
+    offset: int
+    delay_level: int
+    origin_msg_id: str | None = None
+    origin_topic: str | None = None
+    unit_mode: bool = False
+    max_reconsume_times: int | None = None
+
+
+@dataclass(slots=True)
+class EndTransaction(Operation):
+    """Commit (8), roll back (12) or leave unknown (0) a half message. Source: EndTransactionRequestHeader."""
+
+    producer_group: str
+    tran_state_table_offset: int
+    commit_log_offset: int
+    commit_or_rollback: int
+    from_transaction_check: bool
+    msg_id: str
+    transaction_id: str | None = None
+    topic: str | None = None
+
+
+@dataclass(slots=True)
+class RecallMessage(Operation):
+    """Take back a timed message that was not delivered yet. Source: RecallMessageRequestHeader."""
+
+    topic: str
+    recall_handle: str
+    producer_group: str | None = None
+
+
+@dataclass(slots=True)
+class RecallResult(Result):
+    """`msg_id` is the unique key of the recalled message."""
+
+    msg_id: str

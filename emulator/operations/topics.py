@@ -1,0 +1,96 @@
+"""Topics of a broker."""
+
+from dataclasses import dataclass, field
+
+from .base import Operation, Result
+
+
+@dataclass(slots=True)
+class TopicConfig:
+    """Configuration of a topic. `perm` bits: 4 read, 2 write, 1 inherit. Source: TopicConfig (5.3.3)."""
+
+    topic_name: str
+    read_queue_nums: int = 16
+    write_queue_nums: int = 16
+    perm: int = 6
+    topic_filter_type: str = "SINGLE_TAG"
+    topic_sys_flag: int = 0
+    order: bool = False
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class CreateTopic(Operation):
+    """Create or change a topic. `attributes` are changes: `{"+message.type": "FIFO", "-x": ""}`; None leaves them.
+
+    Errors: INVALID_PARAMETER (name, system topic), SYSTEM_ERROR (attributes). Source: CreateTopicRequestHeader.
+    """
+
+    config: TopicConfig
+    attributes: dict[str, str] | None = None
+
+
+@dataclass(slots=True)
+class DeleteTopic(Operation):
+    """Delete a topic of the broker, its queues, its offsets and its pop retry topics."""
+
+    topic: str
+
+
+@dataclass(slots=True)
+class GetTopicConfig(Operation):
+    """Errors: TOPIC_NOT_EXIST."""
+
+    topic: str
+
+
+@dataclass(slots=True)
+class TopicResult(Result):
+    """One topic."""
+
+    config: TopicConfig
+
+
+@dataclass(slots=True)
+class GetAllTopics(Operation):
+    """All topics of a broker."""
+
+
+@dataclass(slots=True)
+class TopicsResult(Result):
+    """Topics by name, with the version of the table (number of changes, ms of the last one)."""
+
+    topics: dict[str, TopicConfig]
+    version_counter: int
+    version_timestamp: int
+
+
+@dataclass(slots=True)
+class GetTopicStats(Operation):
+    """Errors: TOPIC_NOT_EXIST."""
+
+    topic: str
+
+
+@dataclass(slots=True)
+class TopicOffset:
+    """Extent of one queue; `last_update_timestamp` is the store time of its last message, 0 for none."""
+
+    min_offset: int
+    max_offset: int
+    last_update_timestamp: int
+
+
+@dataclass(slots=True)
+class TopicStatsResult(Result):
+    """Extent of each write queue, by queue id."""
+
+    topic: str
+    broker_name: str
+    offsets: dict[int, TopicOffset]
+    put_tps: float = 0.0
+
+
+@dataclass(slots=True)
+class GetBrokerTopicList(Operation):
+    """The system topics of a broker (GET_SYSTEM_TOPIC_LIST_FROM_BROKER)."""

@@ -1,0 +1,69 @@
+"""Looking at stored messages without consuming them."""
+
+from dataclasses import dataclass, replace
+
+from .base import Operation, Result
+
+
+@dataclass(slots=True)
+class ViewMessage(Operation):
+    """The record at a physical offset. Errors: SYSTEM_ERROR when there is none."""
+
+    offset: int
+
+
+@dataclass(slots=True)
+class QueryMessage(Operation):
+    """Messages of a topic by key or unique key, stored between two times (ms). Errors: QUERY_NOT_FOUND."""
+
+    topic: str
+    key: str
+    max_num: int
+    begin_timestamp: int
+    end_timestamp: int
+    unique_key: bool = False
+
+
+@dataclass(slots=True)
+class MessagesResult(Result):
+    """Stored-record bytes, oldest first; the index fields tell when and where the index was last written."""
+
+    records: list[bytes]
+    index_last_update_timestamp: int = 0
+    index_last_update_physical_offset: int = 0
+
+    def journaled(self) -> Result:
+        """The answer without the records."""
+        return replace(self, records=[])
+
+
+@dataclass(slots=True)
+class QueryConsumeQueue(Operation):
+    """Units of a consume queue, as mqadmin's queryCq shows them."""
+
+    topic: str
+    queue_id: int
+    index: int
+    count: int
+    consumer_group: str | None = None
+
+
+@dataclass(slots=True)
+class QueueUnit:
+    """One unit of a consume queue; `eval` says whether the group's filter matches it."""
+
+    physical_offset: int
+    physical_size: int
+    tags_code: int
+    eval: bool
+    msg: str | None
+
+
+@dataclass(slots=True)
+class QueryConsumeQueueResult(Result):
+    """Units from an index on, with the queue's extent; `remark` set and `units` None when the index holds nothing."""
+
+    units: list[QueueUnit] | None
+    min_queue_index: int
+    max_queue_index: int
+    remark: str | None = None

@@ -1,0 +1,113 @@
+"""The one scheduler of an engine: integer milliseconds, told the time from outside.
+
+It owns `now_ms` and the timers. It must not know the wall clock: a driver of real time calls `advance_to` with it,
+a test calls `advance_to` with whatever it likes, and the code that runs is the same.
+"""
+
+from collections.abc import Callable, Iterator
+from heapq import heapify, heappop, heappush
+
+
+class Timer:
+    """One call that is due at an instant; `cancel()` takes it back.
+
+    `kind` says what will happen (`"revive"`, `"long poll"`), `owner` for whom (a group, a queue, a message).
+    """
+
+    __slots__ = ("_scheduler", "action", "due_ms", "kind", "owner", "sequence")
+
+    def __init__(
+        self, scheduler: "Scheduler", due_ms: int, sequence: int, action: Callable[[], None], kind: str, owner: str
+    ) -> None:
+        self._scheduler = scheduler
+        self.due_ms = due_ms
+        self.sequence = sequence
+        self.action: Callable[[], None] | None = action
+        self.kind = kind
+        self.owner = owner
+
+    def __lt__(self, other: "Timer") -> bool:
+        return (self.due_ms, self.sequence) < (other.due_ms, other.sequence)
+
+    @property
+    def active(self) -> bool:
+        """True until the timer has run or was cancelled."""
+        return self.action is not None
+
+    def cancel(self) -> None:
+        """Forget the action. The heap entry stays until its instant or until the heap is tidied."""
+        if self.action is not None:
+            self.action = None
+            self._scheduler.forget_one()
+
+
+class Scheduler:
+    """Runs timers in (due, sequence) order with `now_ms` set to each due time."""
+
+    def __init__(self, now_ms: int = 0) -> None:
+        self.now_ms = now_ms
+        self._heap: list[Timer] = []
+        self._sequence = 0
+        self._cancelled = 0
+        self._advancing = False
+        self.on_earlier: Callable[[], None] | None = None
+        """Called when a new timer is due before all others, so that a real-time driver can come back sooner."""
+
+    def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
+        """Run `action` when the time reaches `due_ms`; an instant in the past is due at the next advance."""
+        self._sequence += 1
+        timer = Timer(self, due_ms, self._sequence, action, kind, owner)
+        heap = self._heap
+        earlier = not heap or due_ms < heap[0].due_ms
+        heappush(heap, timer)
+        if earlier and not self._advancing and self.on_earlier is not None:
+            self.on_earlier()
+        return timer
+
+    def call_later(self, delay_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
+        """Run `action` after `delay_ms` (>= 0)."""
+        return self.call_at(self.now_ms + delay_ms, action, kind, owner)
+
+    def next_deadline_ms(self) -> int | None:
+        """When the earliest active timer is due, or None."""
+        heap = self._heap
+        while heap and heap[0].action is None:
+            heappop(heap)
+            self._cancelled -= 1
+        return heap[0].due_ms if heap else None
+
+    def advance_to(self, target_ms: int) -> None:
+        """Run everything due up to and including `target_ms`, then be at `target_ms`.
+
+        A target in the past runs what is due now and leaves the time as it is: time never goes back.
+        """
+        if self._advancing:
+            raise AssertionError("advance_to was called from inside a timer")
+        self._advancing = True
+        try:
+            target_ms = max(target_ms, self.now_ms)
+            while self._heap and self._heap[0].due_ms <= target_ms:
+                timer = heappop(self._heap)
+                action = timer.action
+                if action is None:
+                    self._cancelled -= 1
+                    continue
+                timer.action = None
+                if timer.due_ms > self.now_ms:
+                    self.now_ms = timer.due_ms
+                action()
+            self.now_ms = target_ms
+        finally:
+            self._advancing = False
+
+    def forget_one(self) -> None:
+        """A timer was cancelled. Long polls cancel one timer a message, so the heap is tidied when half is dead."""
+        self._cancelled += 1
+        if self._cancelled > 256 and self._cancelled * 2 > len(self._heap):
+            self._heap = [timer for timer in self._heap if timer.action is not None]
+            heapify(self._heap)
+            self._cancelled = 0
+
+    def scheduled(self) -> Iterator[Timer]:
+        """The active timers, earliest first."""
+        return (timer for timer in sorted(self._heap) if timer.action is not None)
