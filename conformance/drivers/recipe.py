@@ -7,7 +7,7 @@ nothing of the cache, of locks or of processes: ``build.py`` and ``process.py`` 
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -70,10 +70,15 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What the start of one driver process depends on: the finished build and the process's own HOME."""
+    """What the start of one driver process depends on: the finished build and the process's own HOME.
+
+    ``load`` asks for a process that is made for long runs under load rather than for a quick start; a runtime without
+    such a choice ignores it.
+    """
 
     built: Path
     home: Path
+    load: bool = False
 
 
 def no_environment(_launch: Launch) -> dict[str, str]:
@@ -103,4 +108,4 @@ class Recipe:
     tools: tuple[Tool, ...] = ()
     environment: Callable[[Launch], Mapping[str, str]] = no_environment
     shared: tuple[Path, ...] = ()
-    salt: tuple[str, ...] = field(default=())
+    salt: tuple[str, ...] = ()

@@ -4,9 +4,16 @@ To add one, write ``<folder>/recipe.py`` with a ``RECIPE`` and enter it in RECIP
 name in ``--sdk`` options and reports and never changes.
 """
 
+from .java_grpc import recipe as java_grpc
+from .java_remoting import recipe as java_remoting
 from .recipe import Recipe
 
-RECIPES: tuple[Recipe, ...] = ()
+RECIPES: tuple[Recipe, ...] = (
+    java_grpc.RECIPE,
+    java_grpc.RECIPE_OLD,
+    java_remoting.RECIPE,
+    java_remoting.RECIPE_OLD,
+)
 """Every driver, in the order of reports: Java, Go, Python, Node, Rust, C++."""
 
 _BY_NAME: dict[str, Recipe] = {recipe.name: recipe for recipe in RECIPES}

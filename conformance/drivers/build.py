@@ -1,0 +1,119 @@
+"""Builds SDK drivers once and keeps them: ``<cache>/<sdk>-<hash of sources, version and salt>``.
+
+The cache is ``$ROCKETMQ_TESTKIT_CACHE``, or ``~/.cache/rocketmq-testkit/drivers``. A build happens in a temporary
+folder beside its place and is renamed when it is complete, so what stands in the cache is always whole; a file lock
+keeps two processes from doing the same work.
+
+Command: ``python -m rocketmq_testkit.conformance.drivers.build [NAME ...]`` (no name: all of them).
+"""
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import registry
+from .recipe import BuildError, Recipe, Workshop
+
+_NOT_SOURCE = {"__pycache__", "target", "node_modules", "bin", ".venv"}
+
+
+def cache_folder() -> Path:
+    """The folder that holds finished builds: ``$ROCKETMQ_TESTKIT_CACHE`` or ``~/.cache/rocketmq-testkit/drivers``."""
+    chosen = os.environ.get("ROCKETMQ_TESTKIT_CACHE")
+    return Path(chosen) if chosen else Path.home() / ".cache" / "rocketmq-testkit" / "drivers"
+
+
+def fingerprint(recipe: Recipe) -> str:
+    """Sixteen hex digits over everything that the build of ``recipe`` depends on."""
+    digest = hashlib.sha256()
+    for text in (recipe.name, recipe.package, recipe.version, *recipe.salt):
+        digest.update(f"{len(text)}:{text}".encode())
+    for top in (recipe.folder, *recipe.shared):
+        for path in _files(top):
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(top.parent)}:{len(content)}:".encode())
+            digest.update(content)
+    return digest.hexdigest()[:16]
+
+
+def place(recipe: Recipe) -> Path:
+    """Where the finished build of ``recipe`` stands or will stand."""
+    return cache_folder() / f"{recipe.name}-{fingerprint(recipe)}"
+
+
+def build(recipe: Recipe) -> Path:
+    """Build the driver of ``recipe`` unless that is done, and return its folder.
+
+    Raises BuildError when a tool is missing (before anything is started) or a build command fails.
+    """
+    missing = [tool for tool in recipe.tools if shutil.which(tool.name) is None]
+    if missing:
+        wanted = "; ".join(f"{tool.name} is not installed: {tool.get}" for tool in missing)
+        raise BuildError(f"the {recipe.name} driver cannot be built. {wanted}")
+    final = place(recipe)
+    if final.is_dir():
+        return final
+    final.parent.mkdir(parents=True, exist_ok=True)
+    with _lock(final.with_name(final.name + ".lock")):
+        if not final.is_dir():
+            _build_into(recipe, final)
+    return final
+
+
+def _build_into(recipe: Recipe, final: Path) -> None:
+    target = Path(tempfile.mkdtemp(prefix=f".{recipe.name}-", dir=final.parent))
+    try:
+        recipe.build(Workshop(source=recipe.folder, target=target))
+        target.rename(final)
+    except BuildError as error:
+        raise BuildError(f"the {recipe.name} driver cannot be built. {error}") from error
+    finally:
+        shutil.rmtree(target, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    # The file stays: to remove it would let a third process lock a new file of the same name.
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _files(top: Path) -> list[Path]:
+    if top.is_file():
+        return [top]
+    return sorted(
+        path for path in top.rglob("*") if path.is_file() and not _NOT_SOURCE.intersection(path.relative_to(top).parts)
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Build the named drivers, or all; print one line each. Exit code 1 when one cannot be built, 2 for a bad name."""
+    parser = argparse.ArgumentParser(prog="python -m rocketmq_testkit.conformance.drivers.build")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(registry.names())}; none: all")
+    options = parser.parse_args(arguments)
+    try:
+        recipes = [registry.recipe(name) for name in options.names or registry.names()]
+    except LookupError as error:
+        parser.error(str(error))
+    failed = False
+    for recipe in recipes:
+        begin = time.monotonic()
+        try:
+            print(f"{recipe.name}: {build(recipe)} ({time.monotonic() - begin:.1f} s)", flush=True)
+        except BuildError as error:
+            failed = True
+            print(error, file=sys.stderr, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

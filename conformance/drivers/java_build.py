@@ -1,0 +1,55 @@
+"""How every Java program here is built and started: jars copied by Maven, plain javac, light JVM switches."""
+
+from pathlib import Path
+
+from .recipe import Launch, Tool, Workshop
+
+JAVA_TOOLS = (
+    Tool("java", "install a JDK, version 17 or newer (Debian: apt-get install openjdk-17-jdk-headless)"),
+    Tool("javac", "install a JDK, version 17 or newer (Debian: apt-get install openjdk-17-jdk-headless)"),
+    Tool("mvn", "install Maven 3 (Debian: apt-get install maven)"),
+)
+COMMON = Path(__file__).parent / "java_common"
+
+
+def copy_jars(workshop: Workshop, version: str) -> None:
+    """Fetch the jars of the folder's ``pom.xml`` with its property ``sdk.version`` set, into ``lib``."""
+    pom = workshop.target / "pom.xml"
+    # Maven writes beside the pom, and the source folder may be read-only.
+    pom.write_bytes((workshop.source / "pom.xml").read_bytes())
+    workshop.run(
+        "mvn",
+        "-q",
+        "-B",
+        "-f",
+        pom,
+        f"-Dsdk.version={version}",
+        "dependency:copy-dependencies",
+        f"-DoutputDirectory={workshop.target / 'lib'}",
+    )
+
+
+def build_driver(workshop: Workshop, version: str) -> None:
+    """Fetch the SDK and compile the folder's sources together with ``java_common``."""
+    copy_jars(workshop, version)
+    sources = sorted([*workshop.source.rglob("*.java"), *COMMON.rglob("*.java")])
+    classes = workshop.target / "classes"
+    classes.mkdir()
+    workshop.run("javac", "-encoding", "UTF-8", "-d", classes, "-cp", f"{workshop.target / 'lib'}/*", *sources)
+
+
+def java_words(launch: Launch, main: str, *properties: str) -> list[str]:
+    """The words that start ``main`` with HOME as its user folder; ``properties`` are ``name=value``."""
+    # The quick compiler and the serial collector start faster and leave the cores to others; load wants neither.
+    light = ["-XX:TieredStopAtLevel=1", "-Xmx256m"]
+    return [
+        "java",
+        "-XX:+UseSerialGC",
+        "-Xshare:auto",
+        *(["-Xmx1g"] if launch.load else light),
+        f"-Duser.home={launch.home}",
+        *(f"-D{pair}" for pair in properties),
+        "-cp",
+        f"{launch.built / 'classes'}:{launch.built / 'lib'}/*",
+        main,
+    ]

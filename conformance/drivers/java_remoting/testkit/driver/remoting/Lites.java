@@ -1,0 +1,134 @@
+package testkit.driver.remoting;
+
+import java.io.Closeable;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.rocketmq.client.consumer.DefaultLitePullConsumer;
+import org.apache.rocketmq.client.impl.MQAdminImpl;
+import org.apache.rocketmq.client.impl.MQClientManager;
+import org.apache.rocketmq.common.message.MessageExt;
+import org.apache.rocketmq.common.message.MessageQueue;
+import testkit.driver.Command;
+import testkit.driver.Refusal;
+
+/** The verbs of lite pull consumers. */
+final class Lites {
+    private final Main main;
+
+    Lites(Main main) {
+        this.main = main;
+    }
+
+    void register() {
+        main.loop.verb("lite", this::lite);
+        main.loop.verb("poll", this::poll);
+        main.loop.verb("seek", this::seek);
+        main.loop.verb("commit", this::commit);
+        main.loop.verb("offsets", this::offsets);
+    }
+
+    private Map<String, Object> lite(Command command) throws Exception {
+        main.loop.free(command);
+        DefaultLitePullConsumer consumer = new DefaultLitePullConsumer(command.text("group"));
+        main.prepare(consumer, command.text("as"));
+        consumer.setAutoCommit(false);
+        consumer.setPullBatchSize(command.number("batch", 10L).intValue());
+        consumer.setConsumeFromWhere(Pushes.from(command));
+        Set<String> topics = new LinkedHashSet<>();
+        for (Map.Entry<String, Command> sub : command.table("sub").entrySet()) {
+            consumer.subscribe(sub.getKey(), Pushes.selector(sub.getValue()));
+            topics.add(sub.getKey());
+        }
+        consumer.start();
+        Lite lite = new Lite(consumer, topics);
+        if (command.has("assign")) {
+            topics.add(command.text("assign"));
+            Collection<MessageQueue> queues = consumer.fetchMessageQueues(command.text("assign"));
+            consumer.assign(queues);
+            for (MessageQueue queue : queues) {
+                // An assigned consumer starts from its stored offset, or at one end where it has none.
+                if (consumer.committed(queue) == null || consumer.committed(queue) < 0) {
+                    if (command.text("from", "last").equals("first")) {
+                        consumer.seekToBegin(queue);
+                    } else {
+                        consumer.seekToEnd(queue);
+                    }
+                }
+            }
+        }
+        main.loop.keep(command, lite);
+        return Map.of();
+    }
+
+    private Map<String, Object> poll(Command command) throws Exception {
+        DefaultLitePullConsumer consumer = main.loop.on(command, Lite.class).consumer;
+        List<Object> messages = new ArrayList<>();
+        for (MessageExt message : consumer.poll(command.number("ms", 1000L))) {
+            messages.add(Messages.show(message));
+        }
+        return Map.of("messages", messages);
+    }
+
+    private Map<String, Object> seek(Command command) throws Exception {
+        Lite lite = main.loop.on(command, Lite.class);
+        lite.consumer.seek(queue(lite, command), command.number("offset"));
+        return Map.of();
+    }
+
+    // The deprecated name is the one that both versions have. The store is written at once, not at its next period.
+    @SuppressWarnings("deprecation")
+    private Map<String, Object> commit(Command command) throws Exception {
+        Lite lite = main.loop.on(command, Lite.class);
+        lite.consumer.commitSync();
+        Set<MessageQueue> queues = new LinkedHashSet<>();
+        for (String topic : lite.topics) {
+            queues.addAll(lite.consumer.fetchMessageQueues(topic));
+        }
+        lite.consumer.getOffsetStore().persistAll(queues);
+        return Map.of();
+    }
+
+    private Map<String, Object> offsets(Command command) throws Exception {
+        Lite lite = main.loop.on(command, Lite.class);
+        MessageQueue queue = queue(lite, command);
+        // The consumer has no such calls of its own; the client instance that it runs on does.
+        MQAdminImpl admin =
+            MQClientManager.getInstance().getOrCreateMQClientInstance(lite.consumer).getMQAdminImpl();
+        Map<String, Object> reply = new LinkedHashMap<>();
+        reply.put("min", admin.minOffset(queue));
+        reply.put("max", admin.maxOffset(queue));
+        reply.put("committed", lite.consumer.committed(queue));
+        return reply;
+    }
+
+    private static MessageQueue queue(Lite lite, Command command) throws Exception {
+        long number = command.number("queue");
+        for (MessageQueue queue : lite.consumer.fetchMessageQueues(command.text("topic"))) {
+            if (queue.getQueueId() == number) {
+                return queue;
+            }
+        }
+        throw new Refusal("BadCommand", command.text("topic") + " has no queue " + number);
+    }
+
+    /** A started lite pull consumer and its topics. */
+    private static final class Lite implements Closeable {
+        private final DefaultLitePullConsumer consumer;
+        private final Set<String> topics;
+
+        Lite(DefaultLitePullConsumer consumer, Set<String> topics) {
+            this.consumer = consumer;
+            this.topics = topics;
+        }
+
+        @Override
+        public void close() {
+            consumer.shutdown();
+        }
+    }
+}

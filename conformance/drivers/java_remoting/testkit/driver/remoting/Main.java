@@ -1,0 +1,90 @@
+package testkit.driver.remoting;
+
+import java.io.Closeable;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.rocketmq.client.ClientConfig;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.exception.MQBrokerException;
+import org.apache.rocketmq.client.exception.MQClientException;
+import org.apache.rocketmq.common.MQVersion;
+import testkit.driver.Command;
+import testkit.driver.Loop;
+import testkit.driver.Options;
+
+/** Driver of rocketmq-client (remoting): start, `hello`, `close`; producers, push and lite consumers are beside it. */
+public final class Main {
+    /** Shortest period, in milliseconds, of the client's own route, heartbeat and offset timers. */
+    private static final int PERIOD_MS = 500;
+
+    final Loop loop = new Loop(Main::codeOf);
+    private final String namesrv;
+    private final boolean slow;
+
+    private Main(Options options) {
+        namesrv = options.text("namesrv");
+        slow = options.flag("slow");
+        if (!slow) {
+            // Read once, when the rebalance thread's class is loaded.
+            System.setProperty("rocketmq.client.rebalance.waitInterval", "1000");
+            System.setProperty("rocketmq.client.rebalance.minInterval", "500");
+        }
+        if (options.flag("tls")) {
+            System.setProperty("tls.enable", "true");
+            String ca = options.text("ca", "");
+            if (!ca.isEmpty()) {
+                System.setProperty("tls.test.mode.enable", "false");
+                System.setProperty("tls.client.authServer", "true");
+                System.setProperty("tls.client.trustCertPath", ca);
+            }
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        Main main = new Main(new Options(args));
+        main.loop.verb("hello", command -> main.hello());
+        new Producers(main).register();
+        new Pushes(main).register();
+        new Lites(main).register();
+        main.loop.verb("close", main::close);
+        main.loop.serve();
+    }
+
+    private Map<String, Object> hello() {
+        Map<String, Object> reply = new LinkedHashMap<>();
+        reply.put("sdk", "org.apache.rocketmq:rocketmq-client");
+        reply.put("version", MQVersion.getVersionDesc(MQVersion.CURRENT_VERSION).substring(1).replace('_', '.'));
+        reply.put("language", "java");
+        reply.put("protocol", "remoting");
+        reply.put("protocol_version", 1);
+        reply.put("verbs", loop.verbs());
+        reply.put("modes", Old.method(DefaultMQPushConsumer.class, "setClientRebalance", boolean.class) == null
+            ? List.of("concurrent", "orderly", "broadcast") : List.of("concurrent", "orderly", "broadcast", "pop"));
+        return reply;
+    }
+
+    /** Gives a client its name server, an instance (connections) of its own and short periods. */
+    <T extends ClientConfig> T prepare(T client, String name) {
+        client.setNamesrvAddr(namesrv);
+        client.setInstanceName(name + "-" + ProcessHandle.current().pid() + "-" + System.nanoTime());
+        if (!slow) {
+            client.setPollNameServerInterval(PERIOD_MS);
+            client.setHeartbeatBrokerInterval(PERIOD_MS);
+            client.setPersistConsumerOffsetInterval(PERIOD_MS);
+        }
+        return client;
+    }
+
+    private Map<String, Object> close(Command command) throws Exception {
+        ((Closeable) loop.drop(command)).close();
+        return Map.of();
+    }
+
+    private static Integer codeOf(Throwable error) {
+        if (error instanceof MQBrokerException) {
+            return ((MQBrokerException) error).getResponseCode();
+        }
+        return error instanceof MQClientException ? ((MQClientException) error).getResponseCode() : null;
+    }
+}

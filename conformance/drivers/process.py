@@ -1,0 +1,355 @@
+"""Driver processes: start them, send commands, match replies, collect events.
+
+Knows the frame of PROTOCOL.md (numbers, replies, events) and no verb but ``hello`` and ``exit``. All of it may be used
+from several threads of a test.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from . import registry
+from .build import build
+from .recipe import Launch
+
+Fields = dict[str, Any]
+"""The fields of one JSON object of the protocol."""
+
+START_SECONDS = 60.0
+"""A JVM takes 2 s on an idle machine; a loaded one may take much longer."""
+REPLY_SECONDS = 60.0
+EXIT_SECONDS = 2.0
+_STDERR_LINES = 60
+
+
+class DriverError(Exception):
+    """A command was answered with ``"ok": false``; ``kind``, ``code`` and ``err`` are the reply's."""
+
+    def __init__(self, driver: str, verb: str, reply: Mapping[str, Any]) -> None:
+        self.kind = str(reply.get("kind"))
+        self.code: int | None = reply.get("code")
+        self.err = str(reply.get("err"))
+        super().__init__(f"{driver} answered {verb} with {self.kind} (code {self.code}): {self.err}")
+
+
+class DriverFailure(Exception):
+    """A driver process could not be started, died, or did not answer in time; the text ends with its last output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where drivers find the broker: ``namesrv`` for remoting, ``endpoint`` for gRPC, both ``host:port``.
+
+    ``tls`` switches TLS on; ``ca`` is the certificate that drivers verify with where their SDK can.
+    """
+
+    namesrv: str
+    endpoint: str
+    tls: bool = False
+    ca: Path | None = None
+
+
+class Driver:
+    """One driver process; a context manager that ends the process.
+
+    ``words`` start it and ``environment`` is added to this process's environment. ``home`` is its HOME and is left
+    alone at the end unless ``remove_home``; without one the process gets a temporary folder, which goes with it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        words: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        home: Path | None = None,
+        remove_home: bool = False,
+    ) -> None:
+        self.name = name
+        self.home = home or _new_home(name)
+        self._remove_home = remove_home or home is None
+        self._changed = threading.Condition()
+        self._events: list[Fields] = []
+        self._waiting: dict[int, tuple[str, Future[Fields]]] = {}
+        self._last_number = 0
+        self._output: deque[str] = deque(maxlen=_STDERR_LINES)
+        self._ended = False
+        self._closed = False
+        try:
+            self._process = subprocess.Popen(
+                list(words),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, **(environment or {}), "HOME": str(self.home)},
+                cwd=self.home,
+                # A group of its own: its children end with it, and an interrupt of the test run does not reach it.
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._forget_home()
+            raise DriverFailure(f"the {name} driver cannot be started: {words[0]}: {error.strerror}") from error
+        assert self._process.stdin is not None
+        self._stdin = self._process.stdin
+        self._write_lock = threading.Lock()
+        self._log_reader = threading.Thread(target=self._read_log, name=f"{name}-stderr", daemon=True)
+        self._reader = threading.Thread(target=self._read_lines, name=f"{name}-stdout", daemon=True)
+        self._log_reader.start()
+        self._reader.start()
+        self._hello = self.post("hello")
+
+    # --- commands
+
+    @property
+    def hello(self) -> Fields:
+        """The reply of ``hello``; waits for the start. Raises DriverFailure when the process does not get there."""
+        return self._result("hello", self._hello, START_SECONDS)
+
+    @property
+    def verbs(self) -> frozenset[str]:
+        """The verbs that this driver's SDK can express."""
+        return frozenset(self.hello["verbs"])
+
+    @property
+    def modes(self) -> frozenset[str]:
+        """The modes that its push consumers can take."""
+        return frozenset(self.hello.get("modes", ()))
+
+    def post(self, verb: str, **fields: Any) -> Future[Fields]:
+        """Send a command and return the future of its reply.
+
+        A name that is a Python keyword takes an underscore (``as_``); bytes are sent as base64, at any depth. The
+        future holds the reply as it came, ``ok`` true or false.
+        """
+        future: Future[Fields] = Future()
+        with self._changed:
+            self._last_number += 1
+            number = self._last_number
+            self._waiting[number] = (verb, future)
+            ended = self._ended
+        if ended:
+            self._fail_waiting()
+            return future
+        command = {"i": number, "do": verb, **{name.rstrip("_"): _sendable(value) for name, value in fields.items()}}
+        line = json.dumps(command).encode() + b"\n"
+        # A driver that has died is reported by the reader, which knows its exit code.
+        with self._write_lock, contextlib.suppress(BrokenPipeError, ValueError):
+            self._stdin.write(line)
+            self._stdin.flush()
+        return future
+
+    def call(self, verb: str, *, timeout: float = REPLY_SECONDS, **fields: Any) -> Fields:
+        """Send a command, wait ``timeout`` seconds for its reply and return it.
+
+        Raises DriverError when the reply is a refusal, DriverFailure when none comes.
+        """
+        return self._result(verb, self.post(verb, **fields), timeout)
+
+    def result(self, future: Future[Fields], *, timeout: float = REPLY_SECONDS) -> Fields:
+        """The reply of a posted command, with the errors of ``call``."""
+        return self._result("a posted command", future, timeout)
+
+    def _result(self, verb: str, future: Future[Fields], timeout: float) -> Fields:
+        try:
+            reply = future.result(timeout)
+        except FutureTimeoutError:
+            raise self._failure(f"did not answer {verb} within {timeout:g} s") from None
+        if not reply.get("ok"):
+            raise DriverError(self.name, verb, reply)
+        return reply
+
+    # --- events
+
+    def events(self, of: str | None = None) -> list[Fields]:
+        """The events so far, in the order they came; those of the object ``of`` only when it is given."""
+        with self._changed:
+            return [event for event in self._events if of is None or event.get("of") == of]
+
+    def messages(self, of: str) -> list[Fields]:
+        """The messages that the push consumer ``of`` was given so far, failed attempts included."""
+        return [event["msg"] for event in self.events(of) if event["ev"] == "msg"]
+
+    def wait_for_event(self, predicate: Callable[[Fields], bool], timeout: float = 30.0) -> Fields:
+        """The first event, past or to come within ``timeout`` seconds, that ``predicate`` accepts."""
+        found: list[Fields] = []
+
+        def look(events: Sequence[Fields]) -> bool:
+            found.extend(event for event in events if predicate(event))
+            return bool(found)
+
+        self.wait_until(look, timeout)
+        return found[0]
+
+    def wait_until(self, predicate: Callable[[Sequence[Fields]], bool], timeout: float = 30.0) -> None:
+        """Wait until ``predicate``, called with all events so far, is true.
+
+        Raises DriverFailure after ``timeout`` seconds, and when the process ends before.
+        """
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            while not predicate(self._events):
+                rest = deadline - time.monotonic()
+                if self._ended or rest <= 0:
+                    break
+                self._changed.wait(rest)
+            else:
+                return
+            count = len(self._events)
+        problem = "ended" if self._ended else f"did not bring the awaited event within {timeout:g} s"
+        raise self._failure(f"{problem} ({count} events)")
+
+    # --- end
+
+    def close(self) -> None:
+        """Tell the process to exit, kill it (and its children) if it is still there after two seconds."""
+        if self._closed:
+            return
+        self._closed = True
+        self.post("exit")
+        with self._write_lock, contextlib.suppress(OSError):
+            self._stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(EXIT_SECONDS)
+        # Also after a good end: children may be left.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._reader.join(EXIT_SECONDS)
+        self._log_reader.join(EXIT_SECONDS)
+        self._forget_home()
+
+    def kill(self) -> None:
+        """End the process at once, as a crash would."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _forget_home(self) -> None:
+        if self._remove_home:
+            shutil.rmtree(self.home, ignore_errors=True)
+
+    # --- readers
+
+    def _read_lines(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                self._accept(line)
+        self._process.wait()
+        # The last words of a dying process are the interesting ones.
+        self._log_reader.join(EXIT_SECONDS)
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+        self._fail_waiting()
+
+    def _accept(self, line: bytes) -> None:
+        try:
+            fields = json.loads(line)
+        except ValueError:
+            fields = None
+        if not isinstance(fields, dict):
+            self._output.append("on stdout: " + line.decode(errors="replace").rstrip())
+            return
+        if "ev" in fields:
+            with self._changed:
+                self._events.append(fields)
+                self._changed.notify_all()
+            return
+        with self._changed:
+            _, future = self._waiting.pop(fields.get("i", 0), ("", None))
+        if future is None:
+            self._output.append("reply to nothing: " + line.decode(errors="replace").rstrip())
+        else:
+            future.set_result(fields)
+
+    def _read_log(self) -> None:
+        assert self._process.stderr is not None
+        with self._process.stderr as lines:
+            for line in lines:
+                self._output.append(line.decode(errors="replace").rstrip())
+
+    def _fail_waiting(self) -> None:
+        with self._changed:
+            waiting, self._waiting = self._waiting, {}
+        for verb, future in waiting.values():
+            if verb != "exit":
+                future.set_exception(self._failure(f"ended before it answered {verb}"))
+
+    def _failure(self, problem: str) -> DriverFailure:
+        code = self._process.poll()
+        state = "" if code is None else f" (exit code {code})"
+        output = "\n".join(self._output) or "(nothing)"
+        return DriverFailure(f"the {self.name} driver {problem}{state}; its last output:\n{output}")
+
+
+def start(name: str, addresses: Addresses, *, slow: bool = False, load: bool = False) -> Driver:
+    """Build the driver of the SDK ``name`` if needed and start it against ``addresses``; does not wait for its hello.
+
+    ``slow`` keeps the SDK's own long intervals, ``load`` asks for a process made for load (see Launch). Raises
+    LookupError, BuildError or DriverFailure.
+    """
+    recipe = registry.recipe(name)
+    built = build(recipe)
+    home = _new_home(name)
+    launch = Launch(built=built, home=home, load=load)
+    words = list(recipe.command(launch))
+    words += ["--namesrv", addresses.namesrv] if recipe.protocol == "remoting" else ["--endpoint", addresses.endpoint]
+    if addresses.tls:
+        words.append("--tls")
+        words += ["--ca", str(addresses.ca)] if addresses.ca else []
+    if slow:
+        words.append("--slow")
+    return Driver(name, words, environment=recipe.environment(launch), home=home, remove_home=True)
+
+
+@contextlib.contextmanager
+def running(names: Sequence[str], addresses: Addresses, *, slow: bool = False) -> Iterator[list[Driver]]:
+    """Start several drivers side by side (a name may stand there twice), wait for each, end them all at the close."""
+    with contextlib.ExitStack() as stack:
+        drivers = [stack.enter_context(start(name, addresses, slow=slow)) for name in names]
+        for driver in drivers:
+            assert driver.hello["ok"]
+        yield drivers
+
+
+def body(message: Mapping[str, Any]) -> bytes:
+    """The body of a message as the protocol shows it."""
+    return base64.b64decode(message["body"])
+
+
+def _new_home(name: str) -> Path:
+    return Path(tempfile.mkdtemp(prefix=f"driver-{name}-"))
+
+
+def _sendable(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, Mapping):
+        return {key: _sendable(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_sendable(item) for item in value]
+    return value
