@@ -1,0 +1,51 @@
+"""Generates the `_pb2.py` and `_pb2.pyi` files of this folder from its `.proto` files.
+
+    python -m venv /tmp/protoc && /tmp/protoc/bin/pip install 'grpcio-tools==1.60.1' 'setuptools<81'
+    /tmp/protoc/bin/python grpc_v2/proto/generate.py
+
+The version matters: generated code runs on the protobuf it was made for and on newer ones, never on older ones. 1.60
+carries protoc 25, whose code runs on protobuf 4.25, the oldest that applications around the plugin pin, up to 7.
+"""
+
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+PROTOC_PACKAGE = "1.60.1"
+HERE = Path(__file__).resolve().parent
+FILES = ("definition", "service", "admin")
+
+
+def generate(target: Path) -> list[Path]:
+    """Write the generated files below `target` and return them. Raises RuntimeError when protoc refuses."""
+    import grpc_tools  # only the generator's environment has it in the version that is wanted
+    from grpc_tools import protoc
+
+    with tempfile.TemporaryDirectory() as scratch:
+        # protoc names Python modules by the path of the .proto file, and the folder maps to this name when installed.
+        package = Path(scratch) / "rocketmq_testkit" / "grpc_v2"
+        package.mkdir(parents=True)
+        (package / "proto").symlink_to(HERE)
+        well_known = Path(grpc_tools.__file__).parent / "_proto"
+        sources = [f"rocketmq_testkit/grpc_v2/proto/{name}.proto" for name in FILES]
+        options = [f"-I{scratch}", f"-I{well_known}", f"--python_out={target}", f"--pyi_out={target}"]
+        if protoc.main(["protoc", *options, *sources]) != 0:
+            raise RuntimeError("protoc refused the .proto files")
+    made = target / "rocketmq_testkit" / "grpc_v2" / "proto"
+    return [made / f"{name}_pb2.{ending}" for name in FILES for ending in ("py", "pyi")]
+
+
+def main() -> int:
+    """Generate in place. Returns 2 and says why when the generator has another version."""
+    if version("grpcio-tools") != PROTOC_PACKAGE:
+        print(f"grpcio-tools {version('grpcio-tools')} is installed; use {PROTOC_PACKAGE}", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as scratch:
+        for path in generate(Path(scratch)):
+            (HERE / path.name).write_text(path.read_text())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
