@@ -37,7 +37,7 @@ func (r *received) get(handle int64) (*rmq.MessageView, error) {
 }
 
 func filters(command *line.Command) (map[string]*rmq.FilterExpression, error) {
-	if err := line.Need("as", command.As, "group", command.Group); err != nil {
+	if err := line.Need("group", command.Group); err != nil {
 		return nil, err
 	}
 	if len(command.Sub) == 0 {
@@ -69,15 +69,13 @@ func (d *driver) makeSimple(command *line.Command) (line.Reply, error) {
 	if command.AwaitMs != nil {
 		options = append(options, rmq.WithSimpleAwaitDuration(duration(*command.AwaitMs)))
 	}
-	consumer, err := rmq.NewSimpleConsumer(d.config(command.Group), options...)
-	if err == nil {
-		err = consumer.Start()
-	}
-	if err != nil {
-		return nil, err
-	}
-	d.objects.Put(command.As, consumer)
-	return nil, nil
+	return nil, d.objects.Make(command.As, func() (any, error) {
+		consumer, err := rmq.NewSimpleConsumer(d.config(command.Group), options...)
+		if err == nil {
+			err = consumer.Start()
+		}
+		return consumer, err
+	})
 }
 
 func (d *driver) receive(command *line.Command) (line.Reply, error) {
@@ -85,19 +83,41 @@ func (d *driver) receive(command *line.Command) (line.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	invisible := duration(line.Or(command.InvisibleMs, 30_000))
-	views, err := consumer.Receive(context.Background(), line.Or(command.Max, 32), invisible)
+	views, err := take(consumer, command, line.Or(command.Max, 32))
 	messages := []*line.Message{}
-	var answer *rmq.ErrRpcStatus
-	if errors.As(err, &answer) && answer.Code == int32(v2.Code_MESSAGE_NOT_FOUND) {
-		err = nil
-	}
 	for _, view := range views {
 		message := shown(view)
 		message.H = line.Ptr(d.received.keep(view))
 		messages = append(messages, message)
 	}
 	return line.Reply{"messages": messages}, err
+}
+
+// take receives once; that there is nothing is no error, though the SDK makes it one.
+func take(consumer rmq.SimpleConsumer, command *line.Command, max int32) ([]*rmq.MessageView, error) {
+	invisible := duration(line.Or(command.InvisibleMs, 30_000))
+	views, err := consumer.Receive(context.Background(), max, invisible)
+	var answer *rmq.ErrRpcStatus
+	if errors.As(err, &answer) && answer.Code == int32(v2.Code_MESSAGE_NOT_FOUND) {
+		err = nil
+	}
+	return views, err
+}
+
+func (d *driver) drain(command *line.Command) (line.Reply, error) {
+	consumer, err := line.Get[rmq.SimpleConsumer](&d.objects, command.On)
+	if err != nil {
+		return nil, err
+	}
+	return line.Drain(command, func(max int32) (got, failed int, err error) {
+		views, err := take(consumer, command, max)
+		for _, view := range views {
+			if consumer.Ack(context.Background(), view) != nil {
+				failed++
+			}
+		}
+		return len(views), failed, err
+	})
 }
 
 // each carries out one action for every handle of the command, up to the first error.
@@ -150,31 +170,39 @@ func (d *driver) makePush(command *line.Command) (line.Reply, error) {
 		return nil, line.Unsupported("a gRPC push consumer has no mode %q", command.Mode)
 	}
 	script := line.NewScript(command)
-	listener := &rmq.FuncMessageListener{Consume: func(view *rmq.MessageView) rmq.ConsumerResult {
-		at := time.Now()
-		message := shown(view)
-		ok := script.Answer(message)
-		d.Given(command.As, at, ok, message)
-		if ok {
-			return rmq.SUCCESS
-		}
-		return rmq.FAILURE
-	}}
 	options := []rmq.PushConsumerOption{
-		rmq.WithPushSubscriptionExpressions(subscriptions), rmq.WithPushMessageListener(listener),
+		rmq.WithPushSubscriptionExpressions(subscriptions),
+		rmq.WithPushMessageListener(&rmq.FuncMessageListener{Consume: func(view *rmq.MessageView) rmq.ConsumerResult {
+			if script.Listen(d.Driver, command.As, shown(view)) {
+				return rmq.SUCCESS
+			}
+			return rmq.FAILURE
+		}}),
 	}
 	if command.Threads > 0 {
 		options = append(options, rmq.WithPushConsumptionThreadCount(int32(command.Threads)))
 	}
-	consumer, err := rmq.NewPushConsumer(d.config(command.Group), options...)
-	if err == nil {
-		err = consumer.Start()
-	}
+	return nil, d.objects.Make(command.As, func() (any, error) {
+		consumer, err := rmq.NewPushConsumer(d.config(command.Group), options...)
+		if err == nil {
+			err = consumer.Start()
+		}
+		return &push{consumer, script}, err
+	})
+}
+
+// push is a push consumer and what its listener does.
+type push struct {
+	consumer rmq.PushConsumer
+	script   *line.Script
+}
+
+func (d *driver) count(command *line.Command) (line.Reply, error) {
+	made, err := line.Get[*push](&d.objects, command.On)
 	if err != nil {
 		return nil, err
 	}
-	d.objects.Put(command.As, consumer)
-	return nil, nil
+	return made.script.Calls(), nil
 }
 
 func duration(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -42,4 +42,4 @@ require (
 	google.golang.org/protobuf v1.36.6 // indirect
 )
 
-replace rocketmq-testkit/line => ../go_line
+replace rocketmq-testkit/line => ../go_common

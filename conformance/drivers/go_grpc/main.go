@@ -50,7 +50,9 @@ func main() {
 		"receive":    d.receive,
 		"ack":        d.ack,
 		"invisible":  d.invisible,
+		"drain":      d.drain,
 		"push":       d.makePush,
+		"count":      d.count,
 		"close":      d.close,
 	}
 	if err := d.Protect(); err != nil {
@@ -75,8 +77,8 @@ func (d *driver) close(command *line.Command) (line.Reply, error) {
 		return nil, client.stop()
 	case rmq.SimpleConsumer:
 		return nil, client.GracefulStop()
-	case rmq.PushConsumer:
-		return nil, client.GracefulStop()
+	case *push:
+		return nil, client.consumer.GracefulStop()
 	}
 	return nil, fmt.Errorf("cannot close a %T", client)
 }

@@ -15,30 +15,26 @@ var resolutions = map[string]rmq.TransactionResolution{
 }
 
 func (d *driver) makeProducer(command *line.Command) (line.Reply, error) {
-	if err := line.Need("as", command.As); err != nil {
-		return nil, err
-	}
-	var options []rmq.ProducerOption
+	made := &producer{driver: d}
 	if command.Check != "" {
 		resolution, known := resolutions[command.Check]
 		if !known {
 			return nil, line.Bad("check is none of COMMIT, ROLLBACK, UNKNOWN")
 		}
-		options = append(options, rmq.WithTransactionChecker(&rmq.TransactionChecker{
+		made.options = append(made.options, rmq.WithTransactionChecker(&rmq.TransactionChecker{
 			Check: func(view *rmq.MessageView) rmq.TransactionResolution {
 				d.Checked(command.As, command.Check, shown(view))
 				return resolution
 			},
 		}))
 	}
-	made := &producer{driver: d, options: options}
-	if len(command.Topics) > 0 {
-		if _, err := made.running(command.Topics...); err != nil {
-			return nil, err
+	return nil, d.objects.Make(command.As, func() (any, error) {
+		if len(command.Topics) == 0 {
+			return made, nil
 		}
-	}
-	d.objects.Put(command.As, made)
-	return nil, nil
+		_, err := made.running(command.Topics...)
+		return made, err
+	})
 }
 
 // producer starts the SDK's own one with the first topics that it hears of: without a topic the SDK knows no broker to

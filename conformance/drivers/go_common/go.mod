@@ -1,0 +1,3 @@
+module rocketmq-testkit/line
+
+go 1.24
