@@ -49,6 +49,13 @@ class CreateGroup(Operation):
 
 
 @dataclass(slots=True)
+class CreateGroups(Operation):
+    """Create or change several groups, each as CreateGroup does. Source: SubscriptionGroupList."""
+
+    groups: list[CreateGroup]
+
+
+@dataclass(slots=True)
 class DeleteGroup(Operation):
     """Delete a group, and its offsets if `clean_offset`."""
 

@@ -39,6 +39,17 @@ class SendMessage(Operation):
 
 
 @dataclass(slots=True)
+class SendReplyMessage(Operation):
+    """The reply of a request: push it to the client that asked, and store it if so configured.
+
+    The result is a SendResult without transaction id. Errors: SYSTEM_ERROR (nobody to push to).
+    Source: ReplyMessageProcessor (5.3.3).
+    """
+
+    message: SendMessage
+
+
+@dataclass(slots=True)
 class SendResult(Result):
     """Where the message went.
 

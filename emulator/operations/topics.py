@@ -31,6 +31,13 @@ class CreateTopic(Operation):
 
 
 @dataclass(slots=True)
+class CreateTopics(Operation):
+    """Create or change several topics, each as CreateTopic does. Source: CreateTopicListRequestBody."""
+
+    topics: list[CreateTopic]
+
+
+@dataclass(slots=True)
 class DeleteTopic(Operation):
     """Delete a topic of the broker, its queues, its offsets and its pop retry topics."""
 
