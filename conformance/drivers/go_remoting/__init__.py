@@ -1,0 +1,1 @@
+"""Driver of the Go SDK of the remoting protocol."""

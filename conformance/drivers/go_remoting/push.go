@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	rocketmq "github.com/apache/rocketmq-client-go/v2"
+	"github.com/apache/rocketmq-client-go/v2/consumer"
+	"github.com/apache/rocketmq-client-go/v2/primitive"
+
+	"rocketmq-testkit/line"
+)
+
+// push is a push consumer, what its listener does, and the producer of its replies.
+type push struct {
+	*driver
+	name    string
+	client  rocketmq.PushConsumer
+	script  *line.Script
+	orderly bool
+	reply   *string
+	once    sync.Once
+	replier *sender
+}
+
+// options are what push and pull consumers have in common.
+func (d *driver) options(command *line.Command) ([]consumer.Option, error) {
+	if err := line.Need("group", command.Group); err != nil {
+		return nil, err
+	}
+	options := []consumer.Option{
+		consumer.WithNameServer(d.namesrv),
+		consumer.WithInstance(instance(command.As)),
+		consumer.WithGroupName(command.Group),
+	}
+	switch command.From {
+	case "", "last":
+	case "first":
+		options = append(options, consumer.WithConsumeFromWhere(consumer.ConsumeFromFirstOffset))
+	default:
+		return nil, line.Bad("from is neither first nor last")
+	}
+	return options, nil
+}
+
+func (d *driver) makePush(command *line.Command) (line.Reply, error) {
+	options, err := d.options(command)
+	if err != nil {
+		return nil, err
+	}
+	made := &push{driver: d, name: command.As, script: line.NewScript(command), reply: command.Answer}
+	switch command.Mode {
+	case "", "concurrent":
+	case "orderly":
+		made.orderly = true
+		options = append(options, consumer.WithConsumerOrder(true))
+		if !d.slow {
+			options = append(options, consumer.WithRebalanceLockInterval(time.Second))
+		}
+	case "broadcast":
+		options = append(options, consumer.WithConsumerModel(consumer.BroadCasting))
+	default:
+		return nil, line.Unsupported("this SDK has no push mode %q", command.Mode)
+	}
+	if command.MaxReconsume != nil {
+		options = append(options, consumer.WithMaxReconsumeTimes(*command.MaxReconsume))
+	}
+	if command.Threads > 0 {
+		options = append(options, consumer.WithConsumeGoroutineNums(command.Threads))
+	}
+	return nil, d.objects.Make(command.As, func() (any, error) {
+		client, err := rocketmq.NewPushConsumer(options...)
+		if err != nil {
+			return nil, err
+		}
+		made.client = client
+		for topic, filter := range command.Sub {
+			if err := client.Subscribe(topic, selectorOf(filter), made.listen); err != nil {
+				return nil, err
+			}
+		}
+		return made, client.Start()
+	})
+}
+
+func selectorOf(filter line.Filter) consumer.MessageSelector {
+	made := consumer.MessageSelector{Type: consumer.TAG, Expression: filter.Expr}
+	if filter.Type != "" {
+		made.Type = consumer.ExpressionType(filter.Type)
+	}
+	if filter.Expr == "" {
+		made.Expression = "*"
+	}
+	return made
+}
+
+// listen gets one message at a time, which is the SDK's default.
+func (p *push) listen(_ context.Context, messages ...*primitive.MessageExt) (consumer.ConsumeResult, error) {
+	for _, message := range messages {
+		if p.script.Listen(p.Driver, p.name, stored(message)) {
+			if p.reply != nil && consumer.GetReplyToClient(message) != "" {
+				if err := p.answer(message); err != nil {
+					return consumer.ConsumeRetryLater, err
+				}
+			}
+			continue
+		}
+		if p.orderly {
+			return consumer.SuspendCurrentQueueAMoment, nil
+		}
+		return consumer.ConsumeRetryLater, nil
+	}
+	return consumer.ConsumeSuccess, nil
+}
+
+func (p *push) answer(request *primitive.MessageExt) error {
+	p.once.Do(func() { p.replier = &sender{driver: p.driver, name: p.name + "-reply", group: p.name + "-reply"} })
+	client, err := p.replier.client()
+	if err != nil {
+		return err
+	}
+	reply, err := consumer.CreateReplyMessage(request, []byte(*p.reply))
+	if err != nil {
+		return err
+	}
+	// The SDK reads the text as properties and leaves the body out, which a broker answers with an error.
+	reply.Body = []byte(*p.reply)
+	_, err = client.SendSync(context.Background(), reply)
+	return err
+}
+
+func (p *push) shutdown() error {
+	err := p.client.Shutdown()
+	if p.replier != nil {
+		if failed := p.replier.shutdown(); err == nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+func (d *driver) count(command *line.Command) (line.Reply, error) {
+	made, err := line.Get[*push](&d.objects, command.On)
+	if err != nil {
+		return nil, err
+	}
+	return made.script.Calls(), nil
+}
