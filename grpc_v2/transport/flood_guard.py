@@ -1,0 +1,31 @@
+"""Budgets that tell a busy peer from one that floods: a burst at once, then a rate."""
+
+from __future__ import annotations
+
+from .errors import ConnectionProtocolError, ErrorCode
+
+
+class Budget:
+    """So many events at once, refilled at so many per second; time comes from the caller, in seconds."""
+
+    __slots__ = ("_burst", "_left", "_per_second", "_stamp", "_what")
+
+    def __init__(self, what: str, burst: int, per_second: int) -> None:
+        self._what = what
+        self._burst = float(burst)
+        self._per_second = per_second
+        self._left = float(burst)
+        self._stamp = 0.0
+
+    def spend(self, now: float) -> None:
+        """Count one event; raises ENHANCE_YOUR_CALM when the budget is used up."""
+        if self._left < 1.0:
+            refilled = (now - self._stamp) * self._per_second
+            self._left = min(self._burst, self._left + max(refilled, 0.0))
+            self._stamp = now
+            if self._left < 1.0:
+                raise ConnectionProtocolError(ErrorCode.ENHANCE_YOUR_CALM, f"too many {self._what}")
+        elif self._left >= self._burst:
+            # The clock of the refill starts with the first event of a burst.
+            self._stamp = now
+        self._left -= 1.0

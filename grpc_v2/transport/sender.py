@@ -1,0 +1,155 @@
+"""The sending half of a connection: output in order, DATA within the credit that the peer gave (RFC 9113 section 5.2).
+
+Nothing here is written to a socket.  `output` grows, and whoever owns the socket empties it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from .frames import DATA, HEAD, LARGEST_WINDOW, frame_head, header_frames
+from .header_blocks import EMPTY_TABLE_NOTICE, HeaderBlock
+from .settings import DEFAULT_HEADER_TABLE_BYTES, DEFAULT_WINDOW, PeerSettings
+from .stream import Stream
+
+
+class Sender:
+    """Frames the server's answers; `on_end` is called when the last frame of a stream has gone out."""
+
+    __slots__ = ("_notice", "_on_end", "_peer", "_waiting", "output", "window")
+
+    def __init__(self, peer: PeerSettings, on_end: Callable[[Stream], None]) -> None:
+        self.output: list[bytes | memoryview] = []
+        self.window = DEFAULT_WINDOW
+        self._peer = peer
+        self._on_end = on_end
+        # Streams with DATA for which credit lacked, in the order in which they began to wait.
+        self._waiting: dict[int, Stream] = {}
+        self._notice = b""
+
+    def respond(self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock) -> None:
+        """Send a whole answer: headers, `prefix` and `message` as body, trailers."""
+        size = len(prefix) + len(message)
+        if (
+            stream.queue is None
+            and size <= self.window
+            and size <= stream.send_window
+            and size <= self._peer.max_frame_bytes
+            and not self._notice
+        ):
+            self.window -= size
+            sid = stream.stream_id.to_bytes(4, "big")
+            data = HEAD.pack(size >> 16, size & 0xFFFF, DATA, 0, stream.stream_id)
+            self.output.append(
+                b"".join(
+                    (head.prefix, sid, head.block, data, prefix, message, trailers.ending_prefix, sid, trailers.block)
+                )
+            )
+            self._on_end(stream)
+            return
+        self.headers(stream, head.block)
+        self.data(stream, prefix + message)
+        self.end(stream, trailers.block)
+
+    def headers(self, stream: Stream, block: bytes) -> None:
+        """Send the header block that opens the answer."""
+        self.output.append(self._header_frames(stream, block, end_stream=False))
+
+    def data(self, stream: Stream, payload: bytes) -> None:
+        """Send a piece of the body, at once as far as credit reaches and later for the rest."""
+        if stream.queue is not None:
+            stream.queue.append(payload)
+            return
+        size = len(payload)
+        if size <= self.window and size <= stream.send_window and size <= self._peer.max_frame_bytes:
+            self.window -= size
+            stream.send_window -= size
+            self.output.append(frame_head(DATA, 0, stream.stream_id, size) + payload)
+            return
+        stream.queue = deque((memoryview(payload),))
+        while stream.queue is not None and self._send_frame(stream):
+            pass
+        if stream.queue is not None:
+            self._waiting[stream.stream_id] = stream
+
+    def end(self, stream: Stream, block: bytes) -> None:
+        """Send the header block that ends the answer, after all DATA that still waits."""
+        if stream.queue is not None:
+            stream.ending = block
+        else:
+            self._end(stream, block)
+
+    def stall(self, stream: Stream) -> None:
+        """Hold back whatever is sent on a stream from now on."""
+        self._waiting.pop(stream.stream_id, None)
+        if stream.queue is None:
+            stream.queue = deque()
+
+    def forget(self, stream: Stream) -> None:
+        """Drop what still waits on a stream."""
+        self._waiting.pop(stream.stream_id, None)
+        stream.queue = None
+        stream.ending = None
+
+    def add_credit(self, stream: Stream | None, increment: int) -> bool:
+        """Take WINDOW_UPDATE of one stream, or of the connection for None; returns False when it overflows."""
+        if stream is None:
+            if self.window + increment > LARGEST_WINDOW:
+                return False
+            self.window += increment
+        else:
+            if stream.send_window + increment > LARGEST_WINDOW:
+                return False
+            stream.send_window += increment
+        if self._waiting:
+            self.pump()
+        return True
+
+    def table_resized(self) -> None:
+        """Remember to tell the peer that the dynamic table stays empty, if it allows less than the default."""
+        if self._peer.header_table_bytes < DEFAULT_HEADER_TABLE_BYTES:
+            self._notice = EMPTY_TABLE_NOTICE
+
+    def pump(self) -> None:
+        """Send DATA that waits, one frame of each stream in turn, as far as credit reaches."""
+        progress = True
+        while progress and self.window > 0:
+            progress = False
+            for stream in list(self._waiting.values()):
+                progress = self._send_frame(stream) or progress
+
+    def _send_frame(self, stream: Stream) -> bool:
+        """Send one DATA frame of a stream's queue, and its end when that was the last; False if credit lacks."""
+        queue = stream.queue
+        if queue is None:
+            return False
+        room = min(self.window, stream.send_window, self._peer.max_frame_bytes)
+        if room <= 0:
+            return False
+        payload = queue.popleft()
+        if len(payload) > room:
+            payload = memoryview(payload)
+            queue.appendleft(payload[room:])
+            payload = payload[:room]
+        size = len(payload)
+        self.window -= size
+        stream.send_window -= size
+        self.output.append(frame_head(DATA, 0, stream.stream_id, size))
+        self.output.append(payload)
+        if not queue:
+            self._waiting.pop(stream.stream_id, None)
+            stream.queue = None
+            if stream.ending is not None:
+                self._end(stream, stream.ending)
+        return True
+
+    def _end(self, stream: Stream, block: bytes) -> None:
+        self.output.append(self._header_frames(stream, block, end_stream=True))
+        self._on_end(stream)
+
+    def _header_frames(self, stream: Stream, block: bytes, *, end_stream: bool) -> bytes:
+        if self._notice:
+            block = self._notice + block
+            self._notice = b""
+        return header_frames(stream.stream_id, block, self._peer.max_frame_bytes, end_stream=end_stream)
