@@ -1,0 +1,185 @@
+"""Acknowledging popped messages and changing how long they stay hidden.
+
+The broker checks neither owner nor expiry of a handle: an acknowledgement that fits nothing succeeds without effect.
+Source: AckMessageProcessor, ChangeInvisibleTimeProcessor (5.3.3).
+"""
+
+from .check_point import Ack, CheckPoint, ReviveLog
+from .codes import ResponseCode
+from .config import BrokerConfig
+from .errors import FAQ, EngineError
+from .gate import Call
+from .offsets import Offsets
+from .operations import (
+    AckMessage,
+    BatchAck,
+    BatchAckMessage,
+    ChangeInvisibleResult,
+    ChangeInvisibleTime,
+    Done,
+    PopMessage,
+)
+from .ordered import Orders
+from .pop_polling import PopPolling
+from .receipt import ORDER_REVIVE_QUEUE, Receipt, parse_extra_info, real_topic
+from .scheduler import Scheduler
+from .store import MessageStore
+from .topics import Topics
+
+
+class AckService:
+    """Takes acknowledgements and changes of the invisible time of one broker."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store: MessageStore,
+        topics: Topics,
+        offsets: Offsets,
+        orders: Orders,
+        log: ReviveLog,
+        polling: PopPolling[PopMessage],
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._store = store
+        self._topics = topics
+        self._offsets = offsets
+        self._orders = orders
+        self._log = log
+        self._polling = polling
+
+    def ack(self, call: Call, operation: AckMessage) -> Done:
+        """Acknowledge one message.
+
+        Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue id, ordered offset), NO_MESSAGE (offset outside the queue),
+        SYSTEM_ERROR (malformed handle).
+        """
+        self._check_place(call, operation.topic, operation.queue_id)
+        topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id
+        low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
+        if not low <= operation.offset <= high:
+            committed = self._offsets.query(group, topic, queue_id)
+            raise EngineError(
+                ResponseCode.NO_MESSAGE,
+                f"offset is illegal, key:{topic}@{queue_id}, commit:{committed}, store:{low}~{high}",
+            )
+        receipt = parse_extra_info(operation.extra_info, reader="getBrokerName")
+        if receipt.revive_qid == ORDER_REVIVE_QUEUE:
+            self._ack_ordered(call, operation, receipt)
+        else:
+            self._write(topic, group, queue_id, receipt, [operation.offset], batch=False)
+        return Done()
+
+    def batch_ack(self, call: Call, operation: BatchAckMessage) -> Done:
+        """Acknowledge messages of several check points; offsets outside their queue are passed over."""
+        if not operation.acks:
+            raise EngineError(ResponseCode.NO_MESSAGE, None)
+        for entry in operation.acks:
+            self._ack_entry(call, entry)
+        return Done()
+
+    def _ack_entry(self, call: Call, entry: BatchAck) -> None:
+        topic = real_topic(entry.topic, entry.consumer_group, entry.retry)
+        if self._topics.find(topic) is None:
+            return
+        low, high = self._store.min_offset(topic, entry.queue_id), self._store.max_offset(topic, entry.queue_id)
+        offsets = [entry.start_offset + bit for bit in range(entry.bits.bit_length()) if entry.bits >> bit & 1]
+        offsets = [offset for offset in offsets if low <= offset <= high]
+        if not offsets:
+            return
+        receipt = Receipt(
+            entry.start_offset,
+            entry.pop_time,
+            entry.invisible_ms,
+            entry.revive_qid,
+            entry.retry,
+            self._config.broker_name,
+            entry.queue_id,
+            -1,
+        )
+        if entry.revive_qid == ORDER_REVIVE_QUEUE:
+            for offset in offsets:
+                single = AckMessage(entry.consumer_group, topic, entry.queue_id, receipt.text(), offset)
+                self._ack_ordered(call, single, receipt)
+        else:
+            self._write(topic, entry.consumer_group, entry.queue_id, receipt, offsets, batch=len(offsets) > 1)
+
+    def _write(
+        self, topic: str, group: str, queue_id: int, receipt: Receipt, offsets: list[int], *, batch: bool
+    ) -> None:
+        ack = Ack(topic, group, queue_id, receipt.start_offset, receipt.pop_time, receipt.broker_name, offsets)
+        revive_qid = receipt.revive_qid
+        if not 0 <= revive_qid < self._config.revive_queue_num:
+            return  # upstream stores it in a queue that nobody reads
+        self._log.write_ack(ack, revive_qid, receipt.next_visible_ms, self._scheduler.now_ms, batch=batch)
+
+    def _ack_ordered(self, call: Call, operation: AckMessage, receipt: Receipt) -> None:
+        topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id
+        committed = self._offsets.query(group, topic, queue_id)
+        if operation.offset < committed:
+            return
+        following = self._orders.acknowledge((topic, group, queue_id), receipt.pop_time, operation.offset)
+        if following == Orders.STALE:
+            return
+        if following == Orders.UNKNOWN_OFFSET:
+            address, port = call.channel.remote_address
+            raise EngineError(
+                ResponseCode.MESSAGE_ILLEGAL,
+                f"offset is illegal, key:{topic}@{group}@{queue_id}, old:{committed}, commit:{operation.offset}, "
+                f"next:-1, /{address}:{port}",
+            )
+        if self._offsets.pending_reset(group, topic, queue_id) is None:
+            self._offsets.commit(group, topic, queue_id, following)
+        if not self._orders.blocks((topic, group, queue_id), None, receipt.invisible_ms):
+            self._polling.wake(topic, group, queue_id)
+
+    def change_invisible(self, call: Call, operation: ChangeInvisibleTime) -> ChangeInvisibleResult:
+        """Hide a message for another time from now: a new check point first, then an acknowledgement of the old one.
+
+        Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue id), NO_MESSAGE (offset outside the queue), SYSTEM_ERROR.
+        """
+        self._check_place(call, operation.topic, operation.queue_id)
+        topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id
+        low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
+        if not low <= operation.offset < high:
+            raise EngineError(ResponseCode.NO_MESSAGE, None)
+        receipt = parse_extra_info(operation.extra_info, reader="getReviveQid")
+        if receipt.revive_qid == ORDER_REVIVE_QUEUE:
+            return self._change_ordered(operation, receipt)
+        now = self._scheduler.now_ms
+        point = CheckPoint(
+            topic,
+            group,
+            queue_id,
+            operation.offset,
+            now,
+            operation.invisible_ms,
+            self._config.broker_name,
+            [0],
+        )
+        if 0 <= receipt.revive_qid < self._config.revive_queue_num:
+            self._log.write_check_point(point, receipt.revive_qid)
+            self._write(topic, group, queue_id, receipt, [operation.offset], batch=False)
+        return ChangeInvisibleResult(now, operation.invisible_ms, receipt.revive_qid)
+
+    def _change_ordered(self, operation: ChangeInvisibleTime, receipt: Receipt) -> ChangeInvisibleResult:
+        topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id
+        if operation.offset < self._offsets.query(group, topic, queue_id):
+            return ChangeInvisibleResult(0, 0, 0)
+        until = self._scheduler.now_ms + operation.invisible_ms
+        self._orders.change((topic, group, queue_id), receipt.pop_time, operation.offset, until)
+        return ChangeInvisibleResult(receipt.pop_time, until - receipt.pop_time, receipt.revive_qid)
+
+    def _check_place(self, call: Call, topic: str, queue_id: int) -> None:
+        config = self._topics.find(topic)
+        if config is None:
+            raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! \n{FAQ}")
+        if not 0 <= queue_id < config.read_queue_nums:
+            address, port = call.channel.remote_address
+            raise EngineError(
+                ResponseCode.MESSAGE_ILLEGAL,
+                f"queueId[{queue_id}] is illegal, topic:[{topic}] topicConfig.readQueueNums:"
+                f"[{config.read_queue_nums}] consumer:[/{address}:{port}]",
+            )

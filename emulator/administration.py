@@ -1,0 +1,205 @@
+"""Requests of administrators about topics and groups of a broker. Source: AdminBrokerProcessor (5.3.3)."""
+
+from collections.abc import Iterable
+
+from . import names
+from .clients import Clients
+from .codes import ResponseCode
+from .config import BrokerConfig
+from .errors import EngineError
+from .gate import Call
+from .groups import Groups
+from .offsets import Offsets
+from .operations import (
+    CloneGroupOffset,
+    ConsumeStatsResult,
+    CreateGroup,
+    CreateTopic,
+    DeleteGroup,
+    DeleteTopic,
+    Done,
+    GetAllGroups,
+    GetAllTopics,
+    GetBrokerTopicList,
+    GetConsumeStats,
+    GetGroup,
+    GetTopicConfig,
+    GetTopicStats,
+    GroupListResult,
+    GroupResult,
+    GroupsResult,
+    MessageQueue,
+    OffsetWrapper,
+    QueryGroupsOfTopic,
+    QueryTopicsOfGroup,
+    TopicListResult,
+    TopicOffset,
+    TopicResult,
+    TopicsResult,
+    TopicStatsResult,
+)
+from .ordered import Orders
+from .store import MessageStore
+from .topics import Topics
+
+
+class TopicAdministration:
+    """Creates, deletes and describes topics."""
+
+    def __init__(
+        self, config: BrokerConfig, store: MessageStore, topics: Topics, offsets: Offsets, orders: Orders
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._topics = topics
+        self._offsets = offsets
+        self._orders = orders
+
+    def create(self, call: Call, operation: CreateTopic) -> Done:
+        """Create or change a topic. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
+        self._topics.create(operation.config, operation.attributes)
+        return Done()
+
+    def delete(self, call: Call, operation: DeleteTopic) -> Done:
+        """Delete a topic with its queues, offsets and pop retry topics; an unknown one is no error.
+
+        Errors: INVALID_PARAMETER (name, system topic).
+        """
+        topic = operation.topic
+        names.check_topic(topic)
+        if self._topics.is_system(topic):
+            raise EngineError(ResponseCode.INVALID_PARAMETER, f"The topic[{topic}] is conflict with system topic.")
+        doomed = [topic]
+        if self._config.clear_retry_topic_when_delete_topic:
+            for group in self._offsets.groups_of(topic):
+                doomed += [names.pop_retry_topic(topic, group, v2=v2) for v2 in (False, True)]
+        for name in doomed:
+            self._topics.delete(name)
+            self._offsets.delete_topic(name)
+            self._store.delete_topic(name)
+        self._orders.forget(lambda place: place[0] in doomed)
+        return Done()
+
+    def get(self, call: Call, operation: GetTopicConfig) -> TopicResult:
+        """Errors: TOPIC_NOT_EXIST."""
+        found = self._topics.find(operation.topic)
+        if found is None:
+            raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"No topic in this broker. topic: {operation.topic}")
+        return TopicResult(found)
+
+    def all(self, call: Call, operation: GetAllTopics) -> TopicsResult:
+        """The whole table."""
+        return TopicsResult(dict(self._topics.table), self._topics.version_counter, self._topics.version_timestamp)
+
+    def system(self, call: Call, operation: GetBrokerTopicList) -> TopicListResult:
+        """The system topics."""
+        return TopicListResult(sorted(self._topics.system))
+
+    def stats(self, call: Call, operation: GetTopicStats) -> TopicStatsResult:
+        """Extent of each queue. Errors: TOPIC_NOT_EXIST."""
+        topic = operation.topic
+        config = self._topics.find(topic)
+        if config is None:
+            raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
+        offsets = {}
+        for queue_id in range(max(config.read_queue_nums, config.write_queue_nums)):
+            queue = self._store.queue(topic, queue_id)
+            low, high = (queue.min_offset, queue.max_offset) if queue is not None else (0, 0)
+            updated = self._store.store_timestamp(queue, high - 1) if queue is not None and high > low else 0
+            offsets[queue_id] = TopicOffset(low, high, updated)
+        return TopicStatsResult(topic, self._config.broker_name, offsets)
+
+
+class GroupAdministration:
+    """Creates, deletes and describes groups and their progress."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        store: MessageStore,
+        topics: Topics,
+        groups: Groups,
+        clients: Clients,
+        offsets: Offsets,
+        orders: Orders,
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._topics = topics
+        self._groups = groups
+        self._clients = clients
+        self._offsets = offsets
+        self._orders = orders
+
+    def create(self, call: Call, operation: CreateGroup) -> Done:
+        """Create or change a group; upstream does not check the name here."""
+        self._groups.put(operation.config)
+        return Done()
+
+    def delete(self, call: Call, operation: DeleteGroup) -> Done:
+        """Delete a group, and its offsets if asked to."""
+        self._groups.delete(operation.group)
+        if operation.clean_offset:
+            self._offsets.delete_group(operation.group)
+        self._orders.forget(lambda place: place[1] == operation.group)
+        return Done()
+
+    def get(self, call: Call, operation: GetGroup) -> GroupResult:
+        """A group, created where that is allowed. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
+        found = self._groups.find_or_create(operation.group)
+        if found is None:
+            raise EngineError(
+                ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"No group in this broker. group: {operation.group}"
+            )
+        return GroupResult(found)
+
+    def all(self, call: Call, operation: GetAllGroups) -> GroupsResult:
+        """The whole table."""
+        return GroupsResult(dict(self._groups.table), self._groups.version_counter, self._groups.version_timestamp)
+
+    def stats(self, call: Call, operation: GetConsumeStats) -> ConsumeStatsResult:
+        """Progress by queue; an unknown group has none."""
+        group = operation.consumer_group
+        topics: Iterable[str]
+        if operation.topic:
+            topics = [operation.topic]
+        else:
+            state = self._clients.consumers.get(group)
+            subscribed = list(state.subscriptions) if state is not None else []
+            topics = dict.fromkeys([*subscribed, *self._offsets.topics_of(group)])
+        found: dict[MessageQueue, OffsetWrapper] = {}
+        for topic in topics:
+            config = self._topics.find(topic)
+            if config is None:
+                continue
+            for queue_id in range(config.read_queue_nums):
+                found[MessageQueue(topic, self._config.broker_name, queue_id)] = self._progress(group, topic, queue_id)
+        return ConsumeStatsResult(found)
+
+    def _progress(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
+        consumed = max(self._offsets.query(group, topic, queue_id), 0)
+        pulled = max(self._offsets.pulled(group, topic, queue_id), consumed)
+        queue = self._store.queue(topic, queue_id)
+        timestamp = 0
+        if queue is not None and queue.min_offset < consumed <= queue.max_offset:
+            timestamp = self._store.store_timestamp(queue, consumed - 1)
+        return OffsetWrapper(queue.max_offset if queue is not None else 0, consumed, pulled, timestamp)
+
+    def groups_of_topic(self, call: Call, operation: QueryGroupsOfTopic) -> GroupListResult:
+        """Groups that consume a topic, online or by their offsets."""
+        names_found = [
+            *self._clients.groups_of_topic(operation.topic),
+            *self._offsets.groups_of(operation.topic),
+        ]
+        return GroupListResult(list(dict.fromkeys(names_found)))
+
+    def topics_of_group(self, call: Call, operation: QueryTopicsOfGroup) -> TopicListResult:
+        """Topics that a group has offsets of."""
+        return TopicListResult(self._offsets.topics_of(operation.group))
+
+    def clone_offset(self, call: Call, operation: CloneGroupOffset) -> Done:
+        """Copy a group's offsets of a topic; a blank topic copies nothing, as upstream."""
+        source = self._offsets.committed.get((operation.src_group, operation.topic))
+        for queue_id, offset in (source or {}).items():
+            self._offsets.commit(operation.dest_group, operation.topic, queue_id, offset)
+        return Done()

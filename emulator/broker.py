@@ -1,0 +1,241 @@
+"""One broker: its services put together, and which of them carries out which operation.
+
+A service calls the services given to its constructor; what must go back up is a callable given here, a timer or an
+effect. There is no rule in this file.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import operations as ops
+from . import record as records
+from .ack import AckService
+from .administration import GroupAdministration, TopicAdministration
+from .assignments import Assignments
+from .broker_admin import BrokerAdministration
+from .chance import Chance
+from .check_point import ReviveLog
+from .clients import Clients
+from .config import BrokerConfig, EmulationConfig
+from .effects import Effect
+from .errors import EngineError
+from .gate import Call, Channel, Gate
+from .groups import Groups
+from .journal import Journal
+from .memberships import Memberships
+from .notification import NotificationService
+from .offsets import Offsets
+from .operations import MessageQueue, Operation, Parked, Result
+from .ordered import Orders
+from .pop import PopService
+from .positions import Positions
+from .pull import PullService
+from .queue_locks import QueueLocks
+from .queue_reader import QueueReader
+from .revive import ReviveService
+from .scheduler import Scheduler
+from .send import SendHooks, SendService
+from .store import MessageStore
+from .topics import Topics
+from .views import Views
+
+
+class Broker:
+    """A gate node with a store of its own."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        emulation: EmulationConfig,
+        scheduler: Scheduler,
+        chance: Chance,
+        journal: Journal,
+        gate: Gate,
+    ) -> None:
+        self.config = config
+        self.name = config.broker_name
+        self.broker_id = config.broker_id
+        self._scheduler = scheduler
+        self._journal = journal
+        self._gate = gate
+        self.store_host = ("127.0.0.1", 10911)
+        identity = f"{config.broker_name}:{config.broker_id}"
+
+        self.topics = Topics(config, scheduler)
+        self.groups = Groups(config, scheduler)
+        self.offsets = Offsets()
+        self.store = MessageStore(
+            scheduler,
+            records.pack_host(self.store_host),
+            config.max_message_size,
+            config.mapped_file_size_commit_log,
+            emulation.store_max_bytes,
+        )
+        self.clients = Clients(config, scheduler, self.topics, self.groups, self._push)
+        self.locks = QueueLocks(scheduler)
+        self.reader = QueueReader(config, self.store)
+        self.orders = Orders(scheduler, self._order_freed)
+        revive_log = ReviveLog(config.broker_cluster_name, self.store)
+
+        self.pulls = PullService(
+            config,
+            emulation,
+            scheduler,
+            self.topics,
+            self.groups,
+            self.clients,
+            self.offsets,
+            self.reader,
+            self._complete,
+        )
+        self.pops = PopService(
+            config,
+            scheduler,
+            chance.stream(f"{identity} pop"),
+            self.store,
+            self.topics,
+            self.groups,
+            self.clients,
+            self.offsets,
+            self.reader,
+            self.orders,
+            revive_log,
+            self._complete,
+        )
+        self.notifications = NotificationService(
+            config,
+            scheduler,
+            chance.stream(f"{identity} notification"),
+            self.store,
+            self.topics,
+            self.groups,
+            self.offsets,
+            self.reader,
+            self.orders,
+            self.pops.polling,
+            self._complete,
+        )
+        self.acks = AckService(
+            config,
+            scheduler,
+            self.store,
+            self.topics,
+            self.offsets,
+            self.orders,
+            revive_log,
+            self.pops.polling,
+        )
+        self._emulation = emulation
+        self.revive = ReviveService(
+            config, scheduler, self.store, self.topics, self.groups, self.offsets, revive_log, self._redelivered
+        )
+        self.sends = SendService(
+            config,
+            self.store,
+            self.topics,
+            chance.stream(f"{identity} send"),
+            SendHooks(lambda message, operation: None, lambda message, operation: None, lambda message, key: None),
+        )
+        self.views = Views(config, self.store, self.clients)
+        self.store.arrivals += [
+            self.pulls.hold.arrived,
+            self.pops.polling.arrived,
+            self.notifications.polling.arrived,
+            self.revive.arrived,
+        ]
+        self.handlers: Mapping[type[Operation], Callable[[Call, Any], Result | Parked]] = self._table()
+
+    def _table(self) -> dict[type[Operation], Callable[[Call, Any], Result | Parked]]:
+        config, topics, groups, clients = self.config, self.topics, self.groups, self.clients
+        positions = Positions(config, self._emulation, self.store, topics, groups, self.offsets, self._was_reset)
+        memberships = Memberships(config, clients, self.locks, self._drop_waiting)
+        assignments = Assignments(config, topics, groups, clients, self._read_queues)
+        topic_admin = TopicAdministration(config, self.store, topics, self.offsets, self.orders)
+        group_admin = GroupAdministration(config, self.store, topics, groups, clients, self.offsets, self.orders)
+        broker_admin = BrokerAdministration(config, self._scheduler, self.store, topics)
+        return {
+            ops.SendMessage: self.sends.send,
+            ops.PullMessage: self.pulls.pull,
+            ops.PopMessage: self.pops.pop,
+            ops.AckMessage: self.acks.ack,
+            ops.BatchAckMessage: self.acks.batch_ack,
+            ops.ChangeInvisibleTime: self.acks.change_invisible,
+            ops.Notification: self.notifications.notify,
+            ops.PeekMessage: self.notifications.peek,
+            ops.PollingInfo: self.notifications.polling_info,
+            ops.QueryConsumerOffset: positions.query,
+            ops.UpdateConsumerOffset: positions.update,
+            ops.GetMaxOffset: positions.maximum,
+            ops.GetMinOffset: positions.minimum,
+            ops.SearchOffset: positions.search,
+            ops.GetEarliestStoreTime: positions.earliest,
+            ops.ResetOffset: positions.reset,
+            ops.Heartbeat: memberships.heartbeat,
+            ops.UnregisterClient: memberships.unregister,
+            ops.ChannelClosed: memberships.channel_closed,
+            ops.GetConsumerListByGroup: memberships.consumer_list,
+            ops.LockBatchMq: memberships.lock,
+            ops.UnlockBatchMq: memberships.unlock,
+            ops.CheckClientConfig: memberships.check_client_config,
+            ops.GetConsumerConnectionList: memberships.consumer_connections,
+            ops.GetProducerConnectionList: memberships.producer_connections,
+            ops.SetMessageRequestMode: assignments.set_mode,
+            ops.QueryAssignment: assignments.query,
+            ops.CreateTopic: topic_admin.create,
+            ops.DeleteTopic: topic_admin.delete,
+            ops.GetTopicConfig: topic_admin.get,
+            ops.GetAllTopics: topic_admin.all,
+            ops.GetBrokerTopicList: topic_admin.system,
+            ops.GetTopicStats: topic_admin.stats,
+            ops.CreateGroup: group_admin.create,
+            ops.DeleteGroup: group_admin.delete,
+            ops.GetGroup: group_admin.get,
+            ops.GetAllGroups: group_admin.all,
+            ops.GetConsumeStats: group_admin.stats,
+            ops.QueryGroupsOfTopic: group_admin.groups_of_topic,
+            ops.QueryTopicsOfGroup: group_admin.topics_of_group,
+            ops.CloneGroupOffset: group_admin.clone_offset,
+            ops.ViewMessage: self.views.view,
+            ops.QueryMessage: self.views.query,
+            ops.QueryConsumeQueue: self.views.query_consume_queue,
+            ops.GetBrokerConfig: broker_admin.get_config,
+            ops.UpdateBrokerConfig: broker_admin.update_config,
+            ops.GetBrokerRuntimeInfo: broker_admin.runtime_info,
+        }
+
+    def bind(self, host: tuple[str, int]) -> None:
+        """Take the address that clients reach the broker at; stored messages carry it from now on."""
+        self.store_host = host
+        self.store.store_host = records.pack_host(host)
+
+    # what goes back up
+
+    def _complete(self, call: Call, operation: Operation, outcome: Result | EngineError) -> None:
+        self._gate.complete(self, call, operation, outcome)
+
+    def _push(self, channel: Channel, effect: Effect) -> None:
+        if channel.active:
+            self._journal.pushed(self._scheduler.now_ms, self.name, channel, effect)
+            channel.push(effect)
+
+    def _order_freed(self, topic: str, group: str, queue_id: int) -> None:
+        self.pops.polling.wake(topic, group, queue_id)
+        self.notifications.polling.wake(topic, group, queue_id)
+
+    def _redelivered(self, topic: str, group: str) -> None:
+        if self._emulation.wake_poll_on_redelivery:
+            self.pops.polling.wake(topic, group, -1)
+
+    def _was_reset(self, topic: str, group: str, queue_id: int) -> None:
+        self.orders.clear((topic, group, queue_id))
+
+    def _drop_waiting(self) -> None:
+        self.pulls.hold.drop_inactive()
+        self.pops.polling.end_inactive()
+        self.notifications.polling.end_inactive()
+
+    def _read_queues(self, topic: str) -> list[MessageQueue]:
+        config = self.topics.find(topic)
+        if config is None:
+            return []
+        return [MessageQueue(topic, self.name, queue_id) for queue_id in range(config.read_queue_nums)]

@@ -1,0 +1,113 @@
+"""Requests about a broker itself: its configuration and its counters. Source: AdminBrokerProcessor (5.3.3)."""
+
+from . import names
+from .codes import ResponseCode
+from .config import BrokerConfig, ConfigError
+from .errors import EngineError
+from .gate import Call
+from .operations import Done, GetBrokerConfig, GetBrokerRuntimeInfo, RuntimeInfoResult, TextResult, UpdateBrokerConfig
+from .record import store_timestamp
+from .scheduler import Scheduler
+from .store import MessageStore
+from .topics import Topics
+
+VERSION = 479
+VERSION_TEXT = "V5_3_3"
+BLACK_LIST = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
+_QUEUES = ("send", "pull", "query", "litePull", "ack")
+
+
+class BrokerAdministration:
+    """Shows and changes one broker."""
+
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, topics: Topics) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._store = store
+        self._topics = topics
+        self._boot_ms = scheduler.now_ms
+        self._version_counter = 0
+        self._version_timestamp = scheduler.now_ms
+
+    def get_config(self, call: Call, operation: GetBrokerConfig) -> TextResult:
+        """All keys as properties text."""
+        return TextResult(self._config.as_text(), self._version_counter, self._version_timestamp)
+
+    def update_config(self, call: Call, operation: UpdateBrokerConfig) -> Done:
+        """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value): nothing changes."""
+        for name in operation.properties:
+            if name in BLACK_LIST:
+                raise EngineError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
+        trial = self._config.copy()
+        try:
+            for name, value in operation.properties.items():
+                trial.set(name, value)
+        except ConfigError as error:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+        for name in operation.properties:
+            self._config.set(name, trial.get(name))
+        self._version_counter += 1
+        self._version_timestamp = self._scheduler.now_ms
+        return Done()
+
+    def runtime_info(self, call: Call, operation: GetBrokerRuntimeInfo) -> RuntimeInfoResult:
+        """What mqadmin shows of a broker. Rates and ages of thread-pool queues are zero: there are no such queues."""
+        now, log = self._scheduler.now_ms, self._store.log
+        stored = sum(
+            queue.max_offset
+            for (topic, _), queue in self._store.queues.items()
+            if not topic.startswith(names.SYSTEM_TOPIC_PREFIX)
+        )
+        oldest = next((record for _, record in log.records_from(0)), None)
+        earliest = self._store.last_store_timestamp if oldest is None else store_timestamp(oldest)
+        table = {
+            "brokerActive": "true",
+            "brokerVersion": str(VERSION),
+            "brokerVersionDesc": VERSION_TEXT,
+            "bootTimestamp": str(self._boot_ms),
+            "runtime": f"[ {_duration(now - self._boot_ms)} ]",
+            "putTps": "0.0 0.0 ",
+            "getFoundTps": "0.0 0.0 ",
+            "getMissTps": "0.0 0.0 ",
+            "getTotalTps": "0.0 0.0 0.0",
+            "getTransferredTps": "0.0 0.0 ",
+            "msgPutTotalYesterdayMorning": "0",
+            "msgPutTotalTodayMorning": "0",
+            "msgPutTotalTodayNow": str(stored),
+            "msgGetTotalYesterdayMorning": "0",
+            "msgGetTotalTodayMorning": "0",
+            "msgGetTotalTodayNow": "0",
+            "pageCacheLockTimeMills": "0",
+            "earliestMessageTimeStamp": str(earliest),
+            "commitLogMinOffset": str(log.min_offset),
+            "commitLogMaxOffset": str(log.max_offset),
+            "commitLogDiskRatio": f"{log.stored_bytes / log.max_bytes:.4f}",
+            "commitLogDirCapacity": f"Total : {log.max_bytes} B, Free : {max(log.max_bytes - log.stored_bytes, 0)} B.",
+            "consumeQueueDiskRatio": "0.0",
+            "dispatchMaxBuffer": "0",
+            "dispatchBehindBytes": "0",
+            "remainHowManyDataToFlush": "0 B",
+            "remainTransientStoreBufferNumbs": "2147483647",
+            "startAcceptSendRequestTimeStamp": "0",
+            "putMessageEntireTimeMax": "0",
+            "putMessageSizeTotal": str(log.max_offset),
+            "EndTransactionQueueSize": "0",
+            "EndTransactionThreadPoolQueueCapacity": "100000",
+            "timerReadBehind": "0",
+            "timerOffsetBehind": "0",
+            "timerCongestNum": str(self._store.max_offset(names.TIMER_TOPIC, 0)),
+            "timerEnqueueTps": "0.0",
+            "timerDequeueTps": "0.0",
+        }
+        for queue in _QUEUES:
+            table[f"{queue}ThreadPoolQueueSize"] = "0"
+            table[f"{queue}ThreadPoolQueueHeadWaitTimeMills"] = "0"
+            table[f"{queue}ThreadPoolQueueCapacity"] = "10000" if queue == "send" else "100000"
+        return RuntimeInfoResult(table)
+
+
+def _duration(elapsed_ms: int) -> str:
+    seconds = elapsed_ms // 1000
+    return (
+        f"{seconds // 86400} days, {seconds // 3600 % 24} hours, {seconds // 60 % 60} minutes, {seconds % 60} seconds"
+    )

@@ -1,0 +1,173 @@
+"""Check points and acknowledgements of pops: their JSON bodies, keys and how they are stored.
+
+They are real messages of `rmq_sys_REVIVE_LOG_<cluster>`; they reach it through the timer, one second before and at
+the end of the invisible time. Source: PopCheckPoint, AckMsg, BatchAckMsg, PopBufferMergeService (5.3.3).
+"""
+
+import json
+from dataclasses import dataclass, field
+
+from . import properties as props
+from .message import Message
+from .names import revive_topic
+from .store import MessageStore
+
+CK_TAG = "ck"
+ACK_TAG = "ack"
+BATCH_ACK_TAG = "bAck"
+ACK_TIME_INTERVAL_MS = 1000
+"""A check point becomes readable this long before the invisible time ends (PopAckConstants.ackTimeInterval)."""
+
+MergeKey = tuple[str, str, int, int, int, str]
+
+
+@dataclass(slots=True)
+class CheckPoint:
+    """The messages that one pop took from one queue; bit i of `bits` is set when message i is acknowledged.
+
+    Message i has the queue offset `start_offset` + `diffs[i]`; at most 32 of them.
+    """
+
+    topic: str
+    group: str
+    queue_id: int
+    start_offset: int
+    pop_time: int
+    invisible_ms: int
+    broker_name: str
+    diffs: list[int] = field(default_factory=list)
+    bits: int = 0
+    re_put_times: int = 0
+    revive_offset: int = 0
+
+    @property
+    def revive_ms(self) -> int:
+        """When the invisible time ends."""
+        return self.pop_time + self.invisible_ms
+
+    def merge_key(self) -> MergeKey:
+        """What an acknowledgement is matched by."""
+        return (self.topic, self.group, self.queue_id, self.start_offset, self.pop_time, self.broker_name)
+
+    def acknowledge(self, offset: int) -> None:
+        """Set the bit of a queue offset; an offset that is not of this check point is ignored."""
+        try:
+            self.bits |= 1 << self.diffs.index(offset - self.start_offset)
+        except ValueError:
+            return
+
+    def unacknowledged(self) -> list[int]:
+        """Queue offsets whose bit is not set."""
+        return [self.start_offset + diff for index, diff in enumerate(self.diffs) if not self.bits >> index & 1]
+
+    def to_json(self) -> bytes:
+        """The body, keys in upstream's order."""
+        body: dict[str, object] = {
+            "bm": self.bits,
+            "bn": self.broker_name,
+            "c": self.group,
+            "d": self.diffs,
+            "it": self.invisible_ms,
+            "n": len(self.diffs),
+            "pt": self.pop_time,
+            "q": self.queue_id,
+            "reviveTime": self.revive_ms,
+            "ro": 0,
+        }
+        if self.re_put_times:
+            body["rp"] = str(self.re_put_times)
+        body["so"] = self.start_offset
+        body["t"] = self.topic
+        return _dump(body)
+
+    @staticmethod
+    def from_json(body: bytes, revive_offset: int) -> "CheckPoint":
+        """A body read back; an empty offset list is the old form, offsets without gaps."""
+        data = json.loads(body)
+        return CheckPoint(
+            data["t"],
+            data["c"],
+            data["q"],
+            data["so"],
+            data["pt"],
+            data["it"],
+            data["bn"],
+            data.get("d") or list(range(data["n"])),
+            data["bm"],
+            int(data.get("rp") or 0),
+            revive_offset,
+        )
+
+
+@dataclass(slots=True)
+class Ack:
+    """Acknowledged queue offsets of one check point."""
+
+    topic: str
+    group: str
+    queue_id: int
+    start_offset: int
+    pop_time: int
+    broker_name: str
+    offsets: list[int]
+
+    def merge_key(self) -> MergeKey:
+        """The key of the check point that it belongs to."""
+        return (self.topic, self.group, self.queue_id, self.start_offset, self.pop_time, self.broker_name)
+
+    def to_json(self, *, batch: bool) -> bytes:
+        """The body of an `ack` (one offset) or of a `bAck` (`ao` is -1, the offsets are in `aol`)."""
+        body: dict[str, object] = {"ao": -1 if batch else self.offsets[0]}
+        if batch:
+            body["aol"] = self.offsets
+        body |= {
+            "bn": self.broker_name,
+            "c": self.group,
+            "pt": self.pop_time,
+            "q": self.queue_id,
+            "so": self.start_offset,
+            "t": self.topic,
+        }
+        return _dump(body)
+
+    @staticmethod
+    def from_json(body: bytes) -> "Ack":
+        """An `ack` or `bAck` body read back."""
+        data = json.loads(body)
+        offsets = data["aol"] if data.get("aol") is not None else [data["ao"]]
+        return Ack(data["t"], data["c"], data["q"], data["so"], data["pt"], data["bn"], offsets)
+
+
+class ReviveLog:
+    """Writes check points and acknowledgements on their way to the revive topic."""
+
+    def __init__(self, cluster: str, store: MessageStore) -> None:
+        self.topic = revive_topic(cluster)
+        self._store = store
+
+    def write_check_point(self, point: CheckPoint, revive_qid: int) -> None:
+        """Store a check point, readable one second before its invisible time ends."""
+        key = f"{point.topic}@{point.queue_id}@{point.start_offset}@{point.group}@{point.pop_time}@{point.broker_name}"
+        self._write(
+            revive_qid,
+            point.to_json(),
+            CK_TAG,
+            f"{key}@{CK_TAG}",
+            point.revive_ms - ACK_TIME_INTERVAL_MS,
+            point.pop_time,
+        )
+
+    def write_ack(self, ack: Ack, revive_qid: int, deliver_ms: int, now_ms: int, *, batch: bool) -> None:
+        """Store an acknowledgement, readable at `deliver_ms`, the end of the invisible time."""
+        offset = -1 if batch else ack.offsets[0]
+        key = f"{ack.topic}@{ack.queue_id}@{offset}@{ack.group}@{ack.pop_time}@{ack.broker_name}@{ACK_TAG}"
+        tag = BATCH_ACK_TAG if batch else ACK_TAG
+        self._write(revive_qid, ack.to_json(batch=batch), tag, key, deliver_ms, now_ms)
+
+    def _write(self, queue_id: int, body: bytes, tag: str, key: str, deliver_ms: int, born_ms: int) -> None:
+        properties = {props.TAGS: tag, props.UNIQ_KEY: key, props.TIMER_DELIVER_MS: str(deliver_ms)}
+        self._store.put(Message(self.topic, queue_id, body, properties, born_ms, self._store.store_host))
+
+
+def _dump(body: dict[str, object]) -> bytes:
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()

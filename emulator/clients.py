@@ -1,0 +1,253 @@
+"""Who is connected: producers and consumers by group, their subscriptions, and the notices about changes.
+
+Source: ClientManageProcessor, ConsumerManager, ProducerManager, ClientHousekeepingService,
+DefaultConsumerIdsChangeListener (5.3.3).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from . import names
+from .config import BrokerConfig
+from .effects import Effect, NotifyConsumerIdsChanged
+from .filters import build_subscription
+from .gate import Channel
+from .groups import Groups
+from .operations import ConsumerData, Heartbeat, SubscriptionData
+from .scheduler import Scheduler
+from .topics import Topics
+
+SCAN_PERIOD_MS = 10_000
+"""Upstream looks for expired channels this often (ClientHousekeepingService)."""
+PRODUCER_EXPIRED_MS = 120_000
+BROADCASTING = "BROADCASTING"
+
+Push = Callable[[Channel, Effect], None]
+
+
+@dataclass(slots=True)
+class Member:
+    """One client of a group."""
+
+    channel: Channel
+    client_id: str
+    language: str
+    version: int
+    last_update_ms: int
+
+
+@dataclass(slots=True)
+class ConsumerGroup:
+    """A consumer group as its last heartbeat left it; the last writer wins."""
+
+    name: str
+    consume_type: str = "CONSUME_PASSIVELY"
+    message_model: str = "CLUSTERING"
+    consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
+    members: dict[str, Member] = field(default_factory=dict)
+    subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
+    fingerprint: int = 0
+
+    def client_ids(self) -> list[str]:
+        """Ids in the order of joining, each once."""
+        return list(dict.fromkeys(member.client_id for member in self.members.values()))
+
+
+class Clients:
+    """The tables of producers and consumers."""
+
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, topics: Topics, groups: Groups, push: Push) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._topics = topics
+        self._groups = groups
+        self._push = push
+        self._start_ms = scheduler.now_ms
+        self.consumers: dict[str, ConsumerGroup] = {}
+        self.producers: dict[str, dict[str, Member]] = {}
+        self._compensated: dict[tuple[str, str], SubscriptionData] = {}
+        self._producer_turn = 0
+        self._scanning = False
+
+    # heartbeats
+
+    def heartbeat(self, channel: Channel, beat: Heartbeat) -> bool:
+        """Register everything in a heartbeat; True when a V2 client shall send its subscriptions again."""
+        for group in beat.producer_groups:
+            self._register_producer(channel, beat, group)
+        changed = beat.fingerprint == 0
+        for data in beat.consumers:
+            changed = self._register_consumer(channel, beat, data) or changed
+        if not self._scanning:
+            self._scan_later()
+        return changed
+
+    def _register_producer(self, channel: Channel, beat: Heartbeat, group: str) -> None:
+        members = self.producers.setdefault(group, {})
+        members[channel.channel_id] = self._member(channel, beat, members.get(channel.channel_id))
+
+    def _member(self, channel: Channel, beat: Heartbeat, known: Member | None) -> Member:
+        if known is not None and known.client_id == beat.client_id:
+            known.last_update_ms = self._scheduler.now_ms
+            return known
+        return Member(channel, beat.client_id, beat.language, beat.version, self._scheduler.now_ms)
+
+    def _register_consumer(self, channel: Channel, beat: Heartbeat, data: ConsumerData) -> bool:
+        config = self._groups.find_or_create(data.group)
+        if config is None:
+            return False
+        self._create_retry_topic(data, config.retry_queue_nums)
+        group = self.consumers.get(data.group)
+        if group is None:
+            group = self.consumers[data.group] = ConsumerGroup(data.group)
+        resend = beat.fingerprint != 0 and group.fingerprint != beat.fingerprint and group.fingerprint != 0
+        if beat.fingerprint != 0:
+            group.fingerprint = beat.fingerprint
+        group.consume_type = data.consume_type
+        group.message_model = data.message_model
+        group.consume_from_where = data.consume_from_where
+        known = group.members.get(channel.channel_id)
+        member = self._member(channel, beat, known)
+        group.members[channel.channel_id] = member
+        topics_changed = False if beat.without_sub else self._update_subscriptions(group, data.subscriptions)
+        if (member is not known or topics_changed) and config.notify_consumer_ids_changed_enable:
+            self.notify_ids_changed(group)
+        return resend
+
+    def _create_retry_topic(self, data: ConsumerData, queues: int) -> None:
+        topic = names.retry_topic(data.group)
+        if self._topics.find(topic) is None:
+            created = self._topics.create_internal(topic, queues)
+            subscribed = (self._topics.find(subscription.topic) for subscription in data.subscriptions)
+            created.order = any(found is not None and found.order for found in subscribed)
+
+    @staticmethod
+    def _update_subscriptions(group: ConsumerGroup, subscriptions: list[SubscriptionData]) -> bool:
+        """Take over newer subscriptions; True when a topic came or went (a new expression alone is no change)."""
+        changed = False
+        wanted = set()
+        for subscription in subscriptions:
+            wanted.add(subscription.topic)
+            current = group.subscriptions.get(subscription.topic)
+            if current is None:
+                changed = True
+                group.subscriptions[subscription.topic] = subscription
+            elif subscription.sub_version > current.sub_version:
+                group.subscriptions[subscription.topic] = subscription
+        for topic in [topic for topic in group.subscriptions if topic not in wanted]:
+            del group.subscriptions[topic]
+            changed = True
+        return changed
+
+    def notify_ids_changed(self, group: ConsumerGroup) -> None:
+        """Tell every member of a group, the joining one included; broadcasting groups are not told."""
+        if not self._config.notify_consumer_ids_changed_enable or group.message_model == BROADCASTING:
+            return
+        effect = NotifyConsumerIdsChanged(group.name)
+        for member in group.members.values():
+            self._push(member.channel, effect)
+
+    # leaving
+
+    def unregister(self, channel: Channel, producer_group: str | None, consumer_group: str | None) -> None:
+        """A client leaves a producer group, a consumer group, or both."""
+        if producer_group:
+            self._leave_producer_group(producer_group, channel.channel_id)
+        if consumer_group:
+            config = self._groups.find(consumer_group)
+            self._leave_consumer_group(
+                consumer_group,
+                channel.channel_id,
+                notify=config is None or config.notify_consumer_ids_changed_enable,
+            )
+
+    def channel_closed(self, channel: Channel) -> None:
+        """A connection is gone; the other members are told whatever the group's own switch says, as upstream."""
+        for group in [name for name, members in self.producers.items() if channel.channel_id in members]:
+            self._leave_producer_group(group, channel.channel_id)
+        for group in [name for name, state in self.consumers.items() if channel.channel_id in state.members]:
+            self._leave_consumer_group(group, channel.channel_id, notify=True)
+
+    def _leave_producer_group(self, name: str, channel_id: str) -> None:
+        members = self.producers.get(name)
+        if members is not None and members.pop(channel_id, None) is not None and not members:
+            del self.producers[name]
+
+    def _leave_consumer_group(self, name: str, channel_id: str, *, notify: bool) -> None:
+        group = self.consumers.get(name)
+        if group is None or group.members.pop(channel_id, None) is None:
+            return
+        if not group.members:
+            del self.consumers[name]
+        if notify:
+            self.notify_ids_changed(group)
+
+    def _scan_later(self) -> None:
+        self._scanning = True
+        elapsed = self._scheduler.now_ms - self._start_ms
+        next_scan = self._start_ms + (elapsed // SCAN_PERIOD_MS + 1) * SCAN_PERIOD_MS
+        self._scheduler.call_at(next_scan, self._scan, "client housekeeping")
+
+    def _scan(self) -> None:
+        """Forget clients without heartbeat. Their peers are not told, as upstream does not tell them here."""
+        now = self._scheduler.now_ms
+        for name, group in list(self.consumers.items()):
+            for channel_id, member in list(group.members.items()):
+                if now - member.last_update_ms > self._config.channel_expired_timeout:
+                    self._leave_consumer_group(name, channel_id, notify=False)
+        for name, members in list(self.producers.items()):
+            for channel_id, member in list(members.items()):
+                if now - member.last_update_ms > PRODUCER_EXPIRED_MS:
+                    self._leave_producer_group(name, channel_id)
+        self._scanning = False
+        if self.consumers or self.producers:
+            self._scan_later()
+
+    # looking up
+
+    def subscription(self, group: str, topic: str) -> SubscriptionData | None:
+        """What a group wants of a topic: by heartbeat, else by its last request that carried an expression."""
+        state = self.consumers.get(group)
+        found = state.subscriptions.get(topic) if state is not None else None
+        return found or self._compensated.get((group, topic))
+
+    def compensate(self, group: str, subscription: SubscriptionData) -> None:
+        """Remember the expression of a request of a group that may never heartbeat."""
+        self._compensated[group, subscription.topic] = subscription
+
+    def compensate_pop(self, group: str, topic: str, subscription: SubscriptionData, retry_topic: str) -> None:
+        """Remember what a pop asked for, and that it reads the whole of its retry topic."""
+        self._compensated[group, topic] = subscription
+        if (group, retry_topic) not in self._compensated:
+            self._compensated[group, retry_topic] = build_subscription(retry_topic, "*")
+
+    def groups_of_topic(self, topic: str) -> list[str]:
+        """Consumer groups with live members that subscribe to a topic."""
+        return [name for name, group in self.consumers.items() if topic in group.subscriptions]
+
+    def producer_members(self, group: str) -> Iterator[Member]:
+        """The producers of a group."""
+        return iter(self.producers.get(group, {}).values())
+
+    def available_channel(self, group: str) -> Channel | None:
+        """A producer of a group that can be asked, in turn; None when none is connected.
+
+        Source: ProducerManager.getAvailableChannel (5.3.3).
+        """
+        members = list(self.producers.get(group, {}).values())
+        if not members:
+            return None
+        self._producer_turn += 1
+        for step in range(min(3, len(members))):
+            channel = members[(self._producer_turn + step) % len(members)].channel
+            if channel.active:
+                return channel
+        return next((member.channel for member in reversed(members) if member.channel.active), None)
+
+    def producer_channel(self, client_id: str) -> Channel | None:
+        """The channel of a producer by client id, for replies of requests."""
+        for members in self.producers.values():
+            for member in members.values():
+                if member.client_id == client_id and member.channel.active:
+                    return member.channel
+        return None

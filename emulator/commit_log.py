@@ -1,0 +1,91 @@
+"""The commit log: one append-only sequence of records in segments, bounded in bytes.
+
+A physical offset is a byte position and never comes twice. A record does not cross a segment: the rest of a full
+segment is skipped, as upstream pads it. Source: CommitLog, MappedFileQueue (5.3.3).
+"""
+
+from collections.abc import Callable, Iterator
+from struct import Struct
+
+_SIZE = Struct(">i")
+
+
+class CommitLog:
+    """Segments of `segment_bytes`, together at most `max_bytes` (the newest segment is never dropped)."""
+
+    def __init__(self, segment_bytes: int, max_bytes: int, on_trim: Callable[[int], None]) -> None:
+        self.segment_bytes = segment_bytes
+        self.max_bytes = max_bytes
+        self._on_trim = on_trim
+        self._segments: dict[int, bytearray] = {0: bytearray()}
+        self._first = 0
+        self._last = 0
+        self._tail = self._segments[0]
+        self.stored_bytes = 0
+        self.max_offset = 0
+        """Where the next record goes, unless it does not fit into the segment."""
+
+    @property
+    def min_offset(self) -> int:
+        """The first physical offset still held."""
+        return self._first * self.segment_bytes
+
+    def place(self, size: int) -> int:
+        """The physical offset that a record of `size` bytes will get; a new segment is begun if it does not fit."""
+        if len(self._tail) + size > self.segment_bytes:
+            self._last += 1
+            self._tail = self._segments[self._last] = bytearray()
+            self.max_offset = self._last * self.segment_bytes
+            self._trim()
+        return self.max_offset
+
+    def append(self, record: bytes) -> None:
+        """Store a record at the place that `place` gave."""
+        self._tail += record
+        size = len(record)
+        self.max_offset += size
+        self.stored_bytes += size
+
+    def read(self, physical_offset: int, size: int) -> bytes:
+        """`size` bytes at an offset that is known to be held."""
+        at = physical_offset % self.segment_bytes
+        return bytes(memoryview(self._segments[physical_offset // self.segment_bytes])[at : at + size])
+
+    def segment_of(self, physical_offset: int) -> tuple[bytearray, int]:
+        """The segment that holds an offset, and the position in it. Raises KeyError when it is gone."""
+        return self._segments[physical_offset // self.segment_bytes], physical_offset % self.segment_bytes
+
+    def record_at(self, physical_offset: int) -> bytes | None:
+        """The record that begins at an offset, or None when none begins there."""
+        if not self.min_offset <= physical_offset < self.max_offset:
+            return None
+        segment, at = self.segment_of(physical_offset)
+        if at + 8 > len(segment):
+            return None
+        size = _SIZE.unpack_from(segment, at)[0]
+        if size < 91 or at + size > len(segment) or segment[at + 4 : at + 7] != b"\xda\xa3\x20":
+            return None
+        if Struct(">q").unpack_from(segment, at + 28)[0] != physical_offset:
+            return None
+        return bytes(memoryview(segment)[at : at + size])
+
+    def records_from(self, physical_offset: int) -> Iterator[tuple[int, bytes]]:
+        """(offset, record) of all records from an offset on, which must be the start of a record or of a segment."""
+        position = max(physical_offset, self.min_offset)
+        while position < self.max_offset:
+            segment, at = self.segment_of(position)
+            if at >= len(segment):
+                position = (position // self.segment_bytes + 1) * self.segment_bytes
+                continue
+            size = _SIZE.unpack_from(segment, at)[0]
+            yield position, bytes(memoryview(segment)[at : at + size])
+            position += size
+
+    def _trim(self) -> None:
+        dropped = False
+        while self.stored_bytes > self.max_bytes and self._first < self._last:
+            self.stored_bytes -= len(self._segments.pop(self._first))
+            self._first += 1
+            dropped = True
+        if dropped:
+            self._on_trim(self.min_offset)

@@ -1,0 +1,104 @@
+"""The engine: brokers and a name server in one deterministic world with one clock, one seed and one journal.
+
+engine = Engine(seed=7, now_ms=1_700_000_000_000)
+engine.ask(engine.brokers[0], CreateTopic(TopicConfig("orders", 4, 4)))
+engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
+"""
+
+from collections.abc import Callable, Sequence
+
+from .broker import Broker
+from .chance import Chance
+from .config import BrokerConfig, EmulationConfig, NamesrvConfig
+from .effects import Effect
+from .errors import EngineError
+from .gate import Channel, Gate, Node, Outcome
+from .journal import Journal
+from .name_server import NameServer
+from .operations import Operation, Result
+from .scheduler import Scheduler
+
+
+def raise_bug(bug: BaseException) -> None:
+    """The default report of a bug of ours: let it out."""
+    raise bug
+
+
+class DirectChannel:
+    """The channel of calls that come from the program that holds the engine; effects pushed to it are kept."""
+
+    def __init__(self, channel_id: str = "direct", remote_address: tuple[str, int] = ("127.0.0.1", 0)) -> None:
+        self.channel_id = channel_id
+        self.remote_address = remote_address
+        self.active = True
+        self.effects: list[Effect] = []
+
+    def push(self, effect: Effect) -> None:
+        """Keep an effect."""
+        self.effects.append(effect)
+
+
+class DirectCall:
+    """A call whose outcome is kept: `outcome` is None while it is parked."""
+
+    label = "direct"
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.active = True
+        self.outcome: Outcome | None = None
+
+    def reply(self, outcome: Outcome) -> None:
+        """Keep the outcome."""
+        self.outcome = outcome
+
+
+class Engine:
+    """Brokers (default: one master with upstream's defaults) and the name server that knows them.
+
+    `now_ms` is the time at the beginning (ms since the epoch), `seed` decides every random choice, `report_bug` is
+    given exceptions that are our own bugs.
+    """
+
+    def __init__(
+        self,
+        *,
+        brokers: Sequence[BrokerConfig] = (),
+        namesrv: NamesrvConfig | None = None,
+        emulation: EmulationConfig | None = None,
+        seed: int = 0,
+        now_ms: int = 0,
+        report_bug: Callable[[BaseException], None] = raise_bug,
+    ) -> None:
+        self.emulation = emulation or EmulationConfig()
+        self.scheduler = Scheduler(now_ms)
+        self.chance = Chance(seed)
+        self.journal = Journal(self.emulation.journal_max_entries)
+        self.gate = Gate(self.scheduler, self.journal, report_bug)
+        self.brokers = [
+            Broker(config, self.emulation, self.scheduler, self.chance, self.journal, self.gate)
+            for config in brokers or [BrokerConfig()]
+        ]
+        self.name_server = NameServer(namesrv or NamesrvConfig(), self.scheduler, self.brokers)
+        for broker in self.brokers:
+            broker.topics.on_change = self.name_server.topic_created
+        self._direct = DirectChannel()
+
+    def broker(self, name: str, broker_id: int = 0) -> Broker | None:
+        """A broker by its name and id (0 = master)."""
+        return next((b for b in self.brokers if b.name == name and b.broker_id == broker_id), None)
+
+    def submit(self, node: Node, operation: Operation, channel: Channel | None = None) -> DirectCall:
+        """Carry out an operation that may wait; look at `outcome` of the call later."""
+        call = DirectCall(channel or self._direct)
+        self.gate.submit(node, call, operation)
+        return call
+
+    def ask(self, node: Node, operation: Operation, channel: Channel | None = None) -> Result:
+        """Carry out an operation that is answered at once. Raises EngineError when it is refused."""
+        outcome = self.submit(node, operation, channel).outcome
+        if isinstance(outcome, EngineError):
+            raise outcome
+        if outcome is None:
+            raise AssertionError(f"{operation} waits; use submit for operations that may wait")
+        return outcome

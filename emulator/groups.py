@@ -1,0 +1,75 @@
+"""Subscription groups of a broker, created by administrators and by use.
+
+Source: SubscriptionGroupManager (5.3.3).
+"""
+
+from . import names
+from .codes import ResponseCode
+from .config import BrokerConfig
+from .errors import FAQ, EngineError
+from .operations import GroupConfig
+from .scheduler import Scheduler
+
+
+class Groups:
+    """The table of subscription groups."""
+
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self.table: dict[str, GroupConfig] = {name: GroupConfig(name) for name in names.PREDEFINED_GROUPS}
+        self.version_counter = 0
+        self.version_timestamp = scheduler.now_ms
+
+    def find(self, group: str) -> GroupConfig | None:
+        """The group as it is, without creating it."""
+        return self.table.get(group)
+
+    def find_or_create(self, group: str) -> GroupConfig | None:
+        """The group, created with defaults where that is allowed; None otherwise."""
+        found = self.table.get(group)
+        if found is not None:
+            return found
+        config = self._config
+        allowed = config.auto_create_subscription_group or (
+            config.enable_create_sys_group and group.startswith(names.SYSTEM_GROUP_PREFIX)
+        )
+        if not allowed or not names.is_legal_group(group):
+            return None
+        created = GroupConfig(group)
+        self.put(created)
+        return created
+
+    def get(self, group: str) -> GroupConfig:
+        """The group of a consumer. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
+        found = self.table.get(group) or self.find_or_create(group)
+        if found is None:
+            raise EngineError(
+                ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group [{group}] does not exist, \n{FAQ}"
+            )
+        return found
+
+    def get_enabled(self, group: str) -> GroupConfig:
+        """The group of a consumer that may consume. Errors: as `get`, NO_PERMISSION when it is switched off."""
+        found = self.get(group)
+        if not found.consume_enable:
+            raise EngineError(
+                ResponseCode.NO_PERMISSION, f"subscription group no permission, {group}", forbidden_type=2
+            )
+        return found
+
+    def put(self, config: GroupConfig) -> None:
+        """Store a configuration; the name is not checked."""
+        self.table[config.group_name] = config
+        self._touch()
+
+    def delete(self, group: str) -> bool:
+        """Forget a group; False when there was none."""
+        if self.table.pop(group, None) is None:
+            return False
+        self._touch()
+        return True
+
+    def _touch(self) -> None:
+        self.version_counter += 1
+        self.version_timestamp = self._scheduler.now_ms

@@ -1,0 +1,123 @@
+"""Requests about clients: heartbeats, leaving, who is in a group, queue locks, checks of a subscription.
+
+Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
+"""
+
+from collections.abc import Callable
+
+from .clients import Clients, Member
+from .codes import ResponseCode
+from .config import BrokerConfig
+from .errors import EngineError
+from .filters import SqlError, filter_of, is_tag_type
+from .gate import Call
+from .operations import (
+    ChannelClosed,
+    CheckClientConfig,
+    ClientConnection,
+    ConsumerConnectionResult,
+    ConsumerListResult,
+    Done,
+    GetConsumerConnectionList,
+    GetConsumerListByGroup,
+    GetProducerConnectionList,
+    Heartbeat,
+    HeartbeatResult,
+    LockBatchMq,
+    LockBatchResult,
+    ProducerConnectionResult,
+    UnlockBatchMq,
+    UnregisterClient,
+)
+from .queue_locks import QueueLocks
+
+
+class Memberships:
+    """Answers requests about the clients of one broker."""
+
+    def __init__(
+        self, config: BrokerConfig, clients: Clients, locks: QueueLocks, drop_waiting: Callable[[], None]
+    ) -> None:
+        self._config = config
+        self._clients = clients
+        self._locks = locks
+        self._drop_waiting = drop_waiting
+
+    def heartbeat(self, call: Call, operation: Heartbeat) -> HeartbeatResult:
+        """Register a client's groups and subscriptions."""
+        return HeartbeatResult(self._clients.heartbeat(call.channel, operation))
+
+    def unregister(self, call: Call, operation: UnregisterClient) -> Done:
+        """A client leaves."""
+        self._clients.unregister(call.channel, operation.producer_group, operation.consumer_group)
+        return Done()
+
+    def channel_closed(self, call: Call, operation: ChannelClosed) -> Done:
+        """A connection is gone: its clients leave and its waiting requests are forgotten."""
+        self._clients.channel_closed(call.channel)
+        self._drop_waiting()
+        return Done()
+
+    def consumer_list(self, call: Call, operation: GetConsumerListByGroup) -> ConsumerListResult:
+        """Client ids of a group. Errors: SYSTEM_ERROR when nobody is there."""
+        group = self._clients.consumers.get(operation.consumer_group)
+        if group is None or not group.members:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {operation.consumer_group}")
+        return ConsumerListResult(group.client_ids())
+
+    def lock(self, call: Call, operation: LockBatchMq) -> LockBatchResult:
+        """Lock queues for an orderly consumer."""
+        return LockBatchResult(self._locks.lock(operation.consumer_group, operation.client_id, operation.queues))
+
+    def unlock(self, call: Call, operation: UnlockBatchMq) -> Done:
+        """Give locks back."""
+        self._locks.unlock(operation.consumer_group, operation.client_id, operation.queues)
+        return Done()
+
+    def check_client_config(self, call: Call, operation: CheckClientConfig) -> Done:
+        """Would this subscription work? Errors: SYSTEM_ERROR (SQL92 is off), SUBSCRIPTION_PARSE_FAILED."""
+        subscription = operation.subscription
+        if is_tag_type(subscription.expression_type):
+            return Done()
+        if not self._config.enable_property_filter:
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR,
+                f"The broker does not support consumer to filter message by {subscription.expression_type}",
+            )
+        try:
+            filter_of(subscription)
+        except SqlError as error:
+            raise EngineError(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from None
+        return Done()
+
+    def consumer_connections(self, call: Call, operation: GetConsumerConnectionList) -> ConsumerConnectionResult:
+        """Connections of a consumer group. Errors: CONSUMER_NOT_ONLINE."""
+        group = self._clients.consumers.get(operation.consumer_group)
+        if group is None or not group.members:
+            raise EngineError(
+                ResponseCode.CONSUMER_NOT_ONLINE, f"the consumer group[{operation.consumer_group}] not online"
+            )
+        return ConsumerConnectionResult(
+            [_connection(member) for member in group.members.values()],
+            dict(group.subscriptions),
+            group.consume_type,
+            group.message_model,
+            group.consume_from_where,
+        )
+
+    def producer_connections(self, call: Call, operation: GetProducerConnectionList) -> ProducerConnectionResult:
+        """Connections of a producer group. Errors: SYSTEM_ERROR when nobody is there."""
+        members = list(self._clients.producer_members(operation.producer_group))
+        if not members:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, f"the producer group[{operation.producer_group}] not exist")
+        return ProducerConnectionResult([_connection(member) for member in members])
+
+
+def _connection(member: Member) -> ClientConnection:
+    return ClientConnection(
+        member.client_id,
+        member.channel.remote_address,
+        member.language,
+        member.version,
+        member.last_update_ms,
+    )

@@ -1,0 +1,171 @@
+"""Waiting until a pop would find something, looking without taking, and counting who waits.
+
+Source: NotificationProcessor, PeekMessageProcessor, PollingInfoProcessor (5.3.3).
+"""
+
+from collections.abc import Callable
+
+from . import record as records
+from .chance import Stream
+from .codes import ResponseCode
+from .config import BrokerConfig
+from .errors import EngineError
+from .gate import Call
+from .groups import Groups
+from .names import pop_retry_topic
+from .offsets import Offsets
+from .operations import (
+    PARKED,
+    Notification,
+    NotificationResult,
+    Operation,
+    Parked,
+    PeekMessage,
+    PollingInfo,
+    PollingInfoResult,
+    PopMessage,
+    PoppedMessage,
+    PopResult,
+    PullStatus,
+    Result,
+    TopicConfig,
+)
+from .ordered import Orders
+from .pop_polling import Park, PopPolling
+from .queue_reader import QueueReader
+from .receipt import topic_digit
+from .scheduler import Scheduler
+from .store import MessageStore
+from .topics import PERM_READ, Topics
+
+Complete = Callable[[Call, Operation, Result | EngineError], None]
+
+
+class NotificationService:
+    """Answers notifications, peeks and polling infos of one broker."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        chance: Stream,
+        store: MessageStore,
+        topics: Topics,
+        groups: Groups,
+        offsets: Offsets,
+        reader: QueueReader,
+        orders: Orders,
+        pops: PopPolling[PopMessage],
+        complete: Complete,
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._chance = chance
+        self._store = store
+        self._topics = topics
+        self._groups = groups
+        self._offsets = offsets
+        self._reader = reader
+        self._orders = orders
+        self._pops = pops
+        self._complete = complete
+        self.polling: PopPolling[Notification] = PopPolling(
+            config, scheduler, self._resume, "notification", newest_first=True
+        )
+
+    def notify(self, call: Call, operation: Notification) -> Result | Parked:
+        """Say that messages are there, or wait for them. Errors: as a pop, without its bounds of count and age."""
+        if operation.born_ms == 0:
+            operation.born_ms = self._scheduler.now_ms
+        topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id, "notification")
+        if self._has_message(operation, topic):
+            return NotificationResult(True)
+        parked = self.polling.park(call, operation, None, operation.born_ms)
+        if parked is Park.WAITING:
+            return PARKED
+        return NotificationResult(False, polling_full=parked is Park.FULL)
+
+    def _resume(self, call: Call, operation: Notification) -> None:
+        try:
+            outcome: Result | Parked | EngineError = self.notify(call, operation)
+        except EngineError as refusal:
+            outcome = refusal
+        if not isinstance(outcome, Parked):
+            self._complete(call, operation, outcome)
+
+    def _has_message(self, operation: Notification, topic: TopicConfig) -> bool:
+        group = operation.consumer_group
+        retry_name = pop_retry_topic(operation.topic, group, v2=self._config.enable_retry_topic_v2)
+        retry = self._topics.find(retry_name)
+        if retry is not None and any(
+            self._queue_has_message(operation, retry_name, queue_id) for queue_id in range(retry.read_queue_nums)
+        ):
+            return True
+        queue_ids = [operation.queue_id] if operation.queue_id >= 0 else range(topic.read_queue_nums)
+        return any(self._queue_has_message(operation, operation.topic, queue_id) for queue_id in queue_ids)
+
+    def _queue_has_message(self, operation: Notification, topic: str, queue_id: int) -> bool:
+        group = operation.consumer_group
+        if operation.order and self._orders.blocks((topic, group, queue_id), operation.attempt_id, 0):
+            return False
+        offset = self._offsets.query(group, topic, queue_id)
+        if offset < 0:
+            offset = self._store.min_offset(topic, queue_id)
+        return self._store.max_offset(topic, queue_id) > offset
+
+    def peek(self, call: Call, operation: PeekMessage) -> PopResult:
+        """Read what a pop would read; nothing is taken. PULL_NOT_FOUND when there is nothing."""
+        topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id, "peeking")
+        group = operation.consumer_group
+        draw = self._chance.below(100)
+        found: list[PoppedMessage] = []
+        rest = 0
+        places = [
+            (operation.topic, (draw + step) % topic.read_queue_nums)
+            for step in range(topic.read_queue_nums)
+            if operation.queue_id < 0 or (draw + step) % topic.read_queue_nums == operation.queue_id
+        ]
+        retry_name = pop_retry_topic(operation.topic, group, v2=self._config.enable_retry_topic_v2)
+        if self._topics.find(retry_name) is not None:
+            retry_place = (retry_name, 0)
+            places = (
+                [retry_place, *places] if draw < self._config.pop_from_retry_probability else [*places, retry_place]
+            )
+        for name, queue_id in places:
+            offset = max(self._offsets.query(group, name, queue_id), self._store.min_offset(name, queue_id))
+            room = operation.max_msg_nums - len(found)
+            if room <= 0:
+                rest += max(self._store.max_offset(name, queue_id) - offset, 0)
+                continue
+            read = self._reader.read(name, queue_id, offset, room, None)
+            for record, at, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
+                times = records.decode(record).reconsume_times
+                found.append(PoppedMessage(record, topic_digit(name), queue_id, at, offset, physical, times))
+            rest += max(read.max_offset - read.next_offset, 0)
+        if not found:
+            return PopResult(
+                ResponseCode.PULL_NOT_FOUND, 0, 0, 0, rest, [], remark=PullStatus.NO_MESSAGE_IN_QUEUE.value
+            )
+        return PopResult(ResponseCode.SUCCESS, 0, 0, 0, rest, found, remark=PullStatus.FOUND.value)
+
+    def polling_info(self, call: Call, operation: PollingInfo) -> PollingInfoResult:
+        """How many pops wait for a topic, group and queue id."""
+        self._check(call, operation.topic, operation.consumer_group, operation.queue_id, "polling")
+        return PollingInfoResult(self._pops.count(operation.topic, operation.consumer_group, operation.queue_id))
+
+    def _check(self, call: Call, topic_name: str, group: str, queue_id: int, what: str) -> TopicConfig:
+        broker_ip = records.unpack_host(self._store.store_host)[0]
+        if not self._config.broker_permission & PERM_READ:
+            raise EngineError(ResponseCode.NO_PERMISSION, f"the broker[{broker_ip}] {what} message is forbidden")
+        topic = self._topics.get(topic_name)
+        if not topic.perm & PERM_READ:
+            raise EngineError(ResponseCode.NO_PERMISSION, f"the topic[{topic_name}] peeking message is forbidden")
+        if queue_id >= topic.read_queue_nums:
+            address, port = call.channel.remote_address
+            raise EngineError(
+                ResponseCode.INVALID_PARAMETER,
+                f"queueId[{queue_id}] is illegal, topic:[{topic_name}] topicConfig.readQueueNums:"
+                f"[{topic.read_queue_nums}] consumer:[/{address}:{port}]",
+            )
+        self._groups.get_enabled(group)
+        return topic

@@ -1,0 +1,81 @@
+"""Positions of groups: committed, pulled, and resets that wait for the next read.
+
+Source: ConsumerOffsetManager (5.3.3).
+"""
+
+from collections.abc import Callable, Iterator
+
+_Matches = Callable[[str, str], bool]
+
+
+class Offsets:
+    """Offsets by (group, topic) and queue id. Commits overwrite, also backwards."""
+
+    def __init__(self) -> None:
+        self.committed: dict[tuple[str, str], dict[int, int]] = {}
+        self._pulled: dict[tuple[str, str, int], int] = {}
+        self._resets: dict[tuple[str, str, int], int] = {}
+
+    def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Overwrite the committed offset."""
+        table = self.committed.get((group, topic))
+        if table is None:
+            table = self.committed[group, topic] = {}
+        table[queue_id] = offset
+
+    def query(self, group: str, topic: str, queue_id: int) -> int:
+        """A waiting reset, else the committed offset, else -1."""
+        if self._resets:
+            reset = self._resets.get((group, topic, queue_id))
+            if reset is not None:
+                return reset
+        table = self.committed.get((group, topic))
+        return -1 if table is None else table.get(queue_id, -1)
+
+    def note_pull(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Remember how far a group has read (not consumed)."""
+        self._pulled[group, topic, queue_id] = offset
+
+    def pulled(self, group: str, topic: str, queue_id: int) -> int:
+        """How far a group has read, -1 for not at all."""
+        return self._pulled.get((group, topic, queue_id), -1)
+
+    def reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Move a group: at once for queries, and for its next pull or pop of the queue."""
+        self._resets[group, topic, queue_id] = offset
+        self.commit(group, topic, queue_id, offset)
+
+    def pending_reset(self, group: str, topic: str, queue_id: int) -> int | None:
+        """The reset that the next read will take, or None."""
+        return self._resets.get((group, topic, queue_id)) if self._resets else None
+
+    def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
+        """The waiting reset, which is gone afterwards."""
+        return self._resets.pop((group, topic, queue_id), None) if self._resets else None
+
+    def topics_of(self, group: str) -> list[str]:
+        """Topics that a group has committed offsets of."""
+        return [topic for name, topic in self.committed if name == group]
+
+    def groups_of(self, topic: str) -> list[str]:
+        """Groups that have committed offsets of a topic."""
+        return [group for group, name in self.committed if name == topic]
+
+    def all(self) -> Iterator[tuple[str, str, dict[int, int]]]:
+        """(group, topic, offsets by queue id)."""
+        return ((group, topic, table) for (group, topic), table in self.committed.items())
+
+    def delete_group(self, group: str) -> None:
+        """Forget a group."""
+        self._forget(lambda name, _: name == group)
+
+    def delete_topic(self, topic: str) -> None:
+        """Forget a topic."""
+        self._forget(lambda _, name: name == topic)
+
+    def _forget(self, matches: _Matches) -> None:
+        for pair in [pair for pair in self.committed if matches(*pair)]:
+            del self.committed[pair]
+        for table in (self._pulled, self._resets):
+            for place in [place for place in table if matches(place[0], place[1])]:
+                del table[place]

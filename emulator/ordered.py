@@ -1,0 +1,138 @@
+"""Ordered pops: one batch of a queue is out at a time, and comes again from the first message not acknowledged.
+
+Source: ConsumerOrderInfoManager (5.3.3).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .scheduler import Scheduler, Timer
+
+Place = tuple[str, str, int]
+"""(topic, group, queue id)"""
+
+
+@dataclass(slots=True)
+class OrderInfo:
+    """The batch that is out. `next_visible` and `counts` are by queue offset, bit i of `acked` is message i."""
+
+    pop_time: int
+    invisible_ms: int
+    offsets: list[int]
+    attempt_id: str | None
+    counts: dict[int, int] = field(default_factory=dict)
+    next_visible: dict[int, int] = field(default_factory=dict)
+    acked: int = 0
+
+    def blocked_until(self) -> int:
+        """When the last message not acknowledged becomes visible, 0 when all are acknowledged."""
+        default = self.pop_time + self.invisible_ms
+        return max(
+            (
+                self.next_visible.get(offset, default)
+                for index, offset in enumerate(self.offsets)
+                if not self.acked >> index & 1
+            ),
+            default=0,
+        )
+
+    def is_blocked(self, now_ms: int) -> bool:
+        """Is any message not acknowledged still hidden?"""
+        return self.blocked_until() > now_ms
+
+    def first_open(self) -> int:
+        """The first offset not acknowledged, or the one after the batch."""
+        for index, offset in enumerate(self.offsets):
+            if not self.acked >> index & 1:
+                return offset
+        return self.offsets[-1] + 1
+
+
+class Orders:
+    """The batches that are out, by topic, group and queue."""
+
+    STALE = -2
+    UNKNOWN_OFFSET = -1
+
+    def __init__(self, scheduler: Scheduler, freed: Callable[[str, str, int], None]) -> None:
+        self._scheduler = scheduler
+        self._freed = freed
+        self._infos: dict[Place, OrderInfo] = {}
+        self._timers: dict[Place, Timer] = {}
+
+    def blocks(self, place: Place, attempt_id: str | None, invisible_ms: int) -> bool:
+        """May this pop not read the queue? The attempt that took the batch may have it again."""
+        info = self._infos.get(place)
+        if info is None or (info.attempt_id and info.attempt_id == attempt_id):
+            return False
+        if info.invisible_ms <= 0:
+            info.invisible_ms = invisible_ms
+        return info.is_blocked(self._scheduler.now_ms)
+
+    def take(
+        self, place: Place, pop_time: int, invisible_ms: int, offsets: list[int], attempt_id: str | None
+    ) -> list[str]:
+        """A batch goes out; the entries of orderCountInfo without the topic digit.
+
+        A message that was in the previous batch counts one more, unless the same attempt asks again.
+        """
+        previous = self._infos.get(place)
+        info = OrderInfo(pop_time, invisible_ms, list(offsets), attempt_id)
+        if previous is not None:
+            repeated = bool(attempt_id) and previous.attempt_id == attempt_id
+            for offset in offsets:
+                if repeated:
+                    if offset in previous.counts:
+                        info.counts[offset] = previous.counts[offset]
+                elif offset in previous.offsets:
+                    info.counts[offset] = previous.counts.get(offset, 0) + 1
+        self._infos[place] = info
+        self._watch(place, info)
+        queue_id = place[2]
+        entries = [f"qo{queue_id}%{offset} {count}" for offset, count in info.counts.items()]
+        least = min(info.counts.values()) if len(info.counts) == len(offsets) else 0
+        return [*entries, f"{queue_id} {least}"]
+
+    def acknowledge(self, place: Place, pop_time: int, offset: int) -> int:
+        """The offset to commit, STALE for a handle of an older batch, UNKNOWN_OFFSET for one not in the batch."""
+        info = self._infos.get(place)
+        if info is None:
+            return offset + 1
+        if info.pop_time != pop_time:
+            return self.STALE
+        if offset not in info.offsets:
+            return self.UNKNOWN_OFFSET
+        info.acked |= 1 << info.offsets.index(offset)
+        self._watch(place, info)
+        return info.first_open()
+
+    def change(self, place: Place, pop_time: int, offset: int, next_visible_ms: int) -> None:
+        """Hide one message of the batch until another instant; a stale handle changes nothing."""
+        info = self._infos.get(place)
+        if info is not None and info.pop_time == pop_time and offset in info.offsets:
+            info.next_visible[offset] = next_visible_ms
+            self._watch(place, info)
+
+    def clear(self, place: Place) -> None:
+        """Forget the batch, as a reset of the offset does."""
+        self._infos.pop(place, None)
+        timer = self._timers.pop(place, None)
+        if timer is not None:
+            timer.cancel()
+
+    def forget(self, matches: Callable[[Place], bool]) -> None:
+        """Forget the batches of a deleted topic or group."""
+        for place in [place for place in self._infos if matches(place)]:
+            self.clear(place)
+
+    def _watch(self, place: Place, info: OrderInfo) -> None:
+        """Tell waiting pops when the queue becomes free."""
+        timer = self._timers.pop(place, None)
+        if timer is not None:
+            timer.cancel()
+        until = info.blocked_until()
+        if until > self._scheduler.now_ms:
+            topic, group, queue_id = place
+            self._timers[place] = self._scheduler.call_at(
+                until, lambda: self._freed(topic, group, queue_id), "order lock", f"{group}@{topic}@{queue_id}"
+            )

@@ -1,0 +1,332 @@
+"""Popping: which queues are read in which order, what is handed out, and the check points that remember it.
+
+Source: PopMessageProcessor (5.3.3), the variant without merge buffer (upstream's default).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from . import properties as props
+from . import record as records
+from .chance import Stream
+from .check_point import CheckPoint, ReviveLog
+from .clients import Clients
+from .codes import ResponseCode
+from .config import BrokerConfig
+from .errors import EngineError
+from .filters import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
+from .gate import Call
+from .groups import Groups
+from .names import is_retry, pop_retry_topic
+from .offsets import Offsets
+from .operations import (
+    PARKED,
+    Operation,
+    Parked,
+    PopMessage,
+    PoppedMessage,
+    PopResult,
+    PullStatus,
+    Result,
+    TopicConfig,
+)
+from .ordered import Orders
+from .pop_polling import Park, PopPolling
+from .queue_reader import QueueReader, Read
+from .receipt import NORMAL, ORDER_REVIVE_QUEUE, RETRY_V1, RETRY_V2, Receipt
+from .scheduler import Scheduler
+from .store import MessageStore
+from .topics import PERM_READ, Topics
+
+MAX_MESSAGES = 32
+TOO_OLD_MS = 500
+INIT_MIN, INIT_MAX = 0, 1
+_READ_AGAIN = (PullStatus.OFFSET_TOO_SMALL, PullStatus.OFFSET_OVERFLOW_BADLY, PullStatus.OFFSET_FOUND_NULL)
+_PROGRESSED = (PullStatus.NO_MATCHED_MESSAGE, PullStatus.OFFSET_FOUND_NULL, PullStatus.MESSAGE_WAS_REMOVING)
+
+Complete = Callable[[Call, Operation, Result | EngineError], None]
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What one pop has collected so far."""
+
+    operation: PopMessage
+    message_filter: MessageFilter | None
+    pop_time: int
+    revive_qid: int
+    messages: list[PoppedMessage] = field(default_factory=list)
+    starts: list[str] = field(default_factory=list)
+    offsets: list[str] = field(default_factory=list)
+    counts: list[str] = field(default_factory=list)
+    rest: int = 0
+
+    @property
+    def room(self) -> int:
+        """How many messages still fit."""
+        return self.operation.max_msg_nums - len(self.messages)
+
+
+class PopService:
+    """Answers pops of one broker."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        chance: Stream,
+        store: MessageStore,
+        topics: Topics,
+        groups: Groups,
+        clients: Clients,
+        offsets: Offsets,
+        reader: QueueReader,
+        orders: Orders,
+        log: ReviveLog,
+        complete: Complete,
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._chance = chance
+        self._store = store
+        self._topics = topics
+        self._groups = groups
+        self._clients = clients
+        self._offsets = offsets
+        self._reader = reader
+        self._orders = orders
+        self._log = log
+        self._complete = complete
+        self._revive_turn = -1
+        self.polling: PopPolling[PopMessage] = PopPolling(config, scheduler, self._resume, "pop")
+
+    def pop(self, call: Call, operation: PopMessage) -> Result | Parked:
+        """Take messages, or wait. Errors: in upstream's order of checks.
+
+        POLLING_TIMEOUT (asked too long ago), NO_PERMISSION, INVALID_PARAMETER, SYSTEM_ERROR (no timer wheel),
+        TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SUBSCRIPTION_PARSE_FAILED.
+        """
+        now = self._scheduler.now_ms
+        if operation.born_ms == 0:
+            operation.born_ms = now
+        topic = self._check(call, operation, now)
+        message_filter = self._filter(operation)
+        return self._pop_or_park(call, operation, topic, message_filter)
+
+    def _resume(self, call: Call, operation: PopMessage) -> None:
+        """Try once more for a pop that waited; it waits on if there is time left and nothing was found."""
+        try:
+            topic = self._topics.get(operation.topic)
+            self._groups.get_enabled(operation.consumer_group)
+            outcome: Result | Parked | EngineError = self._pop_or_park(call, operation, topic, self._filter(operation))
+        except EngineError as refusal:
+            outcome = refusal
+        if not isinstance(outcome, Parked):
+            self._complete(call, operation, outcome)
+
+    def _check(self, call: Call, operation: PopMessage, now: int) -> TopicConfig:
+        address, port = call.channel.remote_address
+        config = self._config
+        broker_ip = records.unpack_host(self._store.store_host)[0]
+        if now - operation.born_ms - operation.poll_ms > TOO_OLD_MS:
+            raise EngineError(ResponseCode.POLLING_TIMEOUT, f"the broker[{broker_ip}] pop message is timeout too much")
+        if not config.broker_permission & PERM_READ:
+            raise EngineError(ResponseCode.NO_PERMISSION, f"the broker[{broker_ip}] pop message is forbidden")
+        if operation.max_msg_nums > MAX_MESSAGES:
+            raise EngineError(
+                ResponseCode.INVALID_PARAMETER,
+                f"the broker[{broker_ip}] pop message's num is greater than {MAX_MESSAGES}",
+            )
+        if not config.timer_wheel_enable:
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR,
+                f"the broker[{broker_ip}] pop message is forbidden because timerWheelEnable is false",
+            )
+        topic = self._topics.get(operation.topic)
+        if not topic.perm & PERM_READ:
+            raise EngineError(ResponseCode.NO_PERMISSION, f"the topic[{operation.topic}] peeking message is forbidden")
+        if operation.queue_id >= topic.read_queue_nums:
+            raise EngineError(
+                ResponseCode.INVALID_PARAMETER,
+                f"queueId[{operation.queue_id}] is illegal, topic:[{operation.topic}] "
+                f"topicConfig.readQueueNums:[{topic.read_queue_nums}] consumer:[/{address}:{port}]",
+            )
+        self._groups.get_enabled(operation.consumer_group)
+        return topic
+
+    def _filter(self, operation: PopMessage) -> MessageFilter | None:
+        group, topic = operation.consumer_group, operation.topic
+        retry = pop_retry_topic(topic, group, v2=self._config.enable_retry_topic_v2)
+        if not operation.exp:
+            self._clients.compensate_pop(group, topic, build_subscription(topic, "*"), retry)
+            return None
+        if not is_tag_type(operation.exp_type) and operation.exp_type != "SQL92":
+            raise parse_failed()
+        try:
+            subscription = build_subscription(topic, operation.exp, operation.exp_type)
+            message_filter = filter_of(subscription)
+        except (ValueError, SqlError):
+            raise parse_failed() from None
+        self._clients.compensate_pop(group, topic, subscription, retry)
+        return message_filter
+
+    # one pop
+
+    def _pop_or_park(
+        self, call: Call, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None
+    ) -> Result | Parked:
+        batch = self._collect(operation, topic, message_filter)
+        if batch.messages:
+            if batch.rest > 0:
+                self.polling.wake(operation.topic, operation.consumer_group, operation.queue_id)
+            return self._result(ResponseCode.SUCCESS, batch, "FOUND")
+        parked = self.polling.park(call, operation, message_filter, operation.born_ms)
+        if parked is Park.WAITING:
+            return PARKED
+        code = ResponseCode.POLLING_FULL if parked is Park.FULL else ResponseCode.POLLING_TIMEOUT
+        return self._result(code, batch, "NO_MESSAGE_IN_QUEUE")
+
+    def _collect(self, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None) -> _Batch:
+        """Read the queues in upstream's order: the retry topic first with a probability, else last."""
+        config = self._config
+        draw = self._chance.below(100)
+        if operation.order:
+            revive_qid = ORDER_REVIVE_QUEUE
+        else:
+            self._revive_turn += 1
+            revive_qid = self._revive_turn % config.revive_queue_num
+        batch = _Batch(operation, message_filter, self._scheduler.now_ms, revive_qid)
+        retry_first = draw < config.pop_from_retry_probability and not operation.order
+        if retry_first:
+            self._collect_retry(batch, draw)
+        if operation.queue_id < 0:
+            for step in range(topic.read_queue_nums):
+                self._collect_queue(batch, topic.topic_name, (draw + step) % topic.read_queue_nums, NORMAL)
+        else:
+            self._collect_queue(batch, topic.topic_name, operation.queue_id, NORMAL)
+        if not retry_first and not operation.order and batch.room > 0:
+            self._collect_retry(batch, draw)
+        return batch
+
+    def _collect_retry(self, batch: _Batch, draw: int) -> None:
+        config, operation = self._config, batch.operation
+        v2 = config.enable_retry_topic_v2
+        if v2 and config.retrieve_message_from_pop_retry_topic_v1 and draw % 2 == 0:
+            v2 = False
+        name = pop_retry_topic(operation.topic, operation.consumer_group, v2=v2)
+        retry = self._topics.find(name)
+        if retry is None:
+            return
+        digit = RETRY_V2 if v2 else RETRY_V1
+        for step in range(retry.read_queue_nums):
+            self._collect_queue(batch, name, (draw + step) % retry.read_queue_nums, digit)
+
+    def _collect_queue(self, batch: _Batch, topic: str, queue_id: int, digit: int) -> None:
+        operation = batch.operation
+        group = operation.consumer_group
+        offset = self._position(topic, group, queue_id, operation.init_mode)
+        place = (topic, group, queue_id)
+        if operation.order and self._orders.blocks(place, operation.attempt_id, operation.invisible_ms):
+            return
+        if batch.room <= 0:
+            batch.rest += max(self._store.max_offset(topic, queue_id) - offset, 0)
+            return
+        read = self._reader.read(topic, queue_id, offset, batch.room, batch.message_filter)
+        if read.status in _READ_AGAIN:
+            self._offsets.commit(group, topic, queue_id, read.next_offset)
+            read = self._reader.read(topic, queue_id, read.next_offset, batch.room, batch.message_filter)
+        if read.status is PullStatus.FOUND:
+            self._hand_out(batch, topic, queue_id, digit, offset, read)
+        elif read.status in _PROGRESSED:
+            self._offsets.commit(group, topic, queue_id, read.next_offset)
+        batch.rest += max(read.max_offset - read.next_offset, 0)
+
+    def _position(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
+        """Where the group goes on reading; a new group's start is stored, a waiting reset is taken."""
+        reset = self._offsets.take_reset(group, topic, queue_id)
+        if reset is not None:
+            self._orders.clear((topic, group, queue_id))
+            self._offsets.commit(group, topic, queue_id, reset)
+            return reset
+        offset = self._offsets.query(group, topic, queue_id)
+        if offset < 0:
+            offset = self._init_offset(topic, queue_id, init_mode)
+            self._offsets.commit(group, topic, queue_id, offset)
+        return offset
+
+    def _init_offset(self, topic: str, queue_id: int, init_mode: int) -> int:
+        first = self._store.min_offset(topic, queue_id)
+        if init_mode == INIT_MIN or is_retry(topic):
+            return first
+        last = self._store.max_offset(topic, queue_id) - 1
+        if self._config.init_pop_offset_by_check_msg_in_mem and first <= 0 <= last:
+            return 0
+        return max(last, 0)
+
+    def _hand_out(self, batch: _Batch, topic: str, queue_id: int, digit: int, start_offset: int, read: Read) -> None:
+        operation = batch.operation
+        group = operation.consumer_group
+        if operation.order:
+            entries = self._orders.take(
+                (topic, group, queue_id),
+                batch.pop_time,
+                operation.invisible_ms,
+                read.offsets,
+                operation.attempt_id,
+            )
+            batch.counts += [f"{digit} {entry}" for entry in entries]
+            self._offsets.commit(group, topic, queue_id, start_offset)
+        else:
+            point = CheckPoint(
+                topic,
+                group,
+                queue_id,
+                start_offset,
+                batch.pop_time,
+                operation.invisible_ms,
+                self._config.broker_name,
+                [offset - start_offset for offset in read.offsets],
+            )
+            self._log.write_check_point(point, batch.revive_qid)
+            self._offsets.commit(group, topic, queue_id, read.next_offset)
+        batch.starts.append(f"{digit} {queue_id} {start_offset}")
+        batch.offsets.append(f"{digit} {queue_id} {','.join(map(str, read.offsets))}")
+        for record, offset, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
+            reconsume_times = int.from_bytes(record[72:76], "big") if not record[39] & 0x30 else -1
+            if reconsume_times < 0:
+                reconsume_times = records.decode(record).reconsume_times
+            if digit != NORMAL and not self._config.pop_response_return_actual_retry_topic:
+                receipt = Receipt(
+                    start_offset,
+                    batch.pop_time,
+                    operation.invisible_ms,
+                    batch.revive_qid,
+                    str(digit),
+                    self._config.broker_name,
+                    queue_id,
+                    offset,
+                )
+                parts = records.decode(record)
+                record = records.reencode(
+                    parts,
+                    topic=operation.topic,
+                    properties=parts.property_map() | {props.POP_CK: receipt.text()},
+                )
+            batch.messages.append(
+                PoppedMessage(record, digit, queue_id, offset, start_offset, physical, reconsume_times)
+            )
+
+    def _result(self, code: ResponseCode, batch: _Batch, remark: str) -> PopResult:
+        operation = batch.operation
+        return PopResult(
+            code,
+            batch.pop_time,
+            operation.invisible_ms,
+            batch.revive_qid,
+            batch.rest,
+            batch.messages,
+            ";".join(batch.starts),
+            ";".join(batch.offsets),
+            ";".join(batch.counts) if operation.order else None,
+            remark,
+        )

@@ -1,0 +1,138 @@
+"""Requests about offsets: committed ones, the extent of queues, store times, resets.
+
+Source: ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
+"""
+
+from collections.abc import Callable
+
+from .codes import ResponseCode
+from .config import BrokerConfig, EmulationConfig
+from .errors import EngineError
+from .gate import Call
+from .groups import Groups
+from .offsets import Offsets
+from .operations import (
+    Done,
+    GetEarliestStoreTime,
+    GetMaxOffset,
+    GetMinOffset,
+    OffsetResult,
+    QueryConsumerOffset,
+    ResetOffset,
+    ResetOffsetResult,
+    SearchOffset,
+    TimestampResult,
+    UpdateConsumerOffset,
+)
+from .store import MessageStore
+from .topics import Topics
+
+PENDING_RESET_REMARK = "Offset has been previously reset"
+
+
+class Positions:
+    """Answers questions about offsets of one broker."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        emulation: EmulationConfig,
+        store: MessageStore,
+        topics: Topics,
+        groups: Groups,
+        offsets: Offsets,
+        on_reset: Callable[[str, str, int], None],
+    ) -> None:
+        self._config = config
+        self._emulation = emulation
+        self._store = store
+        self._topics = topics
+        self._groups = groups
+        self._offsets = offsets
+        self._on_reset = on_reset
+
+    def query(self, call: Call, operation: QueryConsumerOffset) -> OffsetResult:
+        """The committed offset; a young queue that holds its first message answers 0. Errors: QUERY_NOT_FOUND."""
+        topic, queue_id = operation.topic, operation.queue_id
+        offset = self._offsets.query(operation.consumer_group, topic, queue_id)
+        if offset >= 0:
+            return OffsetResult(offset)
+        if operation.set_zero_if_not_found is False:
+            raise EngineError(
+                ResponseCode.QUERY_NOT_FOUND, "Not found, do not set to zero, maybe this group boot first"
+            )
+        first = self._store.min_offset(topic, queue_id)
+        young = self._store.max_offset(topic, queue_id) > 0 or self._emulation.empty_queue_offset_zero
+        if first <= 0 and young:
+            return OffsetResult(0)
+        raise EngineError(
+            ResponseCode.QUERY_NOT_FOUND, "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
+        )
+
+    def update(self, call: Call, operation: UpdateConsumerOffset) -> Done:
+        """Commit an offset. Errors: SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER."""
+        group, topic = operation.consumer_group, operation.topic
+        if self._groups.find(group) is None:
+            raise EngineError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!")
+        if self._topics.find(topic) is None:
+            raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} not exist!")
+        if operation.queue_id is None:
+            raise EngineError(ResponseCode.INVALID_PARAMETER, f"QueueId is null, topic is {topic}")
+        if operation.commit_offset is None:
+            raise EngineError(ResponseCode.INVALID_PARAMETER, f"Offset is null, topic is {topic}")
+        if self._offsets.pending_reset(group, topic, operation.queue_id) is not None:
+            return Done(PENDING_RESET_REMARK)
+        self._offsets.commit(group, topic, operation.queue_id, operation.commit_offset)
+        return Done()
+
+    def maximum(self, call: Call, operation: GetMaxOffset) -> OffsetResult:
+        """The next offset of a queue."""
+        return OffsetResult(self._store.max_offset(operation.topic, operation.queue_id))
+
+    def minimum(self, call: Call, operation: GetMinOffset) -> OffsetResult:
+        """The first offset of a queue."""
+        return OffsetResult(self._store.min_offset(operation.topic, operation.queue_id))
+
+    def search(self, call: Call, operation: SearchOffset) -> OffsetResult:
+        """The offset at a store timestamp."""
+        return OffsetResult(
+            self._store.search(operation.topic, operation.queue_id, operation.timestamp, upper=operation.upper)
+        )
+
+    def earliest(self, call: Call, operation: GetEarliestStoreTime) -> TimestampResult:
+        """Store timestamp of the first message of a queue, -1 for none."""
+        queue = self._store.queue(operation.topic, operation.queue_id)
+        if queue is None or queue.min_offset == queue.max_offset:
+            return TimestampResult(-1)
+        return TimestampResult(self._store.store_timestamp(queue, queue.min_offset))
+
+    def reset(self, call: Call, operation: ResetOffset) -> ResetOffsetResult:
+        """Move a group; each queue's next pull or pop takes the new offset.
+
+        Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue).
+        """
+        topic, group = operation.topic, operation.group
+        config = self._topics.find(topic)
+        if config is None:
+            raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} does not exist")
+        if self._groups.find(group) is None:
+            raise EngineError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} does not exist")
+        queue_ids = [operation.queue_id] if operation.queue_id >= 0 else list(range(config.read_queue_nums))
+        wanted: dict[int, int] = {}
+        for queue_id in queue_ids:
+            low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
+            if operation.queue_id >= 0 and operation.offset is not None and operation.offset != -1:
+                if not low <= operation.offset <= high + 1:
+                    raise EngineError(
+                        ResponseCode.SYSTEM_ERROR,
+                        f"Target offset {operation.offset} not in consume queue range [{low}-{high}]",
+                    )
+                wanted[queue_id] = operation.offset
+            elif operation.timestamp < 0:
+                wanted[queue_id] = high
+            else:
+                wanted[queue_id] = self._store.search(topic, queue_id, operation.timestamp, upper=False)
+        for queue_id, offset in wanted.items():
+            self._offsets.reset(group, topic, queue_id, offset)
+            self._on_reset(topic, group, queue_id)
+        return ResetOffsetResult(topic, self._config.broker_name, wanted)

@@ -1,0 +1,74 @@
+"""Message properties: their names and their text form.
+
+The text is `name 0x01 value 0x02` repeated; pairs with an empty name or value are lost, as upstream loses them.
+Source: MessageConst, MessageDecoder.string2messageProperties (5.3.3).
+"""
+
+KEYS = "KEYS"
+TAGS = "TAGS"
+WAIT = "WAIT"
+DELAY = "DELAY"
+RETRY_TOPIC = "RETRY_TOPIC"
+REAL_TOPIC = "REAL_TOPIC"
+REAL_QUEUE_ID = "REAL_QID"
+TRANSACTION_PREPARED = "TRAN_MSG"
+PRODUCER_GROUP = "PGROUP"
+ORIGIN_MESSAGE_ID = "ORIGIN_MESSAGE_ID"
+RECONSUME_TIME = "RECONSUME_TIME"
+MAX_RECONSUME_TIMES = "MAX_RECONSUME_TIMES"
+MSG_REGION = "MSG_REGION"
+TRACE_ON = "TRACE_ON"
+CLUSTER = "CLUSTER"
+UNIQ_KEY = "UNIQ_KEY"
+POP_CK = "POP_CK"
+FIRST_POP_TIME = "1ST_POP_TIME"
+TRANSACTION_ID = "__transactionId__"
+TRANSACTION_CHECK_TIMES = "TRANSACTION_CHECK_TIMES"
+CHECK_IMMUNITY_TIME_IN_SECONDS = "CHECK_IMMUNITY_TIME_IN_SECONDS"
+TRAN_PREPARED_QUEUE_OFFSET = "TRAN_PREPARED_QUEUE_OFFSET"
+TIMER_DELAY_SEC = "TIMER_DELAY_SEC"
+TIMER_DELAY_MS = "TIMER_DELAY_MS"
+TIMER_DELIVER_MS = "TIMER_DELIVER_MS"
+TIMER_OUT_MS = "TIMER_OUT_MS"
+TIMER_ENQUEUE_MS = "TIMER_ENQUEUE_MS"
+TIMER_DEQUEUE_MS = "TIMER_DEQUEUE_MS"
+TIMER_ROLL_TIMES = "TIMER_ROLL_TIMES"
+TIMER_DEL_UNIQKEY = "TIMER_DEL_UNIQKEY"
+SHARDING_KEY = "__SHARDINGKEY"
+INNER_NUM = "INNER_NUM"
+CORRELATION_ID = "CORRELATION_ID"
+REPLY_TO_CLIENT = "REPLY_TO_CLIENT"
+PUSH_REPLY_TIME = "PUSH_REPLY_TIME"
+TTL = "TTL"
+MSG_TYPE = "MSG_TYPE"
+BORN_HOST = "__BORNHOST"
+BORN_TIMESTAMP = "BORN_TIMESTAMP"
+TRACE_CONTEXT = "TRACE_CONTEXT"
+DLQ_ORIGIN_TOPIC = "DLQ_ORIGIN_TOPIC"
+DLQ_ORIGIN_MESSAGE_ID = "DLQ_ORIGIN_MESSAGE_ID"
+
+NAME_VALUE_SEPARATOR = "\x01"
+PROPERTY_SEPARATOR = "\x02"
+
+
+def decode(text: str) -> dict[str, str]:
+    """The properties of a text; what is not a pair is skipped."""
+    found = {}
+    for pair in text.split(PROPERTY_SEPARATOR):
+        name, _, value = pair.partition(NAME_VALUE_SEPARATOR)
+        if name and value:
+            found[name] = value
+    return found
+
+
+def encode(properties: dict[str, str]) -> str:
+    """The text of properties; empty values are left out."""
+    return "".join([f"{name}\x01{value}\x02" for name, value in properties.items() if value])
+
+
+def string_hash(text: str) -> int:
+    """Java's String.hashCode: 31-polynomial over UTF-16 units, wrapped to a signed 32-bit number."""
+    value = 0
+    for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
+        value = (value * 31 + unit) & 0xFFFFFFFF
+    return value - 0x100000000 if value & 0x80000000 else value

@@ -1,0 +1,189 @@
+"""Pulling: checks in upstream's order, the read, the commit that rides along, and waiting.
+
+Source: PullMessageProcessor, DefaultPullMessageResultHandler (5.3.3).
+"""
+
+from collections.abc import Callable
+
+from .clients import BROADCASTING, Clients
+from .codes import ResponseCode
+from .config import BrokerConfig, EmulationConfig
+from .errors import FAQ, EngineError
+from .filters import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
+from .gate import Call
+from .groups import Groups
+from .offsets import Offsets
+from .operations import PARKED, Operation, Parked, PullMessage, PullResult, PullStatus, Result, SubscriptionData
+from .pull_hold import PullHold
+from .queue_reader import QueueReader, Read
+from .scheduler import Scheduler
+from .topics import PERM_READ, Topics
+
+FLAG_COMMIT_OFFSET = 0x1
+FLAG_SUSPEND = 0x2
+FLAG_SUBSCRIPTION = 0x4
+FLAG_LITE_PULL = 0x10
+
+_CODES = {
+    PullStatus.FOUND: ResponseCode.SUCCESS,
+    PullStatus.MESSAGE_WAS_REMOVING: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    PullStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    PullStatus.OFFSET_FOUND_NULL: ResponseCode.PULL_NOT_FOUND,
+    PullStatus.OFFSET_OVERFLOW_ONE: ResponseCode.PULL_NOT_FOUND,
+    PullStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
+    PullStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
+    PullStatus.OFFSET_RESET: ResponseCode.PULL_OFFSET_MOVED,
+}
+
+Complete = Callable[[Call, Operation, Result | EngineError], None]
+
+
+class PullService:
+    """Answers pulls of one broker."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        emulation: EmulationConfig,
+        scheduler: Scheduler,
+        topics: Topics,
+        groups: Groups,
+        clients: Clients,
+        offsets: Offsets,
+        reader: QueueReader,
+        complete: Complete,
+    ) -> None:
+        self._config = config
+        self._topics = topics
+        self._groups = groups
+        self._clients = clients
+        self._offsets = offsets
+        self._reader = reader
+        self._complete = complete
+        self.hold = PullHold(scheduler, emulation.pull_hold_check_interval, self._resume)
+
+    def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
+        """Read a queue, or wait. Errors: in upstream's order of checks, see `_check`."""
+        group_sys_flag, topic_sys_flag = self._check(call, operation)
+        message_filter = self._filter(operation)
+        reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
+        if reset is not None:
+            low_high = self._reader.read(operation.topic, operation.queue_id, reset, 1, None)
+            read = Read(PullStatus.OFFSET_RESET, reset, low_high.min_offset, low_high.max_offset)
+        else:
+            read = self._read(operation, message_filter)
+        if operation.sys_flag & FLAG_COMMIT_OFFSET:
+            self._offsets.commit(operation.consumer_group, operation.topic, operation.queue_id, operation.commit_offset)
+        code = self._code(operation, read)
+        if code is ResponseCode.PULL_NOT_FOUND and operation.sys_flag & FLAG_SUSPEND:
+            timeout_ms = operation.suspend_timeout_ms
+            if not self._config.long_polling_enable:
+                timeout_ms = self._config.short_polling_time_mills
+            self.hold.hold(call, operation, message_filter, operation.queue_offset, timeout_ms)
+            return PARKED
+        return self._result(code, read, topic_sys_flag, group_sys_flag)
+
+    def _resume(self, call: Call, operation: PullMessage) -> None:
+        """Read once more for a pull that waited; it does not wait or commit again."""
+        try:
+            group_sys_flag, topic_sys_flag = self._check(call, operation)
+            message_filter = self._filter(operation)
+            read = self._read(operation, message_filter)
+            reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
+            if reset is not None:
+                read = Read(PullStatus.OFFSET_RESET, reset, read.min_offset, read.max_offset)
+            outcome: Result | EngineError = self._result(
+                self._code(operation, read), read, topic_sys_flag, group_sys_flag
+            )
+        except EngineError as refusal:
+            outcome = refusal
+        self._complete(call, operation, outcome)
+
+    def _check(self, call: Call, operation: PullMessage) -> tuple[int, int]:
+        config = self._config
+        if not config.broker_permission & PERM_READ:
+            raise _forbidden(f"the broker[{config.broker_name}] pulling message is forbidden", 1)
+        if operation.sys_flag & FLAG_LITE_PULL and not config.lite_pull_message_enable:
+            raise _forbidden(f"the broker[{config.broker_name}] for lite pull consumer is forbidden", 1)
+        group = self._groups.get_enabled(operation.consumer_group)
+        topic = self._topics.get(operation.topic)
+        if not topic.perm & PERM_READ:
+            raise _forbidden(f"the topic[{operation.topic}] pulling message is forbidden", 3)
+        if not 0 <= operation.queue_id < topic.read_queue_nums:
+            address, port = call.channel.remote_address
+            raise EngineError(
+                ResponseCode.INVALID_PARAMETER,
+                f"queueId[{operation.queue_id}] is illegal, topic:[{operation.topic}] "
+                f"topicConfig.readQueueNums:[{topic.read_queue_nums}] consumer:[/{address}:{port}]",
+            )
+        return group.group_sys_flag, topic.topic_sys_flag
+
+    def _filter(self, operation: PullMessage) -> MessageFilter | None:
+        if operation.sys_flag & FLAG_SUBSCRIPTION:
+            try:
+                subscription = build_subscription(operation.topic, operation.subscription, operation.expression_type)
+            except ValueError:
+                raise parse_failed() from None
+            self._clients.compensate(operation.consumer_group, subscription)
+        else:
+            subscription = self._registered_subscription(operation)
+        if not is_tag_type(subscription.expression_type) and not self._config.enable_property_filter:
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR,
+                f"The broker does not support consumer to filter message by {subscription.expression_type}",
+            )
+        try:
+            return filter_of(subscription)
+        except SqlError:
+            if operation.sys_flag & FLAG_SUBSCRIPTION:
+                return None  # upstream only asserts here: everything matches
+            raise EngineError(
+                ResponseCode.FILTER_DATA_NOT_EXIST,
+                "The broker's consumer filter data is not exist!Your expression may be wrong!",
+            ) from None
+
+    def _registered_subscription(self, operation: PullMessage) -> SubscriptionData:
+        group = self._clients.consumers.get(operation.consumer_group)
+        if group is None:
+            raise EngineError(ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist\n{FAQ}")
+        config = self._groups.get(operation.consumer_group)
+        if not config.consume_broadcast_enable and group.message_model == BROADCASTING:
+            raise _forbidden(f"the consumer group[{operation.consumer_group}] can not consume by broadcast way", 4)
+        subscription = group.subscriptions.get(operation.topic)
+        if subscription is None:
+            raise EngineError(ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist\n{FAQ}")
+        if subscription.sub_version < operation.sub_version:
+            raise EngineError(ResponseCode.SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest")
+        return subscription
+
+    def _read(self, operation: PullMessage, message_filter: MessageFilter | None) -> Read:
+        read = self._reader.read(
+            operation.topic, operation.queue_id, operation.queue_offset, operation.max_msg_nums, message_filter
+        )
+        self._offsets.note_pull(operation.consumer_group, operation.topic, operation.queue_id, read.next_offset)
+        return read
+
+    @staticmethod
+    def _code(operation: PullMessage, read: Read) -> ResponseCode:
+        code = _CODES.get(read.status)
+        if code is not None:
+            return code
+        return ResponseCode.PULL_NOT_FOUND if operation.queue_offset == 0 else ResponseCode.PULL_OFFSET_MOVED
+
+    @staticmethod
+    def _result(code: ResponseCode, read: Read, topic_sys_flag: int, group_sys_flag: int) -> PullResult:
+        return PullResult(
+            code,
+            read.status,
+            read.next_offset,
+            read.min_offset,
+            read.max_offset,
+            read.records,
+            read.offsets,
+            topic_sys_flag=topic_sys_flag,
+            group_sys_flag=group_sys_flag,
+        )
+
+
+def _forbidden(remark: str, forbidden_type: int) -> EngineError:
+    return EngineError(ResponseCode.NO_PERMISSION, remark, forbidden_type=forbidden_type)

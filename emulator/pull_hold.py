@@ -1,0 +1,99 @@
+"""Pulls that wait for messages.
+
+Upstream looks at waiting pulls every 5 s and when a message arrives. A pull therefore ends at the first look after
+its deadline, and a message that its filter hides is noticed at the next look; both instants are computed here, and
+nothing runs while nothing happens. Source: PullRequestHoldService (5.3.3).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .filters import MessageFilter
+from .gate import Call
+from .operations import PullMessage
+from .scheduler import Scheduler, Timer
+
+Resume = Callable[[Call, PullMessage], None]
+
+
+@dataclass(slots=True, eq=False)
+class HeldPull:
+    """One waiting pull."""
+
+    call: Call
+    operation: PullMessage
+    message_filter: MessageFilter | None
+    from_offset: int
+    timer: Timer | None
+
+
+class PullHold:
+    """Waiting pulls by (topic, queue id)."""
+
+    def __init__(self, scheduler: Scheduler, check_interval_ms: int, resume: Resume) -> None:
+        self._scheduler = scheduler
+        self._interval_ms = check_interval_ms
+        self._start_ms = scheduler.now_ms
+        self._resume = resume
+        self._held: dict[tuple[str, int], list[HeldPull]] = {}
+
+    def hold(
+        self, call: Call, operation: PullMessage, message_filter: MessageFilter | None, offset: int, timeout_ms: int
+    ) -> None:
+        """Let a pull wait for messages from `offset` on."""
+        place = (operation.topic, operation.queue_id)
+        held = HeldPull(call, operation, message_filter, offset, None)
+        due = self._look_at(self._scheduler.now_ms + timeout_ms)
+        held.timer = self._end_at(due, place, held, f"{operation.consumer_group}@{place[0]}@{place[1]}")
+        self._held.setdefault(place, []).append(held)
+
+    def _end_at(self, due_ms: int, place: tuple[str, int], held: HeldPull, owner: str) -> Timer:
+        return self._scheduler.call_at(due_ms, lambda: self._end(place, held), "pull", owner)
+
+    def _look_at(self, deadline_ms: int) -> int:
+        """The first look at or after a deadline."""
+        periods = -(-(deadline_ms - self._start_ms) // self._interval_ms)
+        return self._start_ms + periods * self._interval_ms
+
+    def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: dict[str, str]) -> None:
+        """A message was stored: resume the pulls that it matches, look again soon at the others."""
+        waiting = self._held.get((topic, queue_id))
+        if not waiting:
+            return
+        place = (topic, queue_id)
+        for held in list(waiting):
+            if offset < held.from_offset:
+                continue
+            wanted = held.message_filter
+            if wanted is None or (wanted.matches_code(tags_code) and wanted.matches_properties(properties)):
+                self._end(place, held)
+                continue
+            next_look = self._look_at(self._scheduler.now_ms + 1)
+            if held.timer is not None and next_look < held.timer.due_ms:
+                held.timer.cancel()
+                held.timer = self._end_at(next_look, place, held, held.timer.owner)
+
+    def _end(self, place: tuple[str, int], held: HeldPull) -> None:
+        waiting = self._held.get(place)
+        if waiting is None or held not in waiting:
+            return
+        waiting.remove(held)
+        if not waiting:
+            del self._held[place]
+        if held.timer is not None:
+            held.timer.cancel()
+        if held.call.active:
+            self._resume(held.call, held.operation)
+
+    def drop_inactive(self) -> None:
+        """Forget the pulls of connections that are gone."""
+        for place, waiting in list(self._held.items()):
+            for held in [held for held in waiting if not held.call.active]:
+                if held.timer is not None:
+                    held.timer.cancel()
+                waiting.remove(held)
+            if not waiting:
+                del self._held[place]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._held.values()))

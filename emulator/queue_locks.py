@@ -1,0 +1,40 @@
+"""Locks of queues for orderly consumers. Source: RebalanceLockManager (5.3.3)."""
+
+from collections.abc import Iterable
+
+from .operations import MessageQueue
+from .scheduler import Scheduler
+
+LOCK_MAX_LIVE_MS = 60_000
+
+
+class QueueLocks:
+    """(group, queue) -> who holds it since when. A lock not renewed for 60 s can be taken over."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._held: dict[str, dict[MessageQueue, tuple[str, int]]] = {}
+
+    def lock(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> list[MessageQueue]:
+        """Lock or renew; the queues that the client now holds."""
+        now = self._scheduler.now_ms
+        held = self._held.setdefault(group, {})
+        granted = []
+        for queue in queues:
+            owner = held.get(queue)
+            if owner is None or owner[0] == client_id or now - owner[1] > LOCK_MAX_LIVE_MS:
+                held[queue] = (client_id, now)
+                granted.append(queue)
+        return granted
+
+    def unlock(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> None:
+        """Give back the client's own locks."""
+        held = self._held.get(group, {})
+        for queue in queues:
+            if held.get(queue, ("", 0))[0] == client_id:
+                del held[queue]
+
+    def any_held(self, group: str) -> bool:
+        """Does a client of the group hold an unexpired lock?"""
+        now = self._scheduler.now_ms
+        return any(now - since <= LOCK_MAX_LIVE_MS for _, since in self._held.get(group, {}).values())

@@ -1,0 +1,97 @@
+"""Reading one queue from an offset: what is there, what matches, where to go on.
+
+Pull, pop and peek all read through here. Source: DefaultMessageStore.getMessage (5.3.3).
+"""
+
+from dataclasses import dataclass, field
+
+from . import properties as props
+from . import record as records
+from .config import BrokerConfig
+from .filters import MessageFilter
+from .operations import PullStatus
+from .store import MessageStore
+
+_UNIT_BYTES = 20
+_TRANSFER_BYTES_MAX = 128 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Read:
+    """Outcome of a read; the lists belong together."""
+
+    status: PullStatus
+    next_offset: int
+    min_offset: int
+    max_offset: int
+    records: list[bytes] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    physical_offsets: list[int] = field(default_factory=list)
+
+
+class QueueReader:
+    """Bounded reads of consume queues."""
+
+    def __init__(self, config: BrokerConfig, store: MessageStore) -> None:
+        self._config = config
+        self._store = store
+
+    def read(
+        self, topic: str, queue_id: int, offset: int, max_count: int, message_filter: MessageFilter | None
+    ) -> Read:
+        """At most `max_count` messages (and upstream's bounds on count and bytes) from `offset` on.
+
+        The first message is returned whatever its size; one read looks at no more than maxFilterMessageSize / 20
+        units.
+        """
+        queue = self._store.queues.get((topic, queue_id))
+        if queue is None:
+            return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, 0, 0)
+        low, high = queue.first, queue.first + len(queue.physical)
+        if high == 0:
+            return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
+        if offset < low:
+            return Read(PullStatus.OFFSET_TOO_SMALL, low, low, high)
+        if offset == high:
+            return Read(PullStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
+        if offset > high:
+            return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
+
+        config = self._config
+        count_max = max(1, min(max_count, config.max_transfer_count_on_message_in_memory))
+        bytes_max = min(config.max_transfer_bytes_on_message_in_memory, _TRANSFER_BYTES_MAX)
+        units_max = max(config.max_filter_message_size // _UNIT_BYTES, max_count)
+        read = Read(PullStatus.NO_MATCHED_MESSAGE, offset, low, high)
+        found, offsets, positions = read.records, read.offsets, read.physical_offsets
+        log, physical, sizes, codes = self._store.log, queue.physical, queue.sizes, queue.tags_codes
+        total = 0
+        for index in range(offset - low, min(high - low, offset - low + units_max)):
+            if len(found) >= count_max:
+                break
+            size = sizes[index]
+            if found and total + size > bytes_max:
+                break
+            if message_filter is not None and not message_filter.matches_code(codes[index]):
+                read.next_offset = low + index + 1
+                continue
+            record = log.read(physical[index], size)
+            if (
+                message_filter is not None
+                and message_filter.needs_properties
+                and not message_filter.matches_properties(property_map(record))
+            ):
+                read.next_offset = low + index + 1
+                continue
+            found.append(record)
+            offsets.append(low + index)
+            positions.append(physical[index])
+            total += size
+            read.next_offset = low + index + 1
+        if found:
+            read.status = PullStatus.FOUND
+        return read
+
+
+def property_map(record: bytes) -> dict[str, str]:
+    """The properties of a record, without taking the rest apart."""
+    return props.decode(records.decode(record).properties)

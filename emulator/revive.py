@@ -1,0 +1,143 @@
+"""Revive: what was popped and not acknowledged in time comes back through the pop retry topic.
+
+Upstream scans each revive queue and treats a check point as decided once the newest time it has seen lies more than
+2 s behind the end of the invisible time; while it waits it looks every 100 ms. Here the instant of that look is
+computed from the first undecided check point, so nothing runs while nothing is due. Check points and
+acknowledgements are read once, when they become readable. Source: PopReviveService (5.3.3).
+"""
+
+from collections.abc import Callable
+
+from . import properties as props
+from . import record as records
+from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
+from .config import BrokerConfig
+from .groups import Groups
+from .message import Message
+from .names import REVIVE_GROUP, is_retry, pop_retry_topic
+from .offsets import Offsets
+from .scheduler import Scheduler, Timer
+from .store import MessageStore
+from .topics import Topics
+
+SLACK_MS = 2000
+LOOK_MS = 100
+
+Redelivered = Callable[[str, str], None]
+
+
+class ReviveQueue:
+    """One queue of the revive topic: undecided check points in the order in which they became readable."""
+
+    def __init__(self, queue_id: int) -> None:
+        self.queue_id = queue_id
+        self.points: dict[MergeKey, CheckPoint] = {}
+        self.timer: Timer | None = None
+
+
+class ReviveService:
+    """Decides the check points of all revive queues of a broker."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store: MessageStore,
+        topics: Topics,
+        groups: Groups,
+        offsets: Offsets,
+        log: ReviveLog,
+        redelivered: Redelivered,
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._store = store
+        self._topics = topics
+        self._groups = groups
+        self._offsets = offsets
+        self._log = log
+        self._redelivered = redelivered
+        self._start_ms = scheduler.now_ms
+        self._queues: dict[int, ReviveQueue] = {}
+
+    def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: dict[str, str]) -> None:
+        """A message was stored: take note of it if it is a check point or an acknowledgement."""
+        if topic != self._log.topic:
+            return
+        record = self._store.record(topic, queue_id, offset)
+        if record is None:
+            return
+        queue = self._queues.get(queue_id)
+        if queue is None:
+            queue = self._queues[queue_id] = ReviveQueue(queue_id)
+        tag = properties.get(props.TAGS)
+        body = records.decode(record).body
+        if tag == CK_TAG:
+            point = CheckPoint.from_json(body, offset)
+            queue.points.setdefault(point.merge_key(), point)
+            self._look_later(queue)
+        elif tag in (ACK_TAG, BATCH_ACK_TAG):
+            ack = Ack.from_json(body)
+            acknowledged = queue.points.get(ack.merge_key())
+            if acknowledged is not None:
+                for acked in ack.offsets:
+                    acknowledged.acknowledge(acked)
+
+    def _look_later(self, queue: ReviveQueue) -> None:
+        if queue.timer is not None or not queue.points:
+            return
+        first = next(iter(queue.points.values()))
+        decided_ms = max(first.revive_ms + SLACK_MS + 1, self._scheduler.now_ms + 1)
+        looks = -(-(decided_ms - self._start_ms) // LOOK_MS)
+        queue.timer = self._scheduler.call_at(
+            self._start_ms + looks * LOOK_MS, lambda: self._look(queue), "revive", f"queue {queue.queue_id}"
+        )
+
+    def _look(self, queue: ReviveQueue) -> None:
+        """Decide the check points at the head; an undecided one holds back those behind it, as upstream."""
+        queue.timer = None
+        now = self._scheduler.now_ms
+        for key, point in list(queue.points.items()):
+            if now - point.revive_ms <= SLACK_MS:
+                break
+            del queue.points[key]
+            self._offsets.commit(REVIVE_GROUP, self._log.topic, queue.queue_id, point.revive_offset)
+            if self._topics.find(point.topic) is None and not is_retry(point.topic):
+                continue
+            if self._groups.find(point.group) is None:
+                continue
+            for offset in point.unacknowledged():
+                self._revive(point, offset)
+        self._look_later(queue)
+
+    def _revive(self, point: CheckPoint, offset: int) -> None:
+        """Put one message into the retry topic of its group; a message that is gone counts as done."""
+        stored = self._store.record(point.topic, point.queue_id, offset)
+        if stored is None:
+            return
+        record = records.decode(stored)
+        properties = record.property_map()
+        if record.reconsume_times == 0 or props.FIRST_POP_TIME not in properties:
+            properties[props.FIRST_POP_TIME] = str(point.pop_time)
+        if is_retry(point.topic):
+            target = point.topic
+        else:
+            target = pop_retry_topic(point.topic, point.group, v2=self._config.enable_retry_topic_v2)
+        if self._topics.find(target) is None:
+            self._topics.create_internal(target, 1)
+        if self._offsets.query(point.group, target, 0) < 0:
+            self._offsets.commit(point.group, target, 0, 0)
+        self._store.put(
+            Message(
+                target,
+                0,
+                record.body,
+                properties,
+                record.born_timestamp,
+                self._store.store_host,
+                record.sys_flag & ~(records.SYS_BORN_HOST_V6 | records.SYS_STORE_HOST_V6),
+                record.flag,
+                record.reconsume_times + 1,
+            )
+        )
+        self._redelivered(point.topic, point.group)

@@ -1,0 +1,231 @@
+"""Sending: checks in upstream's order, what the broker adds to a message, and the batch.
+
+Source: AbstractSendMessageProcessor, SendMessageProcessor (5.3.3).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from struct import Struct
+from struct import error as StructError
+
+from . import names
+from . import properties as props
+from . import record as records
+from .chance import Stream
+from .codes import ResponseCode
+from .config import BrokerConfig
+from .errors import FAQ, EngineError
+from .gate import Call
+from .message import Message, Stored
+from .operations import SendMessage, SendResult, TopicConfig
+from .store import MessageStore
+from .topics import PERM_WRITE, Topics
+
+_BATCH_HEAD = Struct(">iiiii")
+_SHORT = Struct(">h")
+
+
+@dataclass(slots=True)
+class SendHooks:
+    """What other services do with a message before it is stored."""
+
+    prepare_transaction: Callable[[Message, SendMessage], None]
+    """Turn a message into a half message."""
+    redirect_retry: Callable[[Message, SendMessage], None]
+    """Decide between a retry topic and the dead letter topic of its group."""
+    recall_handle: Callable[[Message, str], str | None]
+    """The handle by which a timed message can be recalled, given its unique key."""
+
+
+class SendService:
+    """Stores the messages of producers of one broker."""
+
+    def __init__(
+        self, config: BrokerConfig, store: MessageStore, topics: Topics, chance: Stream, hooks: SendHooks
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._topics = topics
+        self._chance = chance
+        self._hooks = hooks
+        self._unique_count = 0
+
+    def send(self, call: Call, operation: SendMessage) -> SendResult:
+        """Store a message or a batch.
+
+        Errors: INVALID_PARAMETER (topic name, queue id), NO_PERMISSION (system topics), TOPIC_NOT_EXIST,
+        MESSAGE_ILLEGAL (sizes, batches to retry topics), SUBSCRIPTION_GROUP_NOT_EXIST (retry topics).
+        """
+        topic = operation.topic
+        config = self._topics.table.get(topic)
+        if config is None or topic in names.NOT_ALLOWED_SEND_TOPICS:
+            config = self._check_topic(operation)
+        if not self._config.broker_permission & PERM_WRITE and config.order:
+            raise EngineError(
+                ResponseCode.NO_PERMISSION, f"the broker[{self._config.broker_name}] sending message is forbidden"
+            )
+        queue_id = self._queue_id(call, operation.queue_id, config)
+        if operation.batch:
+            return self._send_batch(operation, queue_id)
+        return self._send_single(operation, queue_id)
+
+    def _check_topic(self, operation: SendMessage) -> TopicConfig:
+        topic = operation.topic
+        names.check_topic(topic)
+        if topic in names.NOT_ALLOWED_SEND_TOPICS:
+            raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
+        created = self._topics.create_on_send(topic, operation.default_topic, operation.default_topic_queue_nums)
+        if created is None:
+            raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!\n{FAQ}")
+        return created
+
+    def _queue_id(self, call: Call, queue_id: int, config: TopicConfig) -> int:
+        if queue_id >= max(config.read_queue_nums, config.write_queue_nums):
+            address, port = call.channel.remote_address
+            raise EngineError(
+                ResponseCode.INVALID_PARAMETER,
+                f"request queueId[{queue_id}] is illegal, {describe_topic(config)} Producer: {address}:{port}",
+            )
+        if queue_id < 0:
+            return self._chance.below(config.write_queue_nums) if config.write_queue_nums > 0 else 0
+        return queue_id
+
+    def _send_single(self, operation: SendMessage, queue_id: int) -> SendResult:
+        properties = operation.properties
+        unique_key = properties.get(props.UNIQ_KEY)
+        if not unique_key:
+            unique_key = properties[props.UNIQ_KEY] = self._unique_key()
+        self._add_own(properties)
+        message = self._message(operation, queue_id, operation.take_body(), properties)
+        if names.is_retry(operation.topic):
+            self._hooks.redirect_retry(message, operation)
+        prepared = (
+            operation.sys_flag & records.SYS_TRANSACTION_MASK == records.SYS_TRANSACTION_PREPARED
+            or properties.get(props.TRANSACTION_PREPARED) == "true"
+        )
+        if prepared and not (message.reconsume_times > 0 and int(properties.get(props.DELAY, "0")) > 0):
+            if self._config.reject_transaction_message:
+                raise EngineError(
+                    ResponseCode.NO_PERMISSION,
+                    f"the broker[{self._broker_ip()}] sending transaction message is forbidden",
+                )
+            self._hooks.prepare_transaction(message, operation)
+        stored = self._store.put(message)
+        return SendResult(
+            ResponseCode.SUCCESS,
+            records.offset_message_id(self._store.store_host, stored.physical_offset),
+            queue_id,
+            stored.queue_offset,
+            unique_key,
+            stored.physical_offset,
+            self._hooks.recall_handle(message, unique_key) if props.TIMER_OUT_MS in properties else None,
+        )
+
+    def _send_batch(self, operation: SendMessage, queue_id: int) -> SendResult:
+        topic, shared = operation.topic, operation.properties
+        if names.is_retry(topic):
+            group = topic
+            raise EngineError(ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {group}")
+        if props.DELAY in shared or operation.sys_flag & records.SYS_TRANSACTION_MASK:
+            raise self._illegal()
+        body = operation.take_body()
+        if len(body) > self._config.max_message_size:
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR,
+                "java.lang.RuntimeException: message body size exceeded, "
+                "org.apache.rocketmq.store.MessageExtEncoder.encode(MessageExtEncoder.java:290)",
+            )
+        unique_key = shared.get(props.UNIQ_KEY)
+        parts = split_batch(body)
+        stored: list[Stored] = []
+        for part_flag, part_body, part_properties in parts:
+            # Upstream merges what the request's own properties say into every message of the batch.
+            merged = part_properties | shared
+            self._add_own(merged)
+            message = self._message(operation, queue_id, part_body, merged)
+            message.flag = part_flag
+            stored.append(self._store.append(message))
+        if not stored:
+            raise self._illegal()
+        return SendResult(
+            ResponseCode.SUCCESS,
+            ",".join(records.offset_message_id(self._store.store_host, place.physical_offset) for place in stored),
+            queue_id,
+            stored[0].queue_offset,
+            unique_key,
+            stored[0].physical_offset,
+        )
+
+    def _add_own(self, properties: dict[str, str]) -> None:
+        properties.pop(props.POP_CK, None)
+        config = self._config
+        properties[props.CLUSTER] = config.broker_cluster_name
+        properties[props.MSG_REGION] = config.region_id
+        properties[props.TRACE_ON] = "true" if config.trace_on else "false"
+
+    def _message(self, operation: SendMessage, queue_id: int, body: bytes, properties: dict[str, str]) -> Message:
+        return Message(
+            operation.topic,
+            queue_id,
+            body,
+            properties,
+            operation.born_timestamp,
+            records.pack_host(operation.born_host),
+            operation.sys_flag & ~records.SYS_TRANSACTION_MASK,
+            operation.flag,
+            operation.reconsume_times,
+        )
+
+    def _unique_key(self) -> str:
+        """An id for a message that came without one: host, a number drawn from the seed, a count."""
+        self._unique_count += 1
+        host = self._store.store_host[:-4].hex().upper()
+        return f"{host}{self._chance.bits() & 0xFFFFFFFFFFFF:012X}{self._unique_count & 0xFFFFFFFFFF:012X}"
+
+    def _broker_ip(self) -> str:
+        return records.unpack_host(self._store.store_host)[0]
+
+    def _illegal(self) -> EngineError:
+        return EngineError(
+            ResponseCode.MESSAGE_ILLEGAL,
+            "the message is illegal, maybe msg body or properties length not matched. "
+            f"msg body length limit {self._config.max_message_size}B, msg properties length limit 32KB.",
+        )
+
+
+def split_batch(body: bytes) -> list[tuple[int, bytes, dict[str, str]]]:
+    """(flag, body, properties) of each message of a batch body. Errors: SYSTEM_ERROR when it is cut short.
+
+    Source: MessageDecoder.encodeMessages (5.3.3): size, magic, crc, flag, body length, body, properties length,
+    properties; magic and crc are not looked at.
+    """
+    found = []
+    at = 0
+    try:
+        while at < len(body):
+            _, _, _, flag, body_length = _BATCH_HEAD.unpack_from(body, at)
+            at += _BATCH_HEAD.size
+            end = at + body_length
+            (property_length,) = _SHORT.unpack_from(body, end)
+            text_end = end + 2 + property_length
+            if body_length < 0 or property_length < 0 or text_end > len(body):
+                raise StructError
+            found.append((flag, body[at:end], props.decode(body[end + 2 : text_end].decode())))
+            at = text_end
+    except (StructError, UnicodeDecodeError):
+        raise EngineError(
+            ResponseCode.SYSTEM_ERROR, "java.nio.BufferUnderflowException, the batch body is cut short"
+        ) from None
+    return found
+
+
+def describe_topic(config: TopicConfig) -> str:
+    """A topic as upstream's TopicConfig.toString writes it in remarks."""
+    perm = f"{'R' if config.perm & 4 else '-'}{'W' if config.perm & 2 else '-'}{'X' if config.perm & 1 else '-'}"
+    attributes = ", ".join(f"{name}={value}" for name, value in config.attributes.items())
+    return (
+        f"TopicConfig [topicName={config.topic_name}, readQueueNums={config.read_queue_nums}, "
+        f"writeQueueNums={config.write_queue_nums}, perm={perm}, topicFilterType={config.topic_filter_type}, "
+        f"topicSysFlag={config.topic_sys_flag}, order={'true' if config.order else 'false'}, "
+        f"attributes={{{attributes}}}]"
+    )

@@ -1,0 +1,173 @@
+"""The message store: one commit log, the consume queues that order it, and who is told of new messages.
+
+It must not know requests or clients. Source: DefaultMessageStore, CommitLog, HookUtils (5.3.3). Upstream dispatches
+to the consume queues about 1 ms after the append; here both happen at once, which no client can tell apart.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from . import properties as props
+from . import record as records
+from .codes import ResponseCode
+from .commit_log import CommitLog
+from .consume_queue import ConsumeQueue
+from .errors import EngineError
+from .message import Message, Stored
+from .names import RETRY_OR_DLQ_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_retry_or_dlq
+from .scheduler import Scheduler
+
+PROPERTIES_MAX_BYTES = 32767
+
+Hook = Callable[[Message], None]
+Arrival = Callable[[str, int, int, int, dict[str, str]], None]
+
+tags_code_of = lru_cache(maxsize=65536)(props.string_hash)
+
+
+class MessageStore:
+    """Puts messages and finds them again."""
+
+    def __init__(
+        self, scheduler: Scheduler, store_host: bytes, max_message_size: int, segment_bytes: int, max_bytes: int
+    ) -> None:
+        self._scheduler = scheduler
+        self.store_host = store_host
+        self.max_message_size = max_message_size
+        largest = max_message_size + 2 * 65536
+        segment_bytes = max(min(segment_bytes, max_bytes // 8), largest)
+        self.log = CommitLog(segment_bytes, max_bytes, self._trimmed)
+        self.queues: dict[tuple[str, int], ConsumeQueue] = {}
+        self.hooks: list[Hook] = []
+        """Called in order before each append; they may redirect or refuse the message."""
+        self.arrivals: list[Arrival] = []
+        """Called after each append with topic, queue id, offset, tags code and properties."""
+        self.last_store_timestamp = 0
+
+    # writing
+
+    def put(self, message: Message) -> Stored:
+        """Store a message. Errors: MESSAGE_ILLEGAL for bodies, properties and topics over their limits."""
+        for hook in self.hooks:
+            hook(message)
+        return self.append(message)
+
+    def append(self, message: Message) -> Stored:
+        """Store a message as it is, past the hooks."""
+        properties = message.properties
+        text = props.encode(properties).encode()
+        body = message.body
+        if len(body) > self.max_message_size or len(text) > PROPERTIES_MAX_BYTES:
+            raise self._too_large()
+        topic = message.topic
+        topic_bytes = topic.encode()
+        if len(topic_bytes) > TOPIC_MAX_LENGTH and (
+            not is_retry_or_dlq(topic) or len(topic_bytes) > RETRY_OR_DLQ_TOPIC_MAX_LENGTH
+        ):
+            raise self._too_large()
+        tags_code = message.tags_code
+        if tags_code is None:
+            tag = properties.get(props.TAGS)
+            tags_code = tags_code_of(tag) if tag else 0
+        queue_id = message.queue_id
+        key = (topic, queue_id)
+        queue = self.queues.get(key)
+        if queue is None:
+            queue = self.queues[key] = ConsumeQueue(topic, queue_id)
+        born_host, store_host = message.born_host, self.store_host
+        size = records.encoded_size(born_host, store_host, topic_bytes, len(body), len(text))
+        physical_offset = self.log.place(size)
+        now = self._scheduler.now_ms
+        queue_offset = queue.append(physical_offset, size, tags_code)
+        self.log.append(
+            records.encode(
+                topic_bytes,
+                queue_id,
+                message.flag,
+                queue_offset,
+                physical_offset,
+                message.sys_flag,
+                message.born_timestamp,
+                born_host,
+                now,
+                store_host,
+                message.reconsume_times,
+                message.prepared_transaction_offset,
+                body,
+                text,
+            )
+        )
+        self.last_store_timestamp = now
+        for arrival in self.arrivals:
+            arrival(topic, queue_id, queue_offset, tags_code, properties)
+        return Stored(queue_id, queue_offset, physical_offset, size, now)
+
+    def _too_large(self) -> EngineError:
+        return EngineError(
+            ResponseCode.MESSAGE_ILLEGAL,
+            "the message is illegal, maybe msg body or properties length not matched. "
+            f"msg body length limit {self.max_message_size}B, msg properties length limit 32KB.",
+        )
+
+    # reading
+
+    def queue(self, topic: str, queue_id: int) -> ConsumeQueue | None:
+        """The consume queue, if anything was ever stored in it."""
+        return self.queues.get((topic, queue_id))
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        """First held offset, 0 for an unknown queue."""
+        queue = self.queues.get((topic, queue_id))
+        return queue.first if queue is not None else 0
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        """Next offset, 0 for an unknown queue."""
+        queue = self.queues.get((topic, queue_id))
+        return queue.max_offset if queue is not None else 0
+
+    def record(self, topic: str, queue_id: int, offset: int) -> bytes | None:
+        """The record at a logical offset, or None."""
+        queue = self.queues.get((topic, queue_id))
+        if queue is None or not queue.first <= offset < queue.max_offset:
+            return None
+        physical_offset, size, _ = queue.unit(offset)
+        return self.log.read(physical_offset, size)
+
+    def store_timestamp(self, queue: ConsumeQueue, offset: int) -> int:
+        """When the message at a held offset was stored."""
+        segment, at = self.log.segment_of(queue.unit(offset)[0])
+        return records.store_timestamp(segment, at)
+
+    def search(self, topic: str, queue_id: int, timestamp: int, *, upper: bool) -> int:
+        """The offset at a store timestamp, with upstream's boundaries (ConsumeQueue.binarySearchInQueueByTime).
+
+        Lower: the first message at or after it, the end when all are older. Upper: the last message at or before it,
+        0 when all are newer.
+        """
+        queue = self.queues.get((topic, queue_id))
+        if queue is None or not queue.physical:
+            return 0
+        low, high = queue.first, queue.max_offset
+        while low < high:
+            middle = (low + high) // 2
+            stored = self.store_timestamp(queue, middle)
+            if stored < timestamp or (upper and stored == timestamp):
+                low = middle + 1
+            else:
+                high = middle
+        if not upper:
+            return low
+        return low - 1 if low > queue.first else 0
+
+    def queues_of(self, topic: str) -> Iterator[ConsumeQueue]:
+        """The consume queues of a topic that hold or held something."""
+        return (queue for (name, _), queue in self.queues.items() if name == topic)
+
+    def delete_topic(self, topic: str) -> None:
+        """Forget the queues of a topic; the records stay in the log until it is trimmed, as upstream."""
+        for key in [key for key in self.queues if key[0] == topic]:
+            del self.queues[key]
+
+    def _trimmed(self, min_physical_offset: int) -> None:
+        for queue in self.queues.values():
+            queue.trim(min_physical_offset)

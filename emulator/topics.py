@@ -1,0 +1,189 @@
+"""Topics of a broker: those it creates at start, creation by administrators and by sends, attributes.
+
+Source: TopicConfigManager, TopicAttributes, AttributeUtil, AdminBrokerProcessor (5.3.3).
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from . import names
+from .codes import ResponseCode
+from .config import BrokerConfig
+from .errors import EngineError
+from .operations import TopicConfig
+from .scheduler import Scheduler
+
+PERM_READ = 4
+PERM_WRITE = 2
+PERM_INHERIT = 1
+
+MESSAGE_TYPES = ("UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL")
+_SCHEDULE_QUEUES = 18  # upstream's constant, whatever the delay levels are
+
+# attribute -> (changeable after creation, allowed values or None for any)
+ATTRIBUTES: dict[str, tuple[bool, tuple[str, ...] | None]] = {
+    "message.type": (True, MESSAGE_TYPES),
+    "cleanup.policy": (False, ("DELETE", "COMPACTION")),
+    "queue.type": (False, ("BatchCQ", "SimpleCQ")),
+    "reserve.time": (True, None),
+}
+
+
+class Topics:
+    """The topic table."""
+
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self.table: dict[str, TopicConfig] = {}
+        self.system: set[str] = set(names.SYSTEM_TOPICS)
+        self.version_counter = 0
+        self.version_timestamp = scheduler.now_ms
+        self.on_change: Callable[[str], None] = lambda topic: None
+        """Told of each topic that is created or changed, as a name server is by a registration."""
+        self._create_at_start()
+
+    def _create_at_start(self) -> None:
+        config = self._config
+        cluster, broker = config.broker_cluster_name, config.broker_name
+
+        def add(topic: str, queues: int, perm: int = PERM_READ | PERM_WRITE) -> None:
+            self.system.add(topic)
+            self.table[topic] = TopicConfig(topic, queues, queues, perm)
+
+        everything = PERM_READ | PERM_WRITE | PERM_INHERIT
+        add(names.SELF_TEST_TOPIC, 1)
+        if config.auto_create_topic_enable:
+            add(names.AUTO_CREATE_TOPIC, config.default_topic_queue_nums, everything)
+        add(names.BENCHMARK_TOPIC, 1024)
+        add(cluster, 16, everything if config.cluster_topic_enable else PERM_INHERIT)
+        add(broker, 1, everything if config.broker_topic_enable else PERM_INHERIT)
+        add(names.OFFSET_MOVED_TOPIC, 1)
+        add(names.SCHEDULE_TOPIC, _SCHEDULE_QUEUES)
+        if config.trace_topic_enable:
+            add(config.msg_trace_topic_name, 1)
+        add(names.reply_topic(cluster), 1)
+        add(names.revive_topic(cluster), config.revive_queue_num)
+        add(names.SYNC_MEMBER_TOPIC_PREFIX + broker, 1, PERM_INHERIT)
+        add(names.HALF_TOPIC, 1)
+        add(names.OP_HALF_TOPIC, 1)
+        if config.timer_wheel_enable:
+            add(names.TIMER_TOPIC, 1)
+
+    def find(self, topic: str) -> TopicConfig | None:
+        """The topic, or None."""
+        return self.table.get(topic)
+
+    def get(self, topic: str) -> TopicConfig:
+        """The topic. Errors: TOPIC_NOT_EXIST, worded as the broker words it for consumers."""
+        found = self.table.get(topic)
+        if found is None:
+            raise EngineError(
+                ResponseCode.TOPIC_NOT_EXIST,
+                f"topic[{topic}] not exist, apply first please! \nSee "
+                "https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
+            )
+        return found
+
+    def is_system(self, topic: str) -> bool:
+        """A topic that administrators may neither create nor delete."""
+        return topic in self.system or topic.startswith(names.SYSTEM_TOPIC_PREFIX)
+
+    def create(self, wanted: TopicConfig, attributes: dict[str, str] | None) -> TopicConfig:
+        """Create or change a topic. Errors: INVALID_PARAMETER (name), SYSTEM_ERROR (attributes)."""
+        topic = wanted.topic_name
+        names.check_topic(topic)
+        if self.is_system(topic):
+            raise EngineError(ResponseCode.INVALID_PARAMETER, f"The topic[{topic}] is conflict with system topic.")
+        current = self.table.get(topic)
+        merged = self._merge_attributes(current, attributes or {})
+        if merged.get("message.type") == "MIXED" and not self._config.enable_mixed_message_type:
+            raise EngineError(ResponseCode.INVALID_PARAMETER, "MIXED message type is not supported.")
+        changed = replace(wanted, attributes=merged)
+        if changed != current:
+            self.put(changed)
+        return changed
+
+    def _merge_attributes(self, current: TopicConfig | None, changes: dict[str, str]) -> dict[str, str]:
+        merged = dict(current.attributes) if current is not None else {}
+        for signed, value in changes.items():
+            sign, name = signed[:1], signed[1:]
+            if sign not in "+-" or not name:
+                raise EngineError(ResponseCode.SYSTEM_ERROR, f"add/alter attribute format is wrong: {signed}")
+            rule = ATTRIBUTES.get(name)
+            if current is None and sign == "-":
+                raise EngineError(
+                    ResponseCode.SYSTEM_ERROR,
+                    f"only add attribute is supported while creating topic. key: {name}",
+                )
+            if rule is None:
+                raise EngineError(ResponseCode.SYSTEM_ERROR, f"unsupported key: {name}")
+            changeable, allowed = rule
+            if current is not None and not changeable:
+                raise EngineError(
+                    ResponseCode.SYSTEM_ERROR, f"attempt to update an unchangeable attribute. key: {name}"
+                )
+            if sign == "-":
+                if name not in merged:
+                    raise EngineError(ResponseCode.SYSTEM_ERROR, f"attempt to delete a nonexistent key: {name}")
+                del merged[name]
+                continue
+            if allowed is not None and value not in allowed:
+                raise EngineError(ResponseCode.SYSTEM_ERROR, f"value is not in set: [{', '.join(allowed)}]")
+            merged[name] = value
+        return merged
+
+    def put(self, config: TopicConfig) -> None:
+        """Store a configuration past all checks."""
+        self.table[config.topic_name] = config
+        self._touch()
+        self.on_change(config.topic_name)
+
+    def create_on_send(self, topic: str, template_name: str, client_queues: int) -> TopicConfig | None:
+        """Create a topic from the template that a send names, or a retry topic of one queue; None when neither works.
+
+        Source: TopicConfigManager.createTopicInSendMessageMethod (5.3.3).
+        """
+        template = self.table.get(template_name)
+        if template is not None:
+            inherits = bool(template.perm & PERM_INHERIT)
+            if template_name == names.AUTO_CREATE_TOPIC and not self._config.auto_create_topic_enable:
+                inherits = False
+            if inherits:
+                queues = max(min(client_queues, template.write_queue_nums), 0)
+                created = TopicConfig(
+                    topic,
+                    queues,
+                    queues,
+                    template.perm & ~PERM_INHERIT,
+                    template.topic_filter_type,
+                )
+                self.put(created)
+                return created
+        if names.is_retry(topic):
+            return self.create_internal(topic, 1)
+        return None
+
+    def create_internal(self, topic: str, queues: int, perm: int = PERM_READ | PERM_WRITE) -> TopicConfig:
+        """The topic, created by the broker itself where it is missing (retry, dead letter, transaction topics)."""
+        found = self.table.get(topic)
+        if found is None:
+            found = TopicConfig(topic, queues, queues, perm)
+            self.put(found)
+        return found
+
+    def delete(self, topic: str) -> bool:
+        """Forget a topic; False when there was none."""
+        if self.table.pop(topic, None) is None:
+            return False
+        self._touch()
+        return True
+
+    def message_type(self, topic: str) -> str:
+        """The message type attribute; UNSPECIFIED for an unknown topic. Source: TopicConfig.getTopicMessageType."""
+        found = self.table.get(topic)
+        return "UNSPECIFIED" if found is None else found.attributes.get("message.type", "NORMAL")
+
+    def _touch(self) -> None:
+        self.version_counter += 1
+        self.version_timestamp = self._scheduler.now_ms
