@@ -1,0 +1,230 @@
+"""Recursive descent over the tokens of a SQL92 filter expression.
+
+    or   := and (OR and)*            and  := equal (AND equal)*
+    equal := compare ( = compare | <> compare | IS [NOT] NULL )*
+    compare := unary ( > unary | >= unary | < unary | <= unary | [NOT] CONTAINS text | [NOT] STARTSWITH text
+                     | [NOT] ENDSWITH text | [NOT] BETWEEN unary AND unary | [NOT] IN ( text, ... ) )*
+    unary := + unary | - unary | NOT unary | literal | property | ( or )
+
+What follows a complete expression is not read. Error texts name what could have stood at the first wrong token, in
+the order of upstream's token numbers. Source: SelectorParser (5.3.3).
+"""
+
+from .sql_lexer import ORDER, Kind, Lexer, SqlError, Token, escape
+from .sql_nodes import (
+    Node,
+    and_node,
+    as_boolean,
+    between_node,
+    constant_node,
+    decimal_node,
+    equal_node,
+    float_node,
+    in_node,
+    is_null_node,
+    negate_node,
+    not_between_node,
+    not_node,
+    or_node,
+    order_node,
+    property_node,
+    search_node,
+)
+from .sql_values import JavaType
+
+_ORDER_SYMBOLS = {Kind.GREATER: ">", Kind.GREATER_EQUAL: ">=", Kind.LESS: "<", Kind.LESS_EQUAL: "<="}
+_SEARCH_SYMBOLS = {Kind.CONTAINS: "CONTAINS", Kind.STARTSWITH: "STARTSWITH", Kind.ENDSWITH: "ENDSWITH"}
+_AFTER_NOT = (Kind.CONTAINS, Kind.STARTSWITH, Kind.ENDSWITH, Kind.BETWEEN, Kind.IN)
+_COMPARISONS = (Kind.NOT, *_AFTER_NOT, *_ORDER_SYMBOLS)
+_LITERALS = {
+    Kind.TRUE: constant_node(True, JavaType.BOOLEAN),
+    Kind.FALSE: constant_node(False, JavaType.BOOLEAN),
+    Kind.NULL: constant_node(None, JavaType.NULL),
+}
+_OPERANDS = (
+    Kind.NOT,
+    Kind.TRUE,
+    Kind.FALSE,
+    Kind.NULL,
+    Kind.DECIMAL,
+    Kind.FLOAT,
+    Kind.STRING,
+    Kind.ID,
+    Kind.OPEN,
+    Kind.MINUS,
+)
+
+
+class _SyntaxError(SqlError):
+    """A wrong token, as opposed to a comparison that makes no sense."""
+
+
+class Parser:
+    """Parses one expression."""
+
+    def __init__(self, text: str) -> None:
+        self._lexer = Lexer(text)
+        self._tokens: list[Token] = []
+        self._index = 0
+        self._expected: list[Kind] = []
+        self._reading_ahead = False
+
+    def parse(self) -> Node:
+        """The condition at the beginning of the text. Raises SqlError."""
+        return as_boolean(self._or())
+
+    # tokens
+
+    def _peek(self, ahead: int = 0) -> Token:
+        while len(self._tokens) <= self._index + ahead:
+            self._tokens.append(self._lexer.next())
+        return self._tokens[self._index + ahead]
+
+    def _next_is(self, *kinds: Kind) -> bool:
+        """Whether the next token is one of these; if not, an error here will say that they were expected."""
+        if self._peek().kind in kinds:
+            return True
+        self._expected.extend(kinds)
+        return False
+
+    def _take(self, kind: Kind) -> Token:
+        token = self._peek()
+        if token.kind is not kind:
+            raise self._wrong_token(kind)
+        self._index += 1
+        self._expected.clear()
+        return token
+
+    def _wrong_token(self, *kinds: Kind) -> _SyntaxError:
+        token = self._peek()
+        expected = sorted({*self._expected, *kinds}, key=_error_order)
+        line, column = self._lexer.position(token.at)
+        encountered = '"<EOF>"' if token.kind is Kind.EOF else f'" {token.kind.value} "{escape(token.image)} ""'
+        return _SyntaxError(
+            "org.apache.rocketmq.filter.parser.ParseException: "
+            f"Encountered {encountered} at line {line}, column {column}.\n"
+            f"Was expecting{':' if len(expected) == 1 else ' one of:'}\n    "
+            + "".join(f"{kind.value} ...\n    " for kind in expected)
+        )
+
+    # rules
+
+    def _or(self) -> Node:
+        left = self._and()
+        while self._next_is(Kind.OR):
+            self._take(Kind.OR)
+            right = self._and()
+            left = or_node(as_boolean(left), as_boolean(right))
+        return left
+
+    def _and(self) -> Node:
+        left = self._equal()
+        while self._next_is(Kind.AND):
+            self._take(Kind.AND)
+            right = self._equal()
+            left = and_node(as_boolean(left), as_boolean(right))
+        return left
+
+    def _equal(self) -> Node:
+        left = self._compare()
+        while self._next_is(Kind.IS, Kind.EQUAL, Kind.NOT_EQUAL):
+            kind = self._peek().kind
+            self._take(kind)
+            if kind is Kind.EQUAL:
+                left = equal_node(left, self._compare())
+            elif kind is Kind.NOT_EQUAL:
+                left = not_node(equal_node(left, self._compare()))
+            elif self._next_is(Kind.NULL):
+                self._take(Kind.NULL)
+                left = is_null_node(left)
+            else:
+                self._take(Kind.NOT)
+                self._take(Kind.NULL)
+                left = not_node(is_null_node(left))
+        return left
+
+    def _compare(self) -> Node:
+        left = self._unary()
+        while self._next_is(*_COMPARISONS):
+            left = self._comparison(left)
+        return left
+
+    def _comparison(self, left: Node) -> Node:
+        negated = self._peek().kind is Kind.NOT
+        if negated and self._peek(1).kind not in _AFTER_NOT:
+            raise self._wrong_token(*_COMPARISONS[1:])
+        if negated:
+            self._take(Kind.NOT)
+        kind = self._take(self._peek().kind).kind
+        if kind in _ORDER_SYMBOLS:
+            return order_node(_ORDER_SYMBOLS[kind], left, self._unary())
+        if kind in _SEARCH_SYMBOLS:
+            return search_node(_SEARCH_SYMBOLS[kind], left, self._text(), negated=negated)
+        if kind is Kind.IN:
+            return in_node(left, self._texts(), negated=negated)
+        low = self._unary()
+        self._take(Kind.AND)
+        high = self._unary()
+        return not_between_node(left, low, high) if negated else between_node(left, low, high)
+
+    def _texts(self) -> list[str]:
+        self._take(Kind.OPEN)
+        texts = [self._text()]
+        while self._next_is(Kind.COMMA):
+            self._take(Kind.COMMA)
+            texts.append(self._text())
+        self._take(Kind.CLOSE)
+        return texts
+
+    def _text(self) -> str:
+        return self._take(Kind.STRING).image[1:-1].replace("''", "'")
+
+    def _unary(self) -> Node:
+        kind = self._peek().kind
+        if kind is Kind.PLUS and (self._reading_ahead or self._plus_is_complete()):
+            self._take(Kind.PLUS)
+            return self._unary()
+        if not self._next_is(*_OPERANDS):
+            raise self._wrong_token(*(() if kind is Kind.PLUS else (Kind.PLUS,)))
+        if kind is Kind.MINUS:
+            self._take(Kind.MINUS)
+            return negate_node(self._unary())
+        if kind is Kind.NOT:
+            self._take(Kind.NOT)
+            return not_node(as_boolean(self._unary()))
+        return self._primary(kind)
+
+    def _primary(self, kind: Kind) -> Node:
+        if kind is Kind.OPEN:
+            self._take(Kind.OPEN)
+            inner = self._or()
+            self._take(Kind.CLOSE)
+            return inner
+        if kind is Kind.STRING:
+            return constant_node(self._text(), JavaType.STRING)
+        image = self._take(kind).image
+        if kind is Kind.DECIMAL:
+            return decimal_node(image)
+        if kind is Kind.FLOAT:
+            return float_node(image)
+        return property_node(image) if kind is Kind.ID else _LITERALS[kind]
+
+    def _plus_is_complete(self) -> bool:
+        """Upstream reads all of the operand ahead and blames the plus sign for whatever is wrong in it."""
+        index, expected = self._index, list(self._expected)
+        self._index += 1
+        self._reading_ahead = True
+        try:
+            self._unary()
+        except _SyntaxError:
+            return False
+        except SqlError:
+            return True  # only wrong tokens are seen when reading ahead
+        finally:
+            self._index, self._expected = index, expected
+            self._reading_ahead = False
+        return True
+
+
+def _error_order(kind: Kind) -> int:
+    return len(ORDER) if kind is Kind.PLUS else ORDER[kind]

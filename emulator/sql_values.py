@@ -1,0 +1,142 @@
+"""Java's values as a SQL92 filter meets them: numbers read from texts, and how unlike types compare.
+
+A property is always a text. Upstream converts it to the class of what it is compared with, and a text that is no
+such number ends the evaluation of the whole expression. Source: ComparisonExpression.__compare (5.3.3).
+"""
+
+import re
+from collections.abc import Callable
+from enum import Enum
+from math import copysign
+
+Value = bool | int | float | str | None
+
+
+class JavaType(Enum):
+    """What upstream's evaluation of an expression yields, known before it is evaluated."""
+
+    NULL = "null"
+    BOOLEAN = "Boolean"
+    INTEGER = "Integer"
+    LONG = "Long"
+    DOUBLE = "Double"
+    STRING = "String"
+
+
+NUMBERS = (JavaType.INTEGER, JavaType.LONG, JavaType.DOUBLE)
+
+_WHOLE = re.compile(r"[+-]?\d+")
+_DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
+_HEX_DOUBLE = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII)
+_TRIMMED = "".join(map(chr, range(0x21)))
+
+
+def parse_integer(text: str) -> int:
+    """Integer.valueOf. Raises ValueError for what is no 32-bit number."""
+    value = int(text) if text.isdecimal() else _whole(text)
+    if -0x80000000 <= value <= 0x7FFFFFFF:
+        return value
+    raise _no_number(text)
+
+
+def parse_long(text: str) -> int:
+    """Long.valueOf. Raises ValueError for what is no 64-bit number."""
+    value = int(text) if text.isdecimal() else _whole(text)
+    if -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
+        return value
+    raise _no_number(text)
+
+
+def parse_double(text: str) -> float:
+    """Double.valueOf: blanks around are fine, so are NaN, Infinity and hexadecimal. Raises ValueError otherwise."""
+    trimmed = text.strip(_TRIMMED)
+    if _DOUBLE.fullmatch(trimmed):
+        return float(trimmed.rstrip("fFdD") if trimmed[-1] in "fFdD" else trimmed)
+    hexadecimal = _HEX_DOUBLE.fullmatch(trimmed)
+    if hexadecimal:
+        try:
+            return float.fromhex(hexadecimal[1])
+        except OverflowError:
+            return copysign(float("inf"), -1.0 if trimmed[0] == "-" else 1.0)
+    raise ValueError("empty String" if not trimmed else f'For input string: "{text}"')
+
+
+def parse_boolean(text: str) -> bool:
+    """Boolean.valueOf: "true" in any case, everything else is false."""
+    return text.lower() == "true"
+
+
+def _whole(text: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise _no_number(text)
+    return int(text)
+
+
+def _no_number(text: str) -> ValueError:
+    return ValueError(f'For input string: "{text}"')
+
+
+PARSERS: dict[JavaType, Callable[[str], Value]] = {
+    JavaType.INTEGER: parse_integer,
+    JavaType.LONG: parse_long,
+    JavaType.DOUBLE: parse_double,
+    JavaType.BOOLEAN: parse_boolean,
+}
+
+
+def compare_doubles(left: float, right: float) -> int:
+    """Double.compareTo: NaN equals itself and is above all, -0.0 is below 0.0."""
+    if left < right:
+        return -1
+    if left > right:
+        return 1
+    left_rank, right_rank = _rank(left), _rank(right)
+    return (left_rank > right_rank) - (left_rank < right_rank)
+
+
+def _rank(value: float) -> int:
+    if value != value:
+        return 2
+    return -1 if value == 0.0 and copysign(1.0, value) < 0 else 0
+
+
+def compare(left: Value, left_type: JavaType, right: Value, right_type: JavaType) -> int:
+    """Below, equal or above 0; -1 also for what cannot be compared. Neither value is null.
+
+    Raises ValueError (a NumberFormatException upstream) for a text that is no number, TypeError (a ClassCastException)
+    for a Boolean on the left of a text, which upstream converts on the wrong side.
+    """
+    if left_type is right_type:
+        if left_type is JavaType.DOUBLE:
+            return compare_doubles(float(left or 0.0), float(right or 0.0))
+        return (left > right) - (left < right)  # type: ignore[operator]  # two values of one comparable type
+    if left_type is JavaType.BOOLEAN:
+        if right_type is JavaType.STRING:
+            raise TypeError("a Boolean is no String")
+        return -1
+    if left_type is JavaType.STRING:
+        return compare(PARSERS[right_type](str(left)), right_type, right, right_type)
+    if right_type is JavaType.STRING:
+        return compare(left, left_type, PARSERS[left_type](str(right)), left_type)
+    if right_type is JavaType.BOOLEAN:
+        return -1
+    if JavaType.DOUBLE in (left_type, right_type):
+        return compare_doubles(float(left or 0), float(right or 0))
+    return (left > right) - (left < right)  # type: ignore[operator]  # an Integer and a Long
+
+
+def number_text(value: float, java_type: JavaType) -> str:
+    """A number as Java prints it."""
+    if java_type is not JavaType.DOUBLE:
+        return str(value)
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    if 1e-3 <= abs(value) < 1e7 or value == 0:
+        return repr(float(value))
+    digits, _, exponent = repr(float(value)).partition("e")
+    if not exponent:  # Python writes what lies between 1e-4 and 1e16 without one
+        shortest = next(text for text in (f"{value:.{n}e}" for n in range(18)) if float(text) == value)
+        digits, _, exponent = shortest.partition("e")
+    if "." not in digits:
+        digits += ".0"
+    return f"{digits}E{int(exponent)}"
