@@ -27,6 +27,7 @@ from .frames import (
     PREFACE,
     PRIORITIZED,
     STREAM_ID_MASK,
+    WINDOW_UPDATE,
 )
 from .header_blocks import HeaderBlock
 from .limits import Limits
@@ -92,7 +93,7 @@ class Http2Connection:
         self._on_output = on_output
         self._peer = PeerSettings()
         self._sender = Sender(self._peer, self._ended)
-        self._blocks = RequestBlocks()
+        self._blocks = RequestBlocks(limits)
         self._streams = StreamRegistry()
         self._rest = b""
         self._preface_at = 0
@@ -192,19 +193,22 @@ class Http2Connection:
     def reset_stream(self, stream: Stream, code: int) -> None:
         """Give up a stream with an error code."""
         action, state = TRANSITIONS[stream.state, Event.SERVER_RESET]
-        if action is Action.GIVE_UP:
+        if action is Action.GIVE_UP and not self.closing:
+            self._sender.output.append(frames.rst_stream(stream.stream_id, code))
             self._forget(stream, state)
-            self._emit(frames.rst_stream(stream.stream_id, code))
+            self._changed()
 
     def go_away(self, code: int, debug: str = "") -> None:
         """Refuse new streams from now on, and close after the last open one."""
+        if self.closing:
+            return
         self._draining = _Draining.REFUSING
-        self._emit(frames.go_away(self._streams.last_id, code, debug))
+        self._sender.output.append(frames.go_away(self._streams.last_id, code, debug))
         self._close_when_drained()
+        self._changed()
 
     def stall(self, stream: Stream) -> None:
         """Send nothing more on a stream and give the client no more credit for it."""
-        stream.stalled = True
         self._sender.stall(stream)
 
     def inject(self, data: bytes) -> None:
@@ -242,6 +246,8 @@ class Http2Connection:
                         self._on_data(flags, stream_id, data, start, end)
                     elif kind == HEADERS:
                         self._on_headers(flags, stream_id, data, start, end)
+                    elif kind == WINDOW_UPDATE:
+                        self._on_window_update(stream_id, data[start:end])
                     else:
                         self._on_other(kind, flags, stream_id, data[start:end])
                 elif self._pending is not None:
@@ -318,6 +324,8 @@ class Http2Connection:
             depends_on = int.from_bytes(data[start : start + 4], "big") & STREAM_ID_MASK
             start += 5
         block = data[start:end]
+        if len(block) > self._limits.max_header_list_bytes:
+            raise ConnectionProtocolError(ErrorCode.ENHANCE_YOUR_CALM, f"header block of {len(block)} bytes")
         if not flags & END_HEADERS:
             self._pending = PendingBlock(self._limits, stream_id, flags, block)
         elif depends_on == stream_id:
@@ -389,9 +397,7 @@ class Http2Connection:
             stream.receiver.data(b"", True)
 
     def _on_other(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
-        if kind == frames.WINDOW_UPDATE:
-            self._on_window_update(stream_id, payload)
-        elif kind == frames.RST_STREAM:
+        if kind == frames.RST_STREAM:
             self._on_rst_stream(stream_id, payload)
         elif kind == frames.PING:
             self._on_ping(flags, stream_id, payload)
@@ -508,13 +514,13 @@ class Http2Connection:
         self._forget(stream, state)
         if action is Action.GIVE_UP:
             self._sender.output.append(frames.rst_stream(stream.stream_id, ErrorCode.NO_ERROR))
-        if self._draining:
-            self._close_when_drained()
 
     def _forget(self, stream: Stream, state: State) -> None:
         if stream.queue is not None:
             self._sender.forget(stream)
         self._streams.forget(stream, state)
+        if self._draining:
+            self._close_when_drained()
 
     def _fail_stream(self, error: StreamProtocolError) -> None:
         stream = self.streams.get(error.stream_id)

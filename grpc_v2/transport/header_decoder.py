@@ -1,6 +1,6 @@
 """Request header blocks out of HPACK (RFC 7541).
 
-The `hpack` library's static table and Huffman code, with a field loop and a dynamic table of our own: Java and Go
+The `hpack` library's tables, with a field loop and a dynamic table of our own: Java and Go
 clients put most fields of every call into the dynamic table, so a decoder runs for every one of their calls, and it
 is the dearest part of a call.  A property test holds this decoder equal to `hpack.Decoder`.
 
@@ -12,11 +12,9 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from hpack.exceptions import HPACKDecodingError
-from hpack.huffman_table import decode_huffman
-
 from .errors import ConnectionProtocolError, ErrorCode
 from .header_blocks import STATIC_FIELDS
+from .huffman import HuffmanError, decode_huffman
 
 ENTRY_OVERHEAD_BYTES: Final = 32
 _FIELDS: Final = (("", ""), *STATIC_FIELDS)
@@ -139,8 +137,8 @@ class HeaderDecoder:
         text = self._memo.get(raw)
         if text is None:
             try:
-                text = str(decode_huffman(raw), "latin-1")
-            except HPACKDecodingError as error:
+                text = decode_huffman(raw)
+            except HuffmanError as error:
                 raise _broken(str(error)) from None
             if len(raw) <= _MEMO_BYTES:
                 if len(self._memo) >= _MEMO_ENTRIES:

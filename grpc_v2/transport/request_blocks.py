@@ -48,9 +48,9 @@ class RequestBlocks:
 
     __slots__ = ("_decoder", "_reader", "_remembered", "_version")
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits) -> None:
         self._decoder = HeaderDecoder()
-        self._reader = HeadReader()
+        self._reader = HeadReader(limits.max_header_list_bytes)
         self._remembered: dict[bytes, RequestHead] = {}
         self._version = 0
 

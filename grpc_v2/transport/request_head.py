@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import Final
 
 from .header_decoder import ENTRY_OVERHEAD_BYTES
@@ -14,6 +15,8 @@ _PSEUDO: Final = frozenset({":method", ":scheme", ":path", ":authority"})
 _CONNECTION_SPECIFIC: Final = frozenset(
     {"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}
 )
+# So many fields are joined without a look at their size: the table bounds each that is not in the block itself.
+_SAFE_FIELDS: Final = 16
 
 
 class MalformedRequestError(Exception):
@@ -50,32 +53,62 @@ class RequestHead:
 class HeadReader:
     """Builds request heads; remembers the names that it has found valid, because a client repeats them."""
 
-    __slots__ = ("_valid_names",)
+    __slots__ = ("_max_list_bytes", "_valid_names")
 
     _REMEMBERED_NAMES: Final = 256
 
-    def __init__(self) -> None:
+    def __init__(self, max_list_bytes: int) -> None:
+        self._max_list_bytes = max_list_bytes
         self._valid_names: set[str] = set()
 
     def read(self, fields: list[tuple[str, str]]) -> RequestHead:
-        """Return the head that a header list means; raises MalformedRequestError."""
-        pseudo: dict[str, str] = {}
-        metadata: dict[str, str] = {}
-        valid_names = self._valid_names
-        list_bytes = ENTRY_OVERHEAD_BYTES * len(fields)
-        for name, value in fields:
-            list_bytes += len(name) + len(value)
-            if not (value.isprintable() and value.isascii() and value == value.strip()) and not _VALUE.fullmatch(value):
-                raise MalformedRequestError(f"value of {name!r} has a character that is not allowed")
-            if name not in valid_names:
-                if name[:1] == ":":
-                    if name not in _PSEUDO or name in pseudo or metadata:
-                        raise MalformedRequestError(f"pseudo-header field {name!r} is unknown, repeated or late")
-                    pseudo[name] = value
-                    continue
+        """Return the head that a header list means; raises MalformedRequestError.
+
+        A list beyond the limit keeps its first fields only, the pseudo-header fields, and says its true size.
+        """
+        oversize = 0
+        if len(fields) > _SAFE_FIELDS:
+            # A short block can name one long field of the table again and again: count before anything is joined.
+            size = sum(ENTRY_OVERHEAD_BYTES + len(name) + len(value) for name, value in fields)
+            if size > self._max_list_bytes:
+                oversize = size
+                fields = fields[: len(_PSEUDO)]
+        # One text for all the checks that a well-formed list passes: they cost as much for a list as for a field.
+        flat = "|".join(chain.from_iterable(fields))
+        if not (flat.isascii() and flat.isprintable()) or "| " in flat or " |" in flat or flat[-1:] == " ":
+            _check_values(fields)
+        metadata = dict(fields)
+        method = metadata.pop(":method", "")
+        scheme = metadata.pop(":scheme", "")
+        path = metadata.pop(":path", "")
+        authority = metadata.pop(":authority", None)
+        if not (method and scheme and path):
+            raise MalformedRequestError("the request lacks :method, :scheme or :path")
+        if not self._valid_names.issuperset(metadata):
+            for name in metadata:
                 self._check_name(name)
-            metadata[name] = f"{metadata[name]},{value}" if name in metadata else value
-        return self._head(pseudo, metadata, list_bytes)
+        count = len(fields)
+        pseudo_count = 3 if authority is None else 4
+        for name, _ in fields[:pseudo_count]:
+            if name not in _PSEUDO:
+                raise MalformedRequestError(f"{name!r} comes before the last pseudo-header field")
+        if len(metadata) + pseudo_count != count:
+            metadata = _joined(fields[pseudo_count:])
+        # The list's size without the bars: names and values, and an overhead for each field.
+        list_bytes = len(flat) + 1 + (ENTRY_OVERHEAD_BYTES - 2) * count
+        if metadata.get("te", "trailers") != "trailers":
+            raise MalformedRequestError(f"te: {metadata['te']}")
+        length = metadata.get("content-length")
+        content_length = None if length is None else _content_length(length)
+        return RequestHead(
+            method,
+            scheme,
+            path,
+            authority or metadata.get("host", ""),
+            metadata,
+            content_length,
+            oversize or list_bytes,
+        )
 
     def _check_name(self, name: str) -> None:
         if not _NAME.fullmatch(name):
@@ -85,21 +118,25 @@ class HeadReader:
         if len(self._valid_names) < self._REMEMBERED_NAMES:
             self._valid_names.add(name)
 
-    @staticmethod
-    def _head(pseudo: dict[str, str], metadata: dict[str, str], list_bytes: int) -> RequestHead:
-        method = pseudo.get(":method")
-        scheme = pseudo.get(":scheme")
-        path = pseudo.get(":path")
-        if not method or not scheme or not path:
-            raise MalformedRequestError("the request lacks :method, :scheme or :path")
-        if metadata.get("te", "trailers") != "trailers":
-            raise MalformedRequestError(f"te: {metadata['te']}")
-        length: int | None = None
-        text = metadata.get("content-length")
-        if text is not None:
-            # A long run of digits would be slow to convert and cannot be a length.
-            if not (text.isascii() and text.isdigit() and len(text) <= 19):
-                raise MalformedRequestError(f"content-length: {text[:40]}")
-            length = int(text)
-        authority = pseudo.get(":authority") or metadata.get("host", "")
-        return RequestHead(method, scheme, path, authority, metadata, length, list_bytes)
+
+def _check_values(fields: list[tuple[str, str]]) -> None:
+    for name, value in fields:
+        if not _VALUE.fullmatch(value):
+            raise MalformedRequestError(f"value of {name!r} has a character that is not allowed")
+
+
+def _joined(fields: list[tuple[str, str]]) -> dict[str, str]:
+    """Return regular fields by name, with the values of a repeated name in one text."""
+    metadata: dict[str, str] = {}
+    for name, value in fields:
+        if name[:1] == ":":
+            raise MalformedRequestError(f"pseudo-header field {name!r} is repeated")
+        metadata[name] = f"{metadata[name]},{value}" if name in metadata else value
+    return metadata
+
+
+def _content_length(text: str) -> int:
+    # A long run of digits would be slow to convert and cannot be a length.
+    if not (text.isascii() and text.isdigit() and len(text) <= 19):
+        raise MalformedRequestError(f"content-length: {text[:40]}")
+    return int(text)

@@ -54,10 +54,14 @@ class Sender:
 
     def headers(self, stream: Stream, block: bytes) -> None:
         """Send the header block that opens the answer."""
+        if stream.stalled:
+            return
         self.output.append(self._header_frames(stream, block, end_stream=False))
 
     def data(self, stream: Stream, payload: bytes) -> None:
         """Send a piece of the body, at once as far as credit reaches and later for the rest."""
+        if stream.stalled:
+            return
         if stream.queue is not None:
             stream.queue.append(payload)
             return
@@ -75,16 +79,19 @@ class Sender:
 
     def end(self, stream: Stream, block: bytes) -> None:
         """Send the header block that ends the answer, after all DATA that still waits."""
+        if stream.stalled:
+            return
         if stream.queue is not None:
             stream.ending = block
         else:
             self._end(stream, block)
 
     def stall(self, stream: Stream) -> None:
-        """Hold back whatever is sent on a stream from now on."""
+        """Send nothing more on a stream, neither what waits nor what comes."""
+        stream.stalled = True
         self._waiting.pop(stream.stream_id, None)
-        if stream.queue is None:
-            stream.queue = deque()
+        # A queue keeps whole answers off their short way.
+        stream.queue = deque()
 
     def forget(self, stream: Stream) -> None:
         """Drop what still waits on a stream."""

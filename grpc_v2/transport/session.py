@@ -41,11 +41,11 @@ class GrpcSession:
 
     def begin(self, stream: Stream, head: RequestHead) -> Receiver | None:
         """Find the method of a request; what cannot be served is answered here."""
-        refusal = _not_grpc(stream, head)
-        if refusal is not None:
-            return refusal
         try:
-            return self._begin(stream, head)
+            if head.list_bytes > self._limits.max_header_list_bytes:
+                text = f"metadata of {head.list_bytes} bytes exceeds the limit of {self._limits.max_header_list_bytes}"
+                raise StatusError(StatusCode.RESOURCE_EXHAUSTED, text)
+            return _not_grpc(stream, head) or self._begin(stream, head)
         except StatusError as error:
             block = trailers_only(error.status, error.text, None)
             stream.connection.send_end(stream, block)
@@ -68,9 +68,6 @@ class GrpcSession:
 
     def _begin(self, stream: Stream, head: RequestHead) -> Receiver:
         metadata = head.metadata
-        if head.list_bytes > self._limits.max_header_list_bytes:
-            text = f"metadata of {head.list_bytes} bytes exceeds the limit of {self._limits.max_header_list_bytes}"
-            raise StatusError(StatusCode.RESOURCE_EXHAUSTED, text)
         method = self._methods.get(head.path)
         if method is None:
             raise StatusError(StatusCode.UNIMPLEMENTED, f"Method not found: {head.path.removeprefix('/')}")
