@@ -41,7 +41,10 @@ class ConsumerData:
 
 @dataclass(slots=True)
 class Heartbeat(Operation):
-    """A client says who it is. `fingerprint` 0 is heartbeat V1. Source: HeartbeatData (5.3.3)."""
+    """A client says who it is. `fingerprint` 0 is heartbeat V1. Source: HeartbeatData (5.3.3).
+
+    `through_proxy`: the gRPC proxy registers the client, which creates neither groups nor retry topics.
+    """
 
     client_id: str
     producer_groups: list[str]
@@ -50,6 +53,7 @@ class Heartbeat(Operation):
     without_sub: bool = False
     language: str = "JAVA"
     version: int = 0
+    through_proxy: bool = False
 
 
 @dataclass(slots=True)
