@@ -96,8 +96,10 @@ final class Producers {
             reply.put("offset", ((SendReceiptImpl) receipt).getOffset());
             reply.put("transaction", ((SendReceiptImpl) receipt).getTransactionId());
         }
-        Method handle = method(SendReceipt.class, "getRecallHandle");
-        reply.put("recall", handle == null ? null : handle.invoke(receipt));
+        Method getter = method(SendReceipt.class, "getRecallHandle");
+        Object handle = getter == null ? null : getter.invoke(receipt);
+        // Empty for every message but a delayed one.
+        reply.put("recall", "".equals(handle) ? null : handle);
         return reply;
     }
 
