@@ -4,8 +4,12 @@ To add one, write ``<folder>/recipe.py`` with a ``RECIPE`` and enter it in RECIP
 name in ``--sdk`` options and reports and never changes.
 """
 
+from .cpp import recipe as cpp
+from .go_grpc import recipe as go_grpc
+from .go_remoting import recipe as go_remoting
 from .java_grpc import recipe as java_grpc
 from .java_remoting import recipe as java_remoting
+from .python import recipe as python
 from .recipe import Recipe
 
 RECIPES: tuple[Recipe, ...] = (
@@ -13,6 +17,10 @@ RECIPES: tuple[Recipe, ...] = (
     java_grpc.RECIPE_OLD,
     java_remoting.RECIPE,
     java_remoting.RECIPE_OLD,
+    go_grpc.RECIPE,
+    go_remoting.RECIPE,
+    python.RECIPE,
+    cpp.RECIPE,
 )
 """Every driver, in the order of reports: Java, Go, Python, Node, Rust, C++."""
 

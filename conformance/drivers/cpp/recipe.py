@@ -1,0 +1,21 @@
+"""Recipe of the C++ remoting SDK, which is published ready to run inside a wheel for Python."""
+
+from functools import partial
+from pathlib import Path
+
+from ..python_build import COMMON, SALT, build_driver, environment, words
+from ..recipe import Recipe
+
+RECIPE = Recipe(
+    name="cpp",
+    language="c++",
+    protocol="remoting",
+    package="rocketmq (PyPI)",
+    version="0.4.4",
+    folder=Path(__file__).parent,
+    build=build_driver,
+    command=partial(words, name="cpp"),
+    environment=environment,
+    shared=(COMMON,),
+    salt=SALT,
+)

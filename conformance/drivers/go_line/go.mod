@@ -1,3 +1,0 @@
-module rocketmq-testkit/line
-
-go 1.24

@@ -1,0 +1,1 @@
+"""Driver of the Python SDK of the gRPC protocol."""

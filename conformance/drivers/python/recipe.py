@@ -1,0 +1,21 @@
+"""Recipe of the Python gRPC SDK."""
+
+from functools import partial
+from pathlib import Path
+
+from ..python_build import COMMON, SALT, build_driver, environment, words
+from ..recipe import Recipe
+
+RECIPE = Recipe(
+    name="python",
+    language="python",
+    protocol="grpc",
+    package="rocketmq-python-client",
+    version="5.1.2",
+    folder=Path(__file__).parent,
+    build=build_driver,
+    command=partial(words, name="python"),
+    environment=environment,
+    shared=(COMMON,),
+    salt=SALT,
+)

@@ -1,0 +1,224 @@
+"""The loop of a driver: commands from standard input, replies and events to standard output. Knows no SDK."""
+
+import json
+import os
+import queue
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from .command import Command, Refusal, bad
+
+Fields = dict[str, Any]
+Verb = Callable[[Command], Fields | None]
+Client = TypeVar("Client")
+
+
+def plain_error(error: BaseException) -> tuple[int | None, str]:
+    """Code and text of an error whose class tells nothing of codes."""
+    return None, str(error)
+
+
+def protect_stdout() -> int:
+    """Move standard output away, so that nothing an SDK prints gets between the replies; return its new descriptor."""
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    return kept
+
+
+@dataclass(slots=True)
+class Script:
+    """What the listener of a push consumer does, from the fields of its command."""
+
+    fail: dict[str, int]
+    hang_ms: dict[str, int]
+    quiet: bool
+    calls: int = 0
+    _seen: dict[tuple[str, str], int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def of(cls, command: Command) -> "Script":
+        """The script in a push command."""
+        return cls(command.counts("fail"), command.counts("hang_ms"), command.flag("quiet"))
+
+    def answer(self, message: Fields, body: bytes) -> bool:
+        """Hang as long as the script says and return whether the message is to be consumed well.
+
+        The attempt is the higher one of what the SDK shows and what this listener has counted: some SDKs never raise
+        the number in local retries, and another consumer of the group may have had the earlier attempts.
+        """
+        text = body.decode(errors="replace")
+        if text in self.hang_ms:
+            time.sleep(self.hang_ms[text] / 1000)
+        with self._lock:
+            self.calls += 1
+            if text not in self.fail:
+                return True
+            key = (str(message["id"]), text)
+            self._seen[key] = attempt = self._seen.get(key, 0) + 1
+        return max(attempt, message["attempt"] or 1) > self.fail[text]
+
+
+class Driver:
+    """One driver: its verbs, its named objects, and the messages that it gave handles to.
+
+    ``about`` are the fields of ``hello`` that the SDK decides; ``explain`` finds code and text of the SDK's errors.
+    """
+
+    def __init__(
+        self,
+        about: Fields,
+        out: int,
+        explain: Callable[[BaseException], tuple[int | None, str]] = plain_error,
+    ) -> None:
+        self.verbs: dict[str, Verb] = {"hello": self._hello}
+        self._about = about
+        self._out = out
+        self._explain = explain
+        self._lock = threading.Lock()
+        self._objects: dict[str, Any] = {}
+        self._messages: list[Any] = []
+
+    # --- objects and handles
+
+    def make(self, command: Command, maker: Callable[[], Any]) -> None:
+        """Run ``maker`` if the name in ``as`` is free, and keep what it returns under that name."""
+        name = command.text("as")
+        with self._lock:
+            if name in self._objects:
+                raise bad(f"an object is called {name!r} already")
+            self._objects[name] = None
+        made = None
+        try:
+            made = maker()
+        finally:
+            with self._lock:
+                if made is None:
+                    del self._objects[name]
+                else:
+                    self._objects[name] = made
+
+    def on(self, command: Command, kind: type[Client]) -> Client:
+        """The object that ``on`` names, which must be of the kind that the verb works with."""
+        name = command.text("on")
+        with self._lock:
+            if name not in self._objects:
+                raise Refusal("UnknownObject", f"no object is called {name!r}")
+            found = self._objects[name]
+        if not isinstance(found, kind):
+            raise bad(f"{name!r} is not a client for this verb")
+        return found
+
+    def take(self, command: Command) -> Any:
+        """Remove the object that ``on`` names and return it."""
+        found = self.on(command, object)
+        with self._lock:
+            self._objects.pop(command.text("on"), None)
+        return found
+
+    def keep(self, message: Any) -> int:
+        """Give a received message a handle. All are kept: a test may acknowledge one twice, or late."""
+        with self._lock:
+            self._messages.append(message)
+            return len(self._messages)
+
+    def kept(self, command: Command) -> list[Any]:
+        """The messages of the handles in ``h``."""
+        with self._lock:
+            handles = command.handles()
+            for handle in handles:
+                if not 1 <= handle <= len(self._messages):
+                    raise Refusal("UnknownHandle", f"handle {handle} was never given out")
+            return [self._messages[handle - 1] for handle in handles]
+
+    # --- events
+
+    def listen(self, name: str, script: Script, message: Fields, body: bytes) -> bool:
+        """The whole of a push consumer's listener: wait, tell the caller about the message, return the answer."""
+        now = int(time.time() * 1000)
+        ok = script.answer(message, body)
+        if not script.quiet:
+            self._write({"ev": "msg", "of": name, "t": now, "ok": ok, "msg": message})
+        return ok
+
+    def checked(self, name: str, answer: str, message: Fields) -> None:
+        """Tell that the producer ``name`` was asked for a transaction and what it answers."""
+        self._write({"ev": "check", "of": name, "msg": message, "answer": answer})
+
+    # --- the loop
+
+    def run(self) -> None:
+        """Carry out commands until the end of input, which ends the process."""
+        commands: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        threading.Thread(target=self._read, args=(commands,), name="driver-stdin", daemon=True).start()
+        while True:
+            self._perform(commands.get())
+
+    def _read(self, commands: "queue.SimpleQueue[bytes]") -> None:
+        for line in sys.stdin.buffer:
+            commands.put(line)
+        os._exit(0)
+
+    def _perform(self, line: bytes) -> None:
+        try:
+            fields = json.loads(line)
+        except ValueError as error:
+            self._refuse(None, bad(f"not JSON: {error}"))
+            return
+        if not isinstance(fields, dict):
+            self._refuse(None, bad("not a JSON object"))
+            return
+        command = Command(fields)
+        verb = fields.get("do")
+        if verb == "exit":
+            self._write({"i": fields.get("i"), "ok": True})
+            os._exit(0)
+        if fields.get("bg") is True:
+            threading.Thread(target=self._carry_out, args=(command,), name="driver-bg", daemon=True).start()
+        else:
+            self._carry_out(command)
+
+    def _carry_out(self, command: Command) -> None:
+        number = command.fields.get("i")
+        begin = time.monotonic()
+        try:
+            name = command.text("do")
+            if name not in self.verbs:
+                raise Refusal("UnknownVerb", f"this driver has no verb {name!r}")
+            reply = self.verbs[name](command) or {}
+        except Refusal as refusal:
+            self._refuse(number, refusal)
+        except Exception as error:
+            traceback.print_exc()
+            code, text = self._explain(error)
+            self._write(
+                {"i": number, "ok": False, "ms": since(begin), "kind": type(error).__name__, "code": code, "err": text}
+            )
+        else:
+            self._write({"i": number, "ok": True, "ms": since(begin), **reply})
+
+    def _refuse(self, number: object, refusal: Refusal) -> None:
+        self._write({"i": number, "ok": False, "kind": refusal.kind, "code": None, "err": str(refusal)})
+
+    def _write(self, fields: Fields) -> None:
+        line = json.dumps(fields).encode() + b"\n"
+        try:
+            with self._lock:
+                while line:
+                    line = line[os.write(self._out, line) :]
+        except OSError:
+            os._exit(1)  # nobody listens any more
+
+    def _hello(self, _command: Command) -> Fields:
+        verbs = sorted([*self.verbs, "exit"])
+        return {**self._about, "protocol_version": 1, "verbs": verbs}
+
+
+def since(begin: float) -> float:
+    """Milliseconds since ``begin`` of the monotonic clock."""
+    return round((time.monotonic() - begin) * 1000, 3)
