@@ -19,7 +19,8 @@ FILES = ("definition", "service", "admin")
 
 def generate(target: Path) -> list[Path]:
     """Write the generated files below `target` and return them. Raises RuntimeError when protoc refuses."""
-    import grpc_tools  # only the generator's environment has it in the version that is wanted
+    # Here, because only the generator's environment has it in the version that is wanted.
+    import grpc_tools
     from grpc_tools import protoc
 
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,0 +1,168 @@
+"""One RPC on its way: what the services see of a gRPC call, and how it asks the engine.
+
+Nothing here knows HTTP/2: a call is its facts (who, with which metadata, for how long) and the means to answer it.
+"""
+
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from google.protobuf.message import Message
+from rocketmq_testkit.emulator.gate import Channel, Node, Outcome
+from rocketmq_testkit.emulator.operations import Operation
+
+from .proto import definition_pb2 as pb
+from .status import Refusal
+
+if TYPE_CHECKING:
+    from .method_table import Rpc
+    from .proxy import Proxy
+    from .sessions import Session
+
+Then = Callable[[Outcome], None]
+
+
+class ServerCall(Protocol):
+    """The transport's call, as far as services use it."""
+
+    on_message: Callable[[Any], None] | None
+    on_half_close: Callable[[], None] | None
+
+    @property
+    def path(self) -> str:
+        """`/package.Service/Method`."""
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Headers by lower-case name."""
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        """The client's address and port."""
+
+    @property
+    def local(self) -> tuple[str, int]:
+        """The address and port at which the client reached the server."""
+
+    @property
+    def authority(self) -> str:
+        """What the client dialled, `host:port`."""
+
+    @property
+    def secure(self) -> bool:
+        """Whether TLS protects the call."""
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """The time-out that the client asked for, from the arrival of the request; None = it waits for ever."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Nobody waits for the answer any more."""
+
+    @property
+    def finished(self) -> bool:
+        """The answer is complete."""
+
+    def send(self, message: bytes) -> None:
+        """Send one message of a stream."""
+
+    def reply(self, message: bytes) -> None:
+        """Send the one message of an answer and end the call."""
+
+    def finish(self, status: int = 0, message: str = "") -> None:
+        """End the call with a gRPC status and its text."""
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called when the client gives up before the answer is complete."""
+
+
+class RpcCall:
+    """A call of one RPC by one client."""
+
+    __slots__ = ("active", "channel", "client_id", "proxy", "rpc", "server_call", "session")
+
+    def __init__(
+        self,
+        proxy: "Proxy",
+        rpc: "Rpc",
+        server_call: ServerCall,
+        client_id: str,
+        session: "Session | None",
+        channel: Channel,
+    ) -> None:
+        self.proxy = proxy
+        self.rpc = rpc
+        self.server_call = server_call
+        self.client_id = client_id
+        self.session = session
+        self.channel = channel
+        # Whether what the call waits for may still be given to it; not the same as `cancelled`, see the receive.
+        self.active = True
+
+    def ask(self, node: Node, operation: Operation, then: Then) -> None:
+        """Hand an operation to the engine; `then` gets the outcome, at once or later."""
+        self.proxy.engine.gate.submit(node, EngineCall(self, then), operation)
+
+    def reply(self, response: Message) -> None:
+        """Answer and end the call."""
+        self.server_call.reply(response.SerializeToString())
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Answer with a Status."""
+        self.rpc.refuse(self, refusal)
+
+    def guard(self, function: Callable[..., None], *arguments: object) -> None:
+        """Call a service; a Refusal becomes the answer, and so does our bug, which is logged and ends nothing else."""
+        try:
+            function(*arguments)
+        except Refusal as refusal:
+            self.refuse(refusal)
+        except Exception as bug:
+            name = self.rpc.name
+            self.proxy.log(f"{name} of client {self.client_id} failed\n{traceback.format_exc()}")
+            if not self.server_call.finished:
+                self.refuse(Refusal(pb.INTERNAL_SERVER_ERROR, f"the emulator failed: {type(bug).__name__}: {bug}"))
+
+
+class EngineCall:
+    """One operation of an RPC, as the gate sees it."""
+
+    __slots__ = ("_rpc_call", "_then")
+
+    def __init__(self, rpc_call: RpcCall, then: Then) -> None:
+        self._rpc_call = rpc_call
+        self._then = then
+
+    @property
+    def channel(self) -> Channel:
+        """The client's channel."""
+        return self._rpc_call.channel
+
+    @property
+    def label(self) -> str:
+        """The RPC's name."""
+        return self._rpc_call.rpc.name
+
+    @property
+    def active(self) -> bool:
+        """Whether the outcome is still wanted."""
+        return self._rpc_call.active
+
+    def reply(self, outcome: Outcome) -> None:
+        """Go on with the service."""
+        self._rpc_call.guard(self._then, outcome)
+
+
+class SilentCall:
+    """An operation that nobody waits for: the proxy's own housekeeping for a client."""
+
+    __slots__ = ("channel", "label")
+    active = True
+
+    def __init__(self, channel: Channel, label: str) -> None:
+        self.channel = channel
+        self.label = label
+
+    def reply(self, outcome: Outcome) -> None:
+        """Pass over the outcome, as upstream does."""

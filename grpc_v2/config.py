@@ -1,0 +1,80 @@
+"""Keys of the gRPC side: those of upstream's ProxyConfig (5.3.3) that are honoured, and the deliberate differences.
+
+A difference that a client can see and may want to switch has a key in the last block, with upstream's behaviour as its
+default; differences that only repair a defect have none and are listed in `deviations`.
+"""
+
+from dataclasses import dataclass
+
+from rocketmq_testkit.emulator.config import Config, key
+
+_HOUR_MS = 3_600_000
+
+
+@dataclass
+class ProxyConfig(Config):
+    """The gRPC proxy. Attribute `max_message_size` is the key `maxMessageSize`."""
+
+    # what messages may look like
+    max_message_size: int = key(4 * 1024 * 1024, "Largest body, as transmitted.", unit="bytes", low=1)
+    enable_message_body_empty_check: bool = key(True, "An empty body is refused.")
+    max_user_property_size: int = key(16 * 1024, "User properties, tag and keys of a message.", unit="bytes", low=1)
+    user_property_max_num: int = key(128, "User properties of a message.", low=0)
+    max_message_group_size: int = key(64, "A message group must be shorter than this.", unit="bytes", low=1)
+    max_delay_time_mills: int = key(24 * _HOUR_MS, "Furthest delivery timestamp.", unit="ms", low=0)
+    max_transaction_recovery_second: int = key(3600, "Longest time before the first check.", unit="s", low=0)
+    enable_topic_message_type_check: bool = key(True, "A message must be of its topic's type.")
+
+    # receiving
+    grpc_client_consumer_min_long_polling_timeout_millis: int = key(
+        5_000, "Shortest long poll; a shorter wish is lengthened to it.", unit="ms", low=0
+    )
+    grpc_client_consumer_max_long_polling_timeout_millis: int = key(20_000, "Longest long poll.", unit="ms", low=0)
+    min_invisible_time_mills_for_recv: int = key(10_000, "Shortest invisible duration of a receive.", unit="ms", low=0)
+    max_invisible_time_mills: int = key(12 * _HOUR_MS, "Longest invisible duration.", unit="ms", low=1)
+    default_invisible_time_mills: int = key(60_000, "Invisible duration of an auto_renew receive.", unit="ms", low=1)
+
+    # settings that clients are given
+    grpc_client_producer_max_attempts: int = key(3, "Attempts of a producer.", low=1)
+    grpc_client_producer_backoff_initial_millis: int = key(10, "A producer's first delay.", unit="ms", low=0)
+    grpc_client_producer_backoff_max_millis: int = key(1_000, "A producer's longest delay.", unit="ms", low=0)
+    grpc_client_producer_backoff_multiplier: int = key(2, "Growth of a producer's delays.", low=1)
+    grpc_client_consumer_long_polling_batch_size: int = key(32, "Messages that a push consumer asks for.", low=1)
+
+    # transactions
+    transaction_data_expire_millis: int = key(
+        30_000, "How long a send or a check can be answered by EndTransaction.", unit="ms", low=0
+    )
+    transaction_data_max_num: int = key(15, "Answers that one transaction id can hold open.", low=1)
+
+    # transport
+    grpc_max_inbound_message_size: int = key(130 * 1024 * 1024, "Largest request.", unit="bytes", low=1)
+
+    # the emulator's own
+    poll_ends_before_deadline_millis: int = key(
+        50,
+        "A poll that would last until the client's deadline ends this much earlier; all others last exactly as long"
+        " as they were asked to. (Upstream ends every poll 20 to 50 ms early.)",
+        unit="ms",
+        low=0,
+    )
+    settings_push_again_millis: int = key(
+        1_000,
+        "Settings are sent a second time this long after each request for them, for clients that lose an answer which"
+        " comes before they listen; 0 = never, as upstream.",
+        unit="ms of the wall clock",
+        low=0,
+    )
+    pushed_long_polling_timeout_millis: int = key(
+        20_000, "Long poll that the settings tell a consumer to use.", unit="ms", low=0
+    )
+    pushed_consumer_backoff: str = key(
+        "", "Back-off that the settings tell a consumer to use; empty = its group's.", unit="delays such as `1s 5s 1m`"
+    )
+    end_polls_on_client_termination: bool = key(
+        False, "A client that terminates has its waiting polls ended; upstream lets them run to their end."
+    )
+    end_polls_on_cancel: bool = key(
+        False,
+        "A cancelled poll takes no message any more; upstream lets it take one and gives it back after 1 s.",
+    )

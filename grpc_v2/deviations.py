@@ -1,0 +1,64 @@
+"""What differs from the proxy of 5.3.3 on purpose, whatever the configuration, because upstream's way only harms.
+
+Differences that a configuration switches on are keys of `ProxyConfig`.
+"""
+
+from typing import NamedTuple
+
+
+class Deviation(NamedTuple):
+    """One difference: where it shows, what upstream does, what happens here."""
+
+    where: str
+    upstream: str
+    here: str
+
+
+DEVIATIONS = (
+    Deviation(
+        "ReceiveMessage before the client's settings",
+        "INTERNAL_SERVER_ERROR, a NullPointerException (a race that fast clients lose)",
+        "served; order and attempts follow from the group that the request names",
+    ),
+    Deviation(
+        "ChangeInvisibleDuration and ForwardMessageToDeadLetterQueue of a client without a telemetry stream",
+        "INTERNAL_SERVER_ERROR, a NullPointerException",
+        "served",
+    ),
+    Deviation(
+        "receipt handle in the answer of ChangeInvisibleDuration",
+        "ten fields: a stray 0 before the commit log offset, so that forwarding the message to the dead letter queue"
+        " takes the first message of the log instead",
+        "nine fields with the right commit log offset",
+    ),
+    Deviation(
+        "QueryRoute after a topic was created or deleted",
+        "the old answer for up to 20 s, from a cache",
+        "the new answer at once",
+    ),
+    Deviation(
+        "settings, answered while the client does not listen yet",
+        "one answer for each settings command",
+        "one at once and a second after settingsPushAgainMillis (0 = never)",
+    ),
+    Deviation(
+        "end of a long poll that finds nothing",
+        "20 to 50 ms before its time",
+        "exactly at its time; pollEndsBeforeDeadlineMillis before the deadline if that comes first",
+    ),
+    Deviation(
+        "a client that sends no heartbeat",
+        "its settings vanish after 124 to 130 s (a consumer's) or never (a producer's)",
+        "they stay while its telemetry stream is open, and 130 s longer",
+    ),
+    Deviation(
+        "NotifyClientTermination of a client that named several groups in heartbeats",
+        "it leaves the group of the request, the others after 120 s",
+        "it leaves them all",
+    ),
+    Deviation(
+        "message topic with several brokers",
+        "a LOCAL proxy has one broker",
+        "each request goes to the broker that its queue or receipt handle names; unknown names mean the first broker",
+    ),
+)

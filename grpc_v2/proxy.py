@@ -1,0 +1,112 @@
+"""The proxy's parts, and the few things that all services do with them."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rocketmq_testkit.emulator.effects import CheckTransactionState
+from rocketmq_testkit.emulator.gate import Channel, Node
+from rocketmq_testkit.emulator.operations import Operation
+
+from .calls import RpcCall, ServerCall, SilentCall
+from .config import ProxyConfig
+from .method_table import Rpc
+from .proto import definition_pb2 as pb
+from .proxy_rules import check_group, check_topic, is_blank
+from .routes import Endpoint, Routes
+from .sessions import Session, SessionChannel, SessionRegistry
+from .status import Refusal
+from .transactions import Transactions
+
+if TYPE_CHECKING:
+    from rocketmq_testkit.emulator.engine import Engine
+    from rocketmq_testkit.emulator.operations import GroupConfig
+
+CallLater = Callable[[float, Callable[[], None]], object]
+"""(seconds of the wall clock, what to do then); a reactor's `callLater`."""
+
+NO_CLIENT_ID = "client id cannot be empty"
+
+
+class Proxy:
+    """One gRPC proxy in front of the brokers of an engine."""
+
+    def __init__(
+        self,
+        engine: "Engine",
+        endpoint: Endpoint,
+        config: ProxyConfig,
+        log: Callable[[str], None],
+        call_later: CallLater | None,
+        on_check: Callable[["Proxy", SessionChannel, CheckTransactionState], None],
+        on_expired: Callable[["Proxy", Session], None],
+    ) -> None:
+        self.engine = engine
+        self.config = config
+        self.log = log
+        self.call_later = call_later
+        self.routes = Routes(engine, endpoint)
+        self.transactions = Transactions(config)
+        self.sessions = SessionRegistry(
+            engine.scheduler,
+            lambda channel, effect: on_check(self, channel, effect),
+            lambda session: on_expired(self, session),
+        )
+        self._ids = engine.chance.stream("grpc_v2 message ids")
+
+    @property
+    def now_ms(self) -> int:
+        """The engine's time."""
+        return self.engine.scheduler.now_ms
+
+    def serve(self, rpc: Rpc, server_call: ServerCall, request: object) -> None:
+        """Begin a call. CLIENT_ID_REQUIRED when it came without a client id; blanks are none."""
+        client_id = server_call.metadata.get("x-mq-client-id", "")
+        session = self.sessions.find(client_id)
+        if session is not None:
+            call = RpcCall(self, rpc, server_call, client_id, session, session.channel)
+        else:
+            call = RpcCall(self, rpc, server_call, client_id, None, SessionChannel(client_id, server_call.peer, None))
+            if is_blank(client_id) and not rpc.anonymous:
+                call.refuse(Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID))
+                return
+        call.guard(rpc.start, call, request)
+
+    def topic_name(self, resource: pb.Resource) -> str:
+        """The name of a topic, checked; the namespace plays no part. ILLEGAL_TOPIC."""
+        name = resource.name
+        check_topic(name, self.routes.system_topics())
+        return name
+
+    def group_name(self, resource: pb.Resource) -> str:
+        """The name of a consumer group, checked. ILLEGAL_CONSUMER_GROUP."""
+        name = resource.name
+        check_group(name)
+        return name
+
+    def group_config(self, group: str) -> "GroupConfig | None":
+        """A group as a broker knows it, without creating it."""
+        for broker in self.routes.masters():
+            found = broker.groups.find(group)
+            if found is not None:
+                return found
+        return None
+
+    def later(self, delay_ms: int, action: Callable[[], None], kind: str, owner: str) -> None:
+        """Do something after a while of the wall clock, or of the engine's when the host gave no other."""
+        if self.call_later is None:
+            self.engine.scheduler.call_later(delay_ms, action, kind, owner)
+        else:
+            self.call_later(delay_ms / 1000, action)
+
+    def tell(self, node: Node, channel: Channel, label: str, operation: Operation) -> None:
+        """Have an operation carried out for a client, whatever becomes of it."""
+        self.engine.gate.submit(node, SilentCall(channel, label), operation)
+
+    def tell_brokers(self, channel: Channel, label: str, operation: Operation) -> None:
+        """As `tell`, on every broker."""
+        for broker in self.routes.masters():
+            self.tell(broker, channel, label, operation)
+
+    def new_message_id(self) -> str:
+        """An id of the proxy's own, in the form of a client's (32 hex digits)."""
+        return f"7F000001{self._ids.bits():016X}{self._ids.bits() & 0xFFFFFFFF:08X}"

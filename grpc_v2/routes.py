@@ -1,0 +1,160 @@
+"""Where messages go and come from: queues for sends, brokers for receives, addresses for clients.
+
+The proxy reads the brokers' own topic tables, as upstream's LOCAL mode does, so there is no cache and no delay.
+Source: LocalTopicRouteService, MessageQueueSelector, SendMessageActivity, ReceiveMessageActivity (5.3.3).
+"""
+
+import re
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING
+
+from rocketmq_testkit.emulator.names import is_retry_or_dlq
+from rocketmq_testkit.emulator.properties import string_hash
+from rocketmq_testkit.emulator.topics import PERM_READ, PERM_WRITE
+
+from .calls import ServerCall
+from .java_texts import unknown_topic
+from .message_rules import type_conflict
+from .proto import definition_pb2 as pb
+from .status import Refusal, proxy_exception
+
+if TYPE_CHECKING:
+    from rocketmq_testkit.emulator.broker import Broker
+    from rocketmq_testkit.emulator.engine import Engine
+
+Endpoint = Callable[[ServerCall, str, int], tuple[str, int]]
+"""(call, broker name, broker id) -> the address at which that client shall reach that broker."""
+
+_IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z")
+_MASK = (1 << 64) - 1
+_COUNTERS_MAX = 10_000
+
+
+class Routes:
+    """The queues and brokers of an engine."""
+
+    def __init__(self, engine: "Engine", endpoint: Endpoint) -> None:
+        self._engine = engine
+        self._endpoint = endpoint
+        self._chance = engine.chance.stream("grpc_v2 first queue")
+        self._turns: dict[str, int] = {}
+
+    def masters(self) -> "list[Broker]":
+        """Brokers with id 0, by name."""
+        brokers = self._engine.brokers
+        if len(brokers) == 1:
+            return brokers
+        return sorted((broker for broker in brokers if broker.broker_id == 0), key=lambda broker: broker.name)
+
+    def named(self, broker_name: str) -> "Broker":
+        """The master of that name; upstream's LOCAL proxy knows one broker only and takes any name for it."""
+        return self._engine.broker(broker_name) or self.masters()[0]
+
+    def system_topics(self) -> Container[str]:
+        """Topics that clients may not name."""
+        brokers = self._engine.brokers
+        if len(brokers) == 1:
+            return brokers[0].topics.system
+        return frozenset().union(*(broker.topics.system for broker in brokers))
+
+    def message_type(self, topic: str) -> str:
+        """The type of a topic: UNSPECIFIED when no broker has it, NORMAL when it says nothing of it."""
+        for broker in self.masters():
+            if broker.topics.find(topic) is not None:
+                return broker.topics.message_type(topic)
+        return "UNSPECIFIED"
+
+    def write_queue(self, topic: str, message_group: str) -> "tuple[Broker, int]":
+        """Where the next message goes: by the hash of its message group, or each queue in turn.
+
+        INTERNAL_SERVER_ERROR for a topic that no broker has, FORBIDDEN when none of its queues takes messages.
+        """
+        choices: list[tuple[Broker, int]] = []
+        total = 0
+        known = False
+        for broker in self.masters():
+            config = broker.topics.find(topic)
+            if config is None:
+                continue
+            known = True
+            if config.perm & PERM_WRITE and config.write_queue_nums > 0:
+                total += config.write_queue_nums
+                choices.append((broker, config.write_queue_nums))
+        if not total:
+            raise self._no_queue(known, "no writable queue")
+        hashed = consistent_hash(string_hash(message_group), total) if message_group else None
+        index = self._next_turn(topic) % total if hashed is None else hashed
+        for broker, queues in choices:
+            if index < queues:
+                return broker, index
+            index -= queues
+        raise AssertionError("an index below the total names a queue")
+
+    def read_broker(self, topic: str, broker_name: str) -> "Broker":
+        """The broker to receive from: the one named if it has readable queues, else each in turn.
+
+        INTERNAL_SERVER_ERROR for a topic that no broker has, FORBIDDEN when none of its queues gives messages.
+        """
+        readable = []
+        known = False
+        for broker in self.masters():
+            config = broker.topics.find(topic)
+            if config is None:
+                continue
+            known = True
+            if config.perm & PERM_READ and config.read_queue_nums > 0:
+                if broker.name == broker_name:
+                    return broker
+                readable.append(broker)
+        if not readable:
+            raise self._no_queue(known, "no readable queue")
+        return readable[self._next_turn(topic) % len(readable)] if len(readable) > 1 else readable[0]
+
+    def check_type(self, topic: str, actual: str) -> None:
+        """MESSAGE_PROPERTY_CONFLICT_WITH_TYPE unless the topic takes such messages; retry and DLQ topics take all."""
+        if is_retry_or_dlq(topic):
+            return
+        expected = self.message_type(topic)
+        if actual != expected and expected != "MIXED":
+            raise type_conflict(expected, actual)
+
+    def fill_endpoints(self, endpoints: pb.Endpoints, call: ServerCall, broker_name: str, broker_id: int) -> None:
+        """Write the address at which the client of a call shall reach a broker."""
+        host, port = self._endpoint(call, broker_name, broker_id)
+        if ":" in host:
+            endpoints.scheme = pb.IPv6
+        else:
+            endpoints.scheme = pb.IPv4 if _IPV4.match(host) else pb.DOMAIN_NAME
+        endpoints.addresses.add(host=host, port=port)
+
+    def _next_turn(self, topic: str) -> int:
+        turn = self._turns.get(topic)
+        if turn is None:
+            if len(self._turns) >= _COUNTERS_MAX:
+                self._turns.clear()
+            turn = self._chance.below(1 << 30)
+        self._turns[topic] = turn + 1
+        return turn
+
+    @staticmethod
+    def _no_queue(known: bool, text: str) -> Refusal:
+        if known:
+            return proxy_exception(pb.FORBIDDEN, text)
+        return Refusal(pb.INTERNAL_SERVER_ERROR, unknown_topic())
+
+
+def consistent_hash(value: int, buckets: int) -> int:
+    """The bucket (0 to `buckets` - 1) of a hash, jump consistent hashing as Guava computes it.
+
+    Source: com.google.common.hash.Hashing.consistentHash: a 64-bit linear congruential generator whose upper 31 bits
+    make the next fraction.
+    """
+    state = value & _MASK
+    candidate = 0
+    while True:
+        state = (2862933555777941757 * state + 1) & _MASK
+        fraction = ((state >> 33) + 1) / 0x80000000
+        following = int((candidate + 1) / fraction)
+        if following >= buckets:
+            return candidate
+        candidate = following

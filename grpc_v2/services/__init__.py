@@ -1,0 +1,34 @@
+"""The RPCs, one file for each noun, and the table of them all."""
+
+from ..method_table import Rpc
+from .ack import ACK_MESSAGE
+from .clients import HEARTBEAT, NOTIFY_CLIENT_TERMINATION
+from .dead_letter import FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE
+from .invisible import CHANGE_INVISIBLE_DURATION
+from .recall import RECALL_MESSAGE
+from .receive import RECEIVE_MESSAGE
+from .route import QUERY_ASSIGNMENT, QUERY_ROUTE
+from .send import SEND_MESSAGE
+from .telemetry import TELEMETRY
+from .transaction import END_TRANSACTION
+from .unserved import GET_OFFSET, PULL_MESSAGE, QUERY_OFFSET, UPDATE_OFFSET
+
+RPCS: tuple[Rpc, ...] = (
+    QUERY_ROUTE,
+    HEARTBEAT,
+    SEND_MESSAGE,
+    QUERY_ASSIGNMENT,
+    RECEIVE_MESSAGE,
+    ACK_MESSAGE,
+    FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE,
+    PULL_MESSAGE,
+    UPDATE_OFFSET,
+    GET_OFFSET,
+    QUERY_OFFSET,
+    END_TRANSACTION,
+    TELEMETRY,
+    NOTIFY_CLIENT_TERMINATION,
+    CHANGE_INVISIBLE_DURATION,
+    RECALL_MESSAGE,
+)
+"""Every RPC of MessagingService that 5.3.3 knows, in the order of the service's declaration."""

@@ -1,0 +1,147 @@
+"""Heartbeat and NotifyClientTermination: clients that are there and clients that leave.
+
+A producer belongs to the group that is named like its topic. Source: ClientActivity (5.3.3).
+"""
+
+from collections.abc import Iterable
+
+from rocketmq_testkit.emulator.filters import SQL92, TAG, build_subscription
+from rocketmq_testkit.emulator.operations import (
+    ChangeInvisibleTime,
+    ChannelClosed,
+    ConsumerData,
+    Heartbeat,
+    SubscriptionData,
+    UnregisterClient,
+)
+
+from ..calls import RpcCall
+from ..method_table import Rpc
+from ..proto import definition_pb2 as pb
+from ..proto import service_pb2 as sv
+from ..proxy import Proxy
+from ..proxy_rules import check_language
+from ..sessions import Session
+from ..status import OK, Refusal
+
+CLIENT_VERSION = 479
+"""What upstream registers gRPC clients as: the proxy's own version, V5_3_3."""
+GIVE_BACK_MS = 1_000
+"""Messages of a client that is gone become visible after this (upstream's constant)."""
+_CONSUME_TYPES = {pb.PUSH_CONSUMER: "CONSUME_PASSIVELY", pb.SIMPLE_CONSUMER: "CONSUME_ACTIVELY"}
+
+
+def consume_type(client_type: int) -> str | None:
+    """Upstream's name for how a consumer gets messages; None for types that are no consumer to 5.3.3."""
+    return _CONSUME_TYPES.get(client_type)  # type: ignore[call-overload,no-any-return]  # open enum: a number
+
+
+def subscriptions(entries: Iterable[pb.SubscriptionEntry], now_ms: int) -> list[SubscriptionData]:
+    """Subscriptions of settings. Raises ValueError for an expression that does not build; names are not checked."""
+    found = []
+    for entry in entries:
+        expression = entry.expression
+        kind = SQL92 if expression.type == pb.SQL else TAG
+        data = build_subscription(entry.topic.name, expression.expression, kind)
+        data.sub_version = now_ms
+        found.append(data)
+    return found
+
+
+def register(proxy: Proxy, session: Session, language: str, group: str | None, label: str) -> None:
+    """Tell every broker that the client lives; `group` is a consumer's group, None for a producer.
+
+    Raises ValueError when an expression of its subscriptions does not build.
+    """
+    settings = session.settings
+    producers: list[str] = []
+    consumers: list[ConsumerData] = []
+    if group is None:
+        producers = list(dict.fromkeys(topic.name for topic in settings.publishing.topics))
+    else:
+        kind = consume_type(settings.client_type) or "CONSUME_PASSIVELY"
+        entries = subscriptions(settings.subscription.subscriptions, proxy.now_ms)
+        consumers = [ConsumerData(group, kind, subscriptions=entries)]
+    if producers or consumers:
+        client_id = session.client_id
+        proxy.tell_brokers(
+            session.channel,
+            label,
+            Heartbeat(client_id, producers, consumers, language=language, version=CLIENT_VERSION, through_proxy=True),
+        )
+
+
+def end_session(proxy: Proxy, session: Session, label: str) -> None:
+    """Give back what the client took with auto_renew, take it out of its groups, end its polls if configured so."""
+    channel = session.channel
+    for handle, topic, group in session.renewable.values():
+        change = ChangeInvisibleTime(
+            group, handle.real_topic(topic, group), handle.queue_id, handle.encode(), handle.offset, GIVE_BACK_MS
+        )
+        proxy.tell(proxy.routes.named(handle.broker_name), channel, label, change)
+    session.renewable.clear()
+    proxy.tell_brokers(channel, label, ChannelClosed())
+    if proxy.config.end_polls_on_client_termination:
+        for poll in list(session.polls):
+            poll.active = False
+            poll.refuse(Refusal(pb.MESSAGE_NOT_FOUND, "no new message"))
+        session.polls.clear()
+
+
+def _known(call: RpcCall) -> Session:
+    if call.session is None:
+        raise Refusal(pb.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
+    return call.session
+
+
+def _language(call: RpcCall) -> str:
+    return check_language(call.server_call.metadata.get("x-mq-language", ""))
+
+
+def heartbeat(call: RpcCall, request: sv.HeartbeatRequest) -> None:
+    """The client lives; what it is follows from its settings, not from the request."""
+    session = _known(call)
+    name = call.rpc.name
+    if not session.is_producer:
+        group = call.proxy.group_name(request.group)
+        register(call.proxy, session, _language(call), group, name)
+    elif session.settings.publishing.topics:
+        register(call.proxy, session, _language(call), None, name)
+    call.proxy.sessions.seen(session)
+    call.reply(sv.HeartbeatResponse(status=OK))
+
+
+def notify_client_termination(call: RpcCall, request: sv.NotifyClientTerminationRequest) -> None:
+    """The client leaves its groups, and messages that it took with auto_renew come back."""
+    session = _known(call)
+    proxy = call.proxy
+    # Gone even if the request is refused below, as upstream has it.
+    proxy.sessions.end(call.client_id)
+    name = call.rpc.name
+    if not session.is_producer:
+        group = proxy.group_name(request.group)
+        _language(call)
+        proxy.tell_brokers(session.channel, name, UnregisterClient(call.client_id, consumer_group=group))
+    elif session.settings.publishing.topics:
+        _language(call)
+        for topic in session.settings.publishing.topics:
+            proxy.tell_brokers(session.channel, name, UnregisterClient(call.client_id, producer_group=topic.name))
+    end_session(proxy, session, name)
+    call.reply(sv.NotifyClientTerminationResponse(status=OK))
+
+
+_CODES = (
+    pb.CLIENT_ID_REQUIRED,
+    pb.UNRECOGNIZED_CLIENT_TYPE,
+    pb.ILLEGAL_CONSUMER_GROUP,
+    pb.INTERNAL_SERVER_ERROR,
+)
+HEARTBEAT = Rpc("Heartbeat", sv.HeartbeatRequest, sv.HeartbeatResponse, heartbeat, (Heartbeat,), _CODES)
+NOTIFY_CLIENT_TERMINATION = Rpc(
+    "NotifyClientTermination",
+    sv.NotifyClientTerminationRequest,
+    sv.NotifyClientTerminationResponse,
+    notify_client_termination,
+    (ChangeInvisibleTime, UnregisterClient, ChannelClosed),
+    _CODES,
+)

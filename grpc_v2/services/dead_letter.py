@@ -1,0 +1,55 @@
+"""ForwardMessageToDeadLetterQueue: a consumer gives a message up. Source: ForwardMessageToDLQActivity (5.3.3)."""
+
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.operations import AckMessage, SendMessageBack
+
+from ..calls import RpcCall
+from ..method_table import NAMES, Rpc
+from ..proto import definition_pb2 as pb
+from ..proto import service_pb2 as sv
+from ..receipt import ReceiptHandle
+from ..status import Refusal, proxy_exception, status
+
+_AT_ONCE = -1
+_DONE = status(pb.OK, "0")
+"""Upstream puts the broker's response code where others have `OK`."""
+
+
+def forward_message_to_dead_letter_queue(call: RpcCall, request: sv.ForwardMessageToDeadLetterQueueRequest) -> None:
+    """Copy a message into the dead letter queue of its group, then acknowledge it; the time left plays no part."""
+    proxy = call.proxy
+    topic = proxy.topic_name(request.topic)
+    group = proxy.group_name(request.group)
+    text = request.receipt_handle
+    handle = ReceiptHandle.parse(text)
+    if handle.commit_log_offset < 0:
+        raise proxy_exception(pb.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
+    if call.session is not None:
+        call.session.renewable.pop(text, None)
+    broker = proxy.routes.named(handle.broker_name)
+    real_topic = handle.real_topic(topic, group)
+
+    def acknowledge(outcome: Outcome) -> None:
+        if isinstance(outcome, EngineError):
+            raise Refusal(pb.INTERNAL_SERVER_ERROR, outcome.remark or outcome.code.name)
+        ack = AckMessage(group, real_topic, handle.queue_id, text, handle.offset)
+        call.ask(broker, ack, answer)
+
+    def answer(_outcome: Outcome) -> None:
+        call.reply(sv.ForwardMessageToDeadLetterQueueResponse(status=_DONE))
+
+    operation = SendMessageBack(
+        group, handle.commit_log_offset, _AT_ONCE, request.message_id, real_topic, max_reconsume_times=0
+    )
+    call.ask(broker, operation, acknowledge)
+
+
+FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE = Rpc(
+    "ForwardMessageToDeadLetterQueue",
+    sv.ForwardMessageToDeadLetterQueueRequest,
+    sv.ForwardMessageToDeadLetterQueueResponse,
+    forward_message_to_dead_letter_queue,
+    (SendMessageBack, AckMessage),
+    (*NAMES, pb.ILLEGAL_CONSUMER_GROUP, pb.INVALID_RECEIPT_HANDLE, pb.INTERNAL_SERVER_ERROR),
+)

@@ -1,0 +1,44 @@
+"""RecallMessage: take back a timed message. Source: RecallMessageActivity (5.3.3)."""
+
+import binascii
+from base64 import urlsafe_b64decode
+
+from rocketmq_testkit.emulator.operations import RecallMessage, RecallResult
+
+from ..calls import RpcCall
+from ..method_table import NAMES, Ask, Rpc, one_operation
+from ..proto import definition_pb2 as pb
+from ..proto import service_pb2 as sv
+from ..status import OK
+
+
+def recall_message(call: RpcCall, request: sv.RecallMessageRequest) -> Ask:
+    """Take back a message that is not due yet, by the handle that its send answered."""
+    proxy = call.proxy
+    topic = proxy.topic_name(request.topic)
+    proxy.routes.check_type(topic, "DELAY")
+    handle = request.recall_handle
+    return proxy.routes.named(_broker_name(handle)), RecallMessage(topic, handle, topic)
+
+
+def _broker_name(handle: str) -> str:
+    """The broker that a handle names, empty when it cannot be read: any broker can refuse it then."""
+    try:
+        parts = urlsafe_b64decode(handle + "=" * (-len(handle) % 4)).decode().split(" ")
+    except (binascii.Error, ValueError):
+        return ""
+    return parts[2] if len(parts) > 2 else ""
+
+
+def _recalled(_call: RpcCall, _request: sv.RecallMessageRequest, result: RecallResult) -> sv.RecallMessageResponse:
+    return sv.RecallMessageResponse(status=OK, message_id=result.msg_id)
+
+
+RECALL_MESSAGE = Rpc(
+    "RecallMessage",
+    sv.RecallMessageRequest,
+    sv.RecallMessageResponse,
+    one_operation(recall_message, _recalled),
+    (RecallMessage,),
+    (*NAMES, pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE, pb.INTERNAL_SERVER_ERROR),
+)

@@ -1,0 +1,298 @@
+"""ReceiveMessage: a stream of a status, the messages and a delivery timestamp, after a long poll if need be.
+
+Source: ReceiveMessageActivity, ReceiveMessageResponseStreamWriter, ConsumerProcessor, PopMessageResultFilterImpl
+(5.3.3).
+"""
+
+from dataclasses import dataclass
+
+from rocketmq_testkit.emulator import properties as props
+from rocketmq_testkit.emulator import record as records
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.filters import SQL92, TAG, build_subscription
+from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.operations import (
+    AckMessage,
+    ChangeInvisibleTime,
+    PopMessage,
+    PoppedMessage,
+    PopResult,
+    SendMessageBack,
+    SubscriptionData,
+)
+
+from ..calls import RpcCall
+from ..instants import duration_ms, set_timestamp
+from ..java_texts import negative_batch
+from ..message_out import fill_message
+from ..method_table import NAMES, Rpc
+from ..proto import definition_pb2 as pb
+from ..proto import service_pb2 as sv
+from ..proxy_rules import check_invisible_time, poll_time_ms
+from ..receipt import ReceiptHandle
+from ..settings import DEFAULT_REQUEST_TIMEOUT_MS
+from ..status import OK, Refusal, broker_refused
+from ..transport import MethodKind
+from .clients import GIVE_BACK_MS
+
+MAX_BATCH = 32
+_INIT_AT_END = 1
+_ANY_QUEUE = -1
+_FOUND = sv.ReceiveMessageResponse(status=OK).SerializeToString()
+
+
+@dataclass(slots=True)
+class _Terms:
+    """What a client's settings and group say about its receives."""
+
+    in_order: bool
+    max_attempts: int
+    request_timeout_ms: int
+
+
+@dataclass(slots=True)
+class _Receive:
+    """One receive."""
+
+    call: RpcCall
+    topic: str
+    group: str
+    broker_name: str
+    subscription: SubscriptionData
+    max_attempts: int
+    auto_renew: bool
+
+
+def receive_message(call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
+    """Take messages of a topic for a while, or wait for them."""
+    proxy = call.proxy
+    config = proxy.config
+    terms = _terms(call, request.group.name)
+    call_facts = call.server_call
+    poll_ms = poll_time_ms(
+        request,
+        call_facts.deadline_ms,
+        terms.request_timeout_ms,
+        call_facts.metadata.get("x-mq-client-version", ""),
+        config,
+    )
+    topic = proxy.topic_name(request.message_queue.topic)
+    group = proxy.group_name(request.group)
+    if request.auto_renew:
+        invisible_ms = config.default_invisible_time_mills
+    else:
+        invisible_ms = duration_ms(request.invisible_duration)
+        check_invisible_time(invisible_ms, config.min_invisible_time_mills_for_recv, config)
+    subscription = _subscription(topic, request.filter_expression)
+    if request.batch_size < 0:
+        raise Refusal(pb.INTERNAL_SERVER_ERROR, negative_batch(request.batch_size))
+    broker = proxy.routes.read_broker(topic, request.message_queue.broker.name)
+    receive = _Receive(call, topic, group, broker.name, subscription, terms.max_attempts, request.auto_renew)
+    operation = PopMessage(
+        group,
+        topic,
+        _ANY_QUEUE,
+        min(request.batch_size, MAX_BATCH),
+        invisible_ms,
+        poll_ms,
+        proxy.now_ms,
+        _INIT_AT_END,
+        subscription.expression_type,
+        subscription.sub_string,
+        terms.in_order,
+        request.attempt_id or None,
+    )
+    session = call.session
+    if session is not None:
+        session.polls.add(call)
+    if config.end_polls_on_cancel:
+        call_facts.on_cancel(lambda: _cancel(call))
+    call.ask(broker, operation, lambda outcome: _answer(receive, outcome))
+
+
+def _terms(call: RpcCall, requested_group: str) -> _Terms:
+    """By the client's settings; without any, by the group that it asks for."""
+    session = call.session
+    settings = session.settings if session is not None else None
+    if settings is None:
+        timeout_ms = DEFAULT_REQUEST_TIMEOUT_MS
+        config = call.proxy.group_config(requested_group)
+        in_order, max_attempts = False, 17
+    else:
+        timeout_ms = duration_ms(settings.request_timeout)
+        if settings.HasField("publishing"):
+            return _Terms(False, call.proxy.config.grpc_client_producer_max_attempts, timeout_ms)
+        config = call.proxy.group_config(settings.subscription.group.name)
+        in_order, max_attempts = settings.subscription.fifo, settings.backoff_policy.max_attempts
+    if config is not None:
+        in_order, max_attempts = config.consume_message_orderly, config.retry_max_times + 1
+    return _Terms(in_order, max_attempts, timeout_ms)
+
+
+def _subscription(topic: str, wanted: pb.FilterExpression) -> SubscriptionData:
+    try:
+        return build_subscription(topic, wanted.expression, SQL92 if wanted.type == pb.SQL else TAG)
+    except ValueError as error:
+        raise Refusal(pb.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
+
+
+def _cancel(call: RpcCall) -> None:
+    call.active = False
+    if call.session is not None:
+        call.session.polls.discard(call)
+
+
+def _answer(receive: _Receive, outcome: Outcome) -> None:
+    call = receive.call
+    if call.session is not None:
+        call.session.polls.discard(call)
+    if isinstance(outcome, EngineError):
+        if outcome.code is ResponseCode.POLLING_TIMEOUT:
+            raise Refusal(pb.MESSAGE_NOT_FOUND, "no new message")
+        raise broker_refused(outcome)
+    if not isinstance(outcome, PopResult):
+        raise AssertionError(f"a pop answered {type(outcome).__name__}")
+    if outcome.code is ResponseCode.POLLING_FULL:
+        raise Refusal(pb.TOO_MANY_REQUESTS, "polling full")
+    if not outcome.messages:
+        raise Refusal(pb.MESSAGE_NOT_FOUND, "no new message")
+    counts = _order_counts(outcome.order_count_info)
+    now_ms = call.proxy.now_ms
+    frames: list[bytes] = []
+    for popped in outcome.messages:
+        handle = _handle(receive, outcome, popped)
+        if call.server_call.cancelled:
+            _give_back(receive, handle)
+            continue
+        reconsume_times = counts.get((popped.topic_digit, popped.queue_id), popped.reconsume_times)
+        frame = _frame(receive, popped, handle, reconsume_times, now_ms)
+        if frame is not None:
+            frames.append(frame)
+    if not frames:
+        raise Refusal(pb.MESSAGE_NOT_FOUND, "no match message")
+    send = call.server_call.send
+    send(_FOUND)
+    for frame in frames:
+        send(frame)
+    _finish(call)
+
+
+def _handle(receive: _Receive, result: PopResult, popped: PoppedMessage) -> ReceiptHandle:
+    return ReceiptHandle(
+        popped.start_offset,
+        result.pop_time,
+        result.invisible_ms,
+        result.revive_qid,
+        str(popped.topic_digit),
+        receive.broker_name,
+        popped.queue_id,
+        popped.queue_offset,
+        popped.physical_offset,
+    )
+
+
+def _frame(
+    receive: _Receive, popped: PoppedMessage, handle: ReceiptHandle, reconsume_times: int, now_ms: int
+) -> bytes | None:
+    """The frame of a message; None when it is not for this client, or was delivered too often."""
+    record = records.decode(popped.record)
+    tags = receive.subscription.tags
+    if tags and record.property_map().get(props.TAGS) not in tags:
+        _acknowledge(receive, handle)
+        return None
+    if reconsume_times >= receive.max_attempts:
+        _dead_letter(receive, handle)
+        return None
+    response = sv.ReceiveMessageResponse()
+    message = response.message
+    fill_message(message, record, receive.topic, reconsume_times, now_ms)
+    text = handle.encode()
+    system = message.system_properties
+    system.receipt_handle = text
+    system.queue_id = popped.queue_id
+    system.queue_offset = popped.queue_offset
+    session = receive.call.session
+    if receive.auto_renew and session is not None:
+        session.remember_renewable(text, handle, receive.topic, receive.group, now_ms)
+    return response.SerializeToString()
+
+
+def _order_counts(info: str | None) -> dict[tuple[int, int], int]:
+    """(topic digit, queue id) -> earlier deliveries, for ordered pops; one count for all messages of a queue.
+
+    Upstream's LOCAL proxy reads the count of the queue, `<digit> <queue> <count>`, and not those of single messages
+    (`<digit> qo<queue>%<offset> <count>`).
+    """
+    found = {}
+    for entry in info.split(";") if info else ():
+        digit, place, count = entry.split(" ")
+        if not place.startswith("qo"):
+            found[int(digit), int(place)] = int(count)
+    return found
+
+
+def _acknowledge(receive: _Receive, handle: ReceiptHandle) -> None:
+    topic = handle.real_topic(receive.topic, receive.group)
+    _tell(receive, AckMessage(receive.group, topic, handle.queue_id, handle.encode(), handle.offset))
+
+
+def _give_back(receive: _Receive, handle: ReceiptHandle) -> None:
+    topic = handle.real_topic(receive.topic, receive.group)
+    _tell(
+        receive,
+        ChangeInvisibleTime(receive.group, topic, handle.queue_id, handle.encode(), handle.offset, GIVE_BACK_MS),
+    )
+
+
+def _dead_letter(receive: _Receive, handle: ReceiptHandle) -> None:
+    topic = handle.real_topic(receive.topic, receive.group)
+    _tell(
+        receive,
+        SendMessageBack(receive.group, handle.commit_log_offset, -1, origin_topic=topic, max_reconsume_times=0),
+    )
+    _acknowledge(receive, handle)
+
+
+def _tell(receive: _Receive, operation: AckMessage | ChangeInvisibleTime | SendMessageBack) -> None:
+    call = receive.call
+    call.proxy.tell(call.proxy.routes.named(receive.broker_name), call.channel, call.rpc.name, operation)
+
+
+def _finish(call: RpcCall) -> None:
+    """The last frame, after errors too, and the end of the stream."""
+    last = sv.ReceiveMessageResponse()
+    set_timestamp(last.delivery_timestamp, call.proxy.now_ms)
+    call.server_call.send(last.SerializeToString())
+    call.server_call.finish()
+
+
+def _refuse(call: RpcCall, refusal: Refusal) -> None:
+    call.server_call.send(sv.ReceiveMessageResponse(status=refusal.status()).SerializeToString())
+    if refusal.code == pb.CLIENT_ID_REQUIRED:
+        call.server_call.finish()
+    else:
+        _finish(call)
+
+
+RECEIVE_MESSAGE = Rpc(
+    "ReceiveMessage",
+    sv.ReceiveMessageRequest,
+    sv.ReceiveMessageResponse,
+    receive_message,
+    (PopMessage, AckMessage, SendMessageBack, ChangeInvisibleTime),
+    (
+        *NAMES,
+        pb.ILLEGAL_POLLING_TIME,
+        pb.BAD_REQUEST,
+        pb.ILLEGAL_CONSUMER_GROUP,
+        pb.ILLEGAL_INVISIBLE_TIME,
+        pb.ILLEGAL_FILTER_EXPRESSION,
+        pb.MESSAGE_NOT_FOUND,
+        pb.TOO_MANY_REQUESTS,
+        pb.FORBIDDEN,
+        pb.INTERNAL_SERVER_ERROR,
+    ),
+    MethodKind.SERVER_STREAM,
+    _refuse,
+)

@@ -1,0 +1,124 @@
+"""QueryRoute and QueryAssignment: where a topic lives, as clients are told.
+
+Source: RouteActivity (5.3.3).
+"""
+
+from collections.abc import Iterator
+
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import GetRouteInfo, RouteResult
+from rocketmq_testkit.emulator.topics import PERM_READ, PERM_WRITE
+
+from ..calls import RpcCall
+from ..method_table import NAMES, Ask, Rpc, one_operation
+from ..proto import definition_pb2 as pb
+from ..proto import service_pb2 as sv
+from ..proxy_rules import check_endpoints
+from ..status import OK, Refusal, broker_refused, no_route
+
+_ANY_QUEUE = -1
+_ACCEPTED = {
+    "NORMAL": (pb.NORMAL,),
+    "FIFO": (pb.FIFO,),
+    "DELAY": (pb.DELAY,),
+    "TRANSACTION": (pb.TRANSACTION,),
+    "MIXED": (pb.NORMAL, pb.FIFO, pb.DELAY, pb.TRANSACTION),
+}
+
+
+def _unknown(request: sv.QueryRouteRequest | sv.QueryAssignmentRequest, error: EngineError) -> Refusal:
+    if error.code is ResponseCode.TOPIC_NOT_EXIST:
+        return no_route(request.topic.name)
+    return broker_refused(error)
+
+
+def query_route(call: RpcCall, request: sv.QueryRouteRequest) -> Ask:
+    """The queues of a topic, with their permissions, message types and the address of their broker."""
+    topic = call.proxy.topic_name(request.topic)
+    check_endpoints(request.endpoints)
+    return call.proxy.engine.name_server, GetRouteInfo(topic)
+
+
+def _route_answer(call: RpcCall, request: sv.QueryRouteRequest, route: RouteResult) -> sv.QueryRouteResponse:
+    response = sv.QueryRouteResponse(status=OK)
+    members = {member.broker_name: member for member in route.brokers}
+    accepted = _ACCEPTED.get(route.message_type, (pb.MESSAGE_TYPE_UNSPECIFIED,))
+    for queues in route.queues:
+        member = members.get(queues.broker_name)
+        for broker_id in member.broker_ids if member is not None else ():
+            permissions = queue_permissions(queues.perm, queues.read_queue_nums, queues.write_queue_nums)
+            for queue_id, permission in enumerate(permissions):
+                queue = response.message_queues.add(id=queue_id, permission=permission)
+                queue.topic.CopyFrom(request.topic)
+                queue.accept_message_types.extend(accepted)
+                _fill_broker(queue.broker, call, queues.broker_name, broker_id)
+    return response
+
+
+def queue_permissions(perm: int, read: int, write: int) -> Iterator[pb.Permission]:
+    """One permission for each queue, in upstream's order: reading only, writing only, both, or none at all."""
+    readable, writable = bool(perm & PERM_READ), bool(perm & PERM_WRITE)
+    both = min(read, write) if readable and writable else 0
+    for count, permission in (
+        (read - both if readable else 0, pb.READ),
+        (write - both if writable else 0, pb.WRITE),
+        (both, pb.READ_WRITE),
+        (0 if readable or writable else max(1, read, write), pb.NONE),
+    ):
+        for _ in range(count):
+            yield permission
+
+
+def _fill_broker(broker: pb.Broker, call: RpcCall, name: str, broker_id: int) -> None:
+    broker.name = name
+    broker.id = broker_id
+    call.proxy.routes.fill_endpoints(broker.endpoints, call.server_call, name, broker_id)
+
+
+def query_assignment(call: RpcCall, request: sv.QueryAssignmentRequest) -> Ask:
+    """What a push consumer receives from: any queue of each broker, or each queue for a group in order."""
+    topic = call.proxy.topic_name(request.topic)
+    call.proxy.group_name(request.group)
+    check_endpoints(request.endpoints)
+    return call.proxy.engine.name_server, GetRouteInfo(topic)
+
+
+def _assignment_answer(
+    call: RpcCall, request: sv.QueryAssignmentRequest, route: RouteResult
+) -> sv.QueryAssignmentResponse:
+    response = sv.QueryAssignmentResponse(status=OK)
+    group = call.proxy.group_config(request.group.name)
+    in_order = group is not None and group.consume_message_orderly
+    masters = {member.broker_name for member in route.brokers if 0 in member.broker_ids}
+    for queues in route.queues:
+        if queues.broker_name not in masters or not queues.perm & PERM_READ or queues.read_queue_nums <= 0:
+            continue
+        permission = pb.READ_WRITE if queues.perm & PERM_WRITE else pb.READ
+        for queue_id in range(queues.read_queue_nums) if in_order else (_ANY_QUEUE,):
+            queue = response.assignments.add().message_queue
+            queue.topic.CopyFrom(request.topic)
+            queue.id = queue_id
+            queue.permission = permission
+            _fill_broker(queue.broker, call, queues.broker_name, 0)
+    if not response.assignments:
+        raise Refusal(pb.FORBIDDEN, "no readable queue")
+    return response
+
+
+QUERY_ROUTE = Rpc(
+    "QueryRoute",
+    sv.QueryRouteRequest,
+    sv.QueryRouteResponse,
+    one_operation(query_route, _route_answer, _unknown),
+    (GetRouteInfo,),
+    (*NAMES, pb.TOPIC_NOT_FOUND, pb.INTERNAL_SERVER_ERROR),
+)
+QUERY_ASSIGNMENT = Rpc(
+    "QueryAssignment",
+    sv.QueryAssignmentRequest,
+    sv.QueryAssignmentResponse,
+    one_operation(query_assignment, _assignment_answer, _unknown),
+    (GetRouteInfo,),
+    (*NAMES, pb.ILLEGAL_CONSUMER_GROUP, pb.TOPIC_NOT_FOUND, pb.FORBIDDEN, pb.INTERNAL_SERVER_ERROR),
+)

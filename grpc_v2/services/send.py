@@ -1,0 +1,136 @@
+"""SendMessage: one message, or several of one topic as a batch.
+
+Source: SendMessageActivity, ProducerProcessor, LocalMessageService (5.3.3).
+"""
+
+from rocketmq_testkit.emulator import names
+from rocketmq_testkit.emulator import properties as props
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.operations import SendMessage, SendResult
+
+from ..batch import encode_batch
+from ..calls import RpcCall
+from ..message_out import number
+from ..message_rules import check_body, message_type, stored_properties, sys_flag
+from ..method_table import NAMES, Rpc, expect
+from ..proto import definition_pb2 as pb
+from ..proto import service_pb2 as sv
+from ..status import OK, Refusal, overall, proxy_exception, status
+
+_STORED_BUT = {
+    ResponseCode.FLUSH_DISK_TIMEOUT: pb.MASTER_PERSISTENCE_TIMEOUT,
+    ResponseCode.FLUSH_SLAVE_TIMEOUT: pb.SLAVE_PERSISTENCE_TIMEOUT,
+    ResponseCode.SLAVE_NOT_AVAILABLE: pb.HA_NOT_AVAILABLE,
+}
+_MESSAGE_ILLEGAL = (
+    "the message is illegal, maybe msg body or properties length not matched. msg body length limit 4194304B,"
+    " msg properties length limit 32KB."
+)
+
+
+def send_message(call: RpcCall, request: sv.SendMessageRequest) -> None:
+    """Store messages of one topic; the answer has one entry, whatever their number."""
+    messages = request.messages
+    if not messages:
+        raise Refusal(pb.MESSAGE_CORRUPTED, "no message to send")
+    proxy = call.proxy
+    config = proxy.config
+    first = messages[0]
+    topic = proxy.topic_name(first.topic)
+    peer_host = call.server_call.peer[0]
+    now_ms = proxy.now_ms
+    checked: list[tuple[bytes, dict[str, str]]] = []
+    for message in messages:
+        if message is not first and message.topic != first.topic:
+            raise Refusal(pb.MESSAGE_CORRUPTED, "topic in message is not same")
+        body = message.body
+        check_body(body, config)
+        checked.append((body, stored_properties(message, peer_host, now_ms, config)))
+    body, properties = checked[0]
+    if config.enable_topic_message_type_check:
+        proxy.routes.check_type(topic, message_type(properties))
+    is_batch = len(checked) > 1
+    if is_batch:
+        broker, queue_id = proxy.routes.write_queue(topic, "")
+        encoded = encode_batch(checked)
+        if encoded is None:
+            raise proxy_exception(pb.INTERNAL_SERVER_ERROR, _MESSAGE_ILLEGAL)
+        # The batch carries the first message's properties, and the broker adds them to every message.
+        body, properties = encoded, dict(properties)
+    else:
+        broker, queue_id = proxy.routes.write_queue(topic, properties.get(props.SHARDING_KEY, ""))
+    reconsume_times = 0
+    if topic.startswith(names.RETRY_PREFIX):
+        reconsume_times = number(properties.pop(props.RECONSUME_TIME, None)) or 0
+    message_id = properties[props.UNIQ_KEY]
+    flag = sys_flag(first)
+    operation = SendMessage(
+        topic,
+        topic,
+        queue_id,
+        body,
+        properties,
+        call.server_call.peer,
+        now_ms,
+        flag,
+        reconsume_times=reconsume_times,
+        batch=is_batch,
+    )
+
+    def stored(outcome: Outcome) -> None:
+        result: SendResult = expect(outcome, SendResult)
+        if first.system_properties.message_type == pb.TRANSACTION:
+            proxy.transactions.add(
+                topic, message_id, broker.name, result.queue_offset, result.physical_offset, proxy.now_ms
+            )
+        call.reply(_answer(result, proxy.new_message_id() if is_batch else message_id, message_id))
+
+    call.ask(broker, operation, stored)
+
+
+def _answer(result: SendResult, message_id: str, transaction_id: str) -> sv.SendMessageResponse:
+    if result.code is ResponseCode.SUCCESS:
+        response = sv.SendMessageResponse(status=OK)
+        entry = response.entries.add(
+            status=OK,
+            message_id=message_id,
+            transaction_id=result.transaction_id or transaction_id,
+            offset=result.queue_offset,
+        )
+        if result.recall_handle:
+            entry.recall_handle = result.recall_handle
+        return response
+    code = _STORED_BUT.get(result.code, pb.INTERNAL_SERVER_ERROR)
+    response = sv.SendMessageResponse(status=overall([code]))
+    response.entries.add(status=status(code, f"send message failed, sendStatus={result.code.name}"))
+    return response
+
+
+SEND_MESSAGE = Rpc(
+    "SendMessage",
+    sv.SendMessageRequest,
+    sv.SendMessageResponse,
+    send_message,
+    (SendMessage,),
+    (
+        *NAMES,
+        pb.MESSAGE_CORRUPTED,
+        pb.MESSAGE_BODY_EMPTY,
+        pb.MESSAGE_BODY_TOO_LARGE,
+        pb.MESSAGE_PROPERTIES_TOO_LARGE,
+        pb.ILLEGAL_MESSAGE_PROPERTY_KEY,
+        pb.ILLEGAL_MESSAGE_TAG,
+        pb.ILLEGAL_MESSAGE_KEY,
+        pb.ILLEGAL_MESSAGE_ID,
+        pb.BAD_REQUEST,
+        pb.ILLEGAL_DELIVERY_TIME,
+        pb.ILLEGAL_MESSAGE_GROUP,
+        pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE,
+        pb.FORBIDDEN,
+        pb.MASTER_PERSISTENCE_TIMEOUT,
+        pb.SLAVE_PERSISTENCE_TIMEOUT,
+        pb.HA_NOT_AVAILABLE,
+        pb.INTERNAL_SERVER_ERROR,
+    ),
+)

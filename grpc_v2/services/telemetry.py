@@ -1,0 +1,157 @@
+"""Telemetry: the stream on which a client sends its settings and gets commands. Source: ClientActivity (5.3.3).
+
+Each settings command is answered at once on the same stream, and once more a little later: some clients wait for an
+answer only after they have done other things, and lose one that comes before (see `deviations`).
+"""
+
+from rocketmq_testkit.emulator.operations import Heartbeat
+
+from ..calls import RpcCall
+from ..method_table import Rpc
+from ..proto import definition_pb2 as pb
+from ..proto import service_pb2 as sv
+from ..proxy import NO_CLIENT_ID
+from ..proxy_rules import check_stream_language, is_blank
+from ..sessions import Session
+from ..settings import answered, with_defaults
+from ..status import OK, Refusal, StreamRefusal
+from ..transport import MethodKind, StatusCode
+from .clients import consume_type, register, subscriptions
+
+_FAILED = "process client telemetryCommand failed. "
+_LAST_KNOWN_TYPE = pb.PULL_CONSUMER  # 5.3.3 was built against messages that end here
+
+
+def telemetry(call: RpcCall, _request: None) -> None:
+    """Take settings and answer them; carry transaction checks to producers."""
+    stream = _Stream(call)
+    call.server_call.on_message = lambda command: call.guard(stream.take, command)
+    call.server_call.on_half_close = lambda: call.guard(stream.end)
+    call.server_call.on_cancel(stream.forget)
+
+
+class _Stream:
+    """One open stream."""
+
+    __slots__ = ("_again", "_call", "_session")
+
+    def __init__(self, call: RpcCall) -> None:
+        self._call = call
+        self._session: Session | None = None
+        self._again = False
+
+    def take(self, command: sv.TelemetryCommand) -> None:
+        """A command of the client. Only settings do something: no results are waited for by anybody."""
+        call = self._call
+        if is_blank(call.client_id):
+            self._send(sv.TelemetryCommand(status=pb.Status(code=pb.CLIENT_ID_REQUIRED, message=NO_CLIENT_ID)))
+            self.end()
+        elif command.WhichOneof("command") == "settings":
+            try:
+                self._settle(command.settings)
+            except StreamRefusal as refusal:
+                call.server_call.finish(refusal.grpc_status, refusal.message)
+                self.forget()
+
+    def end(self) -> None:
+        """The client has sent its last command, so there will be no more answers."""
+        self._call.server_call.finish()
+        self.forget()
+
+    def forget(self) -> None:
+        """The stream is gone; the client may still be there."""
+        session, self._session = self._session, None
+        if session is not None:
+            self._call.proxy.sessions.stream_closed(session, self._call)
+
+    def _settle(self, settings: pb.Settings) -> None:
+        call = self._call
+        proxy = call.proxy
+        language = call.server_call.metadata.get("x-mq-language", "")
+        group = _check(call, settings, language)
+        session = proxy.sessions.settle(call.client_id, with_defaults(settings, proxy.config), call.server_call.peer)
+        if self._session is not None and self._session is not session:
+            proxy.sessions.stream_closed(self._session, call)
+        self._session = call.session = session
+        call.channel = session.channel
+        proxy.sessions.stream_opened(session, call)
+        register(proxy, session, language, group, call.rpc.name)
+        self._answer()
+        self._answer_again()
+
+    def _answer(self) -> None:
+        session = self._session
+        if session is None or self._call.server_call.finished:
+            return
+        proxy = self._call.proxy
+        group = proxy.group_config(session.settings.subscription.group.name)
+        self._send(sv.TelemetryCommand(status=OK, settings=answered(session.settings, group, proxy.config)))
+
+    def _answer_again(self) -> None:
+        proxy = self._call.proxy
+        delay_ms = proxy.config.settings_push_again_millis
+        if delay_ms and not self._again:
+            self._again = True
+            proxy.later(delay_ms, self._second_answer, "settings again", self._call.client_id)
+
+    def _second_answer(self) -> None:
+        self._again = False
+        self._call.guard(self._answer)
+
+    def _send(self, command: sv.TelemetryCommand) -> None:
+        self._call.server_call.send(command.SerializeToString())
+
+
+def _check(call: RpcCall, settings: pb.Settings, language: str) -> str | None:
+    """The group of a consumer's settings, None for a producer's; StreamRefusal for what upstream refuses."""
+    kind = settings.WhichOneof("pub_sub")
+    if kind is None:
+        raise StreamRefusal(StatusCode.INVALID_ARGUMENT, "there is no publishing or subscription data in settings")
+    try:
+        if kind == "publishing":
+            for topic in settings.publishing.topics:
+                call.proxy.topic_name(topic)
+            if settings.publishing.topics:
+                _check_language(language)
+            return None
+        group = call.proxy.group_name(settings.subscription.group)
+        _check_language(language)
+        _check_type(settings.client_type)
+        subscriptions(settings.subscription.subscriptions, 0)
+    except Refusal as refusal:
+        raise StreamRefusal(StatusCode.INVALID_ARGUMENT, _FAILED + refusal.message) from None
+    except ValueError:
+        raise StreamRefusal(StatusCode.INVALID_ARGUMENT, _FAILED + "expression format is not correct") from None
+    return group
+
+
+def _check_language(language: str) -> None:
+    try:
+        check_stream_language(language, StatusCode.INTERNAL)
+    except StreamRefusal as refusal:
+        raise StreamRefusal(refusal.grpc_status, _FAILED + refusal.message) from None
+
+
+def _check_type(client_type: int) -> None:
+    if consume_type(client_type) is None:
+        known = 0 <= client_type <= _LAST_KNOWN_TYPE
+        name = pb.ClientType.Name(client_type) if known else "UNRECOGNIZED"
+        raise StreamRefusal(StatusCode.INTERNAL, f"{_FAILED}Client type is not consumer, type: {name}")
+
+
+def _refuse(call: RpcCall, refusal: Refusal) -> None:
+    """Our own bug: there is nothing of upstream's to say."""
+    call.server_call.finish(StatusCode.INTERNAL, _FAILED + refusal.message)
+
+
+TELEMETRY = Rpc(
+    "Telemetry",
+    sv.TelemetryCommand,
+    sv.TelemetryCommand,
+    telemetry,
+    (Heartbeat,),
+    (pb.CLIENT_ID_REQUIRED,),
+    MethodKind.BIDI,
+    _refuse,
+    anonymous=True,
+)

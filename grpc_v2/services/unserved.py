@@ -1,0 +1,28 @@
+"""RPCs that the proxy of 5.3.3 registers but does not implement."""
+
+from ..calls import RpcCall
+from ..method_table import Rpc
+from ..proto import service_pb2 as sv
+from ..transport import MethodKind, StatusCode
+
+
+def unimplemented(call: RpcCall, _request: object) -> None:
+    """Not implemented by the proxy of 5.3.3: gRPC status UNIMPLEMENTED."""
+    call.server_call.finish(StatusCode.UNIMPLEMENTED, f"Method {call.rpc.path[1:]} is unimplemented")
+
+
+PULL_MESSAGE = Rpc(
+    "PullMessage",
+    sv.PullMessageRequest,
+    sv.PullMessageResponse,
+    unimplemented,
+    (),
+    (),
+    MethodKind.SERVER_STREAM,
+    anonymous=True,
+)
+UPDATE_OFFSET = Rpc(
+    "UpdateOffset", sv.UpdateOffsetRequest, sv.UpdateOffsetResponse, unimplemented, (), (), anonymous=True
+)
+GET_OFFSET = Rpc("GetOffset", sv.GetOffsetRequest, sv.GetOffsetResponse, unimplemented, (), (), anonymous=True)
+QUERY_OFFSET = Rpc("QueryOffset", sv.QueryOffsetRequest, sv.QueryOffsetResponse, unimplemented, (), (), anonymous=True)

@@ -1,0 +1,92 @@
+"""Settings: what a client says of itself, and what it is answered.
+
+The client's own settings are kept as they came, with defaults below them for what a consumer left out; each answer
+overlays what the configuration and the group say at that moment. Source: GrpcClientSettingsManager (5.3.3).
+"""
+
+import re
+
+from rocketmq_testkit.emulator.config.broker import DELAY_LEVELS
+from rocketmq_testkit.emulator.operations import GroupConfig
+
+from .config import ProxyConfig
+from .instants import set_duration
+from .proto import definition_pb2 as pb
+
+_DELAY = re.compile(r"([0-9]+)([smhd])\Z")
+_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+DEFAULT_REQUEST_TIMEOUT_MS = 3_000
+"""What every SDK uses unless it is told otherwise; for a client that receives before its settings came."""
+
+
+def delays_ms(text: str) -> list[int]:
+    """`1s 5s 1m` as milliseconds. Raises ValueError for anything else."""
+    found = []
+    for word in text.split():
+        matched = _DELAY.match(word)
+        if matched is None:
+            raise ValueError(f"{word!r} is not a delay such as 5s or 10m")
+        found.append(int(matched[1]) * _UNIT_MS[matched[2]])
+    return found
+
+
+def with_defaults(settings: pb.Settings, config: ProxyConfig) -> pb.Settings:
+    """The settings to keep: for a consumer, defaults for what it did not say."""
+    kept = pb.Settings()
+    if settings.HasField("subscription"):
+        _overlay_group(kept, GroupConfig(""), config)
+    kept.MergeFrom(settings)
+    return kept
+
+
+def answered(kept: pb.Settings, group: GroupConfig | None, config: ProxyConfig) -> pb.Settings:
+    """The settings that the client is told to live by; `group` is its group as the broker knows it now."""
+    merged = pb.Settings()
+    merged.CopyFrom(kept)
+    if kept.HasField("publishing"):
+        _overlay_producer(merged, config)
+    elif group is not None:
+        _overlay_group(merged, group, config)
+    # No collector: an empty metric says so.
+    merged.metric.Clear()
+    merged.metric.SetInParent()
+    return merged
+
+
+def _overlay_producer(settings: pb.Settings, config: ProxyConfig) -> None:
+    settings.publishing.max_body_size = config.max_message_size
+    settings.publishing.validate_message_type = config.enable_topic_message_type_check
+    policy = settings.backoff_policy
+    policy.Clear()
+    policy.max_attempts = config.grpc_client_producer_max_attempts
+    backoff = policy.exponential_backoff
+    set_duration(backoff.initial, config.grpc_client_producer_backoff_initial_millis)
+    set_duration(backoff.max, config.grpc_client_producer_backoff_max_millis)
+    backoff.multiplier = config.grpc_client_producer_backoff_multiplier
+
+
+def _overlay_group(settings: pb.Settings, group: GroupConfig, config: ProxyConfig) -> None:
+    subscription = settings.subscription
+    subscription.fifo = group.consume_message_orderly
+    subscription.receive_batch_size = config.grpc_client_consumer_long_polling_batch_size
+    set_duration(subscription.long_polling_timeout, config.pushed_long_polling_timeout_millis)
+    policy = settings.backoff_policy
+    policy.Clear()
+    policy.max_attempts = group.retry_max_times + 1
+    _fill_backoff(policy, group, config)
+
+
+def _fill_backoff(policy: pb.RetryPolicy, group: GroupConfig, config: ProxyConfig) -> None:
+    retry = group.retry_policy
+    if not config.pushed_consumer_backoff and retry.kind == "EXPONENTIAL":
+        backoff = policy.exponential_backoff
+        set_duration(backoff.initial, retry.initial_ms)
+        set_duration(backoff.max, retry.max_ms)
+        backoff.multiplier = retry.multiplier
+        return
+    if config.pushed_consumer_backoff:
+        delays = delays_ms(config.pushed_consumer_backoff)
+    else:
+        delays = retry.next_ms or delays_ms(DELAY_LEVELS)
+    for delay in delays:
+        set_duration(policy.customized_backoff.next.add(), delay)
