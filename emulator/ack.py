@@ -148,13 +148,14 @@ class AckService:
         receipt = parse_extra_info(operation.extra_info, reader="getReviveQid")
         if receipt.revive_qid == ORDER_REVIVE_QUEUE:
             return self._change_ordered(operation, receipt)
-        now = self._scheduler.now_ms
+        # A told clock may stand still between a pop and its change; the two check points must not share a key.
+        pop_time = max(self._scheduler.now_ms, receipt.pop_time + 1)
         point = CheckPoint(
             topic,
             group,
             queue_id,
             operation.offset,
-            now,
+            pop_time,
             operation.invisible_ms,
             self._config.broker_name,
             [0],
@@ -162,7 +163,7 @@ class AckService:
         if 0 <= receipt.revive_qid < self._config.revive_queue_num:
             self._log.write_check_point(point, receipt.revive_qid)
             self._write(topic, group, queue_id, receipt, [operation.offset], batch=False)
-        return ChangeInvisibleResult(now, operation.invisible_ms, receipt.revive_qid)
+        return ChangeInvisibleResult(pop_time, operation.invisible_ms, receipt.revive_qid)
 
     def _change_ordered(self, operation: ChangeInvisibleTime, receipt: Receipt) -> ChangeInvisibleResult:
         topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id

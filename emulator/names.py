@@ -104,6 +104,11 @@ def is_pop_retry_v2(topic: str) -> bool:
     return topic.startswith(RETRY_PREFIX) and "+" in topic
 
 
+def normal_topic_of_v2(topic: str) -> str:
+    """The topic whose messages a v2 pop retry topic holds."""
+    return topic.partition("+")[2]
+
+
 def retry_topic(group: str) -> str:
     """Where send-back puts the messages of a group."""
     return RETRY_PREFIX + group

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from .config import BrokerConfig
 from .filters import MessageFilter
 from .gate import Call
+from .names import is_pop_retry_v2, normal_topic_of_v2
 from .operations import Notification, PopMessage
 from .scheduler import Scheduler, Timer
 
@@ -82,7 +83,15 @@ class PopPolling(Generic[Waiting]):
         return Park.WAITING
 
     def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
-        """A message was stored: wake one request of each group for any queue, and one for this queue."""
+        """A message was stored: wake one request of each group for any queue, and one for this queue.
+
+        A message of a v2 pop retry topic counts as one of the original topic; one of a v1 retry topic wakes nobody,
+        because nobody waits under that name.
+        """
+        if not self._waiting:
+            return
+        if is_pop_retry_v2(topic):
+            topic = normal_topic_of_v2(topic)
         places = self._waiting.get(topic)
         if not places:
             return

@@ -1,0 +1,276 @@
+"""Topics, groups, routes and configuration as administrators see them."""
+
+import pytest
+from engine_world import World, make_world
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import (
+    ConsumeStatsResult,
+    CreateTopic,
+    DeleteTopic,
+    DeleteTopicInNamesrv,
+    GetBrokerConfig,
+    GetBrokerRuntimeInfo,
+    GetConsumeStats,
+    GetGroup,
+    GetKvConfig,
+    GetNamesrvTopicList,
+    GetRouteInfo,
+    GetTopicStats,
+    MessageQueue,
+    PutKvConfig,
+    RouteResult,
+    RuntimeInfoResult,
+    SendMessage,
+    SetPermOfBroker,
+    TextResult,
+    TopicConfig,
+    TopicListResult,
+    TopicOffset,
+    TopicStatsResult,
+    UpdateBrokerConfig,
+    UpdateConsumerOffset,
+)
+
+
+def send_to(world: World, topic: str, queues: int = 4, template: str = "TBW102") -> TopicConfig | None:
+    """Send to a topic that does not exist yet; its configuration afterwards."""
+    operation = SendMessage("PG", topic, -1, b"m", {}, ("10.0.0.1", 1), 0)
+    operation.default_topic, operation.default_topic_queue_nums = template, queues
+    world.engine.ask(world.broker, operation)
+    return world.broker.topics.find(topic)
+
+
+@pytest.mark.parametrize(
+    ("topic", "queues", "template", "created"),
+    [
+        ("A", 4, "TBW102", 4),
+        ("A", 16, "TBW102", 8),
+        ("A", 20, "DefaultCluster", 16),
+        ("A", 4, "broker-a", 1),
+        ("%RETRY%x", 4, "none", 1),
+        ("%RETRY%x", 4, "TBW102", 4),
+    ],
+)
+def test_a_send_creates_its_topic(world: World, topic: str, queues: int, template: str, created: int) -> None:
+    """The topic gets the smaller of the client's and the template's queues, and perm 6 (seen on 5.3.3)."""
+    config = send_to(world, topic, queues, template)
+    assert config is not None
+    assert (config.read_queue_nums, config.write_queue_nums, config.perm) == (created, created, 6)
+
+
+def test_no_creation_without_template(world: World) -> None:
+    """An unknown template, one without INHERIT, or auto-creation switched off: TOPIC_NOT_EXIST."""
+    world.topic("plain")
+    for template in ("none", "plain"):
+        with pytest.raises(EngineError, match=r"topic\[A\] not exist, apply first please!\nSee"):
+            send_to(world, "A", 4, template)
+    closed = make_world(auto_create_topic_enable=False)
+    with pytest.raises(EngineError) as refused:
+        send_to(closed, "A")
+    assert refused.value.code == 17
+
+
+@pytest.mark.parametrize(
+    ("topic", "code", "text"),
+    [
+        ("a b", 29, "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
+        ("x" * 128, 29, "The specified topic is longer than topic max length."),
+        ("", 29, "The specified topic is blank."),
+        ("SCHEDULE_TOPIC_XXXX", 16, "Sending message to topic[SCHEDULE_TOPIC_XXXX] is forbidden."),
+        ("RMQ_SYS_TRANS_HALF_TOPIC", 16, "Sending message to topic[RMQ_SYS_TRANS_HALF_TOPIC] is forbidden."),
+    ],
+)
+def test_topics_that_may_not_be_sent_to(world: World, topic: str, code: int, text: str) -> None:
+    """Illegal names and the broker's own topics are refused with upstream's texts."""
+    with pytest.raises(EngineError) as refused:
+        send_to(world, topic)
+    assert (refused.value.code, refused.value.remark) == (code, text)
+    assert send_to(world, "x" * 127) is not None
+
+
+def test_queue_ids_of_a_send(world: World) -> None:
+    """A queue id beyond the topic is refused with the topic's description; a negative one is a random queue."""
+    world.topic("A", 4)
+    with pytest.raises(EngineError) as refused:
+        world.send("A", queue=4)
+    assert refused.value.remark == (
+        "request queueId[4] is illegal, TopicConfig [topicName=A, readQueueNums=4, writeQueueNums=4, perm=RW-, "
+        "topicFilterType=SINGLE_TAG, topicSysFlag=0, order=false, attributes={}] Producer: 127.0.0.1:0"
+    )
+    assert {world.send("A", queue=-1).queue_id for _ in range(50)} == {0, 1, 2, 3}
+
+
+def create(world: World, topic: str, **attributes: str) -> TopicConfig | None:
+    signed = {name.replace("__", ".").replace("add_", "+").replace("del_", "-"): v for name, v in attributes.items()}
+    world.engine.ask(world.broker, CreateTopic(TopicConfig(topic, 4, 4), signed or None))
+    return world.broker.topics.find(topic)
+
+
+def test_topic_attributes(world: World) -> None:
+    """Attributes are added with `+`; an update without attributes keeps them; FIFO may become DELAY."""
+    config = create(world, "A", add_message__type="FIFO")
+    assert config is not None
+    assert config.attributes == {"message.type": "FIFO"}
+    assert create(world, "A").attributes == {"message.type": "FIFO"}  # type: ignore[union-attr]
+    assert create(world, "A", add_message__type="DELAY").attributes == {"message.type": "DELAY"}  # type: ignore[union-attr]
+    assert create(world, "A", del_message__type="").attributes == {}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "code", "text"),
+    [
+        ({"message__type": "FIFO"}, 1, "add/alter attribute format is wrong: message.type"),
+        ({"add_foo": "1"}, 1, "unsupported key: foo"),
+        ({"add_message__type": "NONE"}, 1, "value is not in set: ["),
+        ({"del_message__type": ""}, 1, "only add attribute is supported while creating topic. key: message.type"),
+        ({"add_message__type": "MIXED"}, 29, "MIXED message type is not supported."),
+    ],
+)
+def test_wrong_attributes(world: World, attributes: dict[str, str], code: int, text: str) -> None:
+    """Each mistake has upstream's code and text, and the topic is not created."""
+    with pytest.raises(EngineError) as refused:
+        create(world, "A", **attributes)
+    assert refused.value.code == code
+    assert text in (refused.value.remark or "")
+    assert world.broker.topics.find("A") is None
+
+
+def test_system_topics_are_protected(world: World) -> None:
+    """A topic of the broker's own can be neither created nor deleted."""
+    for operation in (CreateTopic(TopicConfig("TBW102")), DeleteTopic("SELF_TEST_TOPIC")):
+        with pytest.raises(EngineError, match="is conflict with system topic"):
+            world.engine.ask(world.broker, operation)
+
+
+def test_topics_at_start(world: World) -> None:
+    """The broker creates its own topics with upstream's queues and permissions."""
+    table = world.broker.topics.table
+    found = {name: (config.write_queue_nums, config.perm) for name, config in table.items()}
+    assert found == {
+        "SELF_TEST_TOPIC": (1, 6),
+        "TBW102": (8, 7),
+        "BenchmarkTest": (1024, 6),
+        "DefaultCluster": (16, 7),
+        "broker-a": (1, 7),
+        "OFFSET_MOVED_EVENT": (1, 6),
+        "SCHEDULE_TOPIC_XXXX": (18, 6),
+        "DefaultCluster_REPLY_TOPIC": (1, 6),
+        "rmq_sys_REVIVE_LOG_DefaultCluster": (8, 6),
+        "rmq_sys_SYNC_BROKER_MEMBER_broker-a": (1, 1),
+        "RMQ_SYS_TRANS_HALF_TOPIC": (1, 6),
+        "RMQ_SYS_TRANS_OP_HALF_TOPIC": (1, 6),
+        "rmq_sys_wheel_timer": (1, 6),
+    }
+
+
+def test_deleting_a_topic_takes_everything_along(world: World) -> None:
+    """Queues, offsets and pop retry topics go; a topic created again starts at offset 0."""
+    world.topic("A")
+    world.send("A")
+    world.popped("A", invisible_ms=1000)
+    world.advance(10_000)
+    assert world.broker.topics.find("%RETRY%G_A") is not None
+    world.engine.ask(world.broker, DeleteTopic("A"))
+    world.engine.ask(world.broker, DeleteTopic("unknown"))
+    assert world.broker.topics.find("%RETRY%G_A") is None
+    assert world.broker.offsets.query("G", "A", 0) == -1
+    with pytest.raises(EngineError):
+        world.engine.ask(world.engine.name_server, GetRouteInfo("A"))
+    world.topic("A")
+    assert world.send("A").queue_offset == 0
+
+
+def test_stats(world: World) -> None:
+    """Topic stats show the extent of each queue, consume stats the progress of a group."""
+    world.topic("A", 2)
+    for _ in range(3):
+        world.send("A", queue=1)
+    now = world.now_ms
+    stats = world.engine.ask(world.broker, GetTopicStats("A"))
+    assert isinstance(stats, TopicStatsResult)
+    assert stats.offsets == {0: TopicOffset(0, 0, 0), 1: TopicOffset(0, 3, now)}
+    with pytest.raises(EngineError) as refused:
+        world.engine.ask(world.broker, GetTopicStats("none"))
+    assert (refused.value.code, refused.value.remark) == (17, "topic[none] not exist")
+    world.engine.ask(world.broker, GetGroup("G"))
+    world.engine.ask(world.broker, UpdateConsumerOffset("G", "A", 1, 2))
+    progress = world.engine.ask(world.broker, GetConsumeStats("G"))
+    assert isinstance(progress, ConsumeStatsResult)
+    row = progress.offsets[MessageQueue("A", "broker-a", 1)]
+    assert (row.broker_offset, row.consumer_offset, row.last_timestamp) == (3, 2, now)
+    empty = world.engine.ask(world.broker, GetConsumeStats("nobody"))
+    assert isinstance(empty, ConsumeStatsResult)
+    assert empty.offsets == {}
+
+
+def test_routes(world: World) -> None:
+    """A route names brokers and queues; write permission can be wiped and given back; unknown topics have none."""
+    world.topic("A", 4)
+    ns = world.engine.name_server
+    route = world.engine.ask(ns, GetRouteInfo("A"))
+    assert isinstance(route, RouteResult)
+    (queue,) = route.queues
+    assert (queue.broker_name, queue.read_queue_nums, queue.write_queue_nums, queue.perm) == ("broker-a", 4, 4, 6)
+    world.engine.ask(ns, SetPermOfBroker("broker-a", add=False))
+    assert world.engine.ask(ns, GetRouteInfo("A")).queues[0].perm == 4  # type: ignore[attr-defined]
+    world.engine.ask(ns, SetPermOfBroker("broker-a", add=True))
+    assert world.engine.ask(ns, GetRouteInfo("A")).queues[0].perm == 6  # type: ignore[attr-defined]
+    for unknown in ("none", None):
+        with pytest.raises(EngineError, match=f"No topic route info in name server for the topic: {unknown or 'null'}"):
+            world.engine.ask(ns, GetRouteInfo(unknown))
+
+
+def test_a_topic_deleted_in_the_name_server_alone_comes_back(world: World) -> None:
+    """The brokers register every 30 s; until then, or until the topic is created anew, there is no route."""
+    ns = world.engine.name_server
+    world.topic("A")
+    world.engine.ask(ns, DeleteTopicInNamesrv("A"))
+    with pytest.raises(EngineError):
+        world.engine.ask(ns, GetRouteInfo("A"))
+    world.advance(30_000)
+    assert isinstance(world.engine.ask(ns, GetRouteInfo("A")), RouteResult)
+
+
+def test_name_server_lists_and_values(world: World) -> None:
+    """All topics, the system ones, and key-value pairs."""
+    ns = world.engine.name_server
+    world.topic("A")
+    everything = world.engine.ask(ns, GetNamesrvTopicList())
+    assert isinstance(everything, TopicListResult)
+    assert {"A", "TBW102"} <= set(everything.topics)
+    system = world.engine.ask(ns, GetNamesrvTopicList(system=True))
+    assert isinstance(system, TopicListResult)
+    assert system.topics == ["DefaultCluster", "broker-a"]
+    world.engine.ask(ns, PutKvConfig("ORDER_TOPIC_CONFIG", "A", "broker-a:4"))
+    assert world.engine.ask(ns, GetKvConfig("ORDER_TOPIC_CONFIG", "A")).value == "broker-a:4"  # type: ignore[attr-defined]
+    with pytest.raises(EngineError) as refused:
+        world.engine.ask(ns, GetKvConfig("ORDER_TOPIC_CONFIG", "B"))
+    assert refused.value.code == 22
+
+
+def test_broker_configuration(world: World) -> None:
+    """Keys are read as text and changed at run time; one wrong key changes nothing and names the nearest."""
+    text = world.engine.ask(world.broker, GetBrokerConfig())
+    assert isinstance(text, TextResult)
+    assert "popPollingSize=1024\n" in text.text
+    world.engine.ask(world.broker, UpdateBrokerConfig({"popPollingSize": "7"}))
+    assert world.broker.config.pop_polling_size == 7
+    for properties, complaint in (
+        ({"popPollingSize": "9", "popPolingSize": "8"}, "did you mean popPollingSize"),
+        ({"popPollingSize": "many"}, "expected a whole number"),
+        ({"popFromRetryProbability": "101"}, "expected a value from 0 to 100"),
+    ):
+        with pytest.raises(EngineError, match=complaint):
+            world.engine.ask(world.broker, UpdateBrokerConfig(properties))
+    assert world.broker.config.pop_polling_size == 7
+
+
+def test_runtime_info(world: World) -> None:
+    """The keys that mqadmin needs are there, and they count."""
+    world.topic("A")
+    world.send("A")
+    info = world.engine.ask(world.broker, GetBrokerRuntimeInfo())
+    assert isinstance(info, RuntimeInfoResult)
+    assert info.table["brokerVersionDesc"] == "V5_3_3"
+    assert info.table["msgPutTotalTodayNow"] == "1"
+    assert int(info.table["commitLogMaxOffset"]) > 0

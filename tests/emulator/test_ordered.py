@@ -1,0 +1,111 @@
+"""Ordered pops: one batch of a queue at a time, again from the first message not acknowledged."""
+
+from engine_world import World, bodies
+from rocketmq_testkit.emulator.errors import EngineError
+
+
+def filled(world: World, count: int = 6) -> None:
+    world.topic("A")
+    for n in range(count):
+        world.send("A", b"%d" % n)
+
+
+def take(world: World, count: int = 3, attempt: str | None = None, invisible_ms: int = 10_000) -> list[bytes]:
+    world.messages = world.popped(  # type: ignore[attr-defined]
+        "A", order=True, count=count, attempt=attempt, invisible_ms=invisible_ms
+    )
+    return bodies(world.messages)  # type: ignore[attr-defined]
+
+
+def ack(world: World, index: int) -> object:
+    message = world.messages[index]  # type: ignore[attr-defined]
+    return world.ack("A", world.receipt(message)).outcome
+
+
+def test_a_batch_blocks_its_queue(world: World) -> None:
+    """While a batch is out nobody else gets the queue; the same attempt gets the same batch, counted once."""
+    filled(world)
+    assert take(world, attempt="x") == [b"0", b"1", b"2"]
+    assert (world.last_pop.revive_qid, world.last_pop.order_count_info) == (999, "0 0 0")
+    assert world.broker.offsets.query("G", "A", 0) == 0
+    assert world.pop("A", order=True).outcome.messages == []  # type: ignore[union-attr]
+    assert take(world, attempt="x") == [b"0", b"1", b"2"]
+    assert world.last_pop.order_count_info == "0 0 0"
+
+
+def test_acknowledging_all_frees_the_queue(world: World) -> None:
+    """The committed offset follows the first message not acknowledged; the last one frees the queue."""
+    filled(world)
+    take(world)
+    ack(world, 1)
+    assert world.broker.offsets.query("G", "A", 0) == 0
+    ack(world, 0)
+    assert world.broker.offsets.query("G", "A", 0) == 2
+    assert world.pop("A", order=True).outcome.messages == []  # type: ignore[union-attr]
+    ack(world, 2)
+    assert take(world) == [b"3", b"4", b"5"]
+
+
+def test_redelivery_starts_at_the_first_open_message_and_counts(world: World) -> None:
+    """After the invisible time the batch begins at the committed offset and takes new messages too (seen)."""
+    filled(world)
+    take(world)
+    ack(world, 0)
+    ack(world, 1)
+    world.advance(10_001)
+    assert take(world) == [b"2", b"3", b"4"]
+    assert world.last_pop.order_count_info == "0 qo0%2 1;0 0 0"
+    world.advance(10_001)
+    assert take(world) == [b"2", b"3", b"4"]
+    assert world.last_pop.order_count_info == "0 qo0%2 2;0 qo0%3 1;0 qo0%4 1;0 0 1"
+
+
+def test_a_waiting_pop_is_woken_when_the_queue_becomes_free(world: World) -> None:
+    """A full acknowledgement wakes at once, the end of the invisible time at its instant."""
+    filled(world)
+    take(world, invisible_ms=3000)
+    expiring = world.pop("A", order=True, poll_ms=20_000, count=3)
+    world.advance(2999)
+    assert expiring.outcome is None
+    world.advance(1)
+    assert bodies(expiring.outcome.messages) == [b"0", b"1", b"2"]  # type: ignore[union-attr]
+    world.last_pop = expiring.outcome  # type: ignore[assignment]
+    world.messages = expiring.outcome.messages  # type: ignore[attr-defined,union-attr]
+    waiting = world.pop("A", order=True, poll_ms=20_000, count=3)
+    for index in range(3):
+        assert waiting.outcome is None
+        ack(world, index)
+    assert bodies(waiting.outcome.messages) == [b"3", b"4", b"5"]  # type: ignore[union-attr]
+
+
+def test_changing_one_message_moves_its_own_deadline(world: World) -> None:
+    """The pop time of the handle stays, its invisible time is counted from then; others keep theirs."""
+    filled(world, 2)
+    take(world, count=2)
+    world.advance(1000)
+    receipt = world.receipt(world.messages[1])  # type: ignore[attr-defined]
+    changed = world.change("A", receipt, 20_000)
+    assert (changed.pop_time, changed.invisible_ms) == (receipt.pop_time, 21_000)
+    world.advance(15_000)
+    assert world.pop("A", order=True).outcome.messages == []  # type: ignore[union-attr]
+    world.advance(5001)
+    assert take(world) == [b"0", b"1"]
+
+
+def test_stale_and_foreign_acknowledgements(world: World) -> None:
+    """A handle of an older batch does nothing; an offset outside the batch is refused; below the offset is done."""
+    filled(world)
+    take(world, count=2, invisible_ms=1000)
+    stale = world.receipt(world.messages[0])  # type: ignore[attr-defined]
+    world.advance(1001)
+    take(world, count=2)
+    assert not isinstance(world.ack("A", stale).outcome, EngineError)
+    assert world.broker.offsets.query("G", "A", 0) == 0
+    current = world.receipt(world.messages[0])  # type: ignore[attr-defined]
+    current.queue_offset = 5
+    refused = world.ack("A", current).outcome
+    assert isinstance(refused, EngineError)
+    assert (refused.code, (refused.remark or "").split(", /")[0]) == (
+        13,
+        "offset is illegal, key:A@G@0, old:0, commit:5, next:-1",
+    )

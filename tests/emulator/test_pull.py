@@ -1,0 +1,193 @@
+"""Pulling and waiting for messages."""
+
+import pytest
+from engine_world import World, make_world
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.engine import DirectCall
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import (
+    CreateGroup,
+    GroupConfig,
+    PullMessage,
+    PullResult,
+    PullStatus,
+    QueryConsumerOffset,
+    ResetOffset,
+    UpdateConsumerOffset,
+)
+from rocketmq_testkit.emulator.record import decode
+
+
+def result(call: DirectCall) -> PullResult:
+    assert isinstance(call.outcome, PullResult), call.outcome
+    return call.outcome
+
+
+@pytest.mark.parametrize(
+    ("stored", "offset", "code", "status", "following"),
+    [
+        (3, 0, 0, "FOUND", 3),
+        (3, 3, 19, "OFFSET_OVERFLOW_ONE", 3),
+        (3, 9, 21, "OFFSET_OVERFLOW_BADLY", 3),
+        (3, -1, 21, "OFFSET_TOO_SMALL", 0),
+        (0, 0, 19, "NO_MESSAGE_IN_QUEUE", 0),
+        (0, 5, 21, "NO_MESSAGE_IN_QUEUE", 0),
+    ],
+)
+def test_where_a_pull_may_begin(world: World, stored: int, offset: int, code: int, status: str, following: int) -> None:
+    """Each position has its code, status and next offset (seen on 5.3.3)."""
+    world.topic("A")
+    for _ in range(stored):
+        world.send("A")
+    pulled = result(world.pull("A", offset))
+    assert (pulled.code, pulled.status.name, pulled.next_begin_offset) == (code, status, following)
+    assert (pulled.min_offset, pulled.max_offset) == (0, stored)
+
+
+def test_one_pull_returns_32_messages_and_256_kib(world: World) -> None:
+    """A read is bounded by 32 messages and 256 KiB, but always returns one message."""
+    world.topic("A")
+    for _ in range(40):
+        world.send("A")
+    assert len(result(world.pull("A", 0, count=100)).records) == 32
+    assert len(result(world.pull("A", 0, count=0)).records) == 1
+    world.topic("B")
+    for _ in range(6):
+        world.send("B", b"x" * 60_000)
+    assert len(result(world.pull("B", 0)).records) == 4
+    world.topic("C")
+    world.send("C", b"x" * 1_000_000)
+    assert len(result(world.pull("C", 0)).records) == 1
+
+
+def test_a_message_wakes_a_waiting_pull(world: World) -> None:
+    """A pull at the end of a queue waits and is answered by the next message of that queue."""
+    world.topic("A", 2)
+    call = world.pull("A", 0, suspend_ms=15_000)
+    assert call.outcome is None
+    world.send("A", queue=1)
+    assert call.outcome is None
+    world.send("A", b"wanted")
+    assert decode(result(call).records[0]).body == b"wanted"
+    assert result(call).next_begin_offset == 1
+
+
+@pytest.mark.parametrize(("suspend_ms", "waited_ms"), [(0, 0), (1000, 5000), (7000, 10_000), (15_000, 15_000)])
+def test_a_wait_ends_at_the_next_look(world: World, suspend_ms: int, waited_ms: int) -> None:
+    """Upstream looks at waiting pulls every 5 s, counted from its start, so they end at such a look."""
+    world.topic("A")
+    call = world.pull("A", 0, suspend_ms=suspend_ms)
+    world.advance(max(waited_ms - 1, 0))
+    assert (call.outcome is None) == (waited_ms > 0)
+    world.advance(1)
+    assert result(call).code == ResponseCode.PULL_NOT_FOUND
+
+
+def test_looks_can_be_exact() -> None:
+    """With an interval of 1 ms a wait ends when it was asked to."""
+    world = make_world(pull_hold_check_interval=1)
+    world.topic("A")
+    call = world.pull("A", 0, suspend_ms=1234)
+    world.advance(1233)
+    assert call.outcome is None
+    world.advance(1)
+    assert result(call).status is PullStatus.NO_MESSAGE_IN_QUEUE
+
+
+def test_another_tag_is_noticed_at_the_next_look(world: World) -> None:
+    """A message with another tag does not wake at once; at the next look the pull moves past it with code 20."""
+    world.topic("A")
+    world.send("A", TAGS="T")
+    call = world.pull("A", 1, suspend_ms=12_000, expression="T")
+    world.advance(100)
+    world.send("A", TAGS="U")
+    assert call.outcome is None
+    world.advance(4900)
+    assert result(call).code == ResponseCode.PULL_RETRY_IMMEDIATELY
+    assert result(call).next_begin_offset == 2
+
+
+def test_tags_are_matched_by_hash(world: World) -> None:
+    """An OR list is trimmed and matched by hash code: `Aa` and `BB` collide, `A` is another tag."""
+    world.topic("A")
+    for tag in ("Aa", "BB", "A", "x"):
+        world.send("A", tag.encode(), TAGS=tag)
+    world.send("A", b"untagged")
+
+    def matched(expression: str) -> list[bytes]:
+        return [decode(record).body for record in result(world.pull("A", 0, expression=expression)).records]
+
+    assert matched("Aa") == [b"Aa", b"BB"]
+    assert matched(" A ||x|| ") == [b"A", b"x"]
+    assert matched("*") == matched("") == [b"Aa", b"BB", b"A", b"x", b"untagged"]
+    refused = world.pull("A", 0, expression="||").outcome
+    assert isinstance(refused, EngineError)
+    assert refused.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
+
+
+def pull_by_heartbeat(world: World, topic: str, version: int = 0) -> DirectCall:
+    return world.engine.submit(world.broker, PullMessage("G", topic, 0, 0, 32, 0, 0, 0, version))
+
+
+def test_without_inline_subscription_the_heartbeat_counts(world: World) -> None:
+    """Group, topic and version of the subscription are looked up in the last heartbeat."""
+    world.topic("A")
+    world.topic("B")
+    world.send("A")
+    assert pull_by_heartbeat(world, "A").outcome.code == ResponseCode.SUBSCRIPTION_NOT_EXIST  # type: ignore[union-attr]
+    world.heartbeat("c1", topics={"A": "*"}, version=5)
+    assert result(pull_by_heartbeat(world, "A", 5)).code == 0
+    assert pull_by_heartbeat(world, "A", 6).outcome.code == ResponseCode.SUBSCRIPTION_NOT_LATEST  # type: ignore[union-attr]
+    assert pull_by_heartbeat(world, "B").outcome.code == ResponseCode.SUBSCRIPTION_NOT_EXIST  # type: ignore[union-attr]
+
+
+def test_refusals_in_upstreams_order(world: World) -> None:
+    """Group switch, topic, permission and queue id are checked in this order, with upstream's texts."""
+    world.engine.ask(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))
+    world.topic("W", perm=2)
+    world.topic("A")
+    cases = [
+        (world.pull("none", group="off"), 16, "subscription group no permission, off"),
+        (world.pull("none", group="bad group!"), 26, "subscription group [bad group!] does not exist"),
+        (world.pull("none"), 17, "topic[none] not exist, apply first please!"),
+        (world.pull("W", queue=7), 16, "the topic[W] pulling message is forbidden"),
+        (world.pull("A", queue=7), 29, "queueId[7] is illegal, topic:[A] topicConfig.readQueueNums:[1]"),
+    ]
+    for call, code, text in cases:
+        assert isinstance(call.outcome, EngineError)
+        assert call.outcome.code == code
+        assert text in (call.outcome.remark or "")
+
+
+def test_the_commit_rides_along(world: World) -> None:
+    """Flag 1 stores the commit offset, on the first pass only."""
+    world.topic("A")
+    world.send("A")
+    world.engine.submit(world.broker, PullMessage("G", "A", 0, 0, 32, 5, 1, 0, 0, "*"))
+    assert world.broker.offsets.query("G", "A", 0) == 1
+
+
+def test_a_reset_is_told_once(world: World) -> None:
+    """After a server-side reset the next pull answers OFFSET_RESET; commits before it are ignored."""
+    world.topic("A")
+    for _ in range(5):
+        world.send("A")
+    world.pull("A", 0)
+    update = UpdateConsumerOffset("G", "A", 0, 4)
+    world.engine.ask(world.broker, update)
+    world.engine.ask(world.broker, ResetOffset("G", "A", 0))
+    world.engine.ask(world.broker, update)
+    assert world.engine.ask(world.broker, QueryConsumerOffset("G", "A", 0)).offset == 0  # type: ignore[attr-defined]
+    moved = result(world.pull("A", 4))
+    assert (moved.code, moved.status.name, moved.next_begin_offset) == (21, "OFFSET_RESET", 0)
+    assert result(world.pull("A", 0)).code == 0
+
+
+def test_a_closed_connection_takes_its_pulls_along(world: World) -> None:
+    """A pull whose client is gone is not answered, and does not stay in the hold."""
+    world.topic("A")
+    call = world.pull("A", 0, suspend_ms=15_000)
+    call.active = False
+    world.send("A")
+    assert call.outcome is None
+    assert len(world.broker.pulls.hold) == 0

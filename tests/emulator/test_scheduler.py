@@ -1,0 +1,83 @@
+"""Time is told from outside; timers run one by one at their own instant."""
+
+import pytest
+from rocketmq_testkit.emulator.chance import Chance
+from rocketmq_testkit.emulator.scheduler import Scheduler
+
+
+def test_timers_see_their_own_due_time() -> None:
+    """A chain of timers does not drift: each sees the instant it was due at."""
+    scheduler = Scheduler(100)
+    seen: list[int] = []
+
+    def step() -> None:
+        seen.append(scheduler.now_ms)
+        if len(seen) < 3:
+            scheduler.call_later(10, step, "step")
+
+    scheduler.call_later(10, step, "step")
+    scheduler.advance_to(1000)
+    assert seen == [110, 120, 130]
+    assert scheduler.now_ms == 1000
+
+
+def test_same_instant_keeps_the_order_of_calls() -> None:
+    """Timers of one instant run in the order in which they were made."""
+    scheduler = Scheduler()
+    seen: list[str] = []
+    for name in "abc":
+        scheduler.call_at(5, lambda name=name: seen.append(name), "t")  # type: ignore[misc]  # bound early
+    scheduler.advance_to(5)
+    assert seen == ["a", "b", "c"]
+
+
+def test_cancelled_timers_do_not_run_and_do_not_pile_up() -> None:
+    """A cancelled timer is forgotten, and many of them do not make the heap grow."""
+    scheduler = Scheduler()
+    ran: list[int] = []
+    kept = scheduler.call_at(1_000_000, lambda: ran.append(1), "kept")
+    for _ in range(10_000):
+        scheduler.call_at(500_000, lambda: ran.append(2), "cancelled").cancel()
+    assert len(list(scheduler.scheduled())) == 1
+    assert len(scheduler._heap) < 600  # tidied, not merely skipped
+    assert scheduler.next_deadline_ms() == 1_000_000
+    scheduler.advance_to(1_000_000)
+    assert ran == [1]
+    assert not kept.active
+
+
+def test_time_never_goes_back() -> None:
+    """A target in the past leaves the time as it is, but runs what is due."""
+    scheduler = Scheduler(50)
+    ran: list[int] = []
+    scheduler.call_at(10, lambda: ran.append(scheduler.now_ms), "late")
+    scheduler.advance_to(20)
+    assert (scheduler.now_ms, ran) == (50, [50])
+
+
+def test_an_earlier_timer_is_announced() -> None:
+    """A real-time driver hears of a timer that is due before all others, and only of such."""
+    scheduler = Scheduler()
+    calls: list[int | None] = []
+    scheduler.on_earlier = lambda: calls.append(scheduler._heap[0].due_ms if scheduler._heap else None)
+    scheduler.call_at(100, lambda: None, "t")
+    scheduler.call_at(200, lambda: None, "t")
+    scheduler.call_at(50, lambda: None, "t")
+    assert len(calls) == 2
+
+
+def test_advance_inside_a_timer_is_our_bug() -> None:
+    """A timer must not drive the time."""
+    scheduler = Scheduler()
+    scheduler.call_at(1, lambda: scheduler.advance_to(2), "bad")
+    with pytest.raises(AssertionError, match="inside a timer"):
+        scheduler.advance_to(1)
+
+
+def test_streams_of_chance_are_independent() -> None:
+    """One more draw from one stream does not shift another, and the seed decides everything."""
+    one, other = Chance(7), Chance(7)
+    one.stream("a").bits()
+    assert [one.stream("b").bits() for _ in range(5)] == [other.stream("b").bits() for _ in range(5)]
+    assert Chance(8).stream("b").bits() != Chance(7).stream("b").bits()
+    assert all(0 <= Chance(3).stream(str(n)).below(10) < 10 for n in range(100))

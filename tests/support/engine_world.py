@@ -1,0 +1,183 @@
+"""A broker in virtual time, with short verbs."""
+
+from dataclasses import dataclass, field
+
+from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
+from rocketmq_testkit.emulator.operations import (
+    AckMessage,
+    ChangeInvisibleResult,
+    ChangeInvisibleTime,
+    ConsumerData,
+    CreateTopic,
+    Heartbeat,
+    PopMessage,
+    PoppedMessage,
+    PopResult,
+    PullMessage,
+    SendMessage,
+    SendResult,
+    SubscriptionData,
+    TopicConfig,
+)
+from rocketmq_testkit.emulator.receipt import Receipt, real_topic
+from rocketmq_testkit.emulator.record import decode
+
+START_MS = 1_700_000_000_000
+
+
+@dataclass
+class World:
+    """One engine and its first broker; times are relative to the start."""
+
+    engine: Engine
+    broker: Broker
+    channels: dict[str, DirectChannel] = field(default_factory=dict)
+
+    @property
+    def now_ms(self) -> int:
+        return self.engine.scheduler.now_ms
+
+    def advance(self, ms: int) -> None:
+        self.engine.scheduler.advance_to(self.now_ms + ms)
+
+    def topic(self, name: str, queues: int = 1, **more: object) -> str:
+        self.engine.ask(self.broker, CreateTopic(TopicConfig(name, queues, queues, **more)))  # type: ignore[arg-type]
+        return name
+
+    def send(self, topic: str, body: bytes = b"m", *, queue: int = 0, **properties: str) -> SendResult:
+        result = self.engine.ask(
+            self.broker,
+            SendMessage("PG", topic, queue, body, dict(properties), ("10.0.0.1", 5000), self.now_ms),
+        )
+        assert isinstance(result, SendResult)
+        return result
+
+    def pull(
+        self,
+        topic: str,
+        offset: int = 0,
+        *,
+        queue: int = 0,
+        group: str = "G",
+        count: int = 32,
+        suspend_ms: int | None = None,
+        expression: str = "*",
+        kind: str = "TAG",
+    ) -> DirectCall:
+        flags = 4 | (2 if suspend_ms is not None else 0)
+        return self.engine.submit(
+            self.broker,
+            PullMessage(group, topic, queue, offset, count, flags, 0, suspend_ms or 0, 0, expression, kind),
+        )
+
+    def pop(
+        self,
+        topic: str,
+        *,
+        group: str = "G",
+        queue: int = -1,
+        count: int = 32,
+        invisible_ms: int = 10_000,
+        poll_ms: int = 0,
+        order: bool = False,
+        attempt: str | None = None,
+        expression: str = "*",
+    ) -> DirectCall:
+        return self.engine.submit(
+            self.broker,
+            PopMessage(
+                group, topic, queue, count, invisible_ms, poll_ms, self.now_ms, 0, "TAG", expression, order, attempt
+            ),
+        )
+
+    def popped(self, topic: str, **options: object) -> list[PoppedMessage]:
+        """The messages of a pop that does not wait."""
+        outcome = self.pop(topic, **options).outcome  # type: ignore[arg-type]
+        assert isinstance(outcome, PopResult), outcome
+        self.last_pop = outcome
+        return outcome.messages
+
+    def receipt(self, message: PoppedMessage) -> Receipt:
+        pop = self.last_pop
+        return Receipt(
+            message.start_offset,
+            pop.pop_time,
+            pop.invisible_ms,
+            pop.revive_qid,
+            str(message.topic_digit),
+            self.broker.name,
+            message.queue_id,
+            message.queue_offset,
+        )
+
+    def ack(self, topic: str, receipt: Receipt, group: str = "G") -> DirectCall:
+        return self.engine.submit(
+            self.broker,
+            AckMessage(
+                group,
+                real_topic(topic, group, receipt.topic_digit),
+                receipt.queue_id,
+                receipt.text(),
+                receipt.queue_offset,
+            ),
+        )
+
+    def change(self, topic: str, receipt: Receipt, invisible_ms: int, group: str = "G") -> Receipt:
+        """Hide again; the new handle."""
+        outcome = self.engine.ask(
+            self.broker,
+            ChangeInvisibleTime(
+                group,
+                real_topic(topic, group, receipt.topic_digit),
+                receipt.queue_id,
+                receipt.text(),
+                receipt.queue_offset,
+                invisible_ms,
+            ),
+        )
+        assert isinstance(outcome, ChangeInvisibleResult)
+        start = receipt.start_offset if outcome.revive_qid == 999 else receipt.queue_offset
+        return Receipt(
+            start,
+            outcome.pop_time,
+            outcome.invisible_ms,
+            outcome.revive_qid,
+            receipt.topic_digit,
+            receipt.broker_name,
+            receipt.queue_id,
+            receipt.queue_offset,
+        )
+
+    def heartbeat(
+        self,
+        client_id: str,
+        group: str = "G",
+        topics: dict[str, str] | None = None,
+        *,
+        version: int = 1,
+        model: str = "CLUSTERING",
+        fingerprint: int = 0,
+        without_sub: bool = False,
+    ) -> DirectCall:
+        channel = self.channels.setdefault(client_id, DirectChannel(client_id, ("10.0.0.9", 4000)))
+        subscriptions = [
+            SubscriptionData(topic, expression, sub_version=version) for topic, expression in (topics or {}).items()
+        ]
+        data = ConsumerData(group, message_model=model, subscriptions=subscriptions)
+        return self.engine.submit(self.broker, Heartbeat(client_id, [], [data], fingerprint, without_sub), channel)
+
+
+def bodies(messages: list[PoppedMessage]) -> list[bytes]:
+    """The bodies of popped messages."""
+    return [decode(message.record).body for message in messages]
+
+
+def make_world(seed: int = 1, **keys: object) -> World:
+    """A world with other keys, given by attribute name of either configuration."""
+    config, emulation = BrokerConfig(), EmulationConfig()
+    for name, value in keys.items():
+        setattr(config if hasattr(config, name) else emulation, name, value)
+    engine = Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=START_MS)
+    return World(engine, engine.brokers[0])

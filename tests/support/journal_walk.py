@@ -1,0 +1,33 @@
+"""Walk an engine at random from a seed and print its journal."""
+
+import sys
+
+from engine_world import World, make_world
+from rocketmq_testkit.emulator.chance import Chance
+from rocketmq_testkit.emulator.operations import PopResult
+
+
+def walk(seed: int) -> World:
+    """400 steps of sends, pops, acknowledgements and jumps of the clock."""
+    world = make_world(seed)
+    draw = Chance(seed + 1).stream("walk")
+    for topic in ("A", "B"):
+        world.topic(topic, 3)
+    for step in range(400):
+        topic = "AB"[draw.below(2)]
+        kind = draw.below(10)
+        if kind < 4:
+            world.send(topic, b"%d" % step, queue=-1, TAGS="xyz"[draw.below(3)])
+        elif kind < 8:
+            outcome = world.pop(topic, count=1 + draw.below(5), poll_ms=draw.below(3) * 1000, invisible_ms=3000).outcome
+            if isinstance(outcome, PopResult) and outcome.messages and draw.below(2):
+                world.last_pop = outcome
+                world.ack(topic, world.receipt(outcome.messages[0]))
+        else:
+            world.advance(draw.below(5000))
+    return world
+
+
+if __name__ == "__main__":
+    for entry in walk(int(sys.argv[1])).engine.journal:
+        print(entry)
