@@ -1,0 +1,64 @@
+"""Bodies about brokers and routes. Source: TopicRouteData, ClusterInfo, TopicList (5.3.3).
+
+A client connects to exactly the texts found here, and the Go client cuts them out of the raw JSON: no white space.
+"""
+
+from typing import Any
+
+from rocketmq_testkit.emulator.operations import BrokerMember, ClusterInfoResult, RouteResult, TopicListResult
+
+from ..call import RemotingCall
+from .writing import dumps, number_map
+
+
+def broker_members(call: RemotingCall, broker: BrokerMember, *, strict: bool) -> dict[str, Any]:
+    """A broker name and its addresses for the asking client. `strict`: valid JSON, the ids are quoted."""
+    addresses = {each: call.broker_address(broker.broker_name, each) for each in broker.broker_ids}
+    return {
+        "brokerAddrs": {str(each): address for each, address in addresses.items()} if strict else number_map(addresses),
+        "brokerName": broker.broker_name,
+        "cluster": broker.cluster,
+        "enableActingMaster": False,
+    }
+
+
+def route(call: RemotingCall, result: RouteResult, *, strict: bool) -> bytes:
+    """The brokers and queues of a topic."""
+    members: dict[str, Any] = {
+        "brokerDatas": [broker_members(call, each, strict=strict) for each in result.brokers],
+        "filterServerTable": {},
+    }
+    if result.order_topic_conf is not None:
+        members["orderTopicConf"] = result.order_topic_conf
+    members["queueDatas"] = [
+        {
+            "brokerName": each.broker_name,
+            "perm": each.perm,
+            "readQueueNums": each.read_queue_nums,
+            "topicSysFlag": each.topic_sys_flag,
+            "writeQueueNums": each.write_queue_nums,
+        }
+        for each in result.queues
+    ]
+    return dumps(members)
+
+
+def cluster_info(call: RemotingCall, result: ClusterInfoResult) -> bytes:
+    """All brokers; the ids are numbers whatever the client's version."""
+    return dumps(
+        {
+            "brokerAddrTable": {
+                name: broker_members(call, broker, strict=False) for name, broker in result.brokers.items()
+            },
+            "clusterAddrTable": result.clusters,
+        }
+    )
+
+
+def topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
+    """Names of topics, with a broker's address where the result names a broker."""
+    members: dict[str, Any] = {}
+    if result.broker is not None:
+        members["brokerAddr"] = call.broker_address(result.broker.broker_name, min(result.broker.broker_ids, default=0))
+    members["topicList"] = result.topics
+    return dumps(members)

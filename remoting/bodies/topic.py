@@ -1,0 +1,90 @@
+"""Bodies about topics. Source: TopicConfig, TopicConfigAndMappingSerializeWrapper, TopicStatsTable (5.3.3)."""
+
+from typing import Any
+
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import MessageQueue, TopicConfig, TopicsResult, TopicStatsResult
+
+from .reading import boolean, integer, text, text_map
+from .writing import data_version, dumps, queue_map
+
+FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
+
+
+def config_members(config: TopicConfig) -> dict[str, Any]:
+    """A topic's configuration as an object."""
+    return {
+        "attributes": config.attributes,
+        "order": config.order,
+        "perm": config.perm,
+        "readQueueNums": config.read_queue_nums,
+        "topicFilterType": config.topic_filter_type,
+        "topicName": config.topic_name,
+        "topicSysFlag": config.topic_sys_flag,
+        "writeQueueNums": config.write_queue_nums,
+    }
+
+
+def config(members: dict[str, Any]) -> tuple[TopicConfig, dict[str, str]]:
+    """A topic's configuration and the changes of its attributes (`{"+message.type": "FIFO"}`)."""
+    made = TopicConfig(
+        topic_name=text(members.get("topicName")),
+        read_queue_nums=integer(members.get("readQueueNums"), 16),
+        write_queue_nums=integer(members.get("writeQueueNums"), 16),
+        perm=integer(members.get("perm"), 6),
+        topic_filter_type=text(members.get("topicFilterType"), "SINGLE_TAG"),
+        topic_sys_flag=integer(members.get("topicSysFlag")),
+        order=boolean(members.get("order")),
+    )
+    return made, text_map(members.get("attributes"))
+
+
+def attribute_changes(changes: str) -> dict[str, str]:
+    """The attribute changes of a request: `+key=value,-key` as `{"+key": "value", "-key": ""}`.
+
+    Errors: SYSTEM_ERROR for a change without its sign. Source: AttributeParser (5.3.3).
+    """
+    found: dict[str, str] = {}
+    for change in changes.split(","):
+        if not change:
+            continue
+        key, separator, value = change.partition("=")
+        if separator and not key.startswith("+"):
+            raise EngineError(ResponseCode.SYSTEM_ERROR, f"add/alter attribute format is wrong: {key}")
+        if not separator and not key.startswith("-"):
+            raise EngineError(ResponseCode.SYSTEM_ERROR, f"delete attribute format is wrong: {key}")
+        if key in found:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, f"key duplication: {key}")
+        found[key] = value
+    return found
+
+
+def all_topics(result: TopicsResult) -> bytes:
+    """All topics; static topics, which the mapping members would describe, do not exist here."""
+    version = data_version(result.version_counter, result.version_timestamp)
+    return dumps(
+        {
+            "dataVersion": version,
+            "mappingDataVersion": data_version(0, 0),
+            "topicConfigTable": {name: config_members(each) for name, each in result.topics.items()},
+            "topicQueueMappingDetailMap": {},
+            "topicQueueMappingInfoMap": {},
+        }
+    )
+
+
+def stats(result: TopicStatsResult) -> bytes:
+    """The extent of a topic's queues."""
+    items = (
+        (
+            MessageQueue(result.topic, result.broker_name, queue_id),
+            {
+                "lastUpdateTimestamp": extent.last_update_timestamp,
+                "maxOffset": extent.max_offset,
+                "minOffset": extent.min_offset,
+            },
+        )
+        for queue_id, extent in result.offsets.items()
+    )
+    return dumps({"offsetTable": queue_map(items), "topicPutTps": result.put_tps})

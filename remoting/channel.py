@@ -1,0 +1,84 @@
+"""A client's connection as the engine sees it, without the socket.
+
+Frames that are sent while the connection's own bytes are being handled are collected and leave together.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rocketmq_testkit.emulator.effects import Effect
+
+from . import push
+
+if TYPE_CHECKING:
+    from .service import RemotingService
+
+
+class RemotingChannel:
+    """A Channel of the gate.
+
+    `peer_address` is the other end of the TCP connection and becomes the born host of messages; `remote_address` is
+    what a PROXY prologue said, or the same, and is shown in lists of connections. `local_address` is this end.
+    """
+
+    __slots__ = (
+        "_awaited",
+        "_collected",
+        "_service",
+        "_write",
+        "active",
+        "channel_id",
+        "local_address",
+        "peer_address",
+        "remote_address",
+    )
+
+    def __init__(
+        self,
+        service: "RemotingService",
+        peer_address: tuple[str, int],
+        local_address: tuple[str, int],
+        write: Callable[[bytes], None],
+    ) -> None:
+        self._service = service
+        self._write = write
+        self._collected: list[bytes] | None = None
+        self._awaited: set[int] = set()
+        self.channel_id = service.next_channel_id(peer_address, local_address)
+        self.peer_address = peer_address
+        self.remote_address = peer_address
+        self.local_address = local_address
+        self.active = True
+
+    def send(self, frame: bytes) -> None:
+        """Send a frame, now or with the others that are being collected."""
+        if self._collected is not None:
+            self._collected.append(frame)
+        elif self.active:
+            self._write(frame)
+
+    def push(self, effect: Effect) -> None:
+        """Send an effect as a request of the broker; nothing happens when the connection is gone."""
+        if not self.active:
+            return
+        opaque = self._service.next_opaque()
+        if push.PUSHED[type(effect)] in push.ANSWERED:
+            self._awaited.add(opaque)
+        self.send(push.encode(opaque, effect))
+
+    def answered(self, opaque: int) -> bool:
+        """A client answered; False if nothing was asked under this opaque."""
+        if opaque in self._awaited:
+            self._awaited.remove(opaque)
+            return True
+        return False
+
+    def collect(self) -> None:
+        """From now on keep frames back."""
+        self._collected = []
+
+    def flush(self) -> None:
+        """Write the frames that were kept back, in one piece."""
+        frames, self._collected = self._collected, None
+        if frames and self.active:
+            self._write(frames[0] if len(frames) == 1 else b"".join(frames))

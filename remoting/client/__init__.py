@@ -1,0 +1,21 @@
+"""A small client of the remoting protocol: one connection, no threads, no background work.
+
+It is for tests, conformance runs and tools; applications use Apache's SDKs. Heartbeats, rebalancing and retries are the
+caller's affair.
+"""
+
+from .connection import ConnectionLost, RemotingClient, RemotingTimeout
+from .messages import ReceivedMessage, batch_body, decode_messages, properties_text
+from .signing import Credentials, signature
+
+__all__ = [
+    "ConnectionLost",
+    "Credentials",
+    "ReceivedMessage",
+    "RemotingClient",
+    "RemotingTimeout",
+    "batch_body",
+    "decode_messages",
+    "properties_text",
+    "signature",
+]

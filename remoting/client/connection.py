@@ -1,0 +1,190 @@
+"""One connection of a client: requests, answers, pushes."""
+
+import socket
+from collections import deque
+from collections.abc import Mapping
+from ssl import SSLContext
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from .. import frame
+from ..command import ONEWAY, RESPONSE, VERSION_5_3_3, RemotingCommand
+from ..header import Header
+from .signing import Credentials, sign
+
+
+class ConnectionLost(ConnectionError):
+    """The other end closed the connection."""
+
+
+class RemotingTimeout(TimeoutError):
+    """No answer came in time."""
+
+
+class RemotingClient:
+    """A blocking connection to a broker or a name server.
+
+    `address` is `"host:port"` or the pair; `timeout` (s) is for connecting and the default for answers. With `tls` the
+    connection is encrypted, with `credentials` every request is signed, with `binary` headers are sent in ROCKETMQ
+    form. Several requests may be under way (`submit`, then `collect`); the answers may come in any order.
+    """
+
+    def __init__(
+        self,
+        address: str | tuple[str, int],
+        *,
+        timeout: float = 5.0,
+        tls: SSLContext | None = None,
+        server_hostname: str | None = None,
+        credentials: Credentials | None = None,
+        language: str = "PYTHON",
+        version: int = VERSION_5_3_3,
+        binary: bool = False,
+    ) -> None:
+        host, port = _host_port(address)
+        self.timeout = timeout
+        self.credentials = credentials
+        self.language = language
+        self.version = version
+        self.serialize_type = frame.ROCKETMQ if binary else frame.JSON
+        self.pushes: deque[RemotingCommand] = deque()
+        """Requests of the other end, oldest first."""
+        self._answers: dict[int, RemotingCommand] = {}
+        self._splitter = frame.FrameSplitter()
+        self._opaque = 0
+        plain = socket.create_connection((host, port), timeout)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = plain if tls is None else tls.wrap_socket(plain, server_hostname=server_hostname or host)
+
+    def request(
+        self,
+        code: int,
+        ext: Header | Mapping[str, object] | None = None,
+        body: bytes = b"",
+        *,
+        timeout: float | None = None,
+    ) -> RemotingCommand:
+        """Ask and wait for the answer. Raises RemotingTimeout, ConnectionLost."""
+        return self.collect(self.submit(code, ext, body), timeout)
+
+    def submit(self, code: int, ext: Header | Mapping[str, object] | None = None, body: bytes = b"") -> int:
+        """Ask without waiting; the returned opaque is for `collect`."""
+        return self._send(code, 0, ext, body)
+
+    def oneway(self, code: int, ext: Header | Mapping[str, object] | None = None, body: bytes = b"") -> None:
+        """Ask for no answer."""
+        self._send(code, ONEWAY, ext, body)
+
+    def collect(self, opaque: int, timeout: float | None = None) -> RemotingCommand:
+        """The answer to a submitted request. Raises RemotingTimeout, ConnectionLost."""
+        deadline = monotonic() + (self.timeout if timeout is None else timeout)
+        while opaque not in self._answers:
+            self._read(deadline)
+        return self._answers.pop(opaque)
+
+    def next_push(self, timeout: float | None = None) -> RemotingCommand:
+        """The oldest request of the other end. Raises RemotingTimeout, ConnectionLost."""
+        deadline = monotonic() + (self.timeout if timeout is None else timeout)
+        while not self.pushes:
+            self._read(deadline)
+        return self.pushes.popleft()
+
+    def answer(self, push: RemotingCommand, code: int = 0, body: bytes = b"", remark: str | None = None) -> None:
+        """Answer a request of the other end."""
+        self._socket.sendall(
+            frame.encode(
+                RemotingCommand(
+                    code,
+                    self.language,
+                    self.version,
+                    push.opaque,
+                    RESPONSE,
+                    remark,
+                    None,
+                    body,
+                )
+            )
+        )
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send bytes as they are, for tests of what a server makes of them."""
+        self._socket.sendall(data)
+
+    @property
+    def local_address(self) -> tuple[str, int]:
+        """This end."""
+        host, port = self._socket.getsockname()[:2]
+        return host, port
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _send(self, code: int, flag: int, ext: Header | Mapping[str, object] | None, body: bytes) -> int:
+        fields = _ext_fields(ext)
+        if self.credentials is not None:
+            fields = sign(self.credentials, fields or {}, body)
+        self._opaque += 1
+        command = RemotingCommand(
+            code,
+            self.language,
+            self.version,
+            self._opaque,
+            flag,
+            None,
+            fields,
+            body,
+            self.serialize_type,
+        )
+        self._socket.sendall(frame.encode(command))
+        return self._opaque
+
+    def _read(self, deadline: float) -> None:
+        left = deadline - monotonic()
+        if left <= 0:
+            raise RemotingTimeout("no answer in time")
+        self._socket.settimeout(left)
+        try:
+            data = self._socket.recv(262144)
+        except TimeoutError:
+            raise RemotingTimeout("no answer in time") from None
+        except ConnectionError as lost:
+            raise ConnectionLost(str(lost)) from lost
+        finally:
+            self._socket.settimeout(self.timeout)
+        if not data:
+            raise ConnectionLost("the other end closed the connection")
+        for serialize_type, header, body in self._splitter.feed(data):
+            command = frame.decode(serialize_type, header, body)
+            if command.is_response:
+                self._answers[command.opaque] = command
+            else:
+                self.pushes.append(command)
+
+
+def _host_port(address: str | tuple[str, int]) -> tuple[str, int]:
+    if not isinstance(address, str):
+        return address
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _ext_fields(ext: Header | Mapping[str, object] | None) -> dict[str, str] | None:
+    if ext is None:
+        return None
+    if isinstance(ext, Header):
+        return ext.ext_fields()
+    return {
+        name: ("true" if value else "false") if isinstance(value, bool) else str(value)
+        for name, value in ext.items()
+        if value is not None
+    }

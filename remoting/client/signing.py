@@ -1,0 +1,36 @@
+"""Access keys: which text is signed, and how. Source: AclUtils, AclClientRPCHook (5.3.3)."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha1
+from hmac import new as hmac
+
+ACCESS_KEY = "AccessKey"
+SECURITY_TOKEN = "SecurityToken"
+SIGNATURE = "Signature"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """An access key with its secret, and the token of a temporary one."""
+
+    access_key: str
+    secret_key: str
+    security_token: str | None = None
+
+
+def signature(secret_key: str, ext: Mapping[str, str], body: bytes = b"") -> str:
+    """Base64 of HMAC-SHA1 over the values of all ext fields but Signature, in order of their names, and the body."""
+    text = "".join(value for name, value in sorted(ext.items()) if name != SIGNATURE)
+    return b64encode(hmac(secret_key.encode(), text.encode() + body, sha1).digest()).decode()
+
+
+def sign(credentials: Credentials, ext: Mapping[str, str], body: bytes) -> dict[str, str]:
+    """The ext fields of a request with key, token and signature."""
+    signed = dict(ext)
+    signed[ACCESS_KEY] = credentials.access_key
+    if credentials.security_token is not None:
+        signed[SECURITY_TOKEN] = credentials.security_token
+    signed[SIGNATURE] = signature(credentials.secret_key, signed, body)
+    return signed

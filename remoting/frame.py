@@ -1,0 +1,86 @@
+"""Frames: cut from a stream of bytes, and put together.
+
+It knows lengths and header types, not what a header says. The layout is declared in `layout`.
+Source: NettyDecoder, NettyEncoder, RemotingCommand (5.3.3).
+"""
+
+from collections.abc import Iterator
+from struct import Struct
+
+from . import header_binary, header_json
+from .command import RemotingCommand
+from .errors import ProtocolError
+
+MAX_FRAME_BYTES = 16 * 1024 * 1024
+"""Largest length of a frame (com.rocketmq.remoting.frameMaxLength)."""
+
+JSON = 0
+ROCKETMQ = 1
+
+_HEAD = Struct(">II")
+
+
+class FrameSplitter:
+    """Cuts a stream into (serialize type, header, body).
+
+    Bytes of an unfinished frame are kept as they came and joined once, when the frame is complete.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+        self._have = 0
+        self._need = 0
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+        """The frames that are complete now. Raises ProtocolError where the stream stops making sense."""
+        if self._have:
+            self._chunks.append(data)
+            self._have += len(data)
+            if self._have < self._need:
+                return
+            data = b"".join(self._chunks)
+            self._chunks.clear()
+            self._have = 0
+        at, end = 0, len(data)
+        unpack = _HEAD.unpack_from
+        while end - at >= 8:
+            length, word = unpack(data, at)
+            header_length = word & 0xFFFFFF
+            if length > MAX_FRAME_BYTES:
+                raise ProtocolError(f"frame of {length} bytes, the limit is {MAX_FRAME_BYTES}")
+            if length < 4 + header_length:
+                raise ProtocolError(f"header of {header_length} bytes in a frame of {length}")
+            body_at = at + 8 + header_length
+            frame_end = at + 4 + length
+            if frame_end > end:
+                self._need = frame_end - at
+                break
+            yield word >> 24, data[at + 8 : body_at], data[body_at:frame_end]
+            at = frame_end
+        else:
+            self._need = 8
+        if at < end:
+            self._chunks.append(data[at:] if at else data)
+            self._have = end - at
+
+
+def decode(serialize_type: int, header: bytes, body: bytes) -> RemotingCommand:
+    """The command of a frame. Raises ProtocolError."""
+    if serialize_type == JSON:
+        return header_json.decode(header, body)
+    if serialize_type == ROCKETMQ:
+        return header_binary.decode(header, body)
+    raise ProtocolError(f"unknown serialize type {serialize_type}")
+
+
+def encode(command: RemotingCommand) -> bytes:
+    """The frame of a command, with the header type it names."""
+    binary = command.serialize_type == ROCKETMQ
+    header = header_binary.encode(command) if binary else header_json.encode(command)
+    return join(header, command.body, command.serialize_type)
+
+
+def join(header: bytes, body: bytes = b"", serialize_type: int = JSON) -> bytes:
+    """A frame around a header and a body."""
+    size = len(header)
+    return _HEAD.pack(4 + size + len(body), serialize_type << 24 | size) + header + body

@@ -1,0 +1,173 @@
+"""How the custom header of a request (its ext fields) is declared, read and written.
+
+A header is a dataclass whose fields are typed `str`, `Int` (32 bit), `Long` (64 bit) or `bool`, each with `| None` if
+need be. The ext field's name is the camelCase of the attribute, or given by `wire("b")`. A field without default is
+required: upstream does not check presence when it decodes, but the handler then fails with code 1, and so does
+`parse`. A default is what absence means to upstream's handler.
+
+`parse` is compiled per class, because sends and pulls decode one header a message.
+Source: CommandCustomHeader, RemotingCommand.decodeCommandCustomHeader (5.3.3).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from types import NoneType
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform, get_args, get_type_hints
+
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.config.keys import camel_case
+from rocketmq_testkit.emulator.errors import EngineError
+
+from .header_json import ext_fields
+
+Int = Annotated[int, 32]
+Long = Annotated[int, 64]
+
+H = TypeVar("H", bound="Header")
+
+_REQUIRED: Any = object()
+_KINDS = {32: "Int", 64: "Long"}
+_PACKAGE = "org.apache.rocketmq.remoting.protocol.header"
+
+
+class WireField(NamedTuple):
+    """One ext field: attribute, name on the wire, kind (`str`, `Int`, `Long`, `bool`), default."""
+
+    attribute: str
+    name: str
+    kind: str
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        """True if upstream's handler fails without it."""
+        return self.default is _REQUIRED
+
+
+def wire(name: str, *, default: Any = MISSING) -> Any:
+    """A field whose ext-field name is not the camelCase of its attribute."""
+    if default is MISSING:
+        return field(metadata={"wire": name})
+    return field(default=default, metadata={"wire": name})
+
+
+class Header:
+    """Base of request headers. Subclasses are declared with `@header`."""
+
+    __slots__ = ()
+
+    FIELDS: ClassVar[tuple[WireField, ...]] = ()
+    UPSTREAM: ClassVar[str] = ""
+    """Upstream's class where its name is not this one's."""
+
+    @classmethod
+    def parse(cls, ext: Mapping[str, Any]) -> Self:
+        """The header of ext fields as they were decoded. Raises EngineError for a missing or unreadable field."""
+        return cls._parse_carefully(ext)
+
+    @classmethod
+    def _parse_carefully(cls, ext: Mapping[str, Any]) -> Self:
+        texts = ext_fields(dict(ext))
+        values = {}
+        for each in cls.FIELDS:
+            value = _read(each, texts.get(each.name))
+            if value is None:
+                value = each.default
+                if value is _REQUIRED:
+                    raise EngineError(ResponseCode.SYSTEM_ERROR, missing(cls, each))
+            values[each.attribute] = value
+        return cls(**values)
+
+    def ext_fields(self) -> dict[str, str]:
+        """The header as ext fields; None is left out."""
+        found = {}
+        for each in self.FIELDS:
+            value = getattr(self, each.attribute)
+            if value is not None:
+                found[each.name] = ("true" if value else "false") if each.kind == "bool" else str(value)
+        return found
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(wire, field))
+def header(cls: type[H]) -> type[H]:
+    """Make a class of annotated fields a header: a slotted dataclass with a compiled `parse`."""
+    made = dataclass(slots=True, kw_only=True)(cls)
+    hints = get_type_hints(made, include_extras=True)
+    made.FIELDS = tuple(_wire_field(each, hints[each.name]) for each in fields(made))  # type: ignore[arg-type]  # a dataclass
+    made.parse = staticmethod(_compile(made))  # type: ignore[method-assign, assignment]  # the same call, without cls
+    return made
+
+
+def missing(cls: type[Header], each: WireField) -> str:
+    """The remark of a request without a field that its handler needs."""
+    if each.kind == "str":
+        return 'java.lang.NullPointerException: Cannot invoke "Object.hashCode()" because "key" is null'
+    boxed = {"Int": "Integer.intValue()", "Long": "Long.longValue()", "bool": "Boolean.booleanValue()"}[each.kind]
+    name = cls.UPSTREAM or cls.__name__
+    property_name = camel_case(each.attribute)
+    return (
+        f'java.lang.NullPointerException: Cannot invoke "java.lang.{boxed}" because the return value of '
+        f'"{_PACKAGE}.{name}.get{property_name[0].upper()}{property_name[1:]}()" is null'
+    )
+
+
+def _wire_field(declared: "Field[Any]", hint: Any) -> WireField:
+    arguments = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
+    (inner,) = arguments
+    metadata = getattr(inner, "__metadata__", None)
+    kind = _KINDS[metadata[0]] if metadata else inner.__name__
+    default = _REQUIRED if declared.default is MISSING else declared.default
+    return WireField(declared.name, declared.metadata.get("wire") or camel_case(declared.name), kind, default)
+
+
+def _read(each: WireField, text: str | None) -> Any:
+    if text is None or each.kind == "str":
+        return text
+    if each.kind == "bool":
+        return text.lower() == "true"
+    limit = 0x80000000 if each.kind == "Int" else 0x8000000000000000
+    try:
+        value = int(text)
+    except ValueError:
+        return None
+    return value if -limit <= value < limit else None
+
+
+def _compile(cls: type[H]) -> Callable[[Mapping[str, Any]], H]:
+    """The quick reader: what is as usual is read at once, everything else goes to `_parse_carefully`."""
+    names: dict[str, Any] = {"new": object.__new__, "cls": cls, "carefully": cls._parse_carefully}
+    reads: list[str] = []
+    odd: list[str] = []  # conditions under which the quick way does not do
+    ranges = {"Int": [], "Long": []}  # type: dict[str, list[str]]
+    for index, each in enumerate(cls.FIELDS):
+        local, default = f"v{index}", f"d{index}"
+        names[default] = each.default
+        known = "" if each.required else f"{local} is not {default} and "
+        reads.append(
+            f"{local} = ext[{each.name!r}]" if each.required else f"{local} = ext.get({each.name!r}, {default})"
+        )
+        if each.kind == "str":
+            odd.append(f"{known}{local}.__class__ is not str")
+        elif each.kind == "bool":
+            reads.append(f"{local} = True if {local} == 'true' else False if {local} == 'false' else {local}")
+            odd.append(f"{known}{local}.__class__ is not bool")
+        elif each.required or each.default is not None:
+            reads.append(f"{local} = int({local})")
+            ranges[each.kind].append(local)
+        else:
+            odd.append(f"{local} is not None")
+    for kind, bits in (("Int", 31), ("Long", 63)):
+        if ranges[kind]:
+            # An `or` of numbers is negative or too big only if one of them is: one comparison for the usual case.
+            usual = f"0 <= {' | '.join(ranges[kind])} < {1 << bits}"
+            within = " and ".join(f"{-1 << bits} <= {local} < {1 << bits}" for local in ranges[kind])
+            odd.append(f"not ({usual} or {within})")
+    source = ["def parse(ext):", "    try:", *(f"        {read}" for read in reads or ["pass"])]
+    source += ["    except (KeyError, ValueError, TypeError, OverflowError):", "        return carefully(ext)"]
+    if odd:
+        source += [f"    if {' or '.join(f'({each})' for each in odd)}:", "        return carefully(ext)"]
+    source.append("    header = new(cls)")
+    source += [f"    header.{each.attribute} = v{index}" for index, each in enumerate(cls.FIELDS)]
+    source.append("    return header")
+    exec("\n".join(source), names)
+    return names["parse"]  # type: ignore[no-any-return]  # made by the source above

@@ -1,0 +1,53 @@
+"""The binary layouts of frames and headers, as declarations. This is the specification of those bytes.
+
+Hot paths have codecs of their own beside it (`frame`, `header_binary`); tests hold them equal to these declarations
+on golden vectors and on generated input. `Container` objects stay inside the declarations and their tests.
+All integers are big-endian. Source: RemotingCommand, RocketMQSerializable (5.3.3).
+"""
+
+from construct import (  # type: ignore[import-untyped]  # the package carries no types
+    Byte,
+    Bytes,
+    Enum,
+    GreedyBytes,
+    GreedyRange,
+    Int16sb,
+    Int16ub,
+    Int24ub,
+    Int32sb,
+    Int32ub,
+    Prefixed,
+    Rebuild,
+    Struct,
+    len_,
+    this,
+)
+
+SerializeType = Enum(Byte, JSON=0, ROCKETMQ=1)
+"""How the header is written; the upper byte of a frame's second word."""
+
+Frame = Struct(
+    "length" / Rebuild(Int32ub, 4 + len_(this.header) + len_(this.body)),  # of everything that follows it
+    "serialize_type" / SerializeType,
+    "header_length" / Rebuild(Int24ub, len_(this.header)),
+    "header" / Bytes(this.header_length),
+    "body" / Bytes(this.length - 4 - this.header_length),
+)
+"""One frame. No body and an empty body are the same."""
+
+ExtField = Struct(
+    "key" / Prefixed(Int16ub, GreedyBytes),
+    "value" / Prefixed(Int32ub, GreedyBytes),  # empty stands for null
+)
+"""One ext field of a binary header; both texts are UTF-8."""
+
+BinaryHeader = Struct(
+    "code" / Int16sb,
+    "language" / Byte,  # ordinal of LanguageCode
+    "version" / Int16sb,
+    "opaque" / Int32sb,
+    "flag" / Int32sb,  # bit 0 response, bit 1 oneway
+    "remark" / Prefixed(Int32ub, GreedyBytes),  # empty stands for null
+    "ext_fields" / Prefixed(Int32ub, GreedyRange(ExtField)),
+)
+"""A header of serialize type ROCKETMQ."""

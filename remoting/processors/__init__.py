@@ -1,0 +1,15 @@
+"""The request codes that are served, one file a noun.
+
+A file declares the headers of its codes, translates each request into an operation of the engine, and shapes the
+answers. None of them holds a rule about what happens to a message.
+"""
+
+from collections.abc import Mapping
+
+from ..table import Processor, join
+from . import client, group, name_server, offset, pop, pull, send, topic, transaction, view
+
+PROCESSORS: Mapping[int, Processor] = join(
+    module.TABLE for module in (send, transaction, pull, pop, offset, client, topic, group, view, name_server)
+)
+"""By request code."""

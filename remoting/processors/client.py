@@ -1,0 +1,171 @@
+"""Who is connected: heartbeats, memberships, locks, connections.
+
+Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
+"""
+
+# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import (
+    CheckClientConfig,
+    ConsumerConnectionResult,
+    ConsumerListResult,
+    Done,
+    GetConsumerConnectionList,
+    GetConsumerListByGroup,
+    GetProducerConnectionList,
+    HeartbeatResult,
+    LockBatchMq,
+    LockBatchResult,
+    Operation,
+    ProducerConnectionResult,
+    UnlockBatchMq,
+    UnregisterClient,
+)
+
+from ..bodies import client
+from ..bodies.reading import json_object, text
+from ..bodies.writing import dumps, message_queue
+from ..call import RemotingCall
+from ..header import Header, header
+from ..request_code import RequestCode
+from ..table import NoHeader, RequestTable, Role
+
+TABLE = RequestTable(Role.BROKER)
+
+
+@header
+class UnregisterClientRequestHeader(Header):
+    """A client leaves groups; unknown ones are no error."""
+
+    client_id: str = ""
+    producer_group: str | None = None
+    consumer_group: str | None = None
+
+
+@header
+class GetConsumerListByGroupRequestHeader(Header):
+    """Client ids of a group. Errors: SYSTEM_ERROR when there is none."""
+
+    consumer_group: str
+
+
+@header
+class GetConsumerConnectionListRequestHeader(Header):
+    """Connections of a consumer group. Errors: CONSUMER_NOT_ONLINE."""
+
+    consumer_group: str
+
+
+@header
+class GetProducerConnectionListRequestHeader(Header):
+    """Connections of a producer group. Errors: SYSTEM_ERROR when there is none."""
+
+    producer_group: str
+
+
+def _heartbeat_answer(call: RemotingCall, result: HeartbeatResult) -> bytes:
+    changed = "true" if result.is_sub_change else "false"
+    return call.answer(None, {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": changed})
+
+
+@TABLE.processor(RequestCode.HEART_BEAT, header=NoHeader, answer=_heartbeat_answer)
+def heart_beat(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """Language and version of the client are those of its request headers."""
+    members = json_object(body, "HeartbeatData.getClientID")
+    return client.heartbeat(members, call.language, call.version)
+
+
+def _empty_fields(call: RemotingCall, result: Done) -> bytes:
+    return call.answer(result.remark, {})
+
+
+@TABLE.processor(RequestCode.UNREGISTER_CLIENT, header=UnregisterClientRequestHeader, answer=_empty_fields)
+def unregister_client(call: RemotingCall, header: UnregisterClientRequestHeader, body: bytes) -> Operation:
+    """C++ sends an empty name for the group that it does not mean."""
+    return UnregisterClient(header.client_id, header.producer_group or None, header.consumer_group or None)
+
+
+def _consumer_list(call: RemotingCall, result: ConsumerListResult) -> bytes:
+    return call.answer(None, {}, dumps({"consumerIdList": result.client_ids}))
+
+
+def _consumer_list_refusal(call: RemotingCall, error: EngineError) -> bytes:
+    return call.answer(error.remark, {}, code=error.code)
+
+
+@TABLE.processor(
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP,
+    header=GetConsumerListByGroupRequestHeader,
+    answer=_consumer_list,
+    refuse=_consumer_list_refusal,
+)
+def get_consumer_list(call: RemotingCall, header: GetConsumerListByGroupRequestHeader, body: bytes) -> Operation:
+    """What a client-side rebalance starts from."""
+    return GetConsumerListByGroup(header.consumer_group)
+
+
+def _locked(call: RemotingCall, result: LockBatchResult) -> bytes:
+    return call.answer(None, None, dumps({"lockOKMQSet": [message_queue(each) for each in result.queues]}))
+
+
+@TABLE.processor(RequestCode.LOCK_BATCH_MQ, header=NoHeader, answer=_locked)
+def lock_batch_mq(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """The answer has the queues that the client holds now."""
+    members = json_object(body, "LockBatchRequestBody.getConsumerGroup")
+    return LockBatchMq(
+        text(members.get("consumerGroup")), text(members.get("clientId")), client.queues(members.get("mqSet"))
+    )
+
+
+@TABLE.processor(RequestCode.UNLOCK_BATCH_MQ, header=NoHeader)
+def unlock_batch_mq(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """Java may send it oneway, Go asks for an answer."""
+    members = json_object(body, "UnlockBatchRequestBody.isOnlyThisBroker")
+    return UnlockBatchMq(
+        text(members.get("consumerGroup")), text(members.get("clientId")), client.queues(members.get("mqSet"))
+    )
+
+
+@TABLE.processor(RequestCode.CHECK_CLIENT_CONFIG, header=NoHeader)
+def check_client_config(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """Without a body or a subscription there is nothing to object to."""
+    members = json_object(body, "CheckClientRequestBody.getSubscriptionData") if body else {}
+    subscription = members.get("subscriptionData")
+    return CheckClientConfig(
+        text(members.get("clientId")),
+        text(members.get("group")),
+        client.subscription(subscription if isinstance(subscription, dict) else {"subString": "*"}),
+    )
+
+
+def _consumer_connection(call: RemotingCall, result: ConsumerConnectionResult) -> bytes:
+    return call.answer(None, None, client.consumer_connection(result))
+
+
+@TABLE.processor(
+    RequestCode.GET_CONSUMER_CONNECTION_LIST,
+    header=GetConsumerConnectionListRequestHeader,
+    answer=_consumer_connection,
+)
+def get_consumer_connections(
+    call: RemotingCall, header: GetConsumerConnectionListRequestHeader, body: bytes
+) -> Operation:
+    """With the subscriptions of the newest heartbeat."""
+    return GetConsumerConnectionList(header.consumer_group)
+
+
+def _producer_connection(call: RemotingCall, result: ProducerConnectionResult) -> bytes:
+    return call.answer(None, None, dumps({"connectionSet": [client.connection(each) for each in result.connections]}))
+
+
+@TABLE.processor(
+    RequestCode.GET_PRODUCER_CONNECTION_LIST,
+    header=GetProducerConnectionListRequestHeader,
+    answer=_producer_connection,
+)
+def get_producer_connections(
+    call: RemotingCall, header: GetProducerConnectionListRequestHeader, body: bytes
+) -> Operation:
+    """Of one producer group."""
+    return GetProducerConnectionList(header.producer_group)

@@ -1,0 +1,188 @@
+"""Subscription groups: configuration, progress, assignments.
+
+Source: AdminBrokerProcessor, QueryAssignmentProcessor (5.3.3).
+"""
+
+# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import (
+    AssignmentResult,
+    BrokerMember,
+    ConsumeStatsResult,
+    CreateGroup,
+    CreateGroups,
+    DeleteGroup,
+    GetAllGroups,
+    GetConsumeStats,
+    GetGroup,
+    GroupListResult,
+    GroupResult,
+    GroupsResult,
+    Operation,
+    QueryAssignment,
+    QueryGroupsOfTopic,
+    QueryTopicsOfGroup,
+    SetMessageRequestMode,
+    TopicListResult,
+)
+
+from ..bodies import group, route
+from ..bodies.client import MESSAGE_MODELS
+from ..bodies.reading import enum_name, integer, json_object, null_body, objects, text
+from ..bodies.writing import dumps
+from ..call import RemotingCall
+from ..header import Header, header
+from ..request_code import RequestCode
+from ..table import NoHeader, RequestTable, Role
+
+TABLE = RequestTable(Role.BROKER)
+
+
+@header
+class DeleteSubscriptionGroupRequestHeader(Header):
+    """Delete a group; an unknown one is no error."""
+
+    group_name: str
+    clean_offset: bool = False
+
+
+@header
+class GetSubscriptionGroupConfigRequestHeader(Header):
+    """One group, created by the question where auto-creation is on. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
+
+    group: str
+
+
+@header
+class GetConsumeStatsRequestHeader(Header):
+    """Progress of a group, on one topic or on all; unknown ones have none."""
+
+    consumer_group: str
+    topic: str | None = None
+
+
+@header
+class QueryTopicConsumeByWhoRequestHeader(Header):
+    """Groups that consume a topic."""
+
+    topic: str
+
+
+@header
+class QueryTopicsByConsumerRequestHeader(Header):
+    """Topics that a group has offsets of."""
+
+    group: str = ""
+
+
+@TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, header=NoHeader)
+def create_group(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """The name is not checked, as upstream does not check it here."""
+    config = group.config(json_object(body, "SubscriptionGroupConfig.getGroupName"))
+    if config is None:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")
+    return CreateGroup(config)
+
+
+@TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, header=NoHeader)
+def create_groups(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """Several at once."""
+    upstream = "SubscriptionGroupList.getGroupConfigList"
+    members = json_object(body, upstream)
+    if members.get("groupConfigList") is None:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, null_body(upstream))
+    configs = [group.config(each) for each in objects(members["groupConfigList"])]
+    return CreateGroups([CreateGroup(each) for each in configs if each is not None])
+
+
+@TABLE.processor(RequestCode.DELETE_SUBSCRIPTIONGROUP, header=DeleteSubscriptionGroupRequestHeader)
+def delete_group(call: RemotingCall, header: DeleteSubscriptionGroupRequestHeader, body: bytes) -> Operation:
+    """Its retry and dead letter topics are deleted by other requests."""
+    return DeleteGroup(header.group_name, header.clean_offset)
+
+
+def _group(call: RemotingCall, result: GroupResult) -> bytes:
+    return call.answer(None, None, dumps(group.config_members(result.config)))
+
+
+@TABLE.processor(
+    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, header=GetSubscriptionGroupConfigRequestHeader, answer=_group
+)
+def get_group(call: RemotingCall, header: GetSubscriptionGroupConfigRequestHeader, body: bytes) -> Operation:
+    """The proxy asks this."""
+    return GetGroup(header.group)
+
+
+def _groups(call: RemotingCall, result: GroupsResult) -> bytes:
+    return call.answer(None, None, group.all_groups(result))
+
+
+@TABLE.processor(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, header=NoHeader, answer=_groups)
+def get_all_groups(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """Always all: 5.3.3 ignores the fields that ask for a page."""
+    return GetAllGroups()
+
+
+def _progress(call: RemotingCall, result: ConsumeStatsResult) -> bytes:
+    return call.answer(None, None, group.consume_stats(result))
+
+
+@TABLE.processor(RequestCode.GET_CONSUME_STATS, header=GetConsumeStatsRequestHeader, answer=_progress)
+def get_consume_stats(call: RemotingCall, header: GetConsumeStatsRequestHeader, body: bytes) -> Operation:
+    """An empty topic means all topics."""
+    return GetConsumeStats(header.consumer_group, header.topic or None)
+
+
+def _group_list(call: RemotingCall, result: GroupListResult) -> bytes:
+    return call.answer(None, None, dumps({"groupList": result.groups}))
+
+
+@TABLE.processor(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header=QueryTopicConsumeByWhoRequestHeader, answer=_group_list)
+def query_groups_of_topic(call: RemotingCall, header: QueryTopicConsumeByWhoRequestHeader, body: bytes) -> Operation:
+    """Online or not."""
+    return QueryGroupsOfTopic(header.topic)
+
+
+def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
+    if result.broker is None:
+        config = call.service.broker_config
+        broker = BrokerMember(config.broker_cluster_name, config.broker_name, [config.broker_id])
+        result = TopicListResult(result.topics, broker)
+    return call.answer(None, None, route.topic_list(call, result))
+
+
+@TABLE.processor(RequestCode.QUERY_TOPICS_BY_CONSUMER, header=QueryTopicsByConsumerRequestHeader, answer=_topic_list)
+def query_topics_of_group(call: RemotingCall, header: QueryTopicsByConsumerRequestHeader, body: bytes) -> Operation:
+    """The answer has the broker's address too."""
+    return QueryTopicsOfGroup(header.group)
+
+
+def _assignment(call: RemotingCall, result: AssignmentResult) -> bytes:
+    return call.answer(None, None, group.assignments(result))
+
+
+@TABLE.processor(RequestCode.QUERY_ASSIGNMENT, header=NoHeader, answer=_assignment)
+def query_assignment(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """Server-side rebalance of one topic for one client."""
+    members = json_object(body, "QueryAssignmentRequestBody.getTopic")
+    return QueryAssignment(
+        topic=text(members.get("topic")),
+        consumer_group=text(members.get("consumerGroup")),
+        client_id=text(members.get("clientId")),
+        strategy_name=text(members.get("strategyName")),
+        message_model=enum_name(members.get("messageModel"), MESSAGE_MODELS, "CLUSTERING"),
+    )
+
+
+@TABLE.processor(RequestCode.SET_MESSAGE_REQUEST_MODE, header=NoHeader)
+def set_message_request_mode(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """Pull or pop for a group on a topic. Errors: NO_PERMISSION (retry topic)."""
+    members = json_object(body, "SetMessageRequestModeRequestBody.getTopic")
+    return SetMessageRequestMode(
+        topic=text(members.get("topic")),
+        consumer_group=text(members.get("consumerGroup")),
+        mode=enum_name(members.get("mode"), ("PULL", "POP"), "PULL"),
+        pop_share_queue_num=integer(members.get("popShareQueueNum")),
+    )

@@ -1,0 +1,209 @@
+"""Offsets of queues and of groups. Source: ConsumerManageProcessor, AdminBrokerProcessor (5.3.3)."""
+
+# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import (
+    CloneGroupOffset,
+    Done,
+    GetEarliestStoreTime,
+    GetMaxOffset,
+    GetMinOffset,
+    MessageQueue,
+    OffsetResult,
+    Operation,
+    QueryConsumerOffset,
+    ResetOffset,
+    ResetOffsetResult,
+    SearchOffset,
+    TimestampResult,
+    UpdateConsumerOffset,
+)
+
+from ..bodies.writing import dumps, queue_map
+from ..call import RemotingCall
+from ..header import Header, Int, Long, header
+from ..request_code import RequestCode
+from ..table import RequestTable, Role
+
+TABLE = RequestTable(Role.BROKER)
+
+
+@header
+class QueryConsumerOffsetRequestHeader(Header):
+    """A group's committed offset. Errors: QUERY_NOT_FOUND."""
+
+    consumer_group: str = ""
+    topic: str = ""
+    queue_id: Int
+    set_zero_if_not_found: bool | None = None
+
+
+@header
+class UpdateConsumerOffsetRequestHeader(Header):
+    """Commit an offset.
+
+    Errors: SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER (a missing number, which the engine names).
+    """
+
+    consumer_group: str
+    topic: str
+    queue_id: Int | None = None
+    commit_offset: Long | None = None
+
+
+@header
+class SearchOffsetRequestHeader(Header):
+    """The offset at a store timestamp. `boundary_type` is LOWER (also when absent or unknown) or UPPER."""
+
+    topic: str
+    queue_id: Int
+    timestamp: Long
+    boundary_type: str = "LOWER"
+
+
+@header
+class GetMaxOffsetRequestHeader(Header):
+    """The next offset to be assigned; unknown topics and queues have 0."""
+
+    topic: str
+    queue_id: Int
+
+
+@header
+class GetMinOffsetRequestHeader(Header):
+    """The first offset still stored; unknown topics and queues have 0."""
+
+    topic: str
+    queue_id: Int
+
+
+@header
+class GetEarliestMsgStoretimeRequestHeader(Header):
+    """The store timestamp of the first message, -1 when there is none."""
+
+    topic: str
+    queue_id: Int
+
+
+@header
+class ResetOffsetRequestHeader(Header):
+    """Move a group. Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue)."""
+
+    group: str
+    topic: str
+    queue_id: Int = -1
+    offset: Long | None = None
+    timestamp: Long = 0
+    is_force: bool = False
+
+
+@header
+class CloneGroupOffsetRequestHeader(Header):
+    """Copy a group's offsets to another group; unknown ones are no error."""
+
+    src_group: str = ""
+    dest_group: str = ""
+    topic: str = ""
+    offline: bool = False
+
+
+def _offset(call: RemotingCall, result: OffsetResult) -> bytes:
+    return call.answer(result.remark, {"offset": str(result.offset)})
+
+
+def _min_offset(call: RemotingCall, result: OffsetResult) -> bytes:
+    return call.answer(result.remark or "", {"offset": str(result.offset)})
+
+
+def _timestamp(call: RemotingCall, result: TimestampResult) -> bytes:
+    return call.answer(None, {"timestamp": str(result.timestamp)})
+
+
+def _without_fields(call: RemotingCall, result: Done) -> bytes:
+    return call.answer(result.remark, {})
+
+
+def _refusal(call: RemotingCall, error: EngineError) -> bytes:
+    return call.answer(error.remark, {}, code=error.code)
+
+
+@TABLE.processor(
+    RequestCode.QUERY_CONSUMER_OFFSET, header=QueryConsumerOffsetRequestHeader, answer=_offset, refuse=_refusal
+)
+def query_consumer_offset(call: RemotingCall, header: QueryConsumerOffsetRequestHeader, body: bytes) -> Operation:
+    """Clients take QUERY_NOT_FOUND as "no offset yet"."""
+    return QueryConsumerOffset(header.consumer_group, header.topic, header.queue_id, header.set_zero_if_not_found)
+
+
+@TABLE.processor(
+    RequestCode.UPDATE_CONSUMER_OFFSET,
+    header=UpdateConsumerOffsetRequestHeader,
+    answer=_without_fields,
+    refuse=_refusal,
+)
+def update_consumer_offset(call: RemotingCall, header: UpdateConsumerOffsetRequestHeader, body: bytes) -> Operation:
+    """Often oneway; Go asks for an answer."""
+    return UpdateConsumerOffset(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
+
+
+@TABLE.processor(
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header=SearchOffsetRequestHeader, answer=_offset, refuse=_refusal
+)
+def search_offset(call: RemotingCall, header: SearchOffsetRequestHeader, body: bytes) -> Operation:
+    """The boundary may be written in any case."""
+    upper = header.boundary_type.upper() == "UPPER"
+    return SearchOffset(header.topic, header.queue_id, header.timestamp, upper)
+
+
+@TABLE.processor(RequestCode.GET_MAX_OFFSET, header=GetMaxOffsetRequestHeader, answer=_offset, refuse=_refusal)
+def get_max_offset(call: RemotingCall, header: GetMaxOffsetRequestHeader, body: bytes) -> Operation:
+    """The exclusive end of the queue."""
+    return GetMaxOffset(header.topic, header.queue_id)
+
+
+@TABLE.processor(RequestCode.GET_MIN_OFFSET, header=GetMinOffsetRequestHeader, answer=_min_offset, refuse=_refusal)
+def get_min_offset(call: RemotingCall, header: GetMinOffsetRequestHeader, body: bytes) -> Operation:
+    """Its answer carries an empty remark, as upstream's does."""
+    return GetMinOffset(header.topic, header.queue_id)
+
+
+@TABLE.processor(
+    RequestCode.GET_EARLIEST_MSG_STORETIME,
+    header=GetEarliestMsgStoretimeRequestHeader,
+    answer=_timestamp,
+    refuse=_refusal,
+)
+def get_earliest_store_time(call: RemotingCall, header: GetEarliestMsgStoretimeRequestHeader, body: bytes) -> Operation:
+    """Of the first message that is still stored."""
+    return GetEarliestStoreTime(header.topic, header.queue_id)
+
+
+def _reset(call: RemotingCall, result: ResetOffsetResult) -> bytes:
+    items = (
+        (MessageQueue(result.topic, result.broker_name, queue_id), offset)
+        for queue_id, offset in result.offsets.items()
+    )
+    return call.answer(None, None, dumps({"offsetTable": queue_map(items)}))
+
+
+@TABLE.processor(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header=ResetOffsetRequestHeader, answer=_reset)
+def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: bytes) -> Operation:
+    """On the server side; nothing is pushed, the next pull of each queue learns of it.
+
+    An offset counts only with a queue id; otherwise the timestamp decides.
+    """
+    return ResetOffset(
+        group=header.group,
+        topic=header.topic,
+        timestamp=header.timestamp,
+        queue_id=header.queue_id,
+        offset=header.offset if header.queue_id >= 0 else None,
+        force=header.is_force,
+    )
+
+
+@TABLE.processor(RequestCode.CLONE_GROUP_OFFSET, header=CloneGroupOffsetRequestHeader)
+def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader, body: bytes) -> Operation:
+    """`offline` makes no difference, as upstream never reads it."""
+    return CloneGroupOffset(header.src_group, header.dest_group, header.topic)

@@ -1,0 +1,290 @@
+"""Pop consumption: pop, ack, change of the invisible time, notification, peek.
+
+Source: PopMessageProcessor, AckMessageProcessor, ChangeInvisibleTimeProcessor, NotificationProcessor,
+PeekMessageProcessor, PollingInfoProcessor (5.3.3). Absent numbers count as 0 where upstream's headers have primitives.
+"""
+
+# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+from typing import Any
+
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import (
+    AckMessage,
+    BatchAck,
+    BatchAckMessage,
+    ChangeInvisibleResult,
+    ChangeInvisibleTime,
+    Notification,
+    NotificationResult,
+    Operation,
+    PeekMessage,
+    PollingInfo,
+    PollingInfoResult,
+    PopMessage,
+    PopResult,
+)
+
+from ..answer import NOT_SET, found_answer
+from ..bodies.reading import integer, json_object, objects, optional_text, text
+from ..call import RemotingCall
+from ..header import Header, Int, Long, header
+from ..request_code import RequestCode
+from ..table import NoHeader, RequestTable, Role
+
+TABLE = RequestTable(Role.BROKER)
+
+NO_EXTRA_INFO = (
+    "java.lang.IllegalArgumentException: split extraInfo is null, "
+    "org.apache.rocketmq.remoting.protocol.header.ExtraInfoUtil.split(ExtraInfoUtil.java:35)"
+)
+_NO_POP = {"invisibleTime": "0", "restNum": "0", "popTime": "0", "reviveQid": "0"}
+_NO_CHANGE = {"invisibleTime": "0", "popTime": "0", "reviveQid": "0"}
+_NO_NOTICE = {"hasMsg": "false", "pollingFull": "false"}
+
+
+@header
+class PopMessageRequestHeader(Header):
+    """Take messages for a while.
+
+    Errors: POLLING_TIMEOUT, POLLING_FULL (nothing there), TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION,
+    INVALID_PARAMETER (queue id, number of messages), SUBSCRIPTION_PARSE_FAILED.
+    """
+
+    consumer_group: str
+    topic: str
+    queue_id: Int = 0
+    max_msg_nums: Int = 0
+    invisible_time: Long = 0
+    poll_time: Long = 0
+    born_time: Long = 0
+    init_mode: Int = 0
+    exp_type: str | None = None
+    exp: str | None = None
+    order: bool = False
+    attempt_id: str | None = None
+
+
+@header
+class AckMessageRequestHeader(Header):
+    """Acknowledge one popped message.
+
+    Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue id), NO_MESSAGE (offset outside the queue), SYSTEM_ERROR (handle).
+    """
+
+    consumer_group: str = ""
+    topic: str
+    queue_id: Int
+    extra_info: str | None = None
+    offset: Long
+
+
+@header
+class ChangeInvisibleTimeRequestHeader(Header):
+    """Hide a popped message for another while. Errors: as for an ack."""
+
+    consumer_group: str = ""
+    topic: str
+    queue_id: Int
+    extra_info: str | None = None
+    offset: Long
+    invisible_time: Long
+
+
+@header
+class NotificationRequestHeader(Header):
+    """Wait until a pop would find something. Errors: as for a pop."""
+
+    consumer_group: str
+    topic: str
+    queue_id: Int = 0
+    poll_time: Long = 0
+    born_time: Long = 0
+    order: bool = False
+    attempt_id: str | None = None
+
+
+@header
+class PeekMessageRequestHeader(Header):
+    """Read what a pop would read without taking it. Errors: PULL_NOT_FOUND, otherwise as for a pop."""
+
+    consumer_group: str
+    topic: str
+    queue_id: Int = 0
+    max_msg_nums: Int = 0
+
+
+@header
+class PollingInfoRequestHeader(Header):
+    """How many pops wait. Errors: as for a pop."""
+
+    consumer_group: str
+    topic: str
+    queue_id: Int = 0
+
+
+def _pop_answer(call: RemotingCall, result: PopResult) -> bytes:
+    order = "" if result.order_count_info is None else f'"orderCountInfo":"{result.order_count_info}",'
+    fields = (
+        f'"invisibleTime":"{result.invisible_ms}","startOffsetInfo":"{result.start_offset_info}",'
+        f'"restNum":"{result.rest_num}",{order}"popTime":"{result.pop_time}",'
+        f'"reviveQid":"{result.revive_qid}","msgOffsetInfo":"{result.msg_offset_info}"'
+    )
+    remark = result.remark or ("FOUND" if result.messages else "NO_MESSAGE_IN_QUEUE")
+    return found_answer(call.opaque, result.code, remark, fields, b"".join([each.record for each in result.messages]))
+
+
+def _peek_answer(call: RemotingCall, result: PopResult) -> bytes:
+    fields = f'"invisibleTime":"0","restNum":"{result.rest_num}","popTime":"0","reviveQid":"0"'
+    remark = result.remark or ("FOUND" if result.messages else "NO_MESSAGE_IN_QUEUE")
+    return found_answer(call.opaque, result.code, remark, fields, b"".join([each.record for each in result.messages]))
+
+
+def _pop_refusal(call: RemotingCall, error: EngineError) -> bytes:
+    thrown = error.code == ResponseCode.SYSTEM_ERROR
+    return call.answer(error.remark, None if thrown else _NO_POP, code=error.code)
+
+
+@TABLE.processor(RequestCode.POP_MESSAGE, header=PopMessageRequestHeader, answer=_pop_answer, refuse=_pop_refusal)
+def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes) -> Operation:
+    """The body of the answer and its offsets run in the same order."""
+    return PopMessage(
+        header.consumer_group,
+        header.topic,
+        header.queue_id,
+        header.max_msg_nums,
+        header.invisible_time,
+        header.poll_time,
+        header.born_time,
+        header.init_mode,
+        header.exp_type,
+        header.exp,
+        header.order,
+        header.attempt_id,
+    )
+
+
+@TABLE.processor(RequestCode.PEEK_MESSAGE, header=PeekMessageRequestHeader, answer=_peek_answer, refuse=_pop_refusal)
+def peek_message(call: RemotingCall, header: PeekMessageRequestHeader, body: bytes) -> Operation:
+    """Nothing is taken, so there is no pop time and no handle."""
+    return PeekMessage(header.consumer_group, header.topic, header.queue_id, header.max_msg_nums)
+
+
+@TABLE.processor(RequestCode.ACK_MESSAGE, header=AckMessageRequestHeader)
+def ack_message(call: RemotingCall, header: AckMessageRequestHeader, body: bytes) -> Operation:
+    """The receipt is passed on as it came; the engine judges it."""
+    if header.extra_info is None:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, NO_EXTRA_INFO)
+    return AckMessage(header.consumer_group, header.topic, header.queue_id, header.extra_info, header.offset)
+
+
+def _change_answer(call: RemotingCall, result: ChangeInvisibleResult) -> bytes:
+    ext = {
+        "invisibleTime": str(result.invisible_ms),
+        "popTime": str(result.pop_time),
+        "reviveQid": str(result.revive_qid),
+    }
+    return call.answer(NOT_SET, ext)
+
+
+def _change_refusal(call: RemotingCall, error: EngineError) -> bytes:
+    if error.code == ResponseCode.SYSTEM_ERROR:
+        return call.answer(error.remark, code=error.code)
+    return call.answer(NOT_SET if error.remark is None else error.remark, _NO_CHANGE, code=error.code)
+
+
+@TABLE.processor(
+    RequestCode.CHANGE_MESSAGE_INVISIBLETIME,
+    header=ChangeInvisibleTimeRequestHeader,
+    answer=_change_answer,
+    refuse=_change_refusal,
+)
+def change_invisible_time(call: RemotingCall, header: ChangeInvisibleTimeRequestHeader, body: bytes) -> Operation:
+    """The client makes its new receipt from the answer."""
+    if header.extra_info is None:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, NO_EXTRA_INFO)
+    return ChangeInvisibleTime(
+        header.consumer_group, header.topic, header.queue_id, header.extra_info, header.offset, header.invisible_time
+    )
+
+
+@TABLE.processor(RequestCode.BATCH_ACK_MESSAGE, header=NoHeader)
+def batch_ack_message(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """Many acknowledgements in a JSON body with names of one or two letters, or the long ones."""
+    if not body:
+        return BatchAckMessage(None)
+    members = json_object(body, "BatchAckMessageRequestBody.getAcks")
+    acks = members.get("acks")
+    found = None if acks is None else [_batch_ack(each) for each in objects(acks)]
+    return BatchAckMessage(found, optional_text(members.get("brokerName")))
+
+
+def _notification_answer(call: RemotingCall, result: NotificationResult) -> bytes:
+    ext = {
+        "hasMsg": "true" if result.has_msg else "false",
+        "pollingFull": "true" if result.polling_full else "false",
+    }
+    return call.answer(NOT_SET, ext)
+
+
+def _notification_refusal(call: RemotingCall, error: EngineError) -> bytes:
+    return call.answer(error.remark, _NO_NOTICE, code=error.code)
+
+
+@TABLE.processor(
+    RequestCode.NOTIFICATION,
+    header=NotificationRequestHeader,
+    answer=_notification_answer,
+    refuse=_notification_refusal,
+)
+def notification(call: RemotingCall, header: NotificationRequestHeader, body: bytes) -> Operation:
+    """The proxy asks this before it pops."""
+    return Notification(
+        header.consumer_group,
+        header.topic,
+        header.queue_id,
+        header.poll_time,
+        header.born_time,
+        header.order,
+        header.attempt_id,
+    )
+
+
+def _polling_info_answer(call: RemotingCall, result: PollingInfoResult) -> bytes:
+    return call.answer(NOT_SET, {"pollingNum": str(result.polling_num)})
+
+
+@TABLE.processor(RequestCode.POLLING_INFO, header=PollingInfoRequestHeader, answer=_polling_info_answer)
+def polling_info(call: RemotingCall, header: PollingInfoRequestHeader, body: bytes) -> Operation:
+    """Of one topic, group and queue id."""
+    return PollingInfo(header.consumer_group, header.topic, header.queue_id)
+
+
+def _batch_ack(members: dict[str, Any]) -> BatchAck:
+    def value(short: str, long: str) -> Any:
+        return members.get(short, members.get(long))
+
+    return BatchAck(
+        consumer_group=text(value("c", "consumerGroup")),
+        topic=text(value("t", "topic")),
+        retry=text(value("r", "retry")),
+        start_offset=integer(value("so", "startOffset")),
+        queue_id=integer(value("q", "queueId")),
+        revive_qid=integer(value("rq", "reviveQueueId")),
+        pop_time=integer(value("pt", "popTime")),
+        invisible_ms=integer(value("it", "invisibleTime")),
+        bits=_bit_set(value("b", "bitSet")),
+    )
+
+
+def _bit_set(value: Any) -> int:
+    # A Java BitSet as bytes, the lowest bit of the first byte first.
+    try:
+        return int.from_bytes(b64decode(text(value)), "little")
+    except (Base64Error, ValueError):
+        raise EngineError(
+            ResponseCode.SYSTEM_ERROR, "java.lang.IllegalArgumentException: the bit set is not base64"
+        ) from None

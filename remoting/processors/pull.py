@@ -1,0 +1,107 @@
+"""Reading queues by offset, and giving messages back. Source: PullMessageProcessor, SendMessageProcessor (5.3.3)."""
+
+# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+
+from rocketmq_testkit.emulator.config.keys import camel_case
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import Operation, PullMessage, PullResult, SendMessageBack
+
+from ..answer import found_answer
+from ..call import RemotingCall
+from ..command import VERSION_SEND_BACK_MAX_RECONSUME
+from ..header import Header, Int, Long, header
+from ..request_code import RequestCode
+from ..table import RequestTable, Role
+
+TABLE = RequestTable(Role.BROKER)
+
+
+@header
+class PullMessageRequestHeader(Header):
+    """Read one queue from an offset, and wait if asked to.
+
+    Errors: NO_PERMISSION (ext `forbiddenType`), SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER (queue
+    id), SUBSCRIPTION_PARSE_FAILED, SUBSCRIPTION_NOT_EXIST, SUBSCRIPTION_NOT_LATEST.
+    Not emulated: `maxMsgBytes`, which the default store ignores as well.
+    """
+
+    consumer_group: str
+    topic: str
+    queue_id: Int
+    queue_offset: Long
+    max_msg_nums: Int
+    sys_flag: Int
+    commit_offset: Long = 0
+    suspend_timeout_millis: Long = 0
+    subscription: str | None = None
+    sub_version: Long = 0
+    expression_type: str | None = None
+
+
+@header
+class ConsumerSendMsgBackRequestHeader(Header):
+    """Give a message back for a later retry. `offset` is its physical offset.
+
+    Errors: SYSTEM_ERROR (no message there), SUBSCRIPTION_GROUP_NOT_EXIST.
+    """
+
+    offset: Long
+    group: str
+    delay_level: Int = 0
+    origin_msg_id: str | None = None
+    origin_topic: str | None = None
+    unit_mode: bool = False
+    max_reconsume_times: Int | None = None
+
+
+def _answer(call: RemotingCall, result: PullResult) -> bytes:
+    fields = (
+        f'"suggestWhichBrokerId":"{result.suggest_which_broker_id}","groupSysFlag":"{result.group_sys_flag}",'
+        f'"nextBeginOffset":"{result.next_begin_offset}","maxOffset":"{result.max_offset}",'
+        f'"minOffset":"{result.min_offset}","topicSysFlag":"{result.topic_sys_flag}"'
+    )
+    return found_answer(call.opaque, result.code, result.status.value, fields, b"".join(result.records))
+
+
+def _refusal(call: RemotingCall, error: EngineError) -> bytes:
+    ext = {camel_case(name): str(value) for name, value in error.details.items()}
+    return call.answer(error.remark, ext, code=error.code)
+
+
+@TABLE.processor(
+    RequestCode.PULL_MESSAGE,
+    RequestCode.LITE_PULL_MESSAGE,
+    header=PullMessageRequestHeader,
+    answer=_answer,
+    refuse=_refusal,
+)
+def pull_message(call: RemotingCall, header: PullMessageRequestHeader, body: bytes) -> Operation:
+    """A lite pull differs by a bit of its sysFlag only."""
+    return PullMessage(
+        header.consumer_group,
+        header.topic,
+        header.queue_id,
+        header.queue_offset,
+        header.max_msg_nums,
+        header.sys_flag,
+        header.commit_offset,
+        header.suspend_timeout_millis,
+        header.sub_version,
+        header.subscription,
+        header.expression_type,
+    )
+
+
+@TABLE.processor(RequestCode.CONSUMER_SEND_MSG_BACK, header=ConsumerSendMsgBackRequestHeader)
+def send_message_back(call: RemotingCall, header: ConsumerSendMsgBackRequestHeader, body: bytes) -> Operation:
+    """Old clients do not decide how often a message is tried."""
+    heeded = call.version >= VERSION_SEND_BACK_MAX_RECONSUME
+    return SendMessageBack(
+        group=header.group,
+        offset=header.offset,
+        delay_level=header.delay_level,
+        origin_msg_id=header.origin_msg_id,
+        origin_topic=header.origin_topic,
+        unit_mode=header.unit_mode,
+        max_reconsume_times=header.max_reconsume_times if heeded else None,
+    )

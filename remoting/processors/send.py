@@ -1,0 +1,183 @@
+"""Sending messages: SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, replies, recall.
+
+Source: SendMessageProcessor, ReplyMessageProcessor, RecallMessageProcessor (5.3.3).
+"""
+
+# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+
+from functools import lru_cache
+
+from rocketmq_testkit.emulator import properties
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import (
+    Operation,
+    RecallMessage,
+    RecallResult,
+    SendMessage,
+    SendReplyMessage,
+    SendResult,
+)
+
+from ..answer import HEAD, NOT_SET, TAIL, quoted
+from ..call import RemotingCall
+from ..header import Header, Int, Long, header, wire
+from ..request_code import RequestCode
+from ..table import RequestTable, Role
+
+TABLE = RequestTable(Role.BROKER)
+
+NO_BODY = (
+    "java.lang.NullPointerException: Cannot read the array length because the return value of "
+    '"org.apache.rocketmq.remoting.protocol.RemotingCommand.getBody()" is null'
+)
+
+
+@header
+class SendMessageRequestHeader(Header):
+    """Store a message, or a batch of them.
+
+    Errors: TOPIC_NOT_EXIST, NO_PERMISSION, INVALID_PARAMETER (name, queue id), MESSAGE_ILLEGAL (size).
+    """
+
+    producer_group: str = ""
+    topic: str
+    default_topic: str = "TBW102"
+    default_topic_queue_nums: Int = 4
+    queue_id: Int
+    sys_flag: Int
+    born_timestamp: Long
+    flag: Int
+    properties: str = ""
+    reconsume_times: Int = 0
+    unit_mode: bool = False
+    batch: bool = False
+    max_reconsume_times: Int | None = None
+
+
+@header
+class SendMessageRequestHeaderV2(Header):
+    """The same with names of one letter: what Java clients send."""
+
+    UPSTREAM = "SendMessageRequestHeader"  # upstream turns it into that before anything is looked at
+
+    producer_group: str = wire("a", default="")
+    topic: str = wire("b")
+    default_topic: str = wire("c", default="TBW102")
+    default_topic_queue_nums: Int = wire("d", default=4)
+    queue_id: Int = wire("e")
+    sys_flag: Int = wire("f")
+    born_timestamp: Long = wire("g")
+    flag: Int = wire("h")
+    properties: str = wire("i", default="")
+    reconsume_times: Int = wire("j", default=0)
+    unit_mode: bool = wire("k", default=False)
+    max_reconsume_times: Int | None = wire("l", default=None)
+    batch: bool = wire("m", default=False)
+
+
+@header
+class RecallMessageRequestHeader(Header):
+    """Take back a timed message.
+
+    Errors: NO_PERMISSION (recall is off), TOPIC_NOT_EXIST, ILLEGAL_OPERATION (handle, time).
+    """
+
+    producer_group: str | None = None
+    topic: str
+    recall_handle: str = ""
+
+
+def send_answer(call: RemotingCall, result: SendResult) -> bytes:
+    """Where the message went. This is the hottest answer, so its header is one text."""
+    transaction_id = "" if result.transaction_id is None else f'"transactionId":{quoted(result.transaction_id)},'
+    handle = "" if result.recall_handle is None else f'"recallHandle":{quoted(result.recall_handle)},'
+    text = (
+        f'{{"code":{result.code:d},"extFields":{{"queueId":"{result.queue_id}",{transaction_id}'
+        f'"msgId":"{result.msg_id}",{_marks(call)}{handle}"queueOffset":"{result.queue_offset}"}},'
+        f'"flag":1,"language":"JAVA","opaque":{call.opaque},{TAIL}'
+    ).encode()
+    size = len(text)
+    return HEAD.pack(4 + size, size) + text
+
+
+def send_refusal(call: RemotingCall, error: EngineError) -> bytes:
+    """A refused send still names region and trace switch, unless upstream's handler throws (SYSTEM_ERROR)."""
+    if error.code == ResponseCode.SYSTEM_ERROR:
+        return call.answer(error.remark, code=error.code)
+    config = call.service.broker_config
+    ext = {"TRACE_ON": "true" if config.trace_on else "false", "MSG_REGION": config.region_id}
+    return call.answer(error.remark, ext, code=error.code)
+
+
+@TABLE.processor(RequestCode.SEND_MESSAGE, header=SendMessageRequestHeader, answer=send_answer, refuse=send_refusal)
+@TABLE.processor(
+    RequestCode.SEND_MESSAGE_V2,
+    RequestCode.SEND_BATCH_MESSAGE,
+    header=SendMessageRequestHeaderV2,
+    answer=send_answer,
+    refuse=send_refusal,
+)
+def send_message(
+    call: RemotingCall, header: SendMessageRequestHeader | SendMessageRequestHeaderV2, body: bytes
+) -> SendMessage:
+    """Whether it is a batch is said by the header, not by the code."""
+    if not body:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, NO_BODY)
+    return SendMessage(
+        header.producer_group,
+        header.topic,
+        header.queue_id,
+        body,
+        properties.decode(header.properties),
+        call.channel.peer_address,
+        header.born_timestamp,
+        header.sys_flag,
+        header.flag,
+        header.default_topic,
+        header.default_topic_queue_nums,
+        header.reconsume_times,
+        header.max_reconsume_times,
+        header.unit_mode,
+        header.batch,
+    )
+
+
+@TABLE.processor(
+    RequestCode.SEND_REPLY_MESSAGE, header=SendMessageRequestHeader, answer=send_answer, refuse=send_refusal
+)
+@TABLE.processor(
+    RequestCode.SEND_REPLY_MESSAGE_V2, header=SendMessageRequestHeaderV2, answer=send_answer, refuse=send_refusal
+)
+def send_reply_message(
+    call: RemotingCall, header: SendMessageRequestHeader | SendMessageRequestHeaderV2, body: bytes
+) -> SendReplyMessage:
+    """The reply of a request, on its way to the client that asked."""
+    return SendReplyMessage(send_message(call, header, body))
+
+
+def _recall_answer(call: RemotingCall, result: RecallResult) -> bytes:
+    ext = {"msgId": result.msg_id, "MSG_REGION": call.service.broker_config.region_id}
+    return call.answer(NOT_SET, ext)
+
+
+def _recall_refusal(call: RemotingCall, error: EngineError) -> bytes:
+    return call.answer(error.remark, {"MSG_REGION": call.service.broker_config.region_id}, code=error.code)
+
+
+@TABLE.processor(
+    RequestCode.RECALL_MESSAGE, header=RecallMessageRequestHeader, answer=_recall_answer, refuse=_recall_refusal
+)
+def recall_message(call: RemotingCall, header: RecallMessageRequestHeader, body: bytes) -> Operation:
+    """By the handle that the send was answered with."""
+    return RecallMessage(header.topic, header.recall_handle, header.producer_group)
+
+
+def _marks(call: RemotingCall) -> str:
+    config = call.service.broker_config
+    return _marks_text(config.region_id, config.trace_on)
+
+
+@lru_cache(maxsize=64)
+def _marks_text(region: str, trace_on: bool) -> str:
+    return f'"TRACE_ON":"{"true" if trace_on else "false"}","MSG_REGION":{quoted(region)},'

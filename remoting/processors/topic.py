@@ -1,0 +1,159 @@
+"""Topics of a broker. Source: AdminBrokerProcessor (5.3.3)."""
+
+# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import (
+    CreateTopic,
+    CreateTopics,
+    DeleteTopic,
+    Done,
+    GetAllTopics,
+    GetBrokerTopicList,
+    GetTopicConfig,
+    GetTopicStats,
+    Operation,
+    TopicConfig,
+    TopicListResult,
+    TopicResult,
+    TopicsResult,
+    TopicStatsResult,
+)
+
+from ..answer import NOT_SET
+from ..bodies import route, topic
+from ..bodies.reading import json_object, objects
+from ..bodies.writing import dumps
+from ..call import RemotingCall
+from ..header import Header, Int, header
+from ..request_code import RequestCode
+from ..table import NoHeader, RequestTable, Role
+
+TABLE = RequestTable(Role.BROKER)
+
+
+@header
+class CreateTopicRequestHeader(Header):
+    """Create or change a topic.
+
+    Errors: INVALID_PARAMETER (name, system topic), SYSTEM_ERROR (attributes, filter type).
+    """
+
+    topic: str = ""
+    default_topic: str = ""
+    read_queue_nums: Int
+    write_queue_nums: Int
+    perm: Int
+    topic_filter_type: str | None = None
+    topic_sys_flag: Int = 0
+    order: bool = False
+    attributes: str | None = None
+    force: bool = False
+
+
+@header
+class DeleteTopicRequestHeader(Header):
+    """Delete a topic; an unknown one is no error. Errors: INVALID_PARAMETER (blank, system topic)."""
+
+    topic: str = ""
+
+
+@header
+class GetTopicConfigRequestHeader(Header):
+    """One topic's configuration. Errors: TOPIC_NOT_EXIST."""
+
+    topic: str
+
+
+@header
+class GetTopicStatsInfoRequestHeader(Header):
+    """The extent of a topic's queues. Errors: TOPIC_NOT_EXIST."""
+
+    topic: str
+
+
+def _created(call: RemotingCall, result: Done) -> bytes:
+    return call.answer(NOT_SET)
+
+
+@TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC, header=CreateTopicRequestHeader, answer=_created)
+def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: bytes) -> Operation:
+    """Numbers are not checked: perm 99 and 0 queues are accepted, as upstream accepts them."""
+    if header.topic_filter_type not in topic.FILTER_TYPES:
+        shown = "null" if header.topic_filter_type is None else header.topic_filter_type
+        raise EngineError(
+            ResponseCode.SYSTEM_ERROR,
+            f"org.apache.rocketmq.remoting.exception.RemotingCommandException: topicFilterType = [{shown}] value "
+            "invalid, org.apache.rocketmq.remoting.protocol.header.CreateTopicRequestHeader.checkFields"
+            "(CreateTopicRequestHeader.java:63)",
+        )
+    config = TopicConfig(
+        topic_name=header.topic,
+        read_queue_nums=header.read_queue_nums,
+        write_queue_nums=header.write_queue_nums,
+        perm=header.perm,
+        topic_filter_type=header.topic_filter_type,
+        topic_sys_flag=header.topic_sys_flag,
+        order=header.order,
+    )
+    return CreateTopic(config, None if header.attributes is None else topic.attribute_changes(header.attributes))
+
+
+@TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, header=NoHeader, answer=_created)
+def create_topics(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """Attributes are a map here, its keys with the same signs."""
+    members = json_object(body, "CreateTopicListRequestBody.getTopicConfigList")
+    if members.get("topicConfigList") is None:
+        raise EngineError(
+            ResponseCode.SYSTEM_ERROR,
+            'java.lang.NullPointerException: Cannot invoke "java.util.List.iterator()" because '
+            '"topicConfigList" is null',
+        )
+    return CreateTopics([CreateTopic(*topic.config(each)) for each in objects(members["topicConfigList"])])
+
+
+@TABLE.processor(RequestCode.DELETE_TOPIC_IN_BROKER, header=DeleteTopicRequestHeader)
+def delete_topic(call: RemotingCall, header: DeleteTopicRequestHeader, body: bytes) -> Operation:
+    """The name server is told by another request."""
+    return DeleteTopic(header.topic)
+
+
+def _topic(call: RemotingCall, result: TopicResult) -> bytes:
+    return call.answer(None, None, dumps(topic.config_members(result.config)))
+
+
+@TABLE.processor(RequestCode.GET_TOPIC_CONFIG, header=GetTopicConfigRequestHeader, answer=_topic)
+def get_topic_config(call: RemotingCall, header: GetTopicConfigRequestHeader, body: bytes) -> Operation:
+    """The `lo` field of static topics is ignored."""
+    return GetTopicConfig(header.topic)
+
+
+def _topics(call: RemotingCall, result: TopicsResult) -> bytes:
+    return call.answer(None, {}, topic.all_topics(result))
+
+
+@TABLE.processor(RequestCode.GET_ALL_TOPIC_CONFIG, header=NoHeader, answer=_topics)
+def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """Always all: 5.3.3 ignores the fields that ask for a page."""
+    return GetAllTopics()
+
+
+def _stats(call: RemotingCall, result: TopicStatsResult) -> bytes:
+    return call.answer(None, None, topic.stats(result))
+
+
+@TABLE.processor(RequestCode.GET_TOPIC_STATS_INFO, header=GetTopicStatsInfoRequestHeader, answer=_stats)
+def get_topic_stats(call: RemotingCall, header: GetTopicStatsInfoRequestHeader, body: bytes) -> Operation:
+    """By queue."""
+    return GetTopicStats(header.topic)
+
+
+def _names(call: RemotingCall, result: TopicListResult) -> bytes:
+    return call.answer(None, None, route.topic_list(call, result))
+
+
+@TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, header=NoHeader, answer=_names)
+def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """The topics that a broker makes for itself."""
+    return GetBrokerTopicList()

@@ -1,0 +1,150 @@
+"""Looking at stored messages, and at the broker itself. Source: QueryMessageProcessor, AdminBrokerProcessor (5.3.3)."""
+
+# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+
+from typing import Any
+
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import (
+    GetBrokerConfig,
+    GetBrokerRuntimeInfo,
+    MessagesResult,
+    Operation,
+    QueryConsumeQueue,
+    QueryConsumeQueueResult,
+    QueryMessage,
+    QueueUnit,
+    RuntimeInfoResult,
+    TextResult,
+    UpdateBrokerConfig,
+    ViewMessage,
+)
+
+from ..answer import NOT_SET
+from ..bodies.properties_text import read_properties
+from ..bodies.writing import data_version, dumps
+from ..call import RemotingCall
+from ..header import Header, Int, Long, header, wire
+from ..request_code import RequestCode
+from ..table import NoHeader, RequestTable, Role
+
+TABLE = RequestTable(Role.BROKER)
+
+
+@header
+class ViewMessageRequestHeader(Header):
+    """The record at a physical offset. Errors: SYSTEM_ERROR when there is none."""
+
+    topic: str | None = None
+    offset: Long
+
+
+@header
+class QueryMessageRequestHeader(Header):
+    """Messages by key or by unique key. Errors: QUERY_NOT_FOUND."""
+
+    topic: str = ""
+    key: str = ""
+    max_num: Int
+    begin_timestamp: Long
+    end_timestamp: Long
+    unique_key: bool = wire("_UNIQUE_KEY_QUERY", default=False)
+
+
+@header
+class QueryConsumeQueueRequestHeader(Header):
+    """Units of a consume queue, from an index on."""
+
+    topic: str
+    queue_id: Int = 0
+    index: Long = 0
+    count: Int = 0
+    consumer_group: str | None = None
+
+
+def _one_record(call: RemotingCall, result: MessagesResult) -> bytes:
+    return call.answer(None, None, b"".join(result.records))
+
+
+@TABLE.processor(RequestCode.VIEW_MESSAGE_BY_ID, header=ViewMessageRequestHeader, answer=_one_record)
+def view_message(call: RemotingCall, header: ViewMessageRequestHeader, body: bytes) -> Operation:
+    """The client has taken the offset out of the message id; the topic is not looked at."""
+    return ViewMessage(header.offset)
+
+
+def _found(call: RemotingCall, result: MessagesResult) -> bytes:
+    ext = {
+        "indexLastUpdatePhyoffset": str(result.index_last_update_physical_offset),
+        "indexLastUpdateTimestamp": str(result.index_last_update_timestamp),
+    }
+    return call.answer(None, ext, b"".join(result.records))
+
+
+def _not_found(call: RemotingCall, error: EngineError) -> bytes:
+    if error.code == ResponseCode.SYSTEM_ERROR:
+        return call.answer(error.remark, code=error.code)
+    ext = {"indexLastUpdatePhyoffset": "0", "indexLastUpdateTimestamp": "0"}
+    return call.answer(error.remark, ext, code=error.code)
+
+
+@TABLE.processor(RequestCode.QUERY_MESSAGE, header=QueryMessageRequestHeader, answer=_found, refuse=_not_found)
+def query_message(call: RemotingCall, header: QueryMessageRequestHeader, body: bytes) -> Operation:
+    """Java asks for unique keys with an end of 2**63 - 1."""
+    return QueryMessage(
+        header.topic, header.key, header.max_num, header.begin_timestamp, header.end_timestamp, header.unique_key
+    )
+
+
+def _units(call: RemotingCall, result: QueryConsumeQueueResult) -> bytes:
+    if result.units is None:
+        return call.answer(result.remark)
+    body = {
+        "maxQueueIndex": result.max_queue_index,
+        "minQueueIndex": result.min_queue_index,
+        "queueData": [_unit(each) for each in result.units],
+    }
+    return call.answer(NOT_SET, None, dumps(body))
+
+
+@TABLE.processor(RequestCode.QUERY_CONSUME_QUEUE, header=QueryConsumeQueueRequestHeader, answer=_units)
+def query_consume_queue(call: RemotingCall, header: QueryConsumeQueueRequestHeader, body: bytes) -> Operation:
+    """An index that holds nothing is a success with a remark and no body."""
+    return QueryConsumeQueue(header.topic, header.queue_id, header.index, header.count, header.consumer_group)
+
+
+def _table(call: RemotingCall, result: RuntimeInfoResult) -> bytes:
+    return call.answer(None, None, dumps({"table": result.table}))
+
+
+@TABLE.processor(RequestCode.GET_BROKER_RUNTIME_INFO, header=NoHeader, answer=_table)
+def get_runtime_info(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """Counters and state of the broker."""
+    return GetBrokerRuntimeInfo()
+
+
+def _config(call: RemotingCall, result: TextResult) -> bytes:
+    version = dumps(data_version(result.version_counter, result.version_timestamp)).decode()
+    return call.answer(None, {"version": version}, result.text.encode())
+
+
+@TABLE.processor(RequestCode.GET_BROKER_CONFIG, header=NoHeader, answer=_config)
+def get_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """As properties text."""
+    return GetBrokerConfig()
+
+
+@TABLE.processor(RequestCode.UPDATE_BROKER_CONFIG, header=NoHeader)
+def update_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+    """Keys that upstream does not know are ignored there; the engine decides here."""
+    return UpdateBrokerConfig(read_properties(body))
+
+
+def _unit(unit: QueueUnit) -> dict[str, Any]:
+    members: dict[str, Any] = {"eval": unit.eval}
+    if unit.msg is not None:
+        members["msg"] = unit.msg
+    members["physicOffset"] = unit.physical_offset
+    members["physicSize"] = unit.physical_size
+    members["tagsCode"] = unit.tags_code
+    return members

@@ -1,0 +1,77 @@
+"""The PROXY protocol prologue (versions 1 and 2) that a load balancer may send before the first frame.
+
+The 5.x server recognises it by its first bytes and shows the address it names in lists of connections; the born host
+of messages stays the TCP peer. Malformed prologues close the connection. Type-length-values are skipped.
+Source: HandshakeHandler, HAProxyMessageDecoder (5.3.3), tried on 5.3.3.
+"""
+
+from ipaddress import ip_address
+from struct import Struct
+
+from .errors import ProtocolError
+
+V1_PREFIX = b"PROXY "
+V2_PREFIX = b"\r\n\r\n\x00\r\nQUIT\n"
+V1_MAX_BYTES = 108
+
+_V2_LENGTH = Struct(">H")
+_V2_ADDRESS_BYTES = {1: 4, 2: 16}  # by address family; others name no address
+
+
+class ProxyPrologue:
+    """Reads the beginning of a connection until it is known what it is.
+
+    `source` is the (address, port) that the prologue named, or None.
+    """
+
+    def __init__(self) -> None:
+        self.source: tuple[str, int] | None = None
+        self._data = b""
+
+    def feed(self, data: bytes) -> bytes | None:
+        """What follows the prologue (everything if there is none), or None while more bytes are needed."""
+        self._data = data = self._data + data
+        if data.startswith(V1_PREFIX):
+            return self._version_1(data)
+        if data.startswith(V2_PREFIX):
+            return self._version_2(data)
+        if V1_PREFIX.startswith(data) or V2_PREFIX.startswith(data):
+            return None
+        return data
+
+    def _version_1(self, data: bytes) -> bytes | None:
+        end = data.find(b"\r\n", 0, V1_MAX_BYTES)
+        if end < 0:
+            if len(data) >= V1_MAX_BYTES:
+                raise ProtocolError("PROXY line without an end")
+            return None
+        words = data[:end].decode("ascii", "replace").split(" ")
+        if words[1] != "UNKNOWN":
+            if words[1] not in ("TCP4", "TCP6") or len(words) != 6:
+                raise ProtocolError(f"PROXY line {data[:end]!r}")
+            self.source = _endpoint(words[2], words[4])
+        return data[end + 2 :]
+
+    def _version_2(self, data: bytes) -> bytes | None:
+        if len(data) < 16:
+            return None
+        version, command = data[12] >> 4, data[12] & 0xF
+        if version != 2 or command > 1:
+            raise ProtocolError(f"PROXY prologue of version {version}, command {command}")
+        end = 16 + _V2_LENGTH.unpack_from(data, 14)[0]
+        if len(data) < end:
+            return None
+        size = _V2_ADDRESS_BYTES.get(data[13] >> 4)
+        if command == 1 and size is not None:
+            if end < 16 + 2 * size + 4:
+                raise ProtocolError("PROXY prologue shorter than its addresses")
+            port = _V2_LENGTH.unpack_from(data, 16 + 2 * size)[0]
+            self.source = str(ip_address(data[16 : 16 + size])), port
+        return data[end:]
+
+
+def _endpoint(address: str, port: str) -> tuple[str, int]:
+    try:
+        return str(ip_address(address)), int(port)
+    except ValueError:
+        raise ProtocolError(f"PROXY line names {address} {port}") from None

@@ -1,0 +1,142 @@
+"""What stands behind one listening port: a broker, a name server or both, and the way of a request to them.
+
+It knows frames and the request table, no sockets. Source of the refusals: NettyRemotingAbstract (5.3.3).
+"""
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from traceback import format_exception
+from typing import Protocol
+
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.gate import Gate, Node
+from rocketmq_testkit.emulator.operations import ChannelClosed
+
+from . import frame, header_json
+from .answer import answer
+from .call import ClosingCall, RemotingCall
+from .channel import RemotingChannel
+from .command import ONEWAY, RESPONSE
+from .processors import PROCESSORS
+from .request_code import BROKER_TO_CLIENT, WITHOUT_UPSTREAM_HANDLER, RequestCode
+from .table import Processor, Role
+
+
+class BrokerNode(Node, Protocol):
+    """A broker as this layer needs it."""
+
+    config: BrokerConfig
+    """Its settings; region and trace switch are told to clients with every answer to a send."""
+
+
+BrokerAddress = Callable[[str, int, RemotingChannel], str]
+"""(broker name, broker id, asking channel) -> the `host:port` under which that client reaches that broker."""
+
+Log = Callable[[str], None]
+
+
+class RemotingService:
+    """One port's nodes, and the dispatch of frames to them."""
+
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        broker: BrokerNode | None,
+        name_server: Node | None,
+        broker_address: BrokerAddress,
+        log: Log,
+    ) -> None:
+        self.broker_config = BrokerConfig() if broker is None else broker.config
+        self.broker_address = broker_address
+        self.log = log
+        self._broker = broker
+        self._gate = gate
+        nodes: dict[Role, Node | None] = {Role.BROKER: broker, Role.NAME_SERVER: name_server}
+        self._served: Mapping[int, tuple[Processor, Node]] = {
+            code: (processor, node)
+            for code, processor in PROCESSORS.items()
+            if (node := nodes[processor.role]) is not None
+        }
+        self._channels = count(1)
+        self._opaques = count(0)
+        self._told: set[int] = set()
+
+    def next_channel_id(self, peer: tuple[str, int], local: tuple[str, int]) -> str:
+        """A name for a new channel."""
+        return f"remoting-{local[1]}-{next(self._channels)}-{peer[0]}:{peer[1]}"
+
+    def next_opaque(self) -> int:
+        """The next opaque of a request that this side sends; it wraps like Java's int."""
+        return (next(self._opaques) + 0x80000000) % 0x100000000 - 0x80000000
+
+    def handle(self, channel: RemotingChannel, serialize_type: int, header: bytes, body: bytes) -> None:
+        """Serve one frame. Raises ProtocolError when its header makes no sense."""
+        if serialize_type == frame.JSON:
+            members = header_json.loads(header)
+            get = members.get
+            code, opaque, flag, ext = get("code"), get("opaque"), get("flag", 0), get("extFields")
+            version, language = get("version", 0), get("language")
+            if not (code.__class__ is opaque.__class__ is flag.__class__ is version.__class__ is int):
+                code, opaque = header_json.integer(code), header_json.integer(opaque)
+                flag, version = header_json.integer(flag), header_json.integer(version)
+            if ext.__class__ is not dict:
+                ext = {} if ext is None else header_json.ext_fields(ext)
+            if language.__class__ is not str:
+                language = header_json.text(language) or "JAVA"
+        else:
+            command = frame.decode(serialize_type, header, b"")
+            code, opaque, flag, ext = command.code, command.opaque, command.flag, command.ext_fields or {}
+            version, language = command.version, command.language
+        if flag & RESPONSE:
+            if not channel.answered(opaque):
+                self.log(f"{channel.channel_id}: an answer to nothing was dropped, opaque {opaque}")
+            return
+        served = self._served.get(code)
+        if served is None:
+            self._refuse_unserved(channel, code, opaque, bool(flag & ONEWAY))
+            return
+        processor, node = served
+        call = RemotingCall(self, channel, processor, opaque, flag & ONEWAY != 0, version, language)
+        try:
+            call.header = parsed = processor.parse(ext)
+            operation = processor.translate(call, parsed, body)
+        except EngineError as refusal:
+            call.reply_failure(refusal)
+            return
+        except Exception as bug:
+            self.report_bug(bug)
+            call.reply_failure(EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}"))
+            return
+        self._gate.submit(node, call, operation)
+
+    def closed(self, channel: RemotingChannel) -> None:
+        """A connection is gone: tell the broker."""
+        channel.active = False
+        if self._broker is not None:
+            self._gate.submit(self._broker, ClosingCall(channel), ChannelClosed())
+
+    def report_bug(self, bug: BaseException) -> None:
+        """Log an error of this layer's own; requests of others are not affected."""
+        self.log("".join(format_exception(bug)).rstrip())
+
+    def _refuse_unserved(self, channel: RemotingChannel, code: int, opaque: int, oneway: bool) -> None:
+        remark = f" request type {code} not supported"
+        name = _UPCOMING.get(code)
+        if name is not None:
+            remark += f": {name} is not emulated yet"
+            if code not in self._told:
+                self._told.add(code)
+                self.log(f"request code {code} {name} is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED")
+        if not oneway:
+            channel.send(answer(opaque, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark))
+
+
+_UPCOMING: Mapping[int, str] = {
+    int(code): code.name
+    for code in RequestCode
+    if code not in PROCESSORS and code not in WITHOUT_UPSTREAM_HANDLER and code not in BROKER_TO_CLIENT
+}
+"""Codes that upstream serves and nothing here does yet."""

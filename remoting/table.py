@@ -1,0 +1,104 @@
+"""The request table: what is served, as data.
+
+Each module of `processors` fills a table of its own while it is imported; `processors.PROCESSORS` joins them. Dispatch,
+answers to unserved codes, journal labels and the coverage page read it; there is no second list to edit.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import Done, Operation
+
+from .call import RemotingCall
+from .header import Header, header
+from .request_code import RequestCode
+
+Translate = Callable[[RemotingCall, Any, bytes], Operation]
+Answer = Callable[[RemotingCall, Any], bytes]
+Refuse = Callable[[RemotingCall, EngineError], bytes]
+
+F = TypeVar("F", bound=Translate)
+
+
+class Role(Enum):
+    """What a node is."""
+
+    BROKER = "broker"
+    NAME_SERVER = "name server"
+
+
+@header
+class NoHeader(Header):
+    """A request without fields of its own."""
+
+
+def done(call: RemotingCall, result: Done) -> bytes:
+    """The answer that says nothing but success."""
+    return call.answer(result.remark)
+
+
+def refusal(call: RemotingCall, error: EngineError) -> bytes:
+    """The answer of a refusal: code and remark."""
+    return call.answer(error.remark, code=error.code)
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """How one request code is served.
+
+    `translate` makes the operation from the parsed header and the body; `answer` and `refuse` make the frame of an
+    outcome.
+    """
+
+    code: RequestCode
+    role: Role
+    header: type[Header]
+    parse: Callable[[Mapping[str, Any]], Header]
+    translate: Translate
+    answer: Answer
+    refuse: Refuse
+
+    @property
+    def label(self) -> str:
+        """The request's name in journals."""
+        return self.code.name
+
+
+class RequestTable:
+    """The processors of one kind of node that one module adds."""
+
+    def __init__(self, role: Role) -> None:
+        self._role = role
+        self._processors: dict[RequestCode, Processor] = {}
+
+    def processor(
+        self, *codes: RequestCode, header: type[Header], answer: Answer = done, refuse: Refuse = refusal
+    ) -> Callable[[F], F]:
+        """Serve codes by the decorated function."""
+
+        def add(translate: F) -> F:
+            for code in codes:
+                if code in self._processors:
+                    raise AssertionError(f"{code.name} has two processors")
+                self._processors[code] = Processor(code, self._role, header, header.parse, translate, answer, refuse)
+            return translate
+
+        return add
+
+    def __iter__(self) -> Iterator[Processor]:
+        return iter(self._processors.values())
+
+
+def join(tables: Iterable[RequestTable]) -> Mapping[int, Processor]:
+    """All processors of several tables by code."""
+    joined: dict[int, Processor] = {}
+    for table in tables:
+        for processor in table:
+            if processor.code in joined:
+                raise AssertionError(f"{processor.code.name} has two processors")
+            joined[int(processor.code)] = processor
+    return MappingProxyType(joined)
