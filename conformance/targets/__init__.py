@@ -1,0 +1,1 @@
+"""What cases, scenarios and benchmarks run against."""

@@ -1,0 +1,255 @@
+"""A real Apache broker of a given version: name server, broker and gRPC proxy from the published jars, on loopback.
+
+    with ApacheBroker("5.3.3", {"transactionCheckInterval": "3000"}) as real:
+        connect(real.namesrv, real.endpoint)
+
+Broker and proxy are one process (the proxy's local mode), the name server another. Each instance has free ports and a
+temporary home of its own, so several can stand side by side; both are gone afterwards.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rocketmq_testkit.conformance.drivers.build import build
+from rocketmq_testkit.conformance.drivers.java_build import JAVA_TOOLS, copy_jars
+from rocketmq_testkit.conformance.drivers.recipe import Launch, Recipe, Workshop
+
+REFERENCE_VERSION = "5.3.3"
+START_SECONDS = 120.0
+STOP_SECONDS = 20.0
+
+_JVM = (
+    "-XX:+UseSerialGC",
+    "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/java.util=ALL-UNNAMED",
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
+)
+
+# What makes a broker fit for tests on a small shared machine; everything else is upstream's default.
+_BROKER_CONF = {
+    "brokerClusterName": "DefaultCluster",
+    "brokerName": "broker-a",
+    "brokerId": "0",
+    "brokerIP1": "127.0.0.1",
+    "brokerRole": "ASYNC_MASTER",
+    "flushDiskType": "ASYNC_FLUSH",
+    "mappedFileSizeCommitLog": str(64 * 1024 * 1024),
+    "mappedFileSizeConsumeQueue": "200000",
+    "maxHashSlotNum": "100000",
+    "maxIndexNum": "400000",
+    "diskMaxUsedSpaceRatio": "95",
+    "brokerFastFailureEnable": "false",
+    "osPageCacheBusyTimeOutMills": "5000",
+    "autoCreateTopicEnable": "true",
+    "autoCreateSubscriptionGroup": "true",
+    "enablePropertyFilter": "true",
+    "traceTopicEnable": "true",
+    "recallMessageEnable": "true",
+}
+
+
+class TargetError(Exception):
+    """A target does not start or died; the text ends with what its logs say."""
+
+
+def recipe(version: str) -> Recipe:
+    """How the jars of a version are assembled and cached."""
+
+    def fetch(workshop: Workshop, version: str) -> None:
+        copy_jars(workshop, version)
+
+    def no_command(_launch: Launch) -> list[str]:
+        raise AssertionError("a broker is started by ApacheBroker, not as a driver")
+
+    return Recipe(
+        name=f"apache-{version}",
+        language="java",
+        protocol="remoting",
+        package="org.apache.rocketmq:rocketmq-broker",
+        version=version,
+        folder=Path(__file__).parent / "apache_jars",
+        build=partial(fetch, version=version),
+        command=no_command,
+        tools=JAVA_TOOLS,
+    )
+
+
+class ApacheBroker:
+    """One running Apache RocketMQ; `settings` go into broker.conf over the ones above."""
+
+    def __init__(self, version: str = REFERENCE_VERSION, settings: Mapping[str, str] | None = None) -> None:
+        self.version = version
+        self._settings = dict(settings or {})
+        self._home = Path()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.namesrv = ""
+        self.broker = ""
+        self.endpoint = ""
+        self.start_seconds = 0.0
+        """From the start of the name server until broker and proxy accept connections."""
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids of the name server and of broker with proxy."""
+        return [process.pid for process in self._processes]
+
+    def start(self) -> None:
+        """Start it and wait until it serves. Raises BuildError without jars, TargetError when it does not come up."""
+        jars = build(recipe(self.version)) / "lib"
+        self._home = Path(tempfile.mkdtemp(prefix=f"apache-{self.version}-"))
+        try:
+            self._start(jars)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _start(self, jars: Path) -> None:
+        namesrv_port, broker_port, grpc_port, remoting_port = _free_ports()
+        self.namesrv = f"127.0.0.1:{namesrv_port}"
+        self.broker = f"127.0.0.1:{broker_port}"
+        self.endpoint = f"127.0.0.1:{grpc_port}"
+        conf = self._home / "conf"
+        conf.mkdir()
+        (conf / "namesrv.conf").write_text(f"listenPort={namesrv_port}\n")
+        settings = _BROKER_CONF | {
+            "listenPort": str(broker_port),
+            "haListenPort": str(broker_port + 1),
+            "namesrvAddr": self.namesrv,
+            "storePathRootDir": str(self._home / "store"),
+            **self._settings,
+        }
+        (conf / "broker.conf").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        proxy = {
+            "rocketMQClusterName": settings["brokerClusterName"],
+            "proxyMode": "LOCAL",
+            "namesrvAddr": self.namesrv,
+            "localServeAddr": "127.0.0.1",
+            "grpcServerPort": grpc_port,
+            "remotingListenPort": remoting_port,
+            "enablePrintJstack": False,
+            "grpcThreadPoolNums": 16,
+        }
+        (conf / "rmq-proxy.json").write_text(json.dumps(proxy))
+        begin = time.monotonic()
+        self._run(
+            jars, "namesrv", ["-Xms128m", "-Xmx256m"], "org.apache.rocketmq.namesrv.NamesrvStartup", "boot success"
+        )
+        self._run(
+            jars,
+            "proxy",
+            ["-Xms512m", "-Xmx1g", "-XX:MaxDirectMemorySize=1g"],
+            "org.apache.rocketmq.proxy.ProxyStartup",
+            "startup successfully",
+        )
+        self.start_seconds = time.monotonic() - begin
+
+    def _run(self, jars: Path, name: str, memory: list[str], main: str, sign: str) -> None:
+        conf = self._home / "conf"
+        switches = {
+            "namesrv": ["-c", str(conf / "namesrv.conf")],
+            "proxy": [
+                "-pm",
+                "local",
+                "-n",
+                self.namesrv,
+                "-bc",
+                str(conf / "broker.conf"),
+                "-pc",
+                str(conf / "rmq-proxy.json"),
+            ],
+        }[name]
+        output = self._home / f"{name}.out"
+        with output.open("wb") as printed:
+            process = subprocess.Popen(
+                [
+                    "java",
+                    *_JVM,
+                    *memory,
+                    f"-Duser.home={self._home}",
+                    f"-Drmq.logback.configurationFile=rmq.{name}.logback.xml",
+                    "-cp",
+                    f"{jars}/*",
+                    main,
+                    *switches,
+                ],
+                env={**os.environ, "ROCKETMQ_HOME": str(self._home)},
+                cwd=self._home,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a Ctrl-C of the run must reach us first, so that we can stop it in order
+            )
+        self._processes.append(process)
+        deadline = time.monotonic() + START_SECONDS
+        while sign not in output.read_text(errors="replace"):
+            if process.poll() is not None or time.monotonic() > deadline:
+                state = "ended" if process.poll() is not None else f"did not come up within {START_SECONDS:g} s"
+                raise TargetError(f"the {name} of Apache RocketMQ {self.version} {state}:\n{self.log_tail(name)}")
+            time.sleep(0.02)
+
+    def log_tail(self, name: str = "proxy", lines: int = 30) -> str:
+        """The end of what a process printed and of the broker's log."""
+        texts = []
+        for path in (self._home / f"{name}.out", self._home / "logs" / "rocketmqlogs" / "broker.log"):
+            if path.is_file():
+                texts += path.read_text(errors="replace").splitlines()[-lines:]
+        return "\n".join(texts)
+
+    def stop(self) -> None:
+        """Stop both processes, the broker first, and remove the home."""
+        for process in reversed(self._processes):
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._processes.clear()
+        if self._home != Path():
+            shutil.rmtree(self._home, ignore_errors=True)
+
+
+def _free_ports() -> tuple[int, int, int, int]:
+    """Ports that were free a moment ago. The broker also takes its port - 2 (fast remoting) and + 1 (replication)."""
+    while True:
+        holders = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
+        ports = [holder.getsockname()[1] for holder in holders]
+        for holder in holders:
+            holder.close()
+        beside = [ports[1] - 2, ports[1] + 1]
+        if len({*ports, *beside}) == 6 and all(map(_is_free, beside)):
+            return ports[0], ports[1], ports[2], ports[3]
+
+
+def _is_free(port: int) -> bool:
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
