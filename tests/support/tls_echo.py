@@ -1,0 +1,98 @@
+"""A small protocol behind the port that takes TLS and plaintext, and what a client sees of it."""
+
+import socket
+import ssl
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rocketmq_testkit.fixtures.certificates import Authority
+from rocketmq_testkit.fixtures.event_loop import EventLoop
+from rocketmq_testkit.fixtures.tls import Contexts, TlsSettings, TwoFacedFactory
+from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.python.failure import Failure
+
+NAMES = ["127.0.0.1", "::1", "localhost", "broker.example"]
+
+
+class Echo(Protocol):
+    """Says who it thinks it talks to, then gives back what it gets; `bye` makes it hang up."""
+
+    factory: "EchoFactory"
+
+    def connectionMade(self) -> None:
+        transport: Any = self.transport
+        peer = transport.getPeer()
+        self.factory.peers.append((peer.host, peer.port))
+
+    def dataReceived(self, data: bytes) -> None:
+        transport: Any = self.transport
+        transport.writeSequence([data[:1], data[1:]])
+        if data.endswith(b"bye"):
+            transport.loseConnection()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self.factory.lost += 1
+
+
+class EchoFactory(Factory):
+    """Remembers what its connections saw."""
+
+    noisy = False
+    protocol = Echo
+
+    def __init__(self) -> None:
+        self.peers: list[tuple[str, int]] = []
+        self.lost = 0
+
+
+class EchoServer:
+    """Listens on a free port of three addresses of this machine."""
+
+    def __init__(self, event_loop: EventLoop, settings: TlsSettings, *, reads_prologue: bool = False) -> None:
+        self.authority = Authority()
+        self.echo = EchoFactory()
+        self.lines: list[str] = []
+        contexts = Contexts(settings, NAMES, ["h2"], lambda: self.authority)
+        factory = TwoFacedFactory(
+            self.echo,
+            settings=settings,
+            contexts=contexts,
+            log_line=self.lines.append,
+            reads_prologue=reads_prologue,
+        )
+
+        def listen(host: str) -> int:
+            port: int = event_loop.reactor.listenTCP(0, factory, interface=host).getHost().port
+            return port
+
+        self.ports = {host: event_loop.call(partial(listen, host), 5) for host in ("127.0.0.1", "127.0.0.2", "::1")}
+        self.port = self.ports["127.0.0.1"]
+
+    def plain(self, host: str = "127.0.0.1") -> socket.socket:
+        """A plaintext connection."""
+        return socket.create_connection((host, self.ports[host]), 5)
+
+    def trusting(self, folder: Path) -> ssl.SSLContext:
+        """A client that verifies, and trusts the server's authority alone."""
+        path = folder / "ca.pem"
+        path.write_bytes(self.authority.certificate_pem)
+        context = ssl.create_default_context(cafile=str(path))
+        context.set_alpn_protocols(["h2"])
+        return context
+
+
+def read_to_end(connection: socket.socket) -> bytes:
+    """All bytes until the other side closes."""
+    found = b""
+    while data := connection.recv(65536):
+        found += data
+    return found
+
+
+def read_exactly(connection: socket.socket, count: int) -> bytes:
+    """So many bytes, or fewer when the other side closes."""
+    found = b""
+    while len(found) < count and (data := connection.recv(count - len(found))):
+        found += data
+    return found
