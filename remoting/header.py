@@ -98,6 +98,15 @@ def header(cls: type[H]) -> type[H]:
     return made
 
 
+def required(header: Header, attribute: str) -> int:
+    """A number that the handler needs, though not first of all. Raises EngineError when it is missing."""
+    value = getattr(header, attribute)
+    if value is None:
+        each = next(each for each in header.FIELDS if each.attribute == attribute)
+        raise EngineError(ResponseCode.SYSTEM_ERROR, missing(type(header), each))
+    return int(value)
+
+
 def missing(cls: type[Header], each: WireField) -> str:
     """The remark of a request without a field that its handler needs."""
     if each.kind == "str":

@@ -58,7 +58,14 @@ class RemotingService:
         self._served: Mapping[int, tuple[Processor, Node]] = {
             code: (processor, node)
             for code, processor in PROCESSORS.items()
-            if (node := nodes[processor.role]) is not None
+            if (node := nodes[processor.role]) is not None and processor.operation in node.handlers
+        }
+        self._upcoming = {
+            int(code): code.name
+            for code in RequestCode
+            if code not in WITHOUT_UPSTREAM_HANDLER
+            and code not in BROKER_TO_CLIENT
+            and (code not in PROCESSORS or (nodes[PROCESSORS[code].role] is not None and code not in self._served))
         }
         self._channels = count(1)
         self._opaques = count(0)
@@ -124,7 +131,7 @@ class RemotingService:
 
     def _refuse_unserved(self, channel: RemotingChannel, code: int, opaque: int, oneway: bool) -> None:
         remark = f" request type {code} not supported"
-        name = _UPCOMING.get(code)
+        name = self._upcoming.get(code)
         if name is not None:
             remark += f": {name} is not emulated yet"
             if code not in self._told:
@@ -132,11 +139,3 @@ class RemotingService:
                 self.log(f"request code {code} {name} is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED")
         if not oneway:
             channel.send(answer(opaque, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark))
-
-
-_UPCOMING: Mapping[int, str] = {
-    int(code): code.name
-    for code in RequestCode
-    if code not in PROCESSORS and code not in WITHOUT_UPSTREAM_HANDLER and code not in BROKER_TO_CLIENT
-}
-"""Codes that upstream serves and nothing here does yet."""

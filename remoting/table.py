@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import Done, Operation
@@ -50,8 +50,8 @@ def refusal(call: RemotingCall, error: EngineError) -> bytes:
 class Processor:
     """How one request code is served.
 
-    `translate` makes the operation from the parsed header and the body; `answer` and `refuse` make the frame of an
-    outcome.
+    `translate` makes the operation from the parsed header and the body (its declared result says which); `answer` and
+    `refuse` make the frame of an outcome.
     """
 
     code: RequestCode
@@ -59,6 +59,7 @@ class Processor:
     header: type[Header]
     parse: Callable[[Mapping[str, Any]], Header]
     translate: Translate
+    operation: type[Operation]
     answer: Answer
     refuse: Refuse
 
@@ -81,10 +82,13 @@ class RequestTable:
         """Serve codes by the decorated function."""
 
         def add(translate: F) -> F:
+            operation = get_type_hints(translate)["return"]
             for code in codes:
                 if code in self._processors:
                     raise AssertionError(f"{code.name} has two processors")
-                self._processors[code] = Processor(code, self._role, header, header.parse, translate, answer, refuse)
+                self._processors[code] = Processor(
+                    code, self._role, header, header.parse, translate, operation, answer, refuse
+                )
             return translate
 
         return add

@@ -11,32 +11,37 @@ SYNTAX_ERROR = (
     "com.alibaba.fastjson.JSONException: syntax error, expect {, actual error, pos 0, fastjson-version 1.2.83"
 )
 
+_PACKAGES = {"HeartbeatData": "heartbeat", "SubscriptionGroupConfig": "subscription"}
 
-def json_object(body: bytes, upstream: str) -> dict[str, Any]:
-    """The members of a body. `upstream` is the getter that fails there without a body: `HeartbeatData.getClientID`.
 
-    Errors: SYSTEM_ERROR for a missing body and for one that is no JSON object.
+def json_object(body: bytes, upstream: str, variable: str = "requestBody") -> dict[str, Any]:
+    """The members of a body.
+
+    Upstream's handler calls a getter on what it read, so without a body it fails there: `upstream` is that getter
+    (`HeartbeatData.getClientID`), `variable` the name of its variable. Errors: SYSTEM_ERROR for a missing body and for
+    one that is no JSON object.
     """
-    if not body:
-        raise EngineError(ResponseCode.SYSTEM_ERROR, null_body(upstream))
-    found = loads(body)
+    found = loads(body) if body else None
     if found is None:
-        raise EngineError(ResponseCode.SYSTEM_ERROR, null_body(upstream))
+        raise EngineError(ResponseCode.SYSTEM_ERROR, null_body(upstream, variable))
     if not isinstance(found, dict):
         raise EngineError(ResponseCode.SYSTEM_ERROR, SYNTAX_ERROR)
     return found
 
 
-def null_body(upstream: str) -> str:
+def null_body(upstream: str, variable: str) -> str:
     """The remark for a request whose handler misses the body."""
     class_name, _, getter = upstream.partition(".")
-    package = "heartbeat" if class_name == "HeartbeatData" else "body"
-    if class_name == "SubscriptionGroupConfig":
-        package = "subscription"
+    package = _PACKAGES.get(class_name, "body")
     return (
         f'java.lang.NullPointerException: Cannot invoke "org.apache.rocketmq.remoting.protocol.{package}.'
-        f'{class_name}.{getter}()" because the request body is null'
+        f'{class_name}.{getter}()" because "{variable}" is null'
     )
+
+
+def null_list(variable: str) -> str:
+    """The remark for a request whose body lacks the list that its handler walks."""
+    return f'java.lang.NullPointerException: Cannot invoke "java.util.List.iterator()" because "{variable}" is null'
 
 
 def loads(body: bytes) -> Any:

@@ -14,10 +14,10 @@ from rocketmq_testkit.emulator.operations import (
     GetConsumerConnectionList,
     GetConsumerListByGroup,
     GetProducerConnectionList,
+    Heartbeat,
     HeartbeatResult,
     LockBatchMq,
     LockBatchResult,
-    Operation,
     ProducerConnectionResult,
     UnlockBatchMq,
     UnregisterClient,
@@ -27,7 +27,7 @@ from ..bodies import client
 from ..bodies.reading import json_object, text
 from ..bodies.writing import dumps, message_queue
 from ..call import RemotingCall
-from ..header import Header, header
+from ..header import Header, header, wire
 from ..request_code import RequestCode
 from ..table import NoHeader, RequestTable, Role
 
@@ -38,7 +38,7 @@ TABLE = RequestTable(Role.BROKER)
 class UnregisterClientRequestHeader(Header):
     """A client leaves groups; unknown ones are no error."""
 
-    client_id: str = ""
+    client_id: str = wire("clientID", default="")
     producer_group: str | None = None
     consumer_group: str | None = None
 
@@ -70,9 +70,9 @@ def _heartbeat_answer(call: RemotingCall, result: HeartbeatResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.HEART_BEAT, header=NoHeader, answer=_heartbeat_answer)
-def heart_beat(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def heart_beat(call: RemotingCall, header: NoHeader, body: bytes) -> Heartbeat:
     """Language and version of the client are those of its request headers."""
-    members = json_object(body, "HeartbeatData.getClientID")
+    members = json_object(body, "HeartbeatData.getClientID", "heartbeatData")
     return client.heartbeat(members, call.language, call.version)
 
 
@@ -81,7 +81,7 @@ def _empty_fields(call: RemotingCall, result: Done) -> bytes:
 
 
 @TABLE.processor(RequestCode.UNREGISTER_CLIENT, header=UnregisterClientRequestHeader, answer=_empty_fields)
-def unregister_client(call: RemotingCall, header: UnregisterClientRequestHeader, body: bytes) -> Operation:
+def unregister_client(call: RemotingCall, header: UnregisterClientRequestHeader, body: bytes) -> UnregisterClient:
     """C++ sends an empty name for the group that it does not mean."""
     return UnregisterClient(header.client_id, header.producer_group or None, header.consumer_group or None)
 
@@ -100,7 +100,9 @@ def _consumer_list_refusal(call: RemotingCall, error: EngineError) -> bytes:
     answer=_consumer_list,
     refuse=_consumer_list_refusal,
 )
-def get_consumer_list(call: RemotingCall, header: GetConsumerListByGroupRequestHeader, body: bytes) -> Operation:
+def get_consumer_list(
+    call: RemotingCall, header: GetConsumerListByGroupRequestHeader, body: bytes
+) -> GetConsumerListByGroup:
     """What a client-side rebalance starts from."""
     return GetConsumerListByGroup(header.consumer_group)
 
@@ -110,7 +112,7 @@ def _locked(call: RemotingCall, result: LockBatchResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.LOCK_BATCH_MQ, header=NoHeader, answer=_locked)
-def lock_batch_mq(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def lock_batch_mq(call: RemotingCall, header: NoHeader, body: bytes) -> LockBatchMq:
     """The answer has the queues that the client holds now."""
     members = json_object(body, "LockBatchRequestBody.getConsumerGroup")
     return LockBatchMq(
@@ -119,7 +121,7 @@ def lock_batch_mq(call: RemotingCall, header: NoHeader, body: bytes) -> Operatio
 
 
 @TABLE.processor(RequestCode.UNLOCK_BATCH_MQ, header=NoHeader)
-def unlock_batch_mq(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def unlock_batch_mq(call: RemotingCall, header: NoHeader, body: bytes) -> UnlockBatchMq:
     """Java may send it oneway, Go asks for an answer."""
     members = json_object(body, "UnlockBatchRequestBody.isOnlyThisBroker")
     return UnlockBatchMq(
@@ -128,7 +130,7 @@ def unlock_batch_mq(call: RemotingCall, header: NoHeader, body: bytes) -> Operat
 
 
 @TABLE.processor(RequestCode.CHECK_CLIENT_CONFIG, header=NoHeader)
-def check_client_config(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def check_client_config(call: RemotingCall, header: NoHeader, body: bytes) -> CheckClientConfig:
     """Without a body or a subscription there is nothing to object to."""
     members = json_object(body, "CheckClientRequestBody.getSubscriptionData") if body else {}
     subscription = members.get("subscriptionData")
@@ -150,7 +152,7 @@ def _consumer_connection(call: RemotingCall, result: ConsumerConnectionResult) -
 )
 def get_consumer_connections(
     call: RemotingCall, header: GetConsumerConnectionListRequestHeader, body: bytes
-) -> Operation:
+) -> GetConsumerConnectionList:
     """With the subscriptions of the newest heartbeat."""
     return GetConsumerConnectionList(header.consumer_group)
 
@@ -166,6 +168,6 @@ def _producer_connection(call: RemotingCall, result: ProducerConnectionResult) -
 )
 def get_producer_connections(
     call: RemotingCall, header: GetProducerConnectionListRequestHeader, body: bytes
-) -> Operation:
+) -> GetProducerConnectionList:
     """Of one producer group."""
     return GetProducerConnectionList(header.producer_group)

@@ -20,7 +20,6 @@ from rocketmq_testkit.emulator.operations import (
     GroupListResult,
     GroupResult,
     GroupsResult,
-    Operation,
     QueryAssignment,
     QueryGroupsOfTopic,
     QueryTopicsOfGroup,
@@ -30,7 +29,7 @@ from rocketmq_testkit.emulator.operations import (
 
 from ..bodies import group, route
 from ..bodies.client import MESSAGE_MODELS
-from ..bodies.reading import enum_name, integer, json_object, null_body, objects, text
+from ..bodies.reading import enum_name, integer, json_object, null_list, objects, text
 from ..bodies.writing import dumps
 from ..call import RemotingCall
 from ..header import Header, header
@@ -57,7 +56,7 @@ class GetSubscriptionGroupConfigRequestHeader(Header):
 
 @header
 class GetConsumeStatsRequestHeader(Header):
-    """Progress of a group, on one topic or on all; unknown ones have none."""
+    """Progress of a group, on one topic or on all; unknown ones have none. Not emulated: `topicList`."""
 
     consumer_group: str
     topic: str | None = None
@@ -78,27 +77,26 @@ class QueryTopicsByConsumerRequestHeader(Header):
 
 
 @TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, header=NoHeader)
-def create_group(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def create_group(call: RemotingCall, header: NoHeader, body: bytes) -> CreateGroup:
     """The name is not checked, as upstream does not check it here."""
-    config = group.config(json_object(body, "SubscriptionGroupConfig.getGroupName"))
+    config = group.config(json_object(body, "SubscriptionGroupConfig.getGroupName", "config"))
     if config is None:
         raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")
     return CreateGroup(config)
 
 
 @TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, header=NoHeader)
-def create_groups(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def create_groups(call: RemotingCall, header: NoHeader, body: bytes) -> CreateGroups:
     """Several at once."""
-    upstream = "SubscriptionGroupList.getGroupConfigList"
-    members = json_object(body, upstream)
+    members = json_object(body, "SubscriptionGroupList.getGroupConfigList", "subscriptionGroupList")
     if members.get("groupConfigList") is None:
-        raise EngineError(ResponseCode.SYSTEM_ERROR, null_body(upstream))
+        raise EngineError(ResponseCode.SYSTEM_ERROR, null_list("groupConfigList"))
     configs = [group.config(each) for each in objects(members["groupConfigList"])]
     return CreateGroups([CreateGroup(each) for each in configs if each is not None])
 
 
 @TABLE.processor(RequestCode.DELETE_SUBSCRIPTIONGROUP, header=DeleteSubscriptionGroupRequestHeader)
-def delete_group(call: RemotingCall, header: DeleteSubscriptionGroupRequestHeader, body: bytes) -> Operation:
+def delete_group(call: RemotingCall, header: DeleteSubscriptionGroupRequestHeader, body: bytes) -> DeleteGroup:
     """Its retry and dead letter topics are deleted by other requests."""
     return DeleteGroup(header.group_name, header.clean_offset)
 
@@ -110,7 +108,7 @@ def _group(call: RemotingCall, result: GroupResult) -> bytes:
 @TABLE.processor(
     RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, header=GetSubscriptionGroupConfigRequestHeader, answer=_group
 )
-def get_group(call: RemotingCall, header: GetSubscriptionGroupConfigRequestHeader, body: bytes) -> Operation:
+def get_group(call: RemotingCall, header: GetSubscriptionGroupConfigRequestHeader, body: bytes) -> GetGroup:
     """The proxy asks this."""
     return GetGroup(header.group)
 
@@ -120,7 +118,7 @@ def _groups(call: RemotingCall, result: GroupsResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, header=NoHeader, answer=_groups)
-def get_all_groups(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def get_all_groups(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllGroups:
     """Always all: 5.3.3 ignores the fields that ask for a page."""
     return GetAllGroups()
 
@@ -130,7 +128,7 @@ def _progress(call: RemotingCall, result: ConsumeStatsResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_CONSUME_STATS, header=GetConsumeStatsRequestHeader, answer=_progress)
-def get_consume_stats(call: RemotingCall, header: GetConsumeStatsRequestHeader, body: bytes) -> Operation:
+def get_consume_stats(call: RemotingCall, header: GetConsumeStatsRequestHeader, body: bytes) -> GetConsumeStats:
     """An empty topic means all topics."""
     return GetConsumeStats(header.consumer_group, header.topic or None)
 
@@ -140,7 +138,9 @@ def _group_list(call: RemotingCall, result: GroupListResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header=QueryTopicConsumeByWhoRequestHeader, answer=_group_list)
-def query_groups_of_topic(call: RemotingCall, header: QueryTopicConsumeByWhoRequestHeader, body: bytes) -> Operation:
+def query_groups_of_topic(
+    call: RemotingCall, header: QueryTopicConsumeByWhoRequestHeader, body: bytes
+) -> QueryGroupsOfTopic:
     """Online or not."""
     return QueryGroupsOfTopic(header.topic)
 
@@ -154,7 +154,9 @@ def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.QUERY_TOPICS_BY_CONSUMER, header=QueryTopicsByConsumerRequestHeader, answer=_topic_list)
-def query_topics_of_group(call: RemotingCall, header: QueryTopicsByConsumerRequestHeader, body: bytes) -> Operation:
+def query_topics_of_group(
+    call: RemotingCall, header: QueryTopicsByConsumerRequestHeader, body: bytes
+) -> QueryTopicsOfGroup:
     """The answer has the broker's address too."""
     return QueryTopicsOfGroup(header.group)
 
@@ -164,7 +166,7 @@ def _assignment(call: RemotingCall, result: AssignmentResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.QUERY_ASSIGNMENT, header=NoHeader, answer=_assignment)
-def query_assignment(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def query_assignment(call: RemotingCall, header: NoHeader, body: bytes) -> QueryAssignment:
     """Server-side rebalance of one topic for one client."""
     members = json_object(body, "QueryAssignmentRequestBody.getTopic")
     return QueryAssignment(
@@ -177,7 +179,7 @@ def query_assignment(call: RemotingCall, header: NoHeader, body: bytes) -> Opera
 
 
 @TABLE.processor(RequestCode.SET_MESSAGE_REQUEST_MODE, header=NoHeader)
-def set_message_request_mode(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def set_message_request_mode(call: RemotingCall, header: NoHeader, body: bytes) -> SetMessageRequestMode:
     """Pull or pop for a group on a topic. Errors: NO_PERMISSION (retry topic)."""
     members = json_object(body, "SetMessageRequestModeRequestBody.getTopic")
     return SetMessageRequestMode(

@@ -16,7 +16,6 @@ from rocketmq_testkit.emulator.operations import (
     GetRouteInfo,
     KvListResult,
     KvResult,
-    Operation,
     PermOfBrokerResult,
     PutKvConfig,
     RouteResult,
@@ -47,10 +46,8 @@ class GetRouteInfoRequestHeader(Header):
 
 
 @header
-class KvConfigRequestHeader(Header):
-    """A value of the name server, by namespace and key."""
-
-    UPSTREAM = "PutKVConfigRequestHeader"
+class PutKVConfigRequestHeader(Header):
+    """Store a value. Errors: SYSTEM_ERROR (no namespace or no key)."""
 
     namespace: str | None = None
     key: str | None = None
@@ -58,10 +55,23 @@ class KvConfigRequestHeader(Header):
 
 
 @header
+class KvConfigRequestHeader(Header):
+    """A value, by namespace and key. Errors: QUERY_NOT_FOUND (asked for and not there)."""
+
+    namespace: str | None = None
+    key: str | None = None
+
+
+@header
+class GetKVListByNamespaceRequestHeader(Header):
+    """All values of a namespace. Errors: QUERY_NOT_FOUND."""
+
+    namespace: str | None = None
+
+
+@header
 class BrokerNameRequestHeader(Header):
     """All topics of one broker name."""
-
-    UPSTREAM = "WipeWritePermOfBrokerRequestHeader"
 
     broker_name: str = ""
 
@@ -89,7 +99,7 @@ def _route(call: RemotingCall, result: RouteResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_ROUTEINFO_BY_TOPIC, header=GetRouteInfoRequestHeader, answer=_route)
-def get_route_info(call: RemotingCall, header: GetRouteInfoRequestHeader, body: bytes) -> Operation:
+def get_route_info(call: RemotingCall, header: GetRouteInfoRequestHeader, body: bytes) -> GetRouteInfo:
     """Requests older than 4.9.4 get broker ids as bare numbers."""
     return GetRouteInfo(header.topic)
 
@@ -99,7 +109,7 @@ def _cluster_info(call: RemotingCall, result: ClusterInfoResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_BROKER_CLUSTER_INFO, header=NoHeader, answer=_cluster_info)
-def get_cluster_info(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def get_cluster_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerClusterInfo:
     """All brokers of all clusters."""
     return GetBrokerClusterInfo()
 
@@ -109,31 +119,33 @@ def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, header=NoHeader, answer=_topic_list)
-def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvTopicList:
     """All topics. Errors: SYSTEM_ERROR (turned off)."""
     return GetNamesrvTopicList()
 
 
 @TABLE.processor(RequestCode.GET_TOPICS_BY_CLUSTER, header=GetTopicsByClusterRequestHeader, answer=_topic_list)
-def get_topics_by_cluster(call: RemotingCall, header: GetTopicsByClusterRequestHeader, body: bytes) -> Operation:
+def get_topics_by_cluster(
+    call: RemotingCall, header: GetTopicsByClusterRequestHeader, body: bytes
+) -> GetNamesrvTopicList:
     """Those of one cluster's brokers."""
     return GetNamesrvTopicList(cluster=header.cluster)
 
 
 @TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, header=NoHeader, answer=_topic_list)
-def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvTopicList:
     """Names of clusters and brokers, which are topics too, with the address of one broker."""
     return GetNamesrvTopicList(system=True)
 
 
 @TABLE.processor(RequestCode.DELETE_TOPIC_IN_NAMESRV, header=DeleteTopicFromNamesrvRequestHeader)
-def delete_topic(call: RemotingCall, header: DeleteTopicFromNamesrvRequestHeader, body: bytes) -> Operation:
+def delete_topic(call: RemotingCall, header: DeleteTopicFromNamesrvRequestHeader, body: bytes) -> DeleteTopicInNamesrv:
     """The brokers are told by another request."""
     return DeleteTopicInNamesrv(header.topic, header.cluster_name)
 
 
-@TABLE.processor(RequestCode.PUT_KV_CONFIG, header=KvConfigRequestHeader)
-def put_kv_config(call: RemotingCall, header: KvConfigRequestHeader, body: bytes) -> Operation:
+@TABLE.processor(RequestCode.PUT_KV_CONFIG, header=PutKVConfigRequestHeader)
+def put_kv_config(call: RemotingCall, header: PutKVConfigRequestHeader, body: bytes) -> PutKvConfig:
     """A missing value is stored as such."""
     if header.namespace is None or header.key is None:
         raise EngineError(ResponseCode.SYSTEM_ERROR, "namespace or key is null")
@@ -149,13 +161,13 @@ def _no_value(call: RemotingCall, error: EngineError) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_KV_CONFIG, header=KvConfigRequestHeader, answer=_value, refuse=_no_value)
-def get_kv_config(call: RemotingCall, header: KvConfigRequestHeader, body: bytes) -> Operation:
+def get_kv_config(call: RemotingCall, header: KvConfigRequestHeader, body: bytes) -> GetKvConfig:
     """Missing names are looked up, and shown in the remark, as Java prints null."""
     return GetKvConfig(_null(header.namespace), _null(header.key))
 
 
 @TABLE.processor(RequestCode.DELETE_KV_CONFIG, header=KvConfigRequestHeader)
-def delete_kv_config(call: RemotingCall, header: KvConfigRequestHeader, body: bytes) -> Operation:
+def delete_kv_config(call: RemotingCall, header: KvConfigRequestHeader, body: bytes) -> DeleteKvConfig:
     """A value that is not there is no error."""
     return DeleteKvConfig(_null(header.namespace), _null(header.key))
 
@@ -164,9 +176,9 @@ def _values(call: RemotingCall, result: KvListResult) -> bytes:
     return call.answer(None, None, dumps({"table": result.table}))
 
 
-@TABLE.processor(RequestCode.GET_KVLIST_BY_NAMESPACE, header=KvConfigRequestHeader, answer=_values)
-def get_kv_list(call: RemotingCall, header: KvConfigRequestHeader, body: bytes) -> Operation:
-    """All values of a namespace. Errors: QUERY_NOT_FOUND."""
+@TABLE.processor(RequestCode.GET_KVLIST_BY_NAMESPACE, header=GetKVListByNamespaceRequestHeader, answer=_values)
+def get_kv_list(call: RemotingCall, header: GetKVListByNamespaceRequestHeader, body: bytes) -> GetKvListByNamespace:
+    """Brokers ask for the order configuration this way."""
     return GetKvListByNamespace(_null(header.namespace))
 
 
@@ -175,7 +187,7 @@ def _wiped(call: RemotingCall, result: PermOfBrokerResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.WIPE_WRITE_PERM_OF_BROKER, header=BrokerNameRequestHeader, answer=_wiped)
-def wipe_write_perm(call: RemotingCall, header: BrokerNameRequestHeader, body: bytes) -> Operation:
+def wipe_write_perm(call: RemotingCall, header: BrokerNameRequestHeader, body: bytes) -> SetPermOfBroker:
     """Producers leave the broker at their next route poll."""
     return SetPermOfBroker(header.broker_name, add=False)
 
@@ -185,13 +197,13 @@ def _added(call: RemotingCall, result: PermOfBrokerResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.ADD_WRITE_PERM_OF_BROKER, header=BrokerNameRequestHeader, answer=_added)
-def add_write_perm(call: RemotingCall, header: BrokerNameRequestHeader, body: bytes) -> Operation:
+def add_write_perm(call: RemotingCall, header: BrokerNameRequestHeader, body: bytes) -> SetPermOfBroker:
     """The way back."""
     return SetPermOfBroker(header.broker_name, add=True)
 
 
 @TABLE.processor(RequestCode.UPDATE_NAMESRV_CONFIG, header=NoHeader)
-def update_config(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def update_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateNamesrvConfig:
     """Change keys of the name server."""
     return UpdateNamesrvConfig(read_properties(body))
 
@@ -201,7 +213,7 @@ def _text(call: RemotingCall, result: TextResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_NAMESRV_CONFIG, header=NoHeader, answer=_text)
-def get_config(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def get_config(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvConfig:
     """As properties text."""
     return GetNamesrvConfig()
 

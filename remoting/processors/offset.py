@@ -11,7 +11,6 @@ from rocketmq_testkit.emulator.operations import (
     GetMinOffset,
     MessageQueue,
     OffsetResult,
-    Operation,
     QueryConsumerOffset,
     ResetOffset,
     ResetOffsetResult,
@@ -131,7 +130,9 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
 @TABLE.processor(
     RequestCode.QUERY_CONSUMER_OFFSET, header=QueryConsumerOffsetRequestHeader, answer=_offset, refuse=_refusal
 )
-def query_consumer_offset(call: RemotingCall, header: QueryConsumerOffsetRequestHeader, body: bytes) -> Operation:
+def query_consumer_offset(
+    call: RemotingCall, header: QueryConsumerOffsetRequestHeader, body: bytes
+) -> QueryConsumerOffset:
     """Clients take QUERY_NOT_FOUND as "no offset yet"."""
     return QueryConsumerOffset(header.consumer_group, header.topic, header.queue_id, header.set_zero_if_not_found)
 
@@ -142,7 +143,9 @@ def query_consumer_offset(call: RemotingCall, header: QueryConsumerOffsetRequest
     answer=_without_fields,
     refuse=_refusal,
 )
-def update_consumer_offset(call: RemotingCall, header: UpdateConsumerOffsetRequestHeader, body: bytes) -> Operation:
+def update_consumer_offset(
+    call: RemotingCall, header: UpdateConsumerOffsetRequestHeader, body: bytes
+) -> UpdateConsumerOffset:
     """Often oneway; Go asks for an answer."""
     return UpdateConsumerOffset(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
 
@@ -150,20 +153,20 @@ def update_consumer_offset(call: RemotingCall, header: UpdateConsumerOffsetReque
 @TABLE.processor(
     RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header=SearchOffsetRequestHeader, answer=_offset, refuse=_refusal
 )
-def search_offset(call: RemotingCall, header: SearchOffsetRequestHeader, body: bytes) -> Operation:
+def search_offset(call: RemotingCall, header: SearchOffsetRequestHeader, body: bytes) -> SearchOffset:
     """The boundary may be written in any case."""
     upper = header.boundary_type.upper() == "UPPER"
     return SearchOffset(header.topic, header.queue_id, header.timestamp, upper)
 
 
 @TABLE.processor(RequestCode.GET_MAX_OFFSET, header=GetMaxOffsetRequestHeader, answer=_offset, refuse=_refusal)
-def get_max_offset(call: RemotingCall, header: GetMaxOffsetRequestHeader, body: bytes) -> Operation:
+def get_max_offset(call: RemotingCall, header: GetMaxOffsetRequestHeader, body: bytes) -> GetMaxOffset:
     """The exclusive end of the queue."""
     return GetMaxOffset(header.topic, header.queue_id)
 
 
 @TABLE.processor(RequestCode.GET_MIN_OFFSET, header=GetMinOffsetRequestHeader, answer=_min_offset, refuse=_refusal)
-def get_min_offset(call: RemotingCall, header: GetMinOffsetRequestHeader, body: bytes) -> Operation:
+def get_min_offset(call: RemotingCall, header: GetMinOffsetRequestHeader, body: bytes) -> GetMinOffset:
     """Its answer carries an empty remark, as upstream's does."""
     return GetMinOffset(header.topic, header.queue_id)
 
@@ -174,7 +177,9 @@ def get_min_offset(call: RemotingCall, header: GetMinOffsetRequestHeader, body: 
     answer=_timestamp,
     refuse=_refusal,
 )
-def get_earliest_store_time(call: RemotingCall, header: GetEarliestMsgStoretimeRequestHeader, body: bytes) -> Operation:
+def get_earliest_store_time(
+    call: RemotingCall, header: GetEarliestMsgStoretimeRequestHeader, body: bytes
+) -> GetEarliestStoreTime:
     """Of the first message that is still stored."""
     return GetEarliestStoreTime(header.topic, header.queue_id)
 
@@ -188,7 +193,7 @@ def _reset(call: RemotingCall, result: ResetOffsetResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header=ResetOffsetRequestHeader, answer=_reset)
-def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: bytes) -> Operation:
+def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: bytes) -> ResetOffset:
     """On the server side; nothing is pushed, the next pull of each queue learns of it.
 
     An offset counts only with a queue id; otherwise the timestamp decides.
@@ -204,6 +209,6 @@ def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: byt
 
 
 @TABLE.processor(RequestCode.CLONE_GROUP_OFFSET, header=CloneGroupOffsetRequestHeader)
-def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader, body: bytes) -> Operation:
+def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader, body: bytes) -> CloneGroupOffset:
     """`offline` makes no difference, as upstream never reads it."""
     return CloneGroupOffset(header.src_group, header.dest_group, header.topic)

@@ -20,7 +20,6 @@ from rocketmq_testkit.emulator.operations import (
     ChangeInvisibleTime,
     Notification,
     NotificationResult,
-    Operation,
     PeekMessage,
     PollingInfo,
     PollingInfoResult,
@@ -149,7 +148,7 @@ def _pop_refusal(call: RemotingCall, error: EngineError) -> bytes:
 
 
 @TABLE.processor(RequestCode.POP_MESSAGE, header=PopMessageRequestHeader, answer=_pop_answer, refuse=_pop_refusal)
-def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes) -> Operation:
+def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes) -> PopMessage:
     """The body of the answer and its offsets run in the same order."""
     return PopMessage(
         header.consumer_group,
@@ -168,13 +167,13 @@ def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes
 
 
 @TABLE.processor(RequestCode.PEEK_MESSAGE, header=PeekMessageRequestHeader, answer=_peek_answer, refuse=_pop_refusal)
-def peek_message(call: RemotingCall, header: PeekMessageRequestHeader, body: bytes) -> Operation:
+def peek_message(call: RemotingCall, header: PeekMessageRequestHeader, body: bytes) -> PeekMessage:
     """Nothing is taken, so there is no pop time and no handle."""
     return PeekMessage(header.consumer_group, header.topic, header.queue_id, header.max_msg_nums)
 
 
 @TABLE.processor(RequestCode.ACK_MESSAGE, header=AckMessageRequestHeader)
-def ack_message(call: RemotingCall, header: AckMessageRequestHeader, body: bytes) -> Operation:
+def ack_message(call: RemotingCall, header: AckMessageRequestHeader, body: bytes) -> AckMessage:
     """The receipt is passed on as it came; the engine judges it."""
     if header.extra_info is None:
         raise EngineError(ResponseCode.SYSTEM_ERROR, NO_EXTRA_INFO)
@@ -202,7 +201,9 @@ def _change_refusal(call: RemotingCall, error: EngineError) -> bytes:
     answer=_change_answer,
     refuse=_change_refusal,
 )
-def change_invisible_time(call: RemotingCall, header: ChangeInvisibleTimeRequestHeader, body: bytes) -> Operation:
+def change_invisible_time(
+    call: RemotingCall, header: ChangeInvisibleTimeRequestHeader, body: bytes
+) -> ChangeInvisibleTime:
     """The client makes its new receipt from the answer."""
     if header.extra_info is None:
         raise EngineError(ResponseCode.SYSTEM_ERROR, NO_EXTRA_INFO)
@@ -212,7 +213,7 @@ def change_invisible_time(call: RemotingCall, header: ChangeInvisibleTimeRequest
 
 
 @TABLE.processor(RequestCode.BATCH_ACK_MESSAGE, header=NoHeader)
-def batch_ack_message(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def batch_ack_message(call: RemotingCall, header: NoHeader, body: bytes) -> BatchAckMessage:
     """Many acknowledgements in a JSON body with names of one or two letters, or the long ones."""
     if not body:
         return BatchAckMessage(None)
@@ -240,7 +241,7 @@ def _notification_refusal(call: RemotingCall, error: EngineError) -> bytes:
     answer=_notification_answer,
     refuse=_notification_refusal,
 )
-def notification(call: RemotingCall, header: NotificationRequestHeader, body: bytes) -> Operation:
+def notification(call: RemotingCall, header: NotificationRequestHeader, body: bytes) -> Notification:
     """The proxy asks this before it pops."""
     return Notification(
         header.consumer_group,
@@ -258,7 +259,7 @@ def _polling_info_answer(call: RemotingCall, result: PollingInfoResult) -> bytes
 
 
 @TABLE.processor(RequestCode.POLLING_INFO, header=PollingInfoRequestHeader, answer=_polling_info_answer)
-def polling_info(call: RemotingCall, header: PollingInfoRequestHeader, body: bytes) -> Operation:
+def polling_info(call: RemotingCall, header: PollingInfoRequestHeader, body: bytes) -> PollingInfo:
     """Of one topic, group and queue id."""
     return PollingInfo(header.consumer_group, header.topic, header.queue_id)
 

@@ -4,7 +4,7 @@
 
 from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import Operation, PullMessage, PullResult, SendMessageBack
+from rocketmq_testkit.emulator.operations import PullMessage, PullResult, SendMessageBack
 
 from ..answer import found_answer
 from ..call import RemotingCall
@@ -75,7 +75,7 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
     answer=_answer,
     refuse=_refusal,
 )
-def pull_message(call: RemotingCall, header: PullMessageRequestHeader, body: bytes) -> Operation:
+def pull_message(call: RemotingCall, header: PullMessageRequestHeader, body: bytes) -> PullMessage:
     """A lite pull differs by a bit of its sysFlag only."""
     return PullMessage(
         header.consumer_group,
@@ -93,7 +93,7 @@ def pull_message(call: RemotingCall, header: PullMessageRequestHeader, body: byt
 
 
 @TABLE.processor(RequestCode.CONSUMER_SEND_MSG_BACK, header=ConsumerSendMsgBackRequestHeader)
-def send_message_back(call: RemotingCall, header: ConsumerSendMsgBackRequestHeader, body: bytes) -> Operation:
+def send_message_back(call: RemotingCall, header: ConsumerSendMsgBackRequestHeader, body: bytes) -> SendMessageBack:
     """Old clients do not decide how often a message is tried."""
     heeded = call.version >= VERSION_SEND_BACK_MAX_RECONSUME
     return SendMessageBack(

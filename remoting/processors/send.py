@@ -11,7 +11,6 @@ from rocketmq_testkit.emulator import properties
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
-    Operation,
     RecallMessage,
     RecallResult,
     SendMessage,
@@ -168,7 +167,7 @@ def _recall_refusal(call: RemotingCall, error: EngineError) -> bytes:
 @TABLE.processor(
     RequestCode.RECALL_MESSAGE, header=RecallMessageRequestHeader, answer=_recall_answer, refuse=_recall_refusal
 )
-def recall_message(call: RemotingCall, header: RecallMessageRequestHeader, body: bytes) -> Operation:
+def recall_message(call: RemotingCall, header: RecallMessageRequestHeader, body: bytes) -> RecallMessage:
     """By the handle that the send was answered with."""
     return RecallMessage(header.topic, header.recall_handle, header.producer_group)
 

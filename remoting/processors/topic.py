@@ -13,7 +13,6 @@ from rocketmq_testkit.emulator.operations import (
     GetBrokerTopicList,
     GetTopicConfig,
     GetTopicStats,
-    Operation,
     TopicConfig,
     TopicListResult,
     TopicResult,
@@ -23,10 +22,10 @@ from rocketmq_testkit.emulator.operations import (
 
 from ..answer import NOT_SET
 from ..bodies import route, topic
-from ..bodies.reading import json_object, objects
+from ..bodies.reading import json_object, null_list, objects
 from ..bodies.writing import dumps
 from ..call import RemotingCall
-from ..header import Header, Int, header
+from ..header import Header, Int, header, required
 from ..request_code import RequestCode
 from ..table import NoHeader, RequestTable, Role
 
@@ -42,9 +41,9 @@ class CreateTopicRequestHeader(Header):
 
     topic: str = ""
     default_topic: str = ""
-    read_queue_nums: Int
-    write_queue_nums: Int
-    perm: Int
+    read_queue_nums: Int | None = None
+    write_queue_nums: Int | None = None
+    perm: Int | None = None
     topic_filter_type: str | None = None
     topic_sys_flag: Int = 0
     order: bool = False
@@ -78,8 +77,11 @@ def _created(call: RemotingCall, result: Done) -> bytes:
 
 
 @TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC, header=CreateTopicRequestHeader, answer=_created)
-def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: bytes) -> Operation:
-    """Numbers are not checked: perm 99 and 0 queues are accepted, as upstream accepts them."""
+def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: bytes) -> CreateTopic:
+    """Numbers are not checked: perm 99 and 0 queues are accepted, as upstream accepts them.
+
+    They are required, but the filter type is looked at first.
+    """
     if header.topic_filter_type not in topic.FILTER_TYPES:
         shown = "null" if header.topic_filter_type is None else header.topic_filter_type
         raise EngineError(
@@ -90,9 +92,9 @@ def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: byt
         )
     config = TopicConfig(
         topic_name=header.topic,
-        read_queue_nums=header.read_queue_nums,
-        write_queue_nums=header.write_queue_nums,
-        perm=header.perm,
+        read_queue_nums=required(header, "read_queue_nums"),
+        write_queue_nums=required(header, "write_queue_nums"),
+        perm=required(header, "perm"),
         topic_filter_type=header.topic_filter_type,
         topic_sys_flag=header.topic_sys_flag,
         order=header.order,
@@ -101,20 +103,16 @@ def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: byt
 
 
 @TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, header=NoHeader, answer=_created)
-def create_topics(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def create_topics(call: RemotingCall, header: NoHeader, body: bytes) -> CreateTopics:
     """Attributes are a map here, its keys with the same signs."""
     members = json_object(body, "CreateTopicListRequestBody.getTopicConfigList")
     if members.get("topicConfigList") is None:
-        raise EngineError(
-            ResponseCode.SYSTEM_ERROR,
-            'java.lang.NullPointerException: Cannot invoke "java.util.List.iterator()" because '
-            '"topicConfigList" is null',
-        )
+        raise EngineError(ResponseCode.SYSTEM_ERROR, null_list("topicConfigList"))
     return CreateTopics([CreateTopic(*topic.config(each)) for each in objects(members["topicConfigList"])])
 
 
 @TABLE.processor(RequestCode.DELETE_TOPIC_IN_BROKER, header=DeleteTopicRequestHeader)
-def delete_topic(call: RemotingCall, header: DeleteTopicRequestHeader, body: bytes) -> Operation:
+def delete_topic(call: RemotingCall, header: DeleteTopicRequestHeader, body: bytes) -> DeleteTopic:
     """The name server is told by another request."""
     return DeleteTopic(header.topic)
 
@@ -124,7 +122,7 @@ def _topic(call: RemotingCall, result: TopicResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_TOPIC_CONFIG, header=GetTopicConfigRequestHeader, answer=_topic)
-def get_topic_config(call: RemotingCall, header: GetTopicConfigRequestHeader, body: bytes) -> Operation:
+def get_topic_config(call: RemotingCall, header: GetTopicConfigRequestHeader, body: bytes) -> GetTopicConfig:
     """The `lo` field of static topics is ignored."""
     return GetTopicConfig(header.topic)
 
@@ -134,7 +132,7 @@ def _topics(call: RemotingCall, result: TopicsResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_ALL_TOPIC_CONFIG, header=NoHeader, answer=_topics)
-def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllTopics:
     """Always all: 5.3.3 ignores the fields that ask for a page."""
     return GetAllTopics()
 
@@ -144,7 +142,7 @@ def _stats(call: RemotingCall, result: TopicStatsResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_TOPIC_STATS_INFO, header=GetTopicStatsInfoRequestHeader, answer=_stats)
-def get_topic_stats(call: RemotingCall, header: GetTopicStatsInfoRequestHeader, body: bytes) -> Operation:
+def get_topic_stats(call: RemotingCall, header: GetTopicStatsInfoRequestHeader, body: bytes) -> GetTopicStats:
     """By queue."""
     return GetTopicStats(header.topic)
 
@@ -154,6 +152,6 @@ def _names(call: RemotingCall, result: TopicListResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, header=NoHeader, answer=_names)
-def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerTopicList:
     """The topics that a broker makes for itself."""
     return GetBrokerTopicList()

@@ -10,7 +10,6 @@ from rocketmq_testkit.emulator.operations import (
     GetBrokerConfig,
     GetBrokerRuntimeInfo,
     MessagesResult,
-    Operation,
     QueryConsumeQueue,
     QueryConsumeQueueResult,
     QueryMessage,
@@ -68,7 +67,7 @@ def _one_record(call: RemotingCall, result: MessagesResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.VIEW_MESSAGE_BY_ID, header=ViewMessageRequestHeader, answer=_one_record)
-def view_message(call: RemotingCall, header: ViewMessageRequestHeader, body: bytes) -> Operation:
+def view_message(call: RemotingCall, header: ViewMessageRequestHeader, body: bytes) -> ViewMessage:
     """The client has taken the offset out of the message id; the topic is not looked at."""
     return ViewMessage(header.offset)
 
@@ -89,7 +88,7 @@ def _not_found(call: RemotingCall, error: EngineError) -> bytes:
 
 
 @TABLE.processor(RequestCode.QUERY_MESSAGE, header=QueryMessageRequestHeader, answer=_found, refuse=_not_found)
-def query_message(call: RemotingCall, header: QueryMessageRequestHeader, body: bytes) -> Operation:
+def query_message(call: RemotingCall, header: QueryMessageRequestHeader, body: bytes) -> QueryMessage:
     """Java asks for unique keys with an end of 2**63 - 1."""
     return QueryMessage(
         header.topic, header.key, header.max_num, header.begin_timestamp, header.end_timestamp, header.unique_key
@@ -108,7 +107,7 @@ def _units(call: RemotingCall, result: QueryConsumeQueueResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.QUERY_CONSUME_QUEUE, header=QueryConsumeQueueRequestHeader, answer=_units)
-def query_consume_queue(call: RemotingCall, header: QueryConsumeQueueRequestHeader, body: bytes) -> Operation:
+def query_consume_queue(call: RemotingCall, header: QueryConsumeQueueRequestHeader, body: bytes) -> QueryConsumeQueue:
     """An index that holds nothing is a success with a remark and no body."""
     return QueryConsumeQueue(header.topic, header.queue_id, header.index, header.count, header.consumer_group)
 
@@ -118,7 +117,7 @@ def _table(call: RemotingCall, result: RuntimeInfoResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_BROKER_RUNTIME_INFO, header=NoHeader, answer=_table)
-def get_runtime_info(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def get_runtime_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerRuntimeInfo:
     """Counters and state of the broker."""
     return GetBrokerRuntimeInfo()
 
@@ -129,13 +128,13 @@ def _config(call: RemotingCall, result: TextResult) -> bytes:
 
 
 @TABLE.processor(RequestCode.GET_BROKER_CONFIG, header=NoHeader, answer=_config)
-def get_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def get_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerConfig:
     """As properties text."""
     return GetBrokerConfig()
 
 
 @TABLE.processor(RequestCode.UPDATE_BROKER_CONFIG, header=NoHeader)
-def update_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> Operation:
+def update_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateBrokerConfig:
     """Keys that upstream does not know are ignored there; the engine decides here."""
     return UpdateBrokerConfig(read_properties(body))
 
