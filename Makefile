@@ -1,0 +1,65 @@
+# The task runner. Two commands matter to a newcomer: `make demo` and `make test`; `make help` lists the others.
+# All of them make `.venv` on first use. PYTHON=/path/to/python3.12 chooses the interpreter.
+
+SHELL := /bin/sh
+.SHELLFLAGS := -eu -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast test-oldest lint format types pages serve bench clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+STAGES := $(BIN)/python scripts/stages.py
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 22
+
+demo: $(VENV)/demo.stamp ## Test a small order application, as an example of how a project uses this one
+	cd examples/orders && ../../$(BIN)/pytest -v
+
+test: $(VENV)/dev.stamp ## Install all that tests need and run all of them (half an hour)
+	$(STAGES)
+
+test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host (a minute)
+	$(STAGES) fast
+
+test-oldest: $(VENV)/dev.stamp ## Test with the oldest dependencies that are allowed, and with other protobufs
+	$(STAGES) oldest protobuf
+
+lint: $(VENV)/dev.stamp ## Judge style
+	$(STAGES) lint
+
+format: $(VENV)/dev.stamp ## Repair style where a tool can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/dev.stamp ## Judge types
+	$(STAGES) types
+
+pages: $(VENV)/dev.stamp ## Write the generated pages of docs/ anew
+	$(BIN)/python scripts/pages.py
+
+serve: $(VENV)/install.stamp ## Serve on upstream's ports until Ctrl-C
+	$(BIN)/rocketmq-emulator
+
+bench: $(VENV)/dev.stamp ## Compare with the real broker (ten minutes)
+	$(BIN)/python bench/run.py
+
+clean: ## Remove environments, reports and caches of this folder
+	rm -rf .venv .venv-oldest .venv-protobuf .ns .reports build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/python:
+	python=$$(scripts/find_python.sh); "$$python" -m venv $(VENV)
+
+# `touch` comes last: an installation that was cut off is done again.
+$(VENV)/install.stamp: $(BIN)/python pyproject.toml
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/demo.stamp: $(VENV)/install.stamp examples/orders/requirements.txt
+	$(PIP) --requirement examples/orders/requirements.txt
+	touch $@
+
+$(VENV)/dev.stamp: $(VENV)/demo.stamp
+	$(PIP) --editable '.[dev]'
+	touch $@

@@ -1,0 +1,41 @@
+"""Billing: charges orders whenever it is asked to, and never forgets one."""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from rocketmq import ClientConfiguration, Credentials, FilterExpression, SimpleConsumer
+
+from .order import TOPIC, Order
+
+GROUP = "billing"
+BATCH = 16
+SECONDS_TO_CHARGE = 60
+"""An order that is not charged by then is taken to be abandoned, and comes again."""
+
+
+class Billing:
+    """Calls `charge` once for each order on the broker at `endpoint`; an order counts as charged if that returns."""
+
+    def __init__(self, endpoint: str, charge: Callable[[Order], None]) -> None:
+        self._charge = charge
+        self._consumer = SimpleConsumer(
+            ClientConfiguration(endpoint, Credentials()), GROUP, {TOPIC: FilterExpression("*")}, await_duration=1
+        )
+
+    def run_once(self) -> int:
+        """Charge the orders of one batch; returns how many. An error of `charge` leaves its order for a later batch."""
+        messages = self._consumer.receive(BATCH, SECONDS_TO_CHARGE) or []
+        for message in messages:
+            self._charge(Order.from_body(message.body))
+            self._consumer.ack(message)
+        return len(messages)
+
+    def __enter__(self) -> Self:
+        self._consumer.startup()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._consumer.shutdown()

@@ -1,0 +1,38 @@
+"""Makes `.ns`, a tree of links that shows type checkers the folders under their installed names.
+
+The import hook of an editable installation is invisible to them. The map is that of pyproject.toml.
+"""
+
+import os
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def links(root: Path) -> dict[Path, Path]:
+    """Each link (absolute) and the folder that it points to."""
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    folders: dict[str, str] = project["tool"]["setuptools"]["package-dir"]
+    return {root / ".ns" / Path(*name.split(".")): root / folder for name, folder in folders.items()}
+
+
+def main(root: Path = ROOT) -> int:
+    """Make what is missing and remove what the map no longer has."""
+    wanted = links(root)
+    for link, folder in wanted.items():
+        link.parent.mkdir(parents=True, exist_ok=True)
+        # A relative link survives a move of the tree.
+        target = Path(os.path.relpath(folder, link.parent))
+        if not link.is_symlink() or link.readlink() != target:
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+    for found in (root / ".ns").rglob("*"):
+        if found.is_symlink() and found not in wanted:
+            found.unlink()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,241 @@
+"""All that `make test` does after it has made `.venv`: one stage after the other, with times and a verdict.
+
+    python scripts/stages.py [STAGE ...]
+
+Without names every stage runs. A stage of set-up that fails ends the run, for nothing after it would mean anything; a
+check that fails does not, so that one run tells everything. The exit code is 0 if all is well, 1 if not, 2 for a stage
+that does not exist.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import namespace_links
+import oldest
+import system
+import verdict
+
+ROOT = Path(__file__).resolve().parent.parent
+REPORTS = ROOT / ".reports"
+OLDEST = ROOT / ".venv-oldest"
+PROTOBUF = ROOT / ".venv-protobuf"
+WORKERS = os.environ.get("TEST_WORKERS", "2")
+ENGINE_AND_PROTOCOLS = ("tests/emulator", "tests/remoting", "tests/transport", "tests/grpc_v2", "tests/fixtures")
+"""Needs nothing but Python; runs again with the oldest versions of everything and with other protobufs."""
+CLIENTS = ("tests/clients",)
+"""Real SDKs and Apache's own tools against the emulator."""
+SIDECAR = ("tests/sidecar",)
+"""The image: built, started, used, measured."""
+MIDDLE_PROTOBUFS = ("5", "6")
+"""Major versions between the oldest and the newest; the other stages use those."""
+
+
+class StageFailed(Exception):
+    """A command of a stage ended with another code than 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step: `run` raises StageFailed (or anything else) when it fails. `needed` ends the whole run then."""
+
+    name: str
+    what: str
+    run: Callable[[], None]
+    needed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a stage; `problem` is empty when all is well."""
+
+    name: str
+    problem: str
+    seconds: float
+
+
+def call(*words: str | Path, cwd: Path = ROOT) -> None:
+    """Run a command with its output going where ours goes. Raises StageFailed."""
+    command = [str(word) for word in words]
+    print("$", " ".join(command), flush=True)
+    done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise StageFailed(f"{command[0]} ended with code {done.returncode}")
+
+
+def pytest(report: str, *words: str, python: Path | None = None, workers: str = WORKERS, cwd: Path = ROOT) -> None:
+    """Run tests and keep their JUnit file for the verdict.
+
+    The command `pytest`, not `python -m pytest`: the latter puts this folder in front of the path, where our
+    `fixtures` would hide the package of that name.
+    """
+    command = (python or Path(sys.executable)).with_name("pytest")
+    parallel = ["-n", workers, "--dist", "loadgroup"] if workers != "0" else ["-p", "no:xdist"]
+    call(command, f"--junitxml={REPORTS / report}.xml", *parallel, *words, cwd=cwd)
+
+
+def environment(folder: Path, *requirements: str | Path) -> Path:
+    """A fresh virtual environment with the given requirements of pip; returns its interpreter."""
+    shutil.rmtree(folder, ignore_errors=True)
+    call(sys.executable, "-m", "venv", folder)
+    python = folder / "bin" / "python"
+    call(python, "-m", "pip", "install", "--quiet", *requirements)
+    return python
+
+
+def existing(folders: Sequence[str]) -> list[str]:
+    """Those that are there."""
+    return [folder for folder in folders if (ROOT / folder).is_dir()]
+
+
+# --- the stages
+
+
+def run_system() -> None:
+    """Install what Debian has and the machine has not."""
+    system.ensure()
+
+
+def run_lint() -> None:
+    """Judge rules and layout."""
+    ruff = Path(sys.executable).with_name("ruff")
+    call(ruff, "check", ".")
+    call(ruff, "format", "--check", ".")
+
+
+def run_types() -> None:
+    """Judge the package by its installed name, then what is around it."""
+    namespace_links.main()
+    mypy = Path(sys.executable).with_name("mypy")
+    call(mypy, "-p", "rocketmq_testkit")
+    call(mypy, *existing(["scripts", "tests", "bench", "examples"]))
+
+
+def run_drivers() -> None:
+    """Build the SDK drivers; what is unchanged comes from the cache."""
+    call(sys.executable, "-m", "rocketmq_testkit.conformance.drivers.build")
+
+
+def run_fast() -> None:
+    """Test the engine, the protocols and the host."""
+    pytest("fast", "-m", "not alone", *existing(ENGINE_AND_PROTOCOLS))
+
+
+def run_tests() -> None:
+    """Test all that can share the machine."""
+    ignored = [f"--ignore={folder}" for folder in existing([*CLIENTS, *SIDECAR])]
+    pytest("tests", "-m", "not alone", *ignored, "tests")
+
+
+def run_alone() -> None:
+    """Test what measures time or changes the network."""
+    ignored = [f"--ignore={folder}" for folder in existing([*CLIENTS, *SIDECAR])]
+    pytest("alone", "-m", "alone", *ignored, "tests", workers="0")
+
+
+def run_clients() -> None:
+    """Test with every real SDK."""
+    pytest("clients", *existing(CLIENTS))
+
+
+def run_demo() -> None:
+    """Test the example application."""
+    pytest("demo", workers="0", cwd=ROOT / "examples" / "orders")
+
+
+def run_sidecar() -> None:
+    """Build, start and use the image."""
+    pytest("sidecar", *existing(SIDECAR), workers="0")
+
+
+def run_oldest() -> None:
+    """Test with the oldest versions that are allowed."""
+    constraints = REPORTS / "oldest.txt"
+    constraints.write_text("\n".join(oldest.of_project("conformance", "test")) + "\n")
+    print(constraints.read_text(), flush=True)
+    python = environment(OLDEST, "-c", constraints, "-e", ".[conformance,test]")
+    pytest("oldest", "-m", "not alone", *existing(ENGINE_AND_PROTOCOLS), python=python)
+
+
+def run_protobuf() -> None:
+    """Test with the protobufs between the oldest and the newest."""
+    python = environment(PROTOBUF, "-e", ".[conformance,test]")
+    for major in MIDDLE_PROTOBUFS:
+        call(python, "-m", "pip", "install", "--quiet", f"protobuf=={major}.*")
+        folders = [folder for folder in existing(ENGINE_AND_PROTOCOLS) if folder != "tests/emulator"]
+        pytest(f"protobuf-{major}", "-m", "not alone", *folders, python=python)
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage("system", "programs of the machine", run_system, needed=True),
+    Stage("lint", "ruff", run_lint),
+    Stage("types", "mypy --strict", run_types),
+    Stage("drivers", "SDK drivers", run_drivers, needed=True),
+    Stage("tests", "all tests without outside clients", run_tests),
+    Stage("alone", "tests that need the machine for themselves", run_alone),
+    Stage("demo", "the example application", run_demo),
+    Stage("clients", "real SDKs", run_clients),
+    Stage("sidecar", "the image", run_sidecar),
+    Stage("oldest", "oldest allowed dependencies", run_oldest),
+    Stage("protobuf", "protobuf 5 and 6", run_protobuf),
+)
+ON_REQUEST = (Stage("fast", "engine, protocols and host", run_fast),)
+"""Stages that only run when they are named."""
+
+
+def main(names: Sequence[str]) -> int:
+    """Run the named stages, or all of STAGES, and print what became of them."""
+    known = {stage.name: stage for stage in (*STAGES, *ON_REQUEST)}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        print(f"there is no stage {', '.join(unknown)}; known are {', '.join(known)}", file=sys.stderr)
+        return 2
+    begin = time.monotonic()
+    shutil.rmtree(REPORTS, ignore_errors=True)
+    REPORTS.mkdir()
+    results = run([known[name] for name in names] if names else STAGES)
+    return conclude(results, time.monotonic() - begin)
+
+
+def run(stages: Iterable[Stage]) -> list[Result]:
+    """Run stages in order; ends early after a needed one that failed."""
+    results = []
+    for stage in stages:
+        print(f"\n--- {stage.name}: {stage.what}", flush=True)
+        begin = time.monotonic()
+        problem = ""
+        try:
+            stage.run()
+        except (StageFailed, system.MissingProgram) as error:
+            problem = str(error)
+            print(f"--- {stage.name} failed: {problem}", flush=True)
+        results.append(Result(stage.name, problem, time.monotonic() - begin))
+        if problem and stage.needed:
+            break
+    return results
+
+
+def conclude(results: Sequence[Result], seconds: float) -> int:
+    """Print the times of stages, the verdict over all tests and the closing line; return the exit code."""
+    print("\n--- stages", flush=True)
+    for result in results:
+        print(f"{result.name:<10} {result.seconds:8.1f} s  {result.problem or 'ok'}")
+    files = sorted(REPORTS.glob("*.xml"))
+    found = verdict.read(files)
+    for name in found.failed:
+        print(f"FAILED {name}")
+    for name, why in found.unexpected.items():
+        print(f"UNEXPECTED SKIP {name}: {why}")
+    good = all(not result.problem for result in results) and (not files or found.good)
+    if files:
+        print(found.line(seconds), flush=True)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,64 @@
+"""Reads the JUnit files of test runs: totals, failures, skips that nobody expects, and one closing line."""
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+EXPECTED_SKIPS: frozenset[str] = frozenset()
+"""Tests that may be skipped, as `module::test`. Each needs a reason here; a missing toolchain is none."""
+
+
+@dataclass
+class Verdict:
+    """What became of all tests of one or several runs; `skipped` maps each to its reason."""
+
+    passed: int = 0
+    failed: list[str] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+    expected_failures: int = 0
+    seconds: float = 0.0
+
+    @property
+    def unexpected(self) -> dict[str, str]:
+        """The skips that are not in EXPECTED_SKIPS."""
+        return {name: why for name, why in self.skipped.items() if name not in EXPECTED_SKIPS}
+
+    @property
+    def good(self) -> bool:
+        """Something passed, nothing failed, and nothing was skipped unexpectedly."""
+        return self.passed > 0 and not self.failed and not self.unexpected
+
+    def line(self, seconds: float | None = None) -> str:
+        """The closing line, in pytest's own form."""
+        counts = (
+            (len(self.failed), "failed"),
+            (self.passed, "passed"),
+            (len(self.skipped), "skipped"),
+            (self.expected_failures, "xfailed"),
+        )
+        text = ", ".join(f"{count} {word}" for count, word in counts if count) or "no tests ran"
+        return f" {text} in {self.seconds if seconds is None else seconds:.2f}s ".center(80, "=")
+
+
+def read(files: Iterable[Path]) -> Verdict:
+    """The verdict over JUnit files as pytest writes them. A file that is not one is an error."""
+    verdict = Verdict()
+    for file in files:
+        for case in ElementTree.parse(file).getroot().iter("testcase"):
+            _count(case, verdict)
+    return verdict
+
+
+def _count(case: ElementTree.Element, verdict: Verdict) -> None:
+    name = f"{case.get('classname', '')}::{case.get('name', '')}"
+    verdict.seconds += float(case.get("time", "0"))
+    skip = case.find("skipped")
+    if case.find("failure") is not None or case.find("error") is not None:
+        verdict.failed.append(name)
+    elif skip is None:
+        verdict.passed += 1
+    elif skip.get("type") == "pytest.xfail":
+        verdict.expected_failures += 1
+    else:
+        verdict.skipped[name] = skip.get("message", "")
