@@ -1,13 +1,13 @@
-"""Java's values as a SQL92 filter meets them: numbers read from texts, and how unlike types compare.
+"""Java's values as a SQL92 filter meets them, and how unlike types compare.
 
 A property is always a text. Upstream converts it to the class of what it is compared with, and a text that is no
 such number ends the evaluation of the whole expression. Source: ComparisonExpression.__compare (5.3.3).
 """
 
-import re
 from collections.abc import Callable
 from enum import Enum
-from math import copysign
+
+from .java_numbers import compare_doubles, parse_boolean, parse_double, parse_integer, parse_long
 
 Value = bool | int | float | str | None
 
@@ -25,79 +25,12 @@ class JavaType(Enum):
 
 NUMBERS = (JavaType.INTEGER, JavaType.LONG, JavaType.DOUBLE)
 
-_WHOLE = re.compile(r"[+-]?\d+")
-_DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
-_HEX_DOUBLE = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII)
-_TRIMMED = "".join(map(chr, range(0x21)))
-
-
-def parse_integer(text: str) -> int:
-    """Integer.valueOf. Raises ValueError for what is no 32-bit number."""
-    value = int(text) if text.isdecimal() else _whole(text)
-    if -0x80000000 <= value <= 0x7FFFFFFF:
-        return value
-    raise _no_number(text)
-
-
-def parse_long(text: str) -> int:
-    """Long.valueOf. Raises ValueError for what is no 64-bit number."""
-    value = int(text) if text.isdecimal() else _whole(text)
-    if -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
-        return value
-    raise _no_number(text)
-
-
-def parse_double(text: str) -> float:
-    """Double.valueOf: blanks around are fine, so are NaN, Infinity and hexadecimal. Raises ValueError otherwise."""
-    trimmed = text.strip(_TRIMMED)
-    if _DOUBLE.fullmatch(trimmed):
-        return float(trimmed.rstrip("fFdD") if trimmed[-1] in "fFdD" else trimmed)
-    hexadecimal = _HEX_DOUBLE.fullmatch(trimmed)
-    if hexadecimal:
-        try:
-            return float.fromhex(hexadecimal[1])
-        except OverflowError:
-            return copysign(float("inf"), -1.0 if trimmed[0] == "-" else 1.0)
-    raise ValueError("empty String" if not trimmed else f'For input string: "{text}"')
-
-
-def parse_boolean(text: str) -> bool:
-    """Boolean.valueOf: "true" in any case, everything else is false."""
-    return text.lower() == "true"
-
-
-def _whole(text: str) -> int:
-    if not _WHOLE.fullmatch(text):
-        raise _no_number(text)
-    return int(text)
-
-
-def _no_number(text: str) -> ValueError:
-    return ValueError(f'For input string: "{text}"')
-
-
 PARSERS: dict[JavaType, Callable[[str], Value]] = {
     JavaType.INTEGER: parse_integer,
     JavaType.LONG: parse_long,
     JavaType.DOUBLE: parse_double,
     JavaType.BOOLEAN: parse_boolean,
 }
-
-
-def compare_doubles(left: float, right: float) -> int:
-    """Double.compareTo: NaN equals itself and is above all, -0.0 is below 0.0."""
-    if left < right:
-        return -1
-    if left > right:
-        return 1
-    left_rank, right_rank = _rank(left), _rank(right)
-    return (left_rank > right_rank) - (left_rank < right_rank)
-
-
-def _rank(value: float) -> int:
-    if value != value:
-        return 2
-    return -1 if value == 0.0 and copysign(1.0, value) < 0 else 0
 
 
 def compare(left: Value, left_type: JavaType, right: Value, right_type: JavaType) -> int:

@@ -21,6 +21,7 @@ PROPERTIES_MAX_BYTES = 32767
 
 Hook = Callable[[Message], None]
 Arrival = Callable[[str, int, int, int, dict[str, str]], None]
+Watcher = Callable[[int, int, dict[str, str]], None]
 
 tags_code_of = lru_cache(maxsize=65536)(props.string_hash)
 
@@ -42,6 +43,8 @@ class MessageStore:
         """Called in order before each append; they may redirect or refuse the message."""
         self.arrivals: list[Arrival] = []
         """Called after each append with topic, queue id, offset, tags code and properties."""
+        self.watchers: dict[str, Watcher] = {}
+        """Called after each append to one topic with queue id, offset and properties."""
         self.last_store_timestamp = 0
 
     # writing
@@ -98,6 +101,9 @@ class MessageStore:
             )
         )
         self.last_store_timestamp = now
+        watcher = self.watchers.get(topic)
+        if watcher is not None:
+            watcher(queue_id, queue_offset, properties)
         for arrival in self.arrivals:
             arrival(topic, queue_id, queue_offset, tags_code, properties)
         return Stored(queue_id, queue_offset, physical_offset, size, now)

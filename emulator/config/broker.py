@@ -80,11 +80,16 @@ class BrokerConfig(Config):
     timer_wheel_enable: bool = key(True, "Messages with an arbitrary delay are accepted.")
     timer_precision_ms: int = key(1000, "Grain of the timer wheel.", unit="ms", low=100, high=1000)
     timer_max_delay_sec: int = key(259_200, "Longest arbitrary delay.", unit="s", low=1)
+    timer_roll_window_slot: int = key(
+        172_800, "Slots ahead; a timed message beyond them is parked and put into the wheel again.", low=2
+    )
 
     # transactions
     transaction_time_out: int = key(6000, "Age at which a half message is checked first.", unit="ms", low=0)
     transaction_check_max: int = key(15, "Checks of one half message.", low=0)
     transaction_check_interval: int = key(30_000, "Period of the transaction check.", unit="ms", low=1)
+    transaction_op_batch_interval: int = key(3000, "Ends of transactions are noted this often.", unit="ms", low=1)
+    transaction_op_msg_max_size: int = key(4096, "Characters of noted ends that are stored at once.", low=1)
 
     # store
     mapped_file_size_commit_log: int = key(

@@ -23,6 +23,12 @@ class EmulationConfig(Config):
     pull_hold_check_interval: int = key(
         5000, "Upstream looks at waiting pulls this often; 1 ends each at its own instant.", unit="ms", low=1
     )
+    delay_level_check_interval: int = key(
+        100,
+        "Upstream looks at the head of each delay level this often; 1 delivers at the exact instant.",
+        unit="ms",
+        low=1,
+    )
     empty_queue_offset_zero: bool = key(
         False, "A group without offset on an empty, never trimmed queue is told offset 0 instead of 'not found'."
     )

@@ -1,0 +1,127 @@
+"""Delay levels: messages wait in SCHEDULE_TOPIC_XXXX, one queue a level, and leave it strictly in order.
+
+The tags code of such a message is the time at which it is due. Upstream looks at the head of each level every 100 ms,
+first one second after its start; here one timer a level is set to the look that will find the head due.
+Source: ScheduleMessageService, HookUtils.handleScheduleMessage (5.3.3).
+
+Not emulated: a clock that was set back, and the endless retries of a copy that cannot be stored (it is dropped).
+"""
+
+from . import properties as props
+from . import record as records
+from .codes import ResponseCode
+from .config import BrokerConfig, ConfigError, EmulationConfig
+from .copies import copy_of, send_home
+from .errors import EngineError
+from .java_numbers import parse_integer, parse_long
+from .message import Message
+from .names import HALF_TOPIC, SCHEDULE_TOPIC
+from .scheduler import Scheduler, Timer
+from .store import MessageStore
+
+FIRST_LOOK_MS = 1000
+"""The first look comes this long after the start of the broker (ScheduleMessageService.FIRST_DELAY_TIME)."""
+
+_UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_UNDECIDED = (records.SYS_TRANSACTION_PREPARED, records.SYS_TRANSACTION_ROLLBACK)
+
+
+def parse_delay_levels(text: str) -> list[int]:
+    """The delays of levels 1, 2, ... in ms. Raises ConfigError when one is not a whole number of s, m, h or d."""
+    delays = []
+    for level, word in enumerate(text.split(), 1):
+        try:
+            delays.append(parse_long(word[:-1]) * _UNITS_MS[word[-1]])
+        except (ValueError, KeyError):
+            raise ConfigError(
+                f"messageDelayLevel={text}: level {level} is {word!r}, expected a whole number and s, m, h or d"
+            ) from None
+    if not delays:
+        raise ConfigError(f"messageDelayLevel={text}: expected at least one level, for example 1s 5s 10s")
+    return delays
+
+
+def delay_level(properties: dict[str, str]) -> int:
+    """The level that a message asks for, 0 for none. Errors: SYSTEM_ERROR when it is no number."""
+    text = properties.get(props.DELAY)
+    if text is None:
+        return 0
+    try:
+        return parse_integer(text)
+    except ValueError as bad_number:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.NumberFormatException: {bad_number}") from None
+
+
+def may_be_delayed(message: Message) -> bool:
+    """Only messages outside of transactions and committed ones are delayed."""
+    return message.sys_flag & records.SYS_TRANSACTION_MASK not in _UNDECIDED
+
+
+class DelayService:
+    """The delay levels of one broker. Raises ConfigError when `messageDelayLevel` cannot be read."""
+
+    def __init__(
+        self, config: BrokerConfig, emulation: EmulationConfig, scheduler: Scheduler, store: MessageStore
+    ) -> None:
+        self.delays_ms = parse_delay_levels(config.message_delay_level)
+        self.offsets: dict[int, int] = {}
+        """Level -> the offset of its queue up to which messages were delivered."""
+        self._emulation = emulation
+        self._scheduler = scheduler
+        self._store = store
+        self._first_look_ms = scheduler.now_ms + FIRST_LOOK_MS
+        self._timers: dict[int, Timer] = {}
+
+    def before_put(self, message: Message) -> None:
+        """Hook of the store: a message with a level goes to the schedule topic; a level above the last is the last."""
+        if props.DELAY not in message.properties or not may_be_delayed(message):
+            return
+        level = delay_level(message.properties)
+        if level <= 0:
+            return
+        if level > len(self.delays_ms):
+            level = len(self.delays_ms)
+            message.properties[props.DELAY] = str(level)
+        message.redirect(SCHEDULE_TOPIC, level - 1)
+        message.tags_code = due_ms = self._scheduler.now_ms + self.delays_ms[level - 1]
+        if level not in self._timers:
+            self._look_at(level, due_ms)
+
+    def _look_at(self, level: int, due_ms: int) -> None:
+        period = self._emulation.delay_level_check_interval
+        looks = max(-(-(due_ms - self._first_look_ms) // period), 0)
+        self._timers[level] = self._scheduler.call_at(
+            self._first_look_ms + looks * period, lambda: self._look(level), "delay level", f"level {level}"
+        )
+
+    def _look(self, level: int) -> None:
+        """Deliver from the head of a level what is due."""
+        del self._timers[level]
+        queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
+        if queue is None:
+            return
+        offset = max(self.offsets.get(level, 0), queue.min_offset)
+        while offset < queue.max_offset:
+            due_ms = queue.unit(offset)[2]
+            if due_ms > self._scheduler.now_ms:
+                self._look_at(level, due_ms)
+                break
+            self._deliver(level, offset)
+            offset += 1
+        self.offsets[level] = offset
+
+    def _deliver(self, level: int, offset: int) -> None:
+        """Store a copy where the message belongs. It keeps DELAY, REAL_TOPIC and REAL_QID, so it passes the hooks by.
+
+        A half message is lost here, as upstream loses it.
+        """
+        stored = self._store.record(SCHEDULE_TOPIC, level - 1, offset)
+        if stored is None:
+            return
+        message = copy_of(records.decode(stored))
+        if not send_home(message) or message.topic == HALF_TOPIC:
+            return
+        try:
+            self._store.append(message)
+        except EngineError:
+            return

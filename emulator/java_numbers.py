@@ -1,0 +1,70 @@
+"""Numbers read from texts as Java reads them: properties arrive as texts, and upstream parses them with these rules."""
+
+import re
+from math import copysign
+
+_WHOLE = re.compile(r"[+-]?\d+")
+_DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
+_HEX_DOUBLE = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII)
+_TRIMMED = "".join(map(chr, range(0x21)))
+
+
+def parse_integer(text: str) -> int:
+    """Integer.valueOf. Raises ValueError for what is no 32-bit number."""
+    value = int(text) if text.isdecimal() else _whole(text)
+    if -0x80000000 <= value <= 0x7FFFFFFF:
+        return value
+    raise _no_number(text)
+
+
+def parse_long(text: str) -> int:
+    """Long.valueOf. Raises ValueError for what is no 64-bit number."""
+    value = int(text) if text.isdecimal() else _whole(text)
+    if -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
+        return value
+    raise _no_number(text)
+
+
+def parse_double(text: str) -> float:
+    """Double.valueOf: blanks around are fine, so are NaN, Infinity and hexadecimal. Raises ValueError otherwise."""
+    trimmed = text.strip(_TRIMMED)
+    if _DOUBLE.fullmatch(trimmed):
+        return float(trimmed.rstrip("fFdD") if trimmed[-1] in "fFdD" else trimmed)
+    hexadecimal = _HEX_DOUBLE.fullmatch(trimmed)
+    if hexadecimal:
+        try:
+            return float.fromhex(hexadecimal[1])
+        except OverflowError:
+            return copysign(float("inf"), -1.0 if trimmed[0] == "-" else 1.0)
+    raise ValueError("empty String" if not trimmed else f'For input string: "{text}"')
+
+
+def parse_boolean(text: str) -> bool:
+    """Boolean.valueOf: "true" in any case, everything else is false."""
+    return text.lower() == "true"
+
+
+def compare_doubles(left: float, right: float) -> int:
+    """Double.compareTo: NaN equals itself and is above all, -0.0 is below 0.0."""
+    if left < right:
+        return -1
+    if left > right:
+        return 1
+    left_rank, right_rank = _rank(left), _rank(right)
+    return (left_rank > right_rank) - (left_rank < right_rank)
+
+
+def _rank(value: float) -> int:
+    if value != value:
+        return 2
+    return -1 if value == 0.0 and copysign(1.0, value) < 0 else 0
+
+
+def _whole(text: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise _no_number(text)
+    return int(text)
+
+
+def _no_number(text: str) -> ValueError:
+    return ValueError(f'For input string: "{text}"')

@@ -1,0 +1,195 @@
+"""Messages with an arbitrary delay: they wait in rmq_sys_wheel_timer and leave it at the end of their slot.
+
+A slot is `timerPrecisionMs` wide. A message is due in the slot before its time when that is a whole slot, else in the
+slot that holds it; the slot is read once it is over, so the message appears at the first slot boundary at or after
+its time. One timer a slot in use; what waits is told by offset only, the store holds the message.
+Check points and acknowledgements of pops take this way too. Source: TimerMessageStore, HookUtils (5.3.3).
+
+Upstream needs 65 to 140 ms more than the boundary; here none. Not emulated: flow control of a crowded slot.
+"""
+
+from dataclasses import dataclass, field
+
+from . import properties as props
+from . import record as records
+from .codes import ResponseCode
+from .config import BrokerConfig
+from .copies import copy_of, send_home
+from .delay import delay_level, may_be_delayed
+from .errors import EngineError
+from .java_numbers import parse_long
+from .message import Message
+from .names import TIMER_TOPIC
+from .scheduler import Scheduler
+from .store import MessageStore
+
+PRECISIONS_MS = (1000, 500, 200, 100)
+NEVER_ENQUEUED = str(0x7FFFFFFFFFFFFFFF)
+"""TIMER_ENQUEUE_MS of a message that was due before it came to the wheel."""
+
+
+def delete_key(real_topic: str, unique_key: str) -> str:
+    """How a delete mark names its target (TimerMessageStore.buildDeleteKey)."""
+    return f"{real_topic}+{unique_key}"
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A message in a slot: its offset in the timer topic, when it came in, and whether it only pauses here."""
+
+    offset: int
+    enqueue_ms: str
+    rolls: bool
+
+
+@dataclass(slots=True)
+class Slot:
+    """What becomes due together, in the order of arrival, and the keys of what was taken back."""
+
+    waiting: list[Waiting] = field(default_factory=list)
+    deleted: set[str] = field(default_factory=set)
+
+
+class TimerService:
+    """The timer wheel of one broker."""
+
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._store = store
+        self.slots: dict[int, Slot] = {}
+        """Slot time (ms) -> what waits in it."""
+        store.watchers[TIMER_TOPIC] = self._arrived
+
+    @property
+    def precision_ms(self) -> int:
+        """Width of a slot: `timerPrecisionMs` rounded down to one that upstream knows."""
+        wanted = self._config.timer_precision_ms
+        return next(precision for precision in PRECISIONS_MS if precision <= wanted)
+
+    def before_put(self, message: Message) -> None:
+        """Hook of the store: a timed message goes to the timer topic, one that is due already stays as it is.
+
+        Errors: NO_PERMISSION for what is sent to the timer topic itself (upstream's timer dies of it),
+        SYSTEM_ERROR while the wheel is off, MESSAGE_ILLEGAL for a time that is no number or too far away.
+        """
+        properties = message.properties
+        if message.topic == TIMER_TOPIC:
+            raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{TIMER_TOPIC}] is forbidden.")
+        if not (
+            props.TIMER_DELIVER_MS in properties
+            or props.TIMER_DELAY_SEC in properties
+            or props.TIMER_DELAY_MS in properties
+        ):
+            return
+        if not may_be_delayed(message):
+            return
+        if delay_level(properties) > 0:
+            for name in (props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS):
+                properties.pop(name, None)
+            return
+        if props.TIMER_OUT_MS in properties:
+            return  # it has been through the wheel
+        if not self._config.timer_wheel_enable:
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR, "accurate timer message is not enabled, timerWheelEnable is false"
+            )
+        self._redirect(message)
+
+    def _redirect(self, message: Message) -> None:
+        now = self._scheduler.now_ms
+        properties = message.properties
+        deliver_ms = self._deliver_ms(properties, now)
+        if deliver_ms <= now:
+            if props.TIMER_DEL_UNIQKEY in properties:
+                raise self._illegal()
+            return
+        if deliver_ms - now > self._config.timer_max_delay_sec * 1000:
+            raise self._illegal()
+        precision = self.precision_ms
+        over = deliver_ms % precision
+        properties[props.TIMER_OUT_MS] = str(deliver_ms - (over or precision))
+        message.redirect(TIMER_TOPIC, 0)
+
+    def _deliver_ms(self, properties: dict[str, str], now: int) -> int:
+        try:
+            seconds = properties.get(props.TIMER_DELAY_SEC)
+            if seconds is not None:
+                return now + parse_long(seconds) * 1000
+            delay = properties.get(props.TIMER_DELAY_MS)
+            if delay is not None:
+                return now + parse_long(delay)
+            return parse_long(properties[props.TIMER_DELIVER_MS])
+        except ValueError:
+            raise self._illegal() from None
+
+    def _illegal(self) -> EngineError:
+        return EngineError(
+            ResponseCode.MESSAGE_ILLEGAL,
+            "timer message illegal, the delay time should not be bigger than the max delay "
+            f"{self._config.timer_max_delay_sec * 1000}ms; or if set del msg, the delay time should be bigger than the "
+            "current time",
+        )
+
+    def _arrived(self, _queue_id: int, offset: int, properties: dict[str, str]) -> None:
+        """Watcher of the timer topic: put a stored message into its slot."""
+        try:
+            out_ms = parse_long(properties.get(props.TIMER_OUT_MS, ""))
+        except ValueError:
+            return  # stored past the hooks, by a batch: it stays where it is
+        precision = self.precision_ms
+        now = self._scheduler.now_ms
+        write_ms = now - now % precision
+        slot_ms = self._roll_slot(out_ms, write_ms, precision)
+        slot = self.slots.get(slot_ms)
+        if slot is None:
+            slot = self.slots[slot_ms] = Slot()
+            owner = properties.get(props.REAL_TOPIC, "")
+            self._scheduler.call_at(slot_ms + precision, lambda: self._read(slot_ms), "timer", owner)
+        rolls = slot_ms != out_ms
+        key = properties.get(props.TIMER_DEL_UNIQKEY)
+        if key is not None and not rolls:
+            slot.deleted.add(key)
+            return
+        slot.waiting.append(Waiting(offset, str(write_ms) if out_ms >= write_ms else NEVER_ENQUEUED, rolls))
+
+    def _roll_slot(self, out_ms: int, write_ms: int, precision: int) -> int:
+        """The message's own slot, or the one in which it pauses when its own lies beyond the window."""
+        window_slots = self._config.timer_roll_window_slot
+        beyond = out_ms - write_ms - window_slots * precision
+        if beyond < 0:
+            return out_ms
+        pause_slots = window_slots // 2 if beyond < window_slots // 3 * precision else window_slots
+        return write_ms + pause_slots * precision
+
+    def _read(self, slot_ms: int) -> None:
+        """A slot is over: deliver what waits in it and was not taken back."""
+        slot = self.slots.pop(slot_ms)
+        dequeue_ms = str(self._scheduler.now_ms)
+        for waiting in slot.waiting:
+            stored = self._store.record(TIMER_TOPIC, 0, waiting.offset)
+            if stored is None:
+                continue
+            message = copy_of(records.decode(stored))
+            properties = message.properties
+            if slot.deleted and not waiting.rolls and self._is_deleted(properties, slot.deleted):
+                continue
+            properties[props.TIMER_ENQUEUE_MS] = waiting.enqueue_ms
+            properties[props.TIMER_DEQUEUE_MS] = dequeue_ms
+            if waiting.rolls:
+                properties[props.TIMER_ROLL_TIMES] = str(_count(properties.get(props.TIMER_ROLL_TIMES)) + 1)
+            elif not send_home(message) or message.topic == TIMER_TOPIC:
+                continue
+            try:
+                self._store.append(message)
+            except EngineError:
+                continue  # upstream tries three times and gives up
+
+    @staticmethod
+    def _is_deleted(properties: dict[str, str], deleted: set[str]) -> bool:
+        unique_key = properties.get(props.UNIQ_KEY)
+        return unique_key is not None and delete_key(properties.get(props.REAL_TOPIC, ""), unique_key) in deleted
+
+
+def _count(text: str | None) -> int:
+    return int(text) if text is not None and text.isdecimal() else 0
