@@ -17,6 +17,7 @@ from .chance import Chance
 from .check_point import ReviveLog
 from .clients import Clients
 from .config import BrokerConfig, EmulationConfig
+from .delay import DelayService
 from .effects import Effect
 from .errors import EngineError
 from .gate import Call, Channel, Gate
@@ -32,11 +33,17 @@ from .positions import Positions
 from .pull import PullService
 from .queue_locks import QueueLocks
 from .queue_reader import QueueReader
+from .recall import RecallService
+from .retry import RetryService
 from .revive import ReviveService
 from .scheduler import Scheduler
 from .send import SendHooks, SendService
 from .store import MessageStore
+from .timer import TimerService
 from .topics import Topics
+from .transaction_checks import TransactionChecks
+from .transaction_ops import OpLog
+from .transactions import TransactionService
 from .views import Views
 
 
@@ -129,12 +136,27 @@ class Broker:
         self.revive = ReviveService(
             config, scheduler, self.store, self.topics, self.groups, self.offsets, revive_log, self._redelivered
         )
+        self.delays = DelayService(config, emulation, scheduler, self.store)
+        self.timers = TimerService(config, scheduler, self.store)
+        self.store.hooks += [self.timers.before_put, self.delays.before_put]
+        self.retry = RetryService(
+            config, self.store, self.topics, self.groups, self.locks, chance.stream(f"{identity} retry")
+        )
+        self.recall = RecallService(config, scheduler, self.store, self.topics)
+        self.transactions = TransactionService(config, scheduler, self.store, OpLog(config, scheduler, self.store))
+        self.checks = TransactionChecks(
+            config, scheduler, self.store, self.topics, self.offsets, self.clients.available_channel, self._push
+        )
         self.sends = SendService(
             config,
             self.store,
             self.topics,
             chance.stream(f"{identity} send"),
-            SendHooks(lambda message, operation: None, lambda message, operation: None, lambda message, key: None),
+            SendHooks(
+                lambda message, operation: self.transactions.prepare(message),
+                self.retry.redirect,
+                self.recall.handle_of,
+            ),
         )
         self.views = Views(config, self.store, self.clients)
         self.store.arrivals += [
@@ -155,6 +177,9 @@ class Broker:
         broker_admin = BrokerAdministration(config, self._scheduler, self.store, topics)
         return {
             ops.SendMessage: self.sends.send,
+            ops.SendMessageBack: self.retry.send_back,
+            ops.EndTransaction: self.transactions.end,
+            ops.RecallMessage: self.recall.recall,
             ops.PullMessage: self.pulls.pull,
             ops.PopMessage: self.pops.pop,
             ops.AckMessage: self.acks.ack,

@@ -1,0 +1,89 @@
+"""A half message as the transaction check looks at it.
+
+Source: TransactionalMessageServiceImpl.needDiscard, checkPrepareQueueOffset, TransactionalMessageBridge,
+AbstractTransactionalMessageCheckListener.sendCheckMessage (5.3.3).
+"""
+
+from . import properties as props
+from . import record as records
+from .copies import copy_of, send_home
+from .effects import CheckTransactionState
+from .java_numbers import parse_long
+from .message import Message, Stored
+from .names import HALF_TOPIC
+from .record import Record
+
+DECIDED_ELSEWHERE = -1
+"""A first offset of -1 switches the immunity off."""
+
+
+class HalfMessage:
+    """A stored half message; changes of its properties show in the copies made of it."""
+
+    def __init__(self, stored: bytes) -> None:
+        self.record: Record = records.decode(stored)
+        self.properties = self.record.property_map()
+
+    def count_check(self, most: int) -> bool:
+        """Count one more check; False when `most` are used up."""
+        text = self.properties.get(props.TRANSACTION_CHECK_TIMES)
+        times = 0 if text is None else _number(text)
+        if text is not None and times >= most:
+            return False
+        self.properties[props.TRANSACTION_CHECK_TIMES] = str(times + 1)
+        return True
+
+    def first_offset(self) -> int:
+        """The queue offset of its first appearance in the half topic, which is noted from now on."""
+        return _number(self.properties.setdefault(props.TRAN_PREPARED_QUEUE_OFFSET, str(self.record.queue_offset)))
+
+    def may_be_put_off(self) -> bool:
+        """False when the noted first offset is -1 or no number."""
+        text = self.properties.get(props.TRAN_PREPARED_QUEUE_OFFSET)
+        return text is None or _number(text) != DECIDED_ELSEWHERE
+
+    def copy(self) -> Message:
+        """A copy to be stored again."""
+        message = copy_of(self.record)
+        message.properties = dict(self.properties)
+        return message
+
+    def question(self, stored: Stored, store_host: bytes, broker_name: str) -> CheckTransactionState:
+        """The message as a producer is asked about it: addressed to where it belongs, found where it was put back."""
+        record, message = self.record, self.copy()
+        message.properties[props.WAIT] = "false"
+        send_home(message)
+        encoded = records.encode(
+            message.topic.encode(),
+            message.queue_id,
+            message.flag,
+            stored.queue_offset,
+            stored.physical_offset,
+            message.sys_flag,
+            message.born_timestamp,
+            message.born_host,
+            record.store_timestamp,
+            record.store_host,
+            message.reconsume_times,
+            record.prepared_transaction_offset,
+            message.body,
+            props.encode(message.properties).encode(),
+        )
+        unique_key = message.properties.get(props.UNIQ_KEY, "")
+        return CheckTransactionState(
+            encoded,
+            HALF_TOPIC,
+            stored.queue_offset,
+            stored.physical_offset,
+            unique_key,
+            unique_key,
+            records.offset_message_id(store_host, stored.physical_offset),
+            broker_name,
+        )
+
+
+def _number(text: str) -> int:
+    try:
+        return parse_long(text)
+    except ValueError:
+        return -1

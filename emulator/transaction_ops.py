@@ -1,0 +1,68 @@
+"""Notes about ended transactions: the op messages that tell the check which half messages are decided.
+
+Ends are gathered and stored as one op message; the gathering looks every `transactionOpBatchInterval`, and at once when
+`transactionOpMsgMaxSize` is exceeded. Source: TransactionalMessageServiceImpl.deletePrepareMessage,
+batchSendOpMessage, TransactionalOpBatchService (5.3.3).
+"""
+
+from . import properties as props
+from .config import BrokerConfig
+from .message import Message
+from .names import OP_HALF_TOPIC
+from .scheduler import Scheduler, Timer
+from .store import MessageStore
+
+REMOVE_TAG = "d"
+SEPARATOR = ","
+
+
+class OpLog:
+    """Gathers the ends of transactions of one broker."""
+
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._store = store
+        self._anchor_ms = scheduler.now_ms
+        self._last_write_ms: int | None = None
+        self._pending: list[str] = []
+        self._size = 0
+        self._timer: Timer | None = None
+
+    def add(self, half_offset: int) -> None:
+        """Note that a half message, by its queue offset, is committed or rolled back."""
+        now = self._scheduler.now_ms
+        if self._last_write_ms is None:
+            self._last_write_ms = now
+        entry = f"{half_offset}{SEPARATOR}"
+        self._pending.append(entry)
+        self._size += len(entry)
+        if self._size > self._config.transaction_op_msg_max_size:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._flush()
+        elif self._timer is None:
+            self._timer = self._scheduler.call_at(
+                self._next_look_ms(now, self._last_write_ms), self._flush, "transaction op"
+            )
+
+    def _next_look_ms(self, now: int, last_write_ms: int) -> int:
+        """The first look after now that finds the last write an interval old."""
+        interval = self._config.transaction_op_batch_interval
+        earliest = max(now + 1, last_write_ms + interval)
+        return self._anchor_ms + -(-(earliest - self._anchor_ms) // interval) * interval
+
+    def _flush(self) -> None:
+        """Store what was gathered; looks go on from here."""
+        self._timer = None
+        self._anchor_ms = self._last_write_ms = now = self._scheduler.now_ms
+        body = "".join(self._pending).encode()
+        self._pending.clear()
+        self._size = 0
+        properties = {props.TAGS: REMOVE_TAG, props.WAIT: "true"}
+        self._store.append(Message(OP_HALF_TOPIC, 0, body, properties, now, self._store.store_host))
+
+
+def half_offsets(body: bytes) -> list[int]:
+    """The queue offsets in the body of an op message; what is no number is passed over."""
+    return [int(text) for text in body.decode(errors="replace").split(SEPARATOR) if text.isdecimal()]
