@@ -1,0 +1,347 @@
+"""One connection and the port behind it: answers, oneway requests, refusals, pushes, malformed bytes."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from remoting_world import Peer, Port, RecordingNode
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.effects import CheckTransactionState, NotifyConsumerIdsChanged, PushReplyMessage
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import (
+    NO_ANSWER,
+    ChannelClosed,
+    EndTransaction,
+    GetConsumerListByGroup,
+    GetMaxOffset,
+    GetRouteInfo,
+    OffsetResult,
+    Operation,
+    Result,
+)
+from rocketmq_testkit.remoting import frame
+from rocketmq_testkit.remoting.command import ONEWAY, RESPONSE, RemotingCommand
+from rocketmq_testkit.remoting.processors import PROCESSORS
+from rocketmq_testkit.remoting.request_code import BROKER_TO_CLIENT, WITHOUT_UPSTREAM_HANDLER, RequestCode
+from rocketmq_testkit.remoting.table import RequestTable, Role, join
+
+MAX_OFFSET = {"topic": "T", "queueId": "0"}
+
+
+def recording(answer: Any = None) -> tuple[Port, RecordingNode]:
+    """A port in front of a broker that writes down what it is asked."""
+
+    def refuse_or_answer(operation: Operation) -> Result:
+        if isinstance(answer, Exception):
+            raise answer
+        return OffsetResult(5) if answer is None else answer
+
+    broker = RecordingNode(Role.BROKER, dict.fromkeys(RecordingNode(Role.BROKER).handlers, refuse_or_answer))
+    engine = Engine(now_ms=1_700_000_000_000, report_bug=lambda bug: None)
+    return Port(engine, broker), broker
+
+
+def test_an_answer_has_the_opaque_of_its_request() -> None:
+    """Pipelined requests are answered each with its own; negative ones too."""
+    port, _ = recording()
+    peer = port.peer()
+    assert peer.send(
+        *(RemotingCommand(RequestCode.GET_MAX_OFFSET, opaque=opaque, ext_fields=MAX_OFFSET) for opaque in (7, -7, 0))
+    )
+    assert [(each.opaque, each.flag, each.ext_fields) for each in peer.received()] == [
+        (7, RESPONSE, {"offset": "5"}),
+        (-7, RESPONSE, {"offset": "5"}),
+        (0, RESPONSE, {"offset": "5"}),
+    ]
+
+
+def test_answers_to_one_piece_of_bytes_leave_in_one_write() -> None:
+    """However many requests it held."""
+    port, _ = recording()
+    peer = port.peer()
+    peer.send(*[RemotingCommand(RequestCode.GET_MAX_OFFSET, opaque=n, ext_fields=MAX_OFFSET) for n in range(50)])
+    assert len(peer.written) == 1
+    assert len(peer.received()) == 50
+
+
+def test_oneway_requests_are_carried_out_and_never_answered() -> None:
+    """Nor are refused or unknown ones."""
+    port, broker = recording()
+    peer = port.peer()
+    for code, ext in ((RequestCode.GET_MAX_OFFSET, MAX_OFFSET), (RequestCode.GET_MAX_OFFSET, {}), (9999, {})):
+        assert peer.exchange(code, ext, flag=ONEWAY) == []
+    assert broker.operations == [GetMaxOffset("T", 0)]
+
+
+def test_binary_requests_are_answered_in_json() -> None:
+    """As 5.3.3 answers them."""
+    port, _ = recording()
+    answer = port.peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET, serialize_type=frame.ROCKETMQ)
+    assert (answer.code, answer.serialize_type, answer.ext_fields) == (0, frame.JSON, {"offset": "5"})
+
+
+def test_a_request_may_get_no_answer_at_all() -> None:
+    """An end of transaction with unknown state: the client waits in vain."""
+    port, broker = recording(NO_ANSWER)
+    ext = {"tranStateTableOffset": "0", "commitLogOffset": "0", "commitOrRollback": "0"}
+    assert port.peer().exchange(RequestCode.END_TRANSACTION, ext) == []
+    assert [type(each) for each in broker.operations] == [EndTransaction]
+
+
+def test_a_refusal_has_code_and_remark() -> None:
+    """The engine's error, word for word."""
+    port, _ = recording(EngineError(ResponseCode.SYSTEM_BUSY, 'too "much"\n'))
+    answer = port.peer().ask(RequestCode.GET_TOPIC_CONFIG, {"topic": "T"})
+    assert (answer.code, answer.remark, answer.ext_fields) == (2, 'too "much"\n', None)
+
+
+def test_a_bug_of_ours_is_answered_and_logged() -> None:
+    """An answer that cannot be worded is code 1; the connection goes on."""
+    port, _ = recording(GetMaxOffset("T", 0))  # no result of anything
+    peer = port.peer()
+    answer = peer.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert "AttributeError" in (answer.remark or "")
+    assert "Traceback" in port.log[0]
+    assert peer.ask(9999).code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+
+
+def test_the_journal_names_requests_and_channels() -> None:
+    """Entries carry the request code's name and the channel's id."""
+    port, _ = recording()
+    peer = port.peer()
+    peer.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
+    (entry,) = port.engine.journal
+    assert (entry.label, entry.client, entry.subject) == (
+        "GET_MAX_OFFSET",
+        peer.channel.channel_id,
+        GetMaxOffset("T", 0),
+    )
+
+
+@pytest.mark.parametrize("code", [9999, 0, -5, 3442, *sorted(int(code) for code in WITHOUT_UPSTREAM_HANDLER)])
+def test_an_unknown_code_is_answered_as_upstream_answers_it(code: int) -> None:
+    """Code 3 and a remark that begins with a blank; nothing is logged."""
+    port, _ = recording()
+    answer = port.peer().ask(code, {})
+    assert (answer.code, answer.remark) == (3, f" request type {code} not supported")
+    assert port.log == []
+
+
+def test_a_code_that_is_not_emulated_yet_names_itself_and_is_logged_once() -> None:
+    """Users learn what they miss without a flood of lines."""
+    port, _ = recording()
+    code = RequestCode.GET_CONSUMER_RUNNING_INFO
+    assert code not in PROCESSORS
+    remarks = {port.peer().ask(code, {}).remark for _ in range(3)}
+    assert remarks == {" request type 307 not supported: GET_CONSUMER_RUNNING_INFO is not emulated yet"}
+    assert port.log == [
+        "request code 307 GET_CONSUMER_RUNNING_INFO is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED"
+    ]
+
+
+def test_a_node_that_does_not_know_an_operation_does_not_serve_its_code() -> None:
+    """It is answered as not emulated yet."""
+    broker = RecordingNode(Role.BROKER)
+    del broker.handlers[GetMaxOffset]
+    answer = Port(None, broker).peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
+    assert answer.remark == " request type 30 not supported: GET_MAX_OFFSET is not emulated yet"
+
+
+def test_each_port_serves_its_own_nodes() -> None:
+    """A broker knows no routes, a name server stores no messages, one port may be both."""
+    broker, name_server = RecordingNode(Role.BROKER), RecordingNode(Role.NAME_SERVER)
+    route, offset = (RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), (RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
+    assert Port(None, broker).peer().ask(*route).remark == " request type 105 not supported"
+    assert Port(None, None, name_server).peer().ask(*offset).remark == " request type 30 not supported"
+    both = Port(None, broker, name_server).peer()
+    both.exchange(*route)
+    both.exchange(*offset)
+    assert (broker.operations, name_server.operations) == ([GetMaxOffset("T", 0)], [GetRouteInfo("T")])
+
+
+def test_malformed_bytes_close_their_connection_only() -> None:
+    """One line is logged; what came before is answered; others are served on."""
+    port, _ = recording()
+    bad, good = port.peer(), port.peer()
+    request = frame.encode(RemotingCommand(RequestCode.GET_MAX_OFFSET, opaque=1, ext_fields=MAX_OFFSET))
+    assert not bad.connection.received(request + b"GET / HTTP/1.1\r\n\r\n")
+    assert [each.opaque for each in bad.received()] == [1]
+    assert len(port.log) == 1
+    assert bad.channel.channel_id in port.log[0]
+    assert good.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET).code == 0
+
+
+def test_a_lost_connection_is_told_to_the_broker() -> None:
+    """The channel is inactive by then, and nothing is sent to it any more."""
+    broker = RecordingNode(Role.BROKER)
+    broker.handlers = {**broker.handlers, ChannelClosed: broker._record}
+    port = Port(None, broker)
+    peer = port.peer()
+    peer.connection.closed()
+    assert broker.operations == [ChannelClosed()]
+    assert broker.calls[0].channel is peer.channel
+    assert not peer.channel.active
+    peer.channel.push(NotifyConsumerIdsChanged("G"))
+    assert peer.received() == []
+
+
+def test_a_name_server_is_not_told_of_lost_connections() -> None:
+    """It keeps nothing of its clients."""
+    name_server = RecordingNode(Role.NAME_SERVER)
+    Port(None, None, name_server).peer().connection.closed()
+    assert name_server.operations == []
+
+
+def test_channels_are_told_apart() -> None:
+    """Even when a port number comes again."""
+    port, _ = recording()
+    first, second = Peer(port.service, 5), Peer(port.service, 5)
+    assert first.channel.channel_id != second.channel.channel_id
+
+
+def test_a_proxied_address_is_shown_but_messages_are_born_at_the_peer() -> None:
+    """As 5.3.3 does: the list of connections has the source of the PROXY line."""
+    port, _ = recording()
+    peer = port.peer()
+    assert peer.connection.received(b"PROXY TCP4 10.9.8.7 10.0.0.1 5555 10911\r\n")
+    assert peer.channel.remote_address == ("10.9.8.7", 5555)
+    assert peer.channel.peer_address == ("10.0.0.7", 50001)
+    assert peer.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET).code == 0
+
+
+class TestPushes:
+    """What a broker sends unasked, as 5.3.3 was seen to send it."""
+
+    def test_ids_changed(self) -> None:
+        """Code 40, oneway."""
+        peer = recording()[0].peer()
+        peer.channel.push(NotifyConsumerIdsChanged("G"))
+        (push,) = peer.received()
+        assert (push.code, push.flag, push.ext_fields, push.body) == (40, ONEWAY, {"consumerGroup": "G"}, b"")
+
+    def test_check_transaction(self) -> None:
+        """Code 39, oneway; the record is the body."""
+        peer = recording()[0].peer()
+        peer.channel.push(
+            CheckTransactionState(b"record", "RMQ_SYS_TRANS_HALF_TOPIC", 7, 57026, "U1", "U1", "7F00", "broker-a")
+        )
+        (push,) = peer.received()
+        assert (push.code, push.flag, push.body) == (39, ONEWAY, b"record")
+        assert push.ext_fields == {
+            "bname": "broker-a",
+            "commitLogOffset": "57026",
+            "topic": "RMQ_SYS_TRANS_HALF_TOPIC",
+            "msgId": "U1",
+            "tranStateTableOffset": "7",
+            "offsetMsgId": "7F00",
+            "transactionId": "U1",
+        }
+
+    def test_reply(self) -> None:
+        """Code 326 is a request; the client's answer is taken once, other answers are dropped with a line."""
+        port, _ = recording()
+        peer = port.peer()
+        peer.channel.push(
+            PushReplyMessage(
+                "PG", "DefaultCluster_REPLY_TOPIC", 0, b"pong", "a\x01b\x02", 0, 0, 5, ("127.0.0.1", 1), ("::1", 2), 6
+            )
+        )
+        (push,) = peer.received()
+        assert (push.code, push.flag, push.body) == (326, 0, b"pong")
+        ext = push.ext_fields or {}
+        assert (ext["bornHost"], ext["storeHost"], ext["properties"]) == ("127.0.0.1:1", "::1:2", "a\x01b\x02")
+        assert (ext["queueId"], ext["bornTimestamp"], ext["storeTimestamp"]) == ("0", "5", "6")
+        answer = RemotingCommand(0, opaque=push.opaque, flag=RESPONSE)
+        assert peer.send(answer)
+        assert port.log == []
+        assert peer.send(answer)
+        assert len(port.log) == 1
+        assert peer.received() == []
+
+    def test_opaques_are_the_brokers_own(self) -> None:
+        """They count over all connections of a port."""
+        port, _ = recording()
+        first, second = port.peer(), port.peer()
+        for peer in (first, second, first):
+            peer.channel.push(NotifyConsumerIdsChanged("G"))
+        opaques = [each.opaque for each in first.received() + second.received()]
+        assert sorted(opaques) == [0, 1, 2]
+
+    def test_a_push_before_the_answer_leaves_before_it(self) -> None:
+        """The joiner of a group is told before its own heartbeat is answered."""
+        port, broker = recording()
+        peer = port.peer()
+
+        def push_first(operation: Operation) -> Result:
+            peer.channel.push(NotifyConsumerIdsChanged("G"))
+            return OffsetResult(1)
+
+        broker._answers = {GetMaxOffset: push_first}
+        assert [each.code for each in peer.exchange(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)] == [40, 0]
+        assert peer.written == []
+
+
+def test_the_table_refuses_a_second_processor() -> None:
+    """Within one module and between two."""
+    tables = [RequestTable(Role.BROKER), RequestTable(Role.BROKER)]
+    header = PROCESSORS[RequestCode.GET_CONSUMER_LIST_BY_GROUP].header
+
+    def translate(call: Any, header: Any, body: bytes) -> GetConsumerListByGroup:
+        return GetConsumerListByGroup(header.consumer_group)
+
+    for table in tables:
+        table.processor(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header=header)(translate)
+    with pytest.raises(AssertionError):
+        tables[0].processor(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header=header)(translate)
+    with pytest.raises(AssertionError):
+        join(tables)
+
+
+def test_there_are_153_request_codes() -> None:
+    """All of RequestCode (5.3.3)."""
+    assert len(RequestCode) == 153
+    assert set(PROCESSORS).isdisjoint(WITHOUT_UPSTREAM_HANDLER | BROKER_TO_CLIENT)
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(sorted(PROCESSORS)),
+    st.dictionaries(
+        st.sampled_from(sorted({field.name for each in PROCESSORS.values() for field in each.header.FIELDS})),
+        st.one_of(
+            st.text(max_size=12),
+            st.integers(-(2**70), 2**70).map(str),
+            st.sampled_from(["T", "%RETRY%G", "TAG", "SQL92", "*", "true", "0 1 2 3 0 broker-a 0 0"]),
+        ),
+        max_size=14,
+    ),
+    st.one_of(
+        st.binary(max_size=60),
+        st.sampled_from([b"{}", b"[]", b"null", b'{"acks":[{"b":"?"}]}', b'{"mqSet":[1],"subscriptionData":3}']),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(
+                        ["consumerDataSet", "acks", "mqSet", "topicConfigList", "groupName", "topicName", "b"]
+                    ),
+                    inner,
+                    max_size=4,
+                )
+            ),
+            max_leaves=8,
+        ).map(lambda value: __import__("json").dumps(value).encode()),
+    ),
+)
+def test_any_request_gets_one_answer_or_waits(code: int, ext: dict[str, str], body: bytes) -> None:
+    """Whatever its fields and its body are, the real engine answers it or parks it, and no bug shows."""
+    bugs: list[BaseException] = []
+    port = Port(Engine(now_ms=1_700_000_000_000, report_bug=bugs.append))
+    answers = [each for each in port.peer().exchange(code, ext, body) if each.is_response]
+    assert len(answers) <= 1
+    assert bugs == []
+    assert [line for line in port.log if "Traceback" in line] == []

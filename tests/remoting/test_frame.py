@@ -1,0 +1,123 @@
+"""Cutting a stream of bytes into frames."""
+
+import itertools
+from struct import pack
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rocketmq_testkit.remoting import frame
+from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.errors import ProtocolError
+
+COMMANDS = [
+    RemotingCommand(310, opaque=1, ext_fields={"b": "Tä", "i": "TAGS\x01A\x02"}, body=b"\x00body\xff"),
+    RemotingCommand(34, opaque=2, flag=2, ext_fields={}, body=b""),
+    RemotingCommand(11, "CPP", 63, -7, 0, None, {"queueId": "0"}, b"x" * 300, frame.ROCKETMQ),
+    RemotingCommand(0, opaque=1, flag=1, remark="FOUND", ext_fields=None, body=b"r" * 10),
+]
+STREAM = b"".join(frame.encode(each) for each in COMMANDS)
+
+
+def decode_all(splitter: frame.FrameSplitter, *pieces: bytes) -> list[RemotingCommand]:
+    """The commands of a stream that comes in pieces."""
+    return [frame.decode(*each) for piece in pieces for each in splitter.feed(piece)]
+
+
+def test_a_stream_may_be_cut_anywhere() -> None:
+    """Two pieces give the same frames as one, wherever the cut is."""
+    for at in range(len(STREAM) + 1):
+        assert decode_all(frame.FrameSplitter(), STREAM[:at], STREAM[at:]) == COMMANDS
+
+
+def test_a_stream_may_come_byte_by_byte() -> None:
+    """Each frame comes out with its last byte."""
+    splitter = frame.FrameSplitter()
+    found = [decode_all(splitter, STREAM[at : at + 1]) for at in range(len(STREAM))]
+    assert [each for frames in found for each in frames] == COMMANDS
+    assert found[-1] == COMMANDS[-1:]
+
+
+@given(st.lists(st.integers(0, len(STREAM)), max_size=12))
+def test_a_stream_may_come_in_any_pieces(cuts: list[int]) -> None:
+    """Any number of pieces, empty ones included."""
+    edges = [0, *sorted(cuts), len(STREAM)]
+    pieces = [STREAM[start:end] for start, end in itertools.pairwise(edges)]
+    assert decode_all(frame.FrameSplitter(), *pieces) == COMMANDS
+
+
+def test_a_large_frame_is_joined_once() -> None:
+    """4 MiB in 64 KiB pieces come out whole."""
+    large = frame.join(b"{}", bytes(4 * 1024 * 1024))
+    splitter = frame.FrameSplitter()
+    pieces = [large[at : at + 65536] for at in range(0, len(large), 65536)]
+    assert [list(splitter.feed(piece)) for piece in pieces[:-1]] == [[]] * (len(pieces) - 1)
+    ((_, header, body),) = splitter.feed(pieces[-1])
+    assert (header, len(body)) == (b"{}", 4 * 1024 * 1024)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"GET / HTTP/1.1\r\n", id="another protocol"),
+        pytest.param(pack(">iI", -5, 0), id="negative length"),
+        pytest.param(pack(">II", frame.MAX_FRAME_BYTES + 1, 2), id="length over the limit"),
+        pytest.param(pack(">II", 0, 0), id="length 0"),
+        pytest.param(pack(">II", 3, 0), id="length without room for the second word"),
+        pytest.param(pack(">II", 20, 17), id="header longer than the frame"),
+    ],
+)
+def test_absurd_lengths_are_refused_at_once(data: bytes) -> None:
+    """Eight bytes are enough to know that a stream makes no sense."""
+    with pytest.raises(ProtocolError):
+        list(frame.FrameSplitter().feed(data[:8]))
+
+
+def test_the_largest_frame_is_accepted() -> None:
+    """The limit itself is allowed; nothing is set aside before the bytes come."""
+    assert list(frame.FrameSplitter().feed(pack(">II", frame.MAX_FRAME_BYTES, 2))) == []
+
+
+def test_what_came_before_the_nonsense_still_counts() -> None:
+    """Frames in front of a malformed one are given out first."""
+    frames = frame.FrameSplitter().feed(STREAM + b"\xff" * 8)
+    assert [frame.decode(*next(frames)) for _ in COMMANDS] == COMMANDS
+    with pytest.raises(ProtocolError):
+        next(frames)
+
+
+@pytest.mark.parametrize("serialize_type", [2, 9, 255])
+def test_an_unknown_serialize_type_is_refused(serialize_type: int) -> None:
+    """There are JSON and ROCKETMQ headers only."""
+    ((kind, header, body),) = frame.FrameSplitter().feed(frame.join(b'{"code":38}', b"", serialize_type))
+    with pytest.raises(ProtocolError, match=f"serialize type {serialize_type}"):
+        frame.decode(kind, header, body)
+
+
+@given(st.binary(max_size=200))
+def test_garbage_gives_commands_or_a_protocol_error(data: bytes) -> None:
+    """No bytes make the reader fail in another way."""
+    try:
+        decode_all(frame.FrameSplitter(), data)
+    except ProtocolError:
+        return
+
+
+@given(st.integers(0, 1), st.binary(max_size=120))
+def test_garbage_headers_give_commands_or_a_protocol_error(serialize_type: int, header: bytes) -> None:
+    """The same within a frame that is well formed."""
+    try:
+        decode_all(frame.FrameSplitter(), frame.join(header, b"", serialize_type))
+    except ProtocolError:
+        return
+
+
+@given(st.data())
+def test_a_damaged_frame_gives_commands_or_a_protocol_error(data: st.DataObject) -> None:
+    """One wrong byte anywhere in a real stream."""
+    at = data.draw(st.integers(0, len(STREAM) - 1))
+    damaged = STREAM[:at] + bytes([data.draw(st.integers(0, 255))]) + STREAM[at + 1 :]
+    try:
+        decode_all(frame.FrameSplitter(), damaged)
+    except ProtocolError:
+        return

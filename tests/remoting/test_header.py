@@ -1,0 +1,155 @@
+"""Declaring, reading and writing the custom header of a request."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.remoting.header import Header, Int, Long, header, required, wire
+from rocketmq_testkit.remoting.processors import PROCESSORS
+
+
+@header
+class Sample(Header):
+    """One field of each kind."""
+
+    topic: str
+    queue_id: Int
+    offset: Long
+    order: bool = False
+    note: str | None = None
+    limit: Int | None = None
+    born: Long = 0
+    unique: bool | None = wire("_UNIQUE", default=None)
+
+
+FULL = {
+    "topic": "T",
+    "queueId": "3",
+    "offset": "5000000000",
+    "order": "true",
+    "note": "n",
+    "limit": "-1",
+    "born": "7",
+    "_UNIQUE": "false",
+    "bname": "broker-a",
+}
+
+
+def test_every_kind_of_field_is_read() -> None:
+    """Names are the camelCase of the attribute or given; unknown fields are ignored."""
+    assert Sample.parse(FULL) == Sample(
+        topic="T", queue_id=3, offset=5_000_000_000, order=True, note="n", limit=-1, born=7, unique=False
+    )
+
+
+def test_absent_fields_have_their_defaults() -> None:
+    """Only fields without a default are needed."""
+    assert Sample.parse({"topic": "T", "queueId": "0", "offset": "0"}) == Sample(topic="T", queue_id=0, offset=0)
+
+
+def test_numbers_and_booleans_may_come_as_such() -> None:
+    """As C++ sends them."""
+    parsed = Sample.parse({"topic": 5, "queueId": 3, "offset": -1, "order": True, "limit": 9})
+    assert parsed == Sample(topic="5", queue_id=3, offset=-1, order=True, limit=9)
+
+
+@pytest.mark.parametrize(("text", "value"), [("TRUE", True), ("True", True), ("1", False), ("yes", False), ("", False)])
+def test_booleans_read_as_java_reads_them(text: str, value: bool) -> None:
+    """Only `true`, in any case, is true."""
+    assert Sample.parse({**FULL, "order": text}).order is value
+
+
+@pytest.mark.parametrize(
+    ("field", "remark"),
+    [
+        (
+            "topic",
+            'java.lang.NullPointerException: Cannot invoke "Object.hashCode()" because "key" is null',
+        ),
+        (
+            "queueId",
+            'java.lang.NullPointerException: Cannot invoke "java.lang.Integer.intValue()" because the return value of '
+            '"org.apache.rocketmq.remoting.protocol.header.Sample.getQueueId()" is null',
+        ),
+        (
+            "offset",
+            'java.lang.NullPointerException: Cannot invoke "java.lang.Long.longValue()" because the return value of '
+            '"org.apache.rocketmq.remoting.protocol.header.Sample.getOffset()" is null',
+        ),
+    ],
+)
+def test_a_missing_field_is_a_null_pointer(field: str, remark: str) -> None:
+    """The remark is the one that upstream's handler makes of the missing value."""
+    ext = {name: value for name, value in FULL.items() if name != field}
+    with pytest.raises(EngineError) as refused:
+        Sample.parse(ext)
+    assert (refused.value.code, refused.value.remark) == (ResponseCode.SYSTEM_ERROR, remark)
+
+
+@pytest.mark.parametrize("value", ["x", "", "1.5", str(2**31), str(-(2**31) - 1), "9" * 30, None])
+def test_an_unreadable_number_counts_as_missing(value: str | None) -> None:
+    """Also one that does not fit 32 bits."""
+    with pytest.raises(EngineError):
+        Sample.parse({**FULL, "queueId": value})
+    assert Sample.parse({**FULL, "limit": value}).limit is None
+
+
+@pytest.mark.parametrize("value", [-(2**31), -1, 0, 2**31 - 1])
+def test_the_limits_of_an_int_are_read(value: int) -> None:
+    """Negative numbers take the same way."""
+    assert Sample.parse({**FULL, "queueId": str(value)}).queue_id == value
+
+
+def test_a_number_may_be_needed_later() -> None:
+    """A handler that looks at something else first asks for the number itself."""
+    assert required(Sample(topic="T", queue_id=1, offset=0, limit=4), "limit") == 4
+    with pytest.raises(EngineError, match=r"Sample.getLimit\(\)"):
+        required(Sample(topic="T", queue_id=1, offset=0), "limit")
+
+
+SCALARS: st.SearchStrategy[Any] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.integers(-5, 5).map(str),
+    st.integers(-(2**70), 2**70).map(str),
+    st.sampled_from(["true", "false", "TRUE", "", "x", "\x00"]),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+    st.floats(allow_nan=True),
+)
+
+
+@given(st.dictionaries(st.sampled_from([each.name for each in Sample.FIELDS]), SCALARS))
+def test_the_quick_reader_agrees_with_the_careful_one(ext: dict[str, Any]) -> None:
+    """On any values, the compiled reader finds what the plain one finds.
+
+    Two looks of a number that Java refuses are let through by the quick one: blanks around it and a whole fraction.
+    """
+    try:
+        careful: Any = Sample._parse_carefully(ext)
+    except EngineError as error:
+        careful = error.remark
+    try:
+        quick: Any = Sample.parse(ext)
+    except EngineError as error:
+        quick = error.remark
+    lenient = any(
+        isinstance(value, float | bool) or (isinstance(value, str) and value != value.strip()) for value in ext.values()
+    )
+    assert quick == careful or lenient
+
+
+@pytest.mark.parametrize("code", sorted(PROCESSORS), ids=lambda code: PROCESSORS[code].label)
+def test_every_header_comes_back(code: int) -> None:
+    """Each code's header, filled with a value of each field's kind, is written and read again."""
+    kind = PROCESSORS[code].header
+    samples: dict[str, Any] = {"str": "text", "Int": 7, "Long": 2**40, "bool": True}
+    made = kind(**{each.attribute: samples[each.kind] for each in kind.FIELDS})
+    ext = made.ext_fields()
+    assert kind.parse(ext) == made
+    assert len(ext) == len(kind.FIELDS)
+    needed = {each.name: ext[each.name] for each in kind.FIELDS if each.required}
+    assert kind.parse(needed).ext_fields().items() >= needed.items()

@@ -1,0 +1,81 @@
+"""The PROXY prologue of load balancers."""
+
+from struct import pack
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rocketmq_testkit.remoting.errors import ProtocolError
+from rocketmq_testkit.remoting.proxy_protocol import ProxyPrologue
+
+V1 = b"PROXY TCP4 10.9.8.7 10.0.0.1 5555 10911\r\n"
+SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
+V2 = (
+    SIGNATURE
+    + bytes([0x21, 0x11])
+    + pack(">H", 15)
+    + bytes([10, 9, 8, 6, 10, 0, 0, 1])
+    + pack(">HH", 5556, 10911)
+    + b"tlv"
+)
+V2_V6 = SIGNATURE + bytes([0x21, 0x21]) + pack(">H", 36) + bytes(15) + b"\x01" + bytes(16) + pack(">HH", 5557, 1)
+
+
+@pytest.mark.parametrize(
+    ("prologue", "source"),
+    [
+        (V1, ("10.9.8.7", 5555)),
+        (b"PROXY TCP6 ::1 ::2 5555 10911\r\n", ("::1", 5555)),
+        (b"PROXY UNKNOWN\r\n", None),
+        (b"PROXY UNKNOWN ffff::1 ::1 1 2\r\n", None),
+        (V2, ("10.9.8.6", 5556)),
+        (V2_V6, ("::1", 5557)),
+        (SIGNATURE + bytes([0x20, 0x00]) + pack(">H", 0), None),
+        (SIGNATURE + bytes([0x21, 0x31]) + pack(">H", 4) + b"unix", None),
+        (b"", None),
+    ],
+)
+def test_the_source_is_taken_and_the_rest_is_given_on(prologue: bytes, source: tuple[str, int] | None) -> None:
+    """At every cut: the prologue goes, the first frame stays."""
+    stream = prologue + b"\x00\x00\x01\x07frame"
+    for cut in range(1, len(stream)):
+        reader = ProxyPrologue()
+        rest = reader.feed(stream[:cut])
+        if rest is None:
+            rest = reader.feed(stream[cut:])
+            assert rest is not None
+        else:
+            rest += stream[cut:]
+        assert rest == b"\x00\x00\x01\x07frame"
+        assert reader.source == source
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"PROXY FOO bar baz\r\n",
+        b"PROXY TCP4 10.9.8.7 10.0.0.1 5555\r\n",
+        b"PROXY TCP4 300.9.8.7 10.0.0.1 5555 1\r\n",
+        b"PROXY TCP4 10.9.8.7 10.0.0.1 port 1\r\n",
+        b"PROXY TCP4 " + b"1" * 200 + b"\r\n",
+        SIGNATURE + bytes([0x11, 0x11]) + pack(">H", 12) + bytes(12),
+        SIGNATURE + bytes([0x22, 0x11]) + pack(">H", 12) + bytes(12),
+        SIGNATURE + bytes([0x21, 0x11]) + pack(">H", 4) + bytes(4),
+    ],
+)
+def test_malformed_prologues_are_refused(data: bytes) -> None:
+    """The broker closes the connection on these."""
+    with pytest.raises(ProtocolError):
+        ProxyPrologue().feed(data)
+
+
+@given(st.binary(max_size=60))
+def test_garbage_is_given_on_or_refused(data: bytes) -> None:
+    """What does not begin like a prologue is not touched."""
+    try:
+        rest = ProxyPrologue().feed(data)
+    except ProtocolError:
+        assert data.startswith((b"PROXY ", SIGNATURE))
+        return
+    if rest is not None and not data.startswith((b"PROXY ", SIGNATURE)):
+        assert rest == data

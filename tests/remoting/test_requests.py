@@ -1,0 +1,214 @@
+"""Requests of real clients, recorded in front of a real 5.3.3, become the operations they mean."""
+
+import json
+from typing import Any
+
+import pytest
+from remoting_world import Peer, Port, RecordingNode, recorded_requests
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.remoting import frame
+from rocketmq_testkit.remoting.client import batch_body
+from rocketmq_testkit.remoting.processors import PROCESSORS
+from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.table import Role
+
+REQUESTS = recorded_requests()
+SERVED = [each for each in REQUESTS if each["code"] in PROCESSORS]
+
+
+def name(request: dict[str, Any]) -> str:
+    """For the test's id."""
+    return f"{RequestCode(request['code']).name}-{request['client'].replace(' ', '-')}"
+
+
+def recorded(code: RequestCode, client: str) -> dict[str, Any]:
+    """One request."""
+    return next(each for each in REQUESTS if each["code"] == code and each["client"] == client)
+
+
+def as_frame(request: dict[str, Any]) -> bytes:
+    """The frame that stood on the wire."""
+    binary = "header_hex" in request
+    header = bytes.fromhex(request["header_hex"]) if binary else request["header"].encode()
+    body: bytes = request["body"].encode()
+    if "batch" in request:
+        size, messages = request["batch"]
+        body = batch_body((text.encode(), properties) for text, properties in messages)
+        assert abs(size - len(body)) <= len(messages)  # 4.9.8 leaves out the last separator of each message
+    return frame.join(header, body, frame.ROCKETMQ if binary else frame.JSON)
+
+
+def serve(request: dict[str, Any]) -> tuple[list[ops.Operation], Peer, Port]:
+    """Give a request to a port whose nodes write down what they are asked."""
+    broker, name_server = RecordingNode(Role.BROKER), RecordingNode(Role.NAME_SERVER)
+    port = Port(None, broker, name_server)
+    peer = port.peer()
+    assert peer.connection.received(as_frame(request))
+    return broker.operations + name_server.operations, peer, port
+
+
+@pytest.mark.parametrize("request_", SERVED, ids=name)
+def test_each_request_becomes_one_operation(request_: dict[str, Any]) -> None:
+    """Of the kind that the table says, whatever client and header form it came in; nothing is logged."""
+    operations, _, port = serve(request_)
+    kind = PROCESSORS[request_["code"]].operation
+    assert [type(each) for each in operations] == [kind]
+    assert [each for each in port.log if "Error" in each and "Done" not in each] == []
+
+
+@pytest.mark.parametrize("request_", [each for each in SERVED if "header" in each], ids=name)
+def test_headers_carry_what_was_sent(request_: dict[str, Any]) -> None:
+    """Every declared field that a client sent is read, and written again as it was."""
+    sent = json.loads(request_["header"]).get("extFields") or {}
+    kind = PROCESSORS[request_["code"]].header
+    declared = {each.name: each for each in kind.FIELDS}
+    written = kind.parse(sent).ext_fields()
+    for key, value in sent.items():
+        if key not in declared:
+            continue
+        if declared[key].kind == "bool" and value in ("0", "1"):
+            assert written[key] == "false"  # C++ writes 0 and 1, which Java reads as false
+        else:
+            assert written[key] == str(value)
+
+
+def one(code: RequestCode, client: str) -> Any:
+    """The operation of one recorded request."""
+    (operation,) = serve(recorded(code, client))[0]
+    return operation
+
+
+def test_a_java_send() -> None:
+    """Short names; the born host is the TCP peer."""
+    sent = one(RequestCode.SEND_MESSAGE_V2, "java 5.3.3")
+    assert isinstance(sent, ops.SendMessage)
+    assert (sent.producer_group, sent.topic, sent.queue_id, sent.body) == ("PGB-j53-bc", "j53-bc", 0, b"bc0")
+    assert (sent.default_topic, sent.default_topic_queue_nums, sent.batch) == ("TBW102", 4, False)
+    assert sent.properties["KEYS"] == "bc"
+    assert sent.properties["WAIT"] == "true"
+    assert sent.born_host == ("10.0.0.7", 50001)
+    assert sent.born_timestamp == 1795254407609
+
+
+def test_a_java_send_with_the_binary_header() -> None:
+    """The same operation from the other header form."""
+    sent = one(RequestCode.SEND_MESSAGE_V2, "java 5.3.3 binary")
+    assert (sent.topic, sent.body, sent.sys_flag) == ("jbin-push", b"ry0", 0)
+
+
+def test_a_cpp_send() -> None:
+    """Long names, numbers as numbers, `batch:"0"`."""
+    sent = one(RequestCode.SEND_MESSAGE, "cpp 0.4.4")
+    assert (sent.topic, sent.queue_id, sent.batch, sent.unit_mode) == ("cpp-push", 0, False, False)
+    assert sent.properties == {
+        "KEYS": "k1",
+        "TAGS": "TagA",
+        "UNIQ_KEY": "0100007F0000C19F000038297F6E0100",
+        "WAIT": "true",
+        "p": "v",
+    }
+
+
+def test_a_cpp_pull_carries_its_subscription() -> None:
+    """sysFlag 6: suspend, subscription; no expression type."""
+    pull = one(RequestCode.PULL_MESSAGE, "cpp 0.4.4")
+    assert isinstance(pull, ops.PullMessage)
+    assert (pull.sys_flag, pull.subscription, pull.expression_type) == (6, "TagA", None)
+    assert (pull.sub_version, pull.suspend_timeout_ms, pull.max_msg_nums) == (1795255027409, 15000, 32)
+
+
+def test_a_lite_pull() -> None:
+    """Code 361 is a pull with another sysFlag."""
+    pull = one(RequestCode.LITE_PULL_MESSAGE, "java 5.3.3")
+    assert isinstance(pull, ops.PullMessage)
+    assert (pull.sys_flag, pull.subscription, pull.max_msg_nums) == (22, "LT", 10)
+
+
+def test_a_java_pop() -> None:
+    """Queue id -1: all queues."""
+    pop = one(RequestCode.POP_MESSAGE, "java 5.3.3")
+    assert isinstance(pop, ops.PopMessage)
+    assert (pop.queue_id, pop.max_msg_nums, pop.invisible_ms, pop.poll_ms) == (-1, 32, 10000, 15000)
+    assert (pop.exp_type, pop.exp, pop.order) == ("TAG", "POP", False)
+
+
+def test_a_cpp_heartbeat() -> None:
+    """Empty collections are absent; language and version are the header's."""
+    beat = one(RequestCode.HEART_BEAT, "cpp 0.4.4")
+    assert isinstance(beat, ops.Heartbeat)
+    assert (beat.client_id, beat.producer_groups, beat.consumers) == ("8470-127.0.0.1@DEFAULT", ["PG-cpp"], [])
+    assert (beat.language, beat.version, beat.fingerprint) == ("CPP", 63, 0)
+
+
+def test_a_batch() -> None:
+    """Whether it is one is said by the header; the body goes to the engine as it came."""
+    sent = one(RequestCode.SEND_BATCH_MESSAGE, "java 5.3.3")
+    assert isinstance(sent, ops.SendMessage)
+    assert (sent.batch, len(sent.body)) == (True, 354)
+
+
+def test_a_go_heartbeat() -> None:
+    """Versions in nanoseconds; no fingerprint."""
+    beat = one(RequestCode.HEART_BEAT, "go 2.1.2")
+    (consumer,) = beat.consumers
+    assert (beat.client_id, beat.producer_groups) == ("192.0.2.2@b1", [])
+    assert (consumer.group, consumer.message_model) == ("G-go-bc2", "BROADCASTING")
+    assert consumer.subscriptions == [
+        ops.SubscriptionData("go-bc2", "*", "TAG", frozenset(), frozenset(), 1795255272647526800)
+    ]
+
+
+def test_a_send_back_of_an_old_client() -> None:
+    """C++ (version 63) may not set the number of retries; Java may."""
+    assert one(RequestCode.CONSUMER_SEND_MSG_BACK, "cpp 0.4.4").max_reconsume_times is None
+    assert one(RequestCode.CONSUMER_SEND_MSG_BACK, "java 5.3.3").max_reconsume_times == 1
+
+
+def test_a_lock_and_its_release() -> None:
+    """Queues from the JSON body."""
+    lock = one(RequestCode.LOCK_BATCH_MQ, "go 2.1.2")
+    assert lock.queues == [ops.MessageQueue("go-order3", "broker-a", 0)]
+    assert (lock.consumer_group, lock.client_id) == ("G-go-order3", "192.0.2.2@o1")
+    assert one(RequestCode.UNLOCK_BATCH_MQ, "java 4.9.8").queues == [ops.MessageQueue("j49-order", "broker-a", 1)]
+
+
+def test_mqadmin_creates_a_topic_and_a_group() -> None:
+    """Attributes keep their signs."""
+    created = one(RequestCode.UPDATE_AND_CREATE_TOPIC, "java 5.3.3")
+    assert created == ops.CreateTopic(
+        ops.TopicConfig("AdmFifo", 3, 3, 6, "SINGLE_TAG", 0, False), {"+message.type": "FIFO"}
+    )
+    group = one(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, "java 5.3.3").config
+    assert (group.group_name, group.consume_broadcast_enable, group.consume_message_orderly) == (
+        "AdmGroup",
+        False,
+        True,
+    )
+    assert group.retry_max_times == 5
+
+
+def test_mqadmin_resets_offsets() -> None:
+    """An offset without a queue id is no offset."""
+    assert one(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "java 5.3.3") == ops.ResetOffset(
+        "G-adm", "adm", 0, -1, None, True
+    )
+
+
+def test_every_served_code_was_met_or_has_a_reason() -> None:
+    """Codes that no recording has are those that no client of the recordings sends."""
+    met = {each["code"] for each in SERVED}
+    assert {PROCESSORS[code].code.name for code in PROCESSORS if code not in met} == {
+        "UPDATE_AND_CREATE_TOPIC_LIST",
+        "CLONE_GROUP_OFFSET",
+        "GET_SUBSCRIPTIONGROUP_CONFIG",
+        "QUERY_TOPICS_BY_CONSUMER",
+        "UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST",
+        "PEEK_MESSAGE",
+        "NOTIFICATION",
+        "POLLING_INFO",
+        "BATCH_ACK_MESSAGE",
+        "GET_KVLIST_BY_NAMESPACE",
+        "GET_TOPICS_BY_CLUSTER",
+        "GET_SYSTEM_TOPIC_LIST_FROM_NS",
+        "UPDATE_NAMESRV_CONFIG",
+    }

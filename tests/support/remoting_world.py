@@ -1,0 +1,114 @@
+"""A remoting port without a socket: an engine, its service, and clients that talk to it frame by frame."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.gate import Call, Node
+from rocketmq_testkit.emulator.operations import Done, Operation, Result
+from rocketmq_testkit.remoting import frame
+from rocketmq_testkit.remoting.channel import RemotingChannel
+from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.connection import ServerConnection
+from rocketmq_testkit.remoting.header import Header
+from rocketmq_testkit.remoting.processors import PROCESSORS
+from rocketmq_testkit.remoting.service import BrokerNode, RemotingService
+from rocketmq_testkit.remoting.table import Role
+
+RECORDED = Path(__file__).parent.parent / "remoting" / "recorded_requests.jsonl"
+
+LOCAL = ("127.0.0.1", 10911)
+
+
+def recorded_requests() -> list[dict[str, Any]]:
+    """Requests of real clients, as they stood on the wire in front of a real 5.3.3."""
+    return [json.loads(line) for line in RECORDED.read_text().splitlines()]
+
+
+class RecordingNode:
+    """A node that carries out nothing: it keeps the operations and answers what it was told to answer."""
+
+    def __init__(
+        self, role: Role, answers: Mapping[type[Operation], Callable[[Operation], Result]] | None = None
+    ) -> None:
+        self.name = role.value
+        self.config = BrokerConfig()
+        self.operations: list[Operation] = []
+        self.calls: list[Call] = []
+        self._answers = answers or {}
+        kinds = {each.operation for each in PROCESSORS.values() if each.role is role}
+        self.handlers = dict.fromkeys(kinds, self._record)
+
+    def _record(self, call: Call, operation: Operation) -> Result:
+        self.calls.append(call)
+        self.operations.append(operation)
+        made = self._answers.get(type(operation))
+        return Done() if made is None else made(operation)
+
+
+class Peer:
+    """A client's end of one connection, in memory."""
+
+    def __init__(self, service: RemotingService, port: int = 50000, address: str = "10.0.0.7") -> None:
+        self.written: list[bytes] = []
+        self.channel = RemotingChannel(service, (address, port), LOCAL, self.written.append)
+        self.connection = ServerConnection(service, self.channel)
+        self._splitter = frame.FrameSplitter()
+        self._opaque = 0
+
+    def send(self, *commands: RemotingCommand) -> bool:
+        """Send commands in one piece; False when the connection would be closed."""
+        return self.connection.received(b"".join(frame.encode(each) for each in commands))
+
+    def received(self) -> list[RemotingCommand]:
+        """The commands that came since the last look."""
+        data = b"".join(self.written)
+        self.written.clear()
+        return [frame.decode(*each) for each in self._splitter.feed(data)]
+
+    def ask(
+        self, code: int, ext: Header | Mapping[str, Any] | None = None, body: bytes = b"", **more: Any
+    ) -> RemotingCommand:
+        """Send a request; the answer must be the only thing that comes."""
+        (answer,) = self.exchange(code, ext, body, **more)
+        return answer
+
+    def exchange(
+        self, code: int, ext: Header | Mapping[str, Any] | None = None, body: bytes = b"", **more: Any
+    ) -> list[RemotingCommand]:
+        """Send a request; everything that comes."""
+        self._opaque += 1
+        fields = ext.ext_fields() if isinstance(ext, Header) else None if ext is None else dict(ext)
+        command = RemotingCommand(code, opaque=self._opaque, ext_fields=fields, body=body, **more)
+        assert self.send(command)
+        return self.received()
+
+
+class Port:
+    """One port and its log. By default it serves the engine's first broker and its name server."""
+
+    def __init__(
+        self,
+        engine: Engine | None = None,
+        broker: BrokerNode | None = None,
+        name_server: Node | None = None,
+    ) -> None:
+        self.engine = engine or Engine(now_ms=1_700_000_000_000)
+        self.log: list[str] = []
+        if broker is None and name_server is None:
+            broker, name_server = self.engine.brokers[0], self.engine.name_server
+        self.service = RemotingService(
+            gate=self.engine.gate,
+            broker=broker,
+            name_server=name_server,
+            broker_address=lambda name, broker_id, channel: f"{channel.local_address[0]}:{10911 + broker_id}",
+            log=self.log.append,
+        )
+        self._ports = iter(range(50001, 60000))
+
+    def peer(self) -> Peer:
+        """A new connection."""
+        return Peer(self.service, next(self._ports))
