@@ -1,0 +1,28 @@
+"""Writes the generated pages of docs/ anew: `python scripts/pages.py`."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import config_page
+
+ROOT = Path(__file__).resolve().parent.parent
+MODULES: Mapping[str, str] = {
+    "request-codes.md": "rocketmq_testkit.remoting.coverage",
+}
+"""Pages whose module prints them; beside docs/config-keys.md."""
+
+
+def main() -> int:
+    """Write all of them."""
+    docs = ROOT / "docs"
+    (docs / "config-keys.md").write_text(config_page.page())
+    for name, module in MODULES.items():
+        printed = subprocess.run([sys.executable, "-m", module], cwd=ROOT / "scripts", capture_output=True, check=True)
+        (docs / name).write_bytes(printed.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""Who may import whom, read from the imports themselves."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMESPACE = "rocketmq_testkit"
+BELOW: dict[str, frozenset[str]] = {
+    "emulator": frozenset(),
+    "remoting": frozenset({"emulator"}),
+    "grpc_v2": frozenset({"emulator"}),
+    "fixtures": frozenset({"emulator", "remoting", "grpc_v2"}),
+    "conformance": frozenset({"emulator", "remoting", "grpc_v2", "fixtures"}),
+    "spark": frozenset({"emulator", "remoting", "grpc_v2", "fixtures"}),
+}
+"""What the files of a folder may import from other folders of the namespace."""
+NOT_IN_THE_ENGINE = frozenset({"asyncio", "random", "secrets", "select", "selectors", "socket", "socketserver", "ssl"})
+NOT_IN_THE_ENGINE |= {"concurrent", "multiprocessing", "queue", "subprocess", "threading", "time", "uuid", "datetime"}
+"""Modules that bring another time, chance or thread than those that the engine is told."""
+TWISTED = frozenset(
+    {
+        "remoting/server.py",
+        "grpc_v2/transport/protocol.py",
+        "fixtures/control/http.py",
+        "fixtures/event_loop.py",
+        "fixtures/host.py",
+        "fixtures/tls.py",
+        "fixtures/tls_connection.py",
+    }
+)
+"""The files that own connections; everything else is the same under any other way to do networking."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import: where it stands, the absolute name, and how many leading dots it was written with."""
+
+    file: str
+    line: int
+    name: str
+    level: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} imports {'.' * self.level}{self.name}"
+
+    @property
+    def top(self) -> str:
+        """The first part of the name."""
+        return self.name.split(".")[0]
+
+    @property
+    def target(self) -> str | None:
+        """The folder of the namespace that it reaches, if it names one."""
+        parts = self.name.split(".")
+        return parts[1] if not self.level and parts[0] == NAMESPACE and len(parts) > 1 else None
+
+
+def imports_of(text: str, file: str) -> Iterator[Import]:
+    """Every import of a source, those inside functions and under TYPE_CHECKING too."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(file, node.lineno, alias.name, 0)
+        elif isinstance(node, ast.ImportFrom):
+            # `from a import b` may mean the module a.b.
+            before = f"{node.module}." if node.module else ""
+            for alias in node.names:
+                yield Import(file, node.lineno, before + alias.name, node.level)
+
+
+def violations(found: Import) -> Iterator[str]:
+    """What is wrong with an import of a file of the package."""
+    folder = found.file.split("/")[0]
+    depth = found.file.count("/")
+    if found.level > depth:
+        yield f"{found}: it leaves its folder; write {NAMESPACE}.<folder>"
+    if not found.level and found.top in BELOW:
+        yield f"{found}: a bare folder name loads the folder a second time; write {NAMESPACE}.{found.top}"
+    if found.target == folder:
+        yield f"{found}: inside a folder imports are relative"
+    elif found.target is not None and found.target not in BELOW[folder]:
+        yield f"{found}: {folder} must not know {found.target}"
+    if not found.level and found.top in {"twisted", "zope"} and found.file not in TWISTED:
+        yield f"{found}: Twisted belongs to {', '.join(sorted(TWISTED))}"
+    if found.name == "twisted.internet.reactor":
+        yield f"{found}: the reactor is passed in"
+    if folder == "emulator" and not found.level and found.top != NAMESPACE:
+        if found.top not in sys.stdlib_module_names:
+            yield f"{found}: the engine uses the standard library alone"
+        if found.top in NOT_IN_THE_ENGINE:
+            yield f"{found}: the engine is told time and chance, and has one thread"
+
+
+def sources() -> list[Path]:
+    """The Python files of the package; generated ones import what protoc wants."""
+    return [
+        path
+        for folder in BELOW
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if not path.name.endswith("_pb2.py") and "__pycache__" not in path.parts
+    ]
+
+
+def test_the_package_keeps_its_layers() -> None:
+    """emulator <- remoting, grpc_v2 <- fixtures <- conformance, spark; the engine alone with the standard library."""
+    wrong = [
+        problem
+        for path in sources()
+        for found in imports_of(path.read_text(), path.relative_to(ROOT).as_posix())
+        for problem in violations(found)
+    ]
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("emulator/x.py", "from rocketmq_testkit.remoting.frame import Frame"),
+        ("emulator/x.py", "import orjson"),
+        ("emulator/x.py", "import time"),
+        ("emulator/x.py", "def f():\n    from random import random"),
+        ("remoting/x.py", "from rocketmq_testkit.grpc_v2 import server"),
+        ("remoting/x.py", "from rocketmq_testkit import fixtures"),
+        ("remoting/bodies/x.py", "from ...fixtures import Emulator"),
+        ("remoting/x.py", "from rocketmq_testkit.remoting.frame import Frame"),
+        ("remoting/x.py", "from twisted.internet.protocol import Protocol"),
+        ("fixtures/host.py", "from twisted.internet import reactor"),
+        ("fixtures/x.py", "import emulator.engine"),
+        ("grpc_v2/x.py", "from rocketmq_testkit.conformance.drivers import build"),
+    ],
+)
+def test_a_wrong_import_is_found(file: str, line: str) -> None:
+    """The check above would see each kind of violation."""
+    assert [problem for each in imports_of(line, file) for problem in violations(each)] != []
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("emulator/config/x.py", "from ..errors import EngineError"),
+        ("remoting/x.py", "from rocketmq_testkit.emulator.engine import Engine"),
+        ("fixtures/x.py", "from rocketmq_testkit.grpc_v2 import server"),
+        ("remoting/server.py", "from twisted.internet.protocol import Protocol"),
+        ("emulator/x.py", "import json"),
+    ],
+)
+def test_a_right_import_is_left_alone(file: str, line: str) -> None:
+    """The check above does not refuse what is meant."""
+    assert [problem for each in imports_of(line, file) for problem in violations(each)] == []

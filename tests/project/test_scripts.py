@@ -1,0 +1,162 @@
+"""The scripts behind the task runner."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import namespace_links
+import oldest
+import pytest
+import stages
+import system
+import verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+JUNIT = """<?xml version="1.0"?><testsuites><testsuite>
+<testcase classname="tests.a" name="test_one" time="1.5"/>
+<testcase classname="tests.a" name="test_two[x]" time="0.5"/>
+<testcase classname="tests.b" name="test_known" time="0"><skipped type="pytest.xfail" message="a defect"/></testcase>
+{more}
+</testsuite></testsuites>"""
+SKIP = '<testcase classname="tests.c" name="test_java"><skipped type="pytest.skip" message="no java"/></testcase>'
+FAILURE = '<testcase classname="tests.c" name="test_bad"><failure message="boom"/></testcase>'
+ERROR = '<testcase classname="tests.c" name="test_broken"><error message="boom"/></testcase>'
+
+
+def read(folder: Path, *more: str) -> verdict.Verdict:
+    """The verdict over one file with two passed tests, an expected failure and more."""
+    (folder / "a.xml").write_text(JUNIT.format(more="\n".join(more)))
+    return verdict.read([folder / "a.xml"])
+
+
+class TestVerdict:
+    """verdict.py"""
+
+    def test_a_clean_run_is_good(self, tmp_path: Path) -> None:
+        """Passed tests and expected failures are counted, and the closing line looks like pytest's."""
+        found = read(tmp_path)
+
+        assert found.good
+        assert found.line(12.0).strip("= ") == "2 passed, 1 xfailed in 12.00s"
+
+    def test_an_unexpected_skip_is_bad(self, tmp_path: Path) -> None:
+        """A skip is reported with its reason, although pytest itself would be content."""
+        found = read(tmp_path, SKIP)
+
+        assert not found.good
+        assert found.unexpected == {"tests.c::test_java": "no java"}
+        assert "1 skipped" in found.line()
+
+    def test_an_expected_skip_is_not(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What the list names may be skipped."""
+        monkeypatch.setattr(verdict, "EXPECTED_SKIPS", frozenset({"tests.c::test_java"}))
+
+        assert read(tmp_path, SKIP).good
+
+    @pytest.mark.parametrize("more", [FAILURE, ERROR])
+    def test_failures_and_errors_are_bad(self, tmp_path: Path, more: str) -> None:
+        """Both count as failed."""
+        found = read(tmp_path, more)
+
+        assert not found.good
+        assert len(found.failed) == 1
+
+    def test_nothing_is_not_good(self) -> None:
+        """A run without tests proves nothing."""
+        assert not verdict.read([]).good
+
+
+class TestOldest:
+    """oldest.py"""
+
+    def test_lower_bounds_become_pins(self) -> None:
+        """Extras of other packages' requirements stay, exact pins need no constraint."""
+        assert oldest.oldest(["Twisted>=22.10", "mypy==2.0", "orjson >= 3.9.1"]) == ["Twisted==22.10", "orjson==3.9.1"]
+
+    def test_a_requirement_without_bound_is_refused(self) -> None:
+        """Without one, nobody could say that the oldest version was tested."""
+        with pytest.raises(ValueError, match="construct"):
+            oldest.oldest(["construct"])
+
+    def test_every_dependency_of_the_project_has_a_bound(self) -> None:
+        """The runtime dependencies and the extras that `make test-oldest` installs."""
+        assert len(oldest.of_project("conformance", "speed", "test")) > 5
+
+
+class TestNamespaceLinks:
+    """namespace_links.py"""
+
+    def test_links_follow_the_map(self, tmp_path: Path) -> None:
+        """Each folder is found under its installed name; what left the map is removed; links are relative."""
+        (tmp_path / "engine").mkdir()
+        (tmp_path / "engine" / "a.py").write_text("")
+        project = '[tool.setuptools.package-dir]\n"kit.emulator" = "engine"\n'
+        (tmp_path / "pyproject.toml").write_text(project)
+        (tmp_path / ".ns" / "kit").mkdir(parents=True)
+        (tmp_path / ".ns" / "kit" / "gone").symlink_to("../../gone")
+
+        namespace_links.main(tmp_path)
+        namespace_links.main(tmp_path)
+
+        assert (tmp_path / ".ns" / "kit" / "emulator" / "a.py").is_file()
+        assert not (tmp_path / ".ns" / "kit" / "emulator").readlink().is_absolute()
+        assert not (tmp_path / ".ns" / "kit" / "gone").is_symlink()
+
+
+class TestSystem:
+    """system.py"""
+
+    def test_what_cannot_be_installed_is_named(self) -> None:
+        """One sentence names the program."""
+        with pytest.raises(system.MissingProgram, match="no-such-program"):
+            system.ensure([system.Program("no-such-program", ())])
+
+    def test_an_old_version_is_refused(self) -> None:
+        """The sentence has both versions."""
+        python = system.Program("python3", (), (sys.executable, "--version"), (99,))
+
+        with pytest.raises(system.MissingProgram, match="99 or newer"):
+            system.ensure([python])
+
+    def test_what_is_there_is_left_alone(self) -> None:
+        """Nothing is installed or asked for when all is there."""
+        system.ensure([system.Program("sh", ()), system.Program("python3", (), (sys.executable, "--version"), (3, 11))])
+
+
+class TestStages:
+    """stages.py"""
+
+    def test_an_unknown_stage_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The known ones are listed."""
+        assert stages.main(["typos"]) == 2
+        assert "types" in capsys.readouterr().err
+
+    def test_a_failed_check_does_not_hide_the_others(self) -> None:
+        """The run goes on after a check, and ends after a needed step."""
+        ran: list[str] = []
+
+        def fail() -> None:
+            ran.append("fail")
+            raise stages.StageFailed("on purpose")
+
+        def work() -> None:
+            ran.append("work")
+
+        check = stages.run([stages.Stage("a", "", fail), stages.Stage("b", "", work)])
+        needed = stages.run([stages.Stage("a", "", fail, needed=True), stages.Stage("b", "", work)])
+
+        assert ran == ["fail", "work", "fail"]
+        assert [result.problem for result in check] == ["on purpose", ""]
+        assert [result.problem for result in needed] == ["on purpose"]
+
+    def test_every_test_belongs_to_a_stage(self) -> None:
+        """The stages that leave folders out leave out those that another stage runs."""
+        assert {stage.name for stage in stages.STAGES} >= {"tests", "alone", "clients", "sidecar", "oldest", "protobuf"}
+
+
+def test_an_interpreter_is_found() -> None:
+    """find_python.sh prints one that is new enough."""
+    done = subprocess.run([ROOT / "scripts/find_python.sh"], capture_output=True, text=True, check=True)
+
+    told = subprocess.run([done.stdout.strip(), "--version"], capture_output=True, text=True, check=True)
+    assert told.stdout >= "Python 3.11"

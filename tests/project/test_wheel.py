@@ -1,0 +1,92 @@
+"""The wheel, used as a stranger uses it: installed beside other packages, the plugin found by its entry point."""
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from namespace_links import ROOT, links
+
+USE = """
+import fixtures as test_fixtures  # the well-known package of this name, beside ours
+from rocketmq_testkit.fixtures import Emulator
+
+
+def test_the_plugin_is_there(rocketmq: Emulator) -> None:
+    topic = rocketmq.topic("orders", queues=2)
+    topic.send(b"hello", tag="greeting")
+    assert [(message.body, message.tag) for message in topic.messages] == [(b"hello", "greeting")]
+
+
+def test_the_other_package_is_whole() -> None:
+    class Whole(test_fixtures.Fixture):
+        pass
+
+    with Whole():
+        assert test_fixtures.TempDir is not None
+"""
+
+
+def run(*words: str | Path, cwd: Path) -> str:
+    """Run a command; its output, or an assertion with it."""
+    done = subprocess.run(
+        [str(word) for word in words], cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from a copy of the sources: a build in place leaves folders behind that later builds pick up."""
+    copy = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    for folder in links(ROOT).values():
+        shutil.copytree(
+            folder, copy / folder.name, ignore=shutil.ignore_patterns("__pycache__", "target", "node_modules")
+        )
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", copy / "dist", copy, cwd=copy)
+    [made] = (copy / "dist").glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of a fresh environment with the wheel, pytest and the package `fixtures`."""
+    folder = tmp_path_factory.mktemp("stranger")
+    run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
+    programs = folder / "venv" / "bin"
+    run(programs / "python", "-m", "pip", "install", "--quiet", wheel, "pytest", "fixtures", cwd=folder)
+    return programs
+
+
+def test_a_test_suite_uses_the_installed_plugin(stranger: Path, tmp_path: Path) -> None:
+    """A test file that stands alone gets its emulator from the wheel, and PyPI's `fixtures` is untouched."""
+    (tmp_path / "test_use.py").write_text(USE)
+
+    printed = run(stranger / "pytest", "-q", "test_use.py", cwd=tmp_path)
+
+    assert "2 passed" in printed
+    run(stranger / "python", "-m", "pip", "check", cwd=tmp_path)
+
+
+def test_the_command_is_installed(stranger: Path, tmp_path: Path) -> None:
+    """The wheel brings the command, and it knows its version."""
+    assert run(stranger / "rocketmq-emulator", "--version", cwd=tmp_path).startswith("rocketmq-emulator ")
+
+
+def test_the_wheel_holds_what_it_should(wheel: Path) -> None:
+    """All files lie in our namespace; typing marks, .proto files and the sources of the drivers are among them."""
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+
+    assert tops <= {"rocketmq_testkit", "pyspark_rocketmq"}
+    for folder in links(ROOT):
+        assert f"{folder.relative_to(ROOT / '.ns').as_posix()}/py.typed" in names
+    assert "rocketmq_testkit/grpc_v2/proto/service.proto" in names
+    assert "rocketmq_testkit/conformance/drivers/java_grpc/pom.xml" in names
+    assert "rocketmq_testkit/conformance/drivers/go_grpc/main.go" in names
+    assert not [name for name in names if "__pycache__" in name or "node_modules" in name]
