@@ -93,10 +93,13 @@ class Clients:
         return Member(channel, beat.client_id, beat.language, beat.version, self._scheduler.now_ms)
 
     def _register_consumer(self, channel: Channel, beat: Heartbeat, data: ConsumerData) -> bool:
-        config = self._groups.find_or_create(data.group)
-        if config is None:
-            return False
-        self._create_retry_topic(data, config.retry_queue_nums)
+        if beat.through_proxy:
+            config = self._groups.find(data.group)
+        else:
+            config = self._groups.find_or_create(data.group)
+            if config is None:
+                return False
+            self._create_retry_topic(data, config.retry_queue_nums)
         group = self.consumers.get(data.group)
         if group is None:
             group = self.consumers[data.group] = ConsumerGroup(data.group)
@@ -110,7 +113,8 @@ class Clients:
         member = self._member(channel, beat, known)
         group.members[channel.channel_id] = member
         topics_changed = False if beat.without_sub else self._update_subscriptions(group, data.subscriptions)
-        if (member is not known or topics_changed) and config.notify_consumer_ids_changed_enable:
+        wanted = config is None or config.notify_consumer_ids_changed_enable
+        if (member is not known or topics_changed) and wanted:
             self.notify_ids_changed(group)
         return resend
 

@@ -1,6 +1,6 @@
 """The proxy's parts, and the few things that all services do with them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rocketmq_testkit.emulator.effects import CheckTransactionState
@@ -18,6 +18,7 @@ from .status import Refusal
 from .transactions import Transactions
 
 if TYPE_CHECKING:
+    from rocketmq_testkit.emulator.broker import Broker
     from rocketmq_testkit.emulator.engine import Engine
     from rocketmq_testkit.emulator.operations import GroupConfig
 
@@ -33,9 +34,11 @@ class Proxy:
     def __init__(
         self,
         engine: "Engine",
+        brokers: "Sequence[Broker]",
         endpoint: Endpoint,
         config: ProxyConfig,
         log: Callable[[str], None],
+        tick: Callable[[], None],
         call_later: CallLater | None,
         on_check: Callable[["Proxy", SessionChannel, CheckTransactionState], None],
         on_expired: Callable[["Proxy", Session], None],
@@ -43,8 +46,9 @@ class Proxy:
         self.engine = engine
         self.config = config
         self.log = log
-        self.call_later = call_later
-        self.routes = Routes(engine, endpoint)
+        self.tick = tick
+        self._call_later = call_later
+        self.routes = Routes(brokers, engine.chance.stream("grpc_v2 first queue"), endpoint)
         self.transactions = Transactions(config)
         self.sessions = SessionRegistry(
             engine.scheduler,
@@ -60,6 +64,7 @@ class Proxy:
 
     def serve(self, rpc: Rpc, server_call: ServerCall, request: object) -> None:
         """Begin a call. CLIENT_ID_REQUIRED when it came without a client id; blanks are none."""
+        self.tick()
         client_id = server_call.metadata.get("x-mq-client-id", "")
         session = self.sessions.find(client_id)
         if session is not None:
@@ -85,7 +90,7 @@ class Proxy:
 
     def group_config(self, group: str) -> "GroupConfig | None":
         """A group as a broker knows it, without creating it."""
-        for broker in self.routes.masters():
+        for broker in self.routes.masters:
             found = broker.groups.find(group)
             if found is not None:
                 return found
@@ -93,10 +98,10 @@ class Proxy:
 
     def later(self, delay_ms: int, action: Callable[[], None], kind: str, owner: str) -> None:
         """Do something after a while of the wall clock, or of the engine's when the host gave no other."""
-        if self.call_later is None:
+        if self._call_later is None:
             self.engine.scheduler.call_later(delay_ms, action, kind, owner)
         else:
-            self.call_later(delay_ms / 1000, action)
+            self._call_later(delay_ms / 1000, action)
 
     def tell(self, node: Node, channel: Channel, label: str, operation: Operation) -> None:
         """Have an operation carried out for a client, whatever becomes of it."""
@@ -104,7 +109,7 @@ class Proxy:
 
     def tell_brokers(self, channel: Channel, label: str, operation: Operation) -> None:
         """As `tell`, on every broker."""
-        for broker in self.routes.masters():
+        for broker in self.routes.masters:
             self.tell(broker, channel, label, operation)
 
     def new_message_id(self) -> str:

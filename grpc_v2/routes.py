@@ -5,9 +5,10 @@ Source: LocalTopicRouteService, MessageQueueSelector, SendMessageActivity, Recei
 """
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING
 
+from rocketmq_testkit.emulator.chance import Stream
 from rocketmq_testkit.emulator.names import is_retry_or_dlq
 from rocketmq_testkit.emulator.properties import string_hash
 from rocketmq_testkit.emulator.topics import PERM_READ, PERM_WRITE
@@ -20,7 +21,6 @@ from .status import Refusal, proxy_exception
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.broker import Broker
-    from rocketmq_testkit.emulator.engine import Engine
 
 Endpoint = Callable[[ServerCall, str, int], tuple[str, int]]
 """(call, broker name, broker id) -> the address at which that client shall reach that broker."""
@@ -31,35 +31,32 @@ _COUNTERS_MAX = 10_000
 
 
 class Routes:
-    """The queues and brokers of an engine."""
+    """The queues of brokers, of which there is at least one master."""
 
-    def __init__(self, engine: "Engine", endpoint: Endpoint) -> None:
-        self._engine = engine
+    def __init__(self, brokers: "Sequence[Broker]", chance: Stream, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._chance = engine.chance.stream("grpc_v2 first queue")
+        self._chance = chance
         self._turns: dict[str, int] = {}
-
-    def masters(self) -> "list[Broker]":
+        self.masters = sorted((broker for broker in brokers if broker.broker_id == 0), key=lambda broker: broker.name)
         """Brokers with id 0, by name."""
-        brokers = self._engine.brokers
-        if len(brokers) == 1:
-            return brokers
-        return sorted((broker for broker in brokers if broker.broker_id == 0), key=lambda broker: broker.name)
+        self._default = next(broker for broker in brokers if broker.broker_id == 0)
 
     def named(self, broker_name: str) -> "Broker":
         """The master of that name; upstream's LOCAL proxy knows one broker only and takes any name for it."""
-        return self._engine.broker(broker_name) or self.masters()[0]
+        for broker in self.masters:
+            if broker.name == broker_name:
+                return broker
+        return self._default
 
     def system_topics(self) -> Container[str]:
         """Topics that clients may not name."""
-        brokers = self._engine.brokers
-        if len(brokers) == 1:
-            return brokers[0].topics.system
-        return frozenset().union(*(broker.topics.system for broker in brokers))
+        if len(self.masters) == 1:
+            return self._default.topics.system
+        return frozenset().union(*(broker.topics.system for broker in self.masters))
 
     def message_type(self, topic: str) -> str:
         """The type of a topic: UNSPECIFIED when no broker has it, NORMAL when it says nothing of it."""
-        for broker in self.masters():
+        for broker in self.masters:
             if broker.topics.find(topic) is not None:
                 return broker.topics.message_type(topic)
         return "UNSPECIFIED"
@@ -72,7 +69,7 @@ class Routes:
         choices: list[tuple[Broker, int]] = []
         total = 0
         known = False
-        for broker in self.masters():
+        for broker in self.masters:
             config = broker.topics.find(topic)
             if config is None:
                 continue
@@ -97,7 +94,7 @@ class Routes:
         """
         readable = []
         known = False
-        for broker in self.masters():
+        for broker in self.masters:
             config = broker.topics.find(topic)
             if config is None:
                 continue

@@ -1,6 +1,6 @@
 """The entry point: the methods of MessagingService for a gRPC transport, in front of an engine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,17 +15,21 @@ from .settings import delays_ms
 from .transport import GrpcMethod
 
 if TYPE_CHECKING:
+    from rocketmq_testkit.emulator.broker import Broker
     from rocketmq_testkit.emulator.engine import Engine
 
 
 class MessagingService:
-    """The proxy of one engine: what a transport registers, and what a host may ask."""
+    """A proxy: the methods that a transport registers (by iteration), and what a host may ask."""
 
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
         self.methods: list[GrpcMethod] = [
             GrpcMethod(rpc.path, rpc.kind, rpc.request.FromString, partial(proxy.serve, rpc)) for rpc in RPCS
         ]
+
+    def __iter__(self) -> Iterator[GrpcMethod]:
+        return iter(self.methods)
 
     @property
     def config(self) -> ProxyConfig:
@@ -42,22 +46,32 @@ class MessagingService:
         self._proxy.sessions.close()
 
 
-def messaging_service(
+def messaging_methods(
     *,
     engine: "Engine",
     endpoint: Endpoint,
     config: ProxyConfig,
     log: Callable[[str], None],
+    brokers: "Sequence[Broker] | None" = None,
+    tick: Callable[[], None] | None = None,
     call_later: CallLater | None = None,
 ) -> MessagingService:
-    """The proxy of an engine.
+    """A proxy in front of brokers of an engine (default: all of them).
 
     `endpoint` says at which address the client of a call reaches a broker. `log` takes a line, or a line and a
-    traceback below it. `call_later` (a reactor's) is the wall clock; without it the engine's time is used, which a
-    frozen engine never reaches. Raises ValueError when pushedConsumerBackoff is not a list of delays.
+    traceback below it. `tick` is called before each request and brings the engine's time up to date. `call_later` is
+    the wall clock (a reactor's `callLater`); without it the engine's time is used, which stands still when it is
+    frozen. Raises ValueError when pushedConsumerBackoff is not a list of delays.
     """
     delays_ms(config.pushed_consumer_backoff)
-    return MessagingService(Proxy(engine, endpoint, config, log, call_later, check_transaction, _expired))
+    fronted = engine.brokers if brokers is None else brokers
+    return MessagingService(
+        Proxy(engine, fronted, endpoint, config, log, tick or _no_tick, call_later, check_transaction, _expired)
+    )
+
+
+def _no_tick() -> None:
+    """The engine's time is somebody else's business."""
 
 
 def _expired(proxy: Proxy, session: Session) -> None:

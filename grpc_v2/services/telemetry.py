@@ -43,6 +43,7 @@ class _Stream:
     def take(self, command: sv.TelemetryCommand) -> None:
         """A command of the client. Only settings do something: no results are waited for by anybody."""
         call = self._call
+        call.proxy.tick()
         if is_blank(call.client_id):
             self._send(sv.TelemetryCommand(status=pb.Status(code=pb.CLIENT_ID_REQUIRED, message=NO_CLIENT_ID)))
             self.end()

@@ -1,0 +1,283 @@
+"""AckMessage, ChangeInvisibleDuration and ForwardMessageToDeadLetterQueue: handles good, bad, old and forged."""
+
+import pytest
+from grpc_texts import EXPIRED, PROXY_EXCEPTION, short_handle
+from grpc_world import START_MS, Client, GrpcWorld, a_change, a_forward, a_message, a_receive, a_send, an_ack
+from rocketmq_testkit.grpc_v2.receipt import ReceiptHandle
+
+NOT_A_NUMBER = (
+    'For input string: "{}". NumberFormatException.'
+    " java.base/java.lang.NumberFormatException.forInputString(NumberFormatException.java:67)"
+)
+GARBAGE = {
+    "garbage": short_handle(1),
+    "": short_handle(1),
+    "0 1 2 3 0 broker-a 0": short_handle(7),
+    "0 1 2 3 0 broker-a 0   ": short_handle(7),
+    "x 1 2 3 0 broker-a 0 0": NOT_A_NUMBER.format("x"),
+    "0 1 2 3 0 broker-a 0 ": short_handle(7),
+    "0 1 2 3 0 broker-a 0 0 y": NOT_A_NUMBER.format("y"),
+    "0 1  3 0 broker-a 0 0": NOT_A_NUMBER.format(""),
+}
+
+
+@pytest.fixture
+def client(world: GrpcWorld) -> Client:
+    """A consumer of topic T, which holds ten messages in one queue."""
+    world.topic()
+    for number in range(10):
+        body = str(number).encode()
+        assert world.client().ask("SendMessage", a_send(a_message(body=body, message_id=f"m{number}"))).entries
+    return world.consumer()
+
+
+def taken(client: Client, count: int = 1, **options: object) -> list[str]:
+    """Handles of messages taken for 10 s."""
+    return client.receive(a_receive(batch=count, **options)).handles  # type: ignore[arg-type]
+
+
+def changed(handle: str, **fields: object) -> str:
+    """A handle with other fields."""
+    return ReceiptHandle.parse(handle)._replace(**fields).encode()  # type: ignore[arg-type]
+
+
+def acked(client: Client, *handles: str, **names: str) -> list[tuple[int, str]]:
+    """Overall status, then the status of each entry."""
+    answer = client.ask("AckMessage", an_ack(*handles, **names))
+    assert [entry.receipt_handle for entry in answer.entries] == list(handles)
+    assert [entry.message_id for entry in answer.entries] == [f"id-{handle}" for handle in handles]
+    return [(s.code, s.message) for s in (answer.status, *(entry.status for entry in answer.entries))]
+
+
+OK = (20000, "OK")
+
+
+class TestAck:
+    """AckMessage."""
+
+    def test_acknowledged_messages_do_not_come_back(self, world: GrpcWorld, client: Client) -> None:
+        """Those of the same batch that were not acknowledged do."""
+        handles = taken(client, 10)
+        assert acked(client, *handles[:8]) == [OK] * 9
+        world.advance(14_000)
+        assert sorted(client.receive(a_receive()).bodies) == [b"8", b"9"]
+
+    def test_what_fits_nothing_is_fine(self, world: GrpcWorld, client: Client) -> None:
+        """Twice, by others, of other groups, with forged fields, with unknown brokers and old forms."""
+        (handle,) = taken(client)
+        forged = [
+            changed(handle, start_offset=7),
+            changed(handle, revive_queue_id=50),
+            changed(handle, pop_time=START_MS + 1),
+            changed(handle, broker_name="nobody"),
+            changed(handle, topic_type="9"),
+            handle.rpartition(" ")[0],
+            f"{handle} 0",
+        ]
+        for text in (handle, handle, *forged):
+            assert acked(client, text) == [OK, OK], text
+        assert acked(client, handle, handle) == [OK] * 3
+        assert acked(world.client("nobody"), handle) == [OK, OK]
+        assert acked(client, handle, group="unknown") == [OK, OK]
+
+    @pytest.mark.parametrize("text", GARBAGE)
+    def test_garbage_is_refused(self, client: Client, text: str) -> None:
+        """The entry has the text of upstream's exception, the answer the name of the code."""
+        assert acked(client, text) == [(50001, "INTERNAL_SERVER_ERROR"), (50001, GARBAGE[text])]
+
+    @pytest.mark.parametrize(
+        "fields", [{"queue_id": 99}, {"offset": 10}, {"offset": -1}, {"topic_type": "1"}, {"topic_type": "2"}]
+    )
+    def test_a_place_that_does_not_exist_is_refused(self, client: Client, fields: dict[str, object]) -> None:
+        """Queues, offsets and retry topics."""
+        (handle,) = taken(client)
+        expected = [(50001, "INTERNAL_SERVER_ERROR"), (50001, "ack failed: status is abnormal")]
+        fields = {"offset": 11} if fields == {"offset": 10} else fields
+        assert acked(client, changed(handle, **fields)) == expected
+
+    def test_another_topic_is_refused(self, world: GrpcWorld, client: Client) -> None:
+        """Unknown ones too."""
+        (handle,) = taken(client)
+        world.topic("U")
+        for topic in ("U", "nowhere"):
+            code, text = acked(client, changed(handle, offset=5), topic=topic)[1]
+            assert (code, text) == (50001, "ack failed: status is abnormal")
+
+    def test_an_expired_handle_is_refused(self, world: GrpcWorld, client: Client) -> None:
+        """From the very millisecond on."""
+        (handle,) = taken(client)
+        world.advance(9_999)
+        assert acked(client, handle) == [OK, OK]
+        world.advance(1)
+        assert acked(client, handle) == [(40013, "INVALID_RECEIPT_HANDLE"), (40013, EXPIRED)]
+        assert acked(client, changed(handle, invisible_ms=0))[1] == (40013, EXPIRED)
+
+    def test_different_outcomes_are_multiple_results(self, client: Client) -> None:
+        """Each entry tells its own."""
+        (handle,) = taken(client)
+        assert [code for code, _ in acked(client, handle, "garbage")] == [30000, 20000, 50001]
+        assert acked(client, handle, "garbage")[0] == (30000, "MULTIPLE_RESULTS")
+
+    def test_no_entries_are_refused(self, client: Client) -> None:
+        """There is nothing to answer."""
+        assert acked(client) == [(50001, "ack message result is empty")]
+
+    def test_order_is_kept_by_what_is_acknowledged(self, world: GrpcWorld, client: Client) -> None:
+        """A stale handle does nothing, an offset outside the batch is refused."""
+        world.group("GF", consume_message_orderly=True)
+        fifo = world.consumer("fifo", "GF")
+        (handle,) = taken(fifo, group="GF")
+        assert acked(fifo, changed(handle, offset=5), group="GF")[1] == (50001, "ack failed: status is abnormal")
+        assert acked(fifo, handle, group="GF") == [OK, OK]
+        assert acked(fifo, handle, group="GF") == [OK, OK]
+        assert taken(fifo, group="GF")[0].split(" ")[7] == "1"
+
+
+class TestChange:
+    """ChangeInvisibleDuration."""
+
+    @pytest.mark.parametrize(
+        ("asked_ms", "field"), [(1, "1"), (5_000, "5000"), (43_200_000, "43200000"), (0, "0"), (None, "0")]
+    )
+    def test_the_new_handle(self, world: GrpcWorld, client: Client, asked_ms: int | None, field: str) -> None:
+        """Nine fields: it starts at the message's own offset, at the time of the change, in the same place."""
+        *_, handle = taken(client, 3)
+        world.advance(1_000)
+        answer = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
+        assert (answer.status.code, answer.status.message) == OK
+        old, new = handle.split(" "), answer.receipt_handle.split(" ")
+        assert new == [old[7], str(START_MS + 1_000), field, *old[3:]]
+
+    def test_the_new_handle_is_the_one_that_counts(self, world: GrpcWorld, client: Client) -> None:
+        """It lives as long as was asked, and its acknowledgement is the end."""
+        client.ask("AckMessage", an_ack(*taken(client, 9)))
+        (handle,) = taken(client)
+        world.advance(9_000)
+        new = client.ask("ChangeInvisibleDuration", a_change(handle, 20_000)).receipt_handle
+        world.advance(19_999)
+        assert acked(client, handle)[1] == (40013, EXPIRED)
+        assert acked(client, new) == [OK, OK]
+        received = client.receive(a_receive())
+        world.advance(20_000)
+        assert received.status.code == 40401
+
+    def test_a_message_comes_back_when_the_new_time_is_over(self, world: GrpcWorld, client: Client) -> None:
+        """Sooner than the old one would have let it."""
+        client.ask("AckMessage", an_ack(*taken(client, 9)))
+        (handle,) = taken(client)
+        client.ask("ChangeInvisibleDuration", a_change(handle, 1_000))
+        world.advance(5_000)
+        assert client.receive(a_receive()).bodies == [b"9"]
+
+    @pytest.mark.parametrize(
+        ("asked_ms", "text"),
+        [(-1_000, "the invisibleTime is too small. min is 0"),
+         (43_200_001, "the invisibleTime is too large. max is 43200000")],
+    )  # fmt: skip
+    def test_a_duration_out_of_range_is_refused(self, client: Client, asked_ms: int, text: str) -> None:
+        """Below 0 and above 12 h; no handle comes back."""
+        (handle,) = taken(client)
+        answer = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
+        assert (answer.status.code, answer.status.message, answer.receipt_handle) == (40011, text, "")
+
+    @pytest.mark.parametrize("text", GARBAGE)
+    def test_garbage_is_refused(self, client: Client, text: str) -> None:
+        """With the text of upstream's exception and no handle."""
+        answer = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
+        assert (answer.status.code, answer.status.message, answer.receipt_handle) == (50001, GARBAGE[text], "")
+
+    def test_an_expired_handle_is_refused(self, world: GrpcWorld, client: Client) -> None:
+        """The one that a change to nothing gave is expired at once."""
+        (handle,) = taken(client)
+        none = client.ask("ChangeInvisibleDuration", a_change(handle, 0)).receipt_handle
+        world.advance(10_000)
+        for text in (handle, none):
+            answer = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
+            assert (answer.status.code, answer.status.message, answer.receipt_handle) == (40013, EXPIRED, "")
+
+    @pytest.mark.parametrize("fields", [{"queue_id": 99}, {"offset": 10}, {"topic_type": "1"}])
+    def test_a_place_that_does_not_exist_is_refused(self, client: Client, fields: dict[str, object]) -> None:
+        """Queues, offsets and retry topics."""
+        (handle,) = taken(client)
+        answer = client.ask("ChangeInvisibleDuration", a_change(changed(handle, **fields), 1_000))
+        assert (answer.status.code, answer.status.message, answer.receipt_handle) == (
+            50001, "changeInvisibleDuration failed: status is abnormal", "",
+        )  # fmt: skip
+
+    def test_clients_without_a_stream_may_change_too(self, world: GrpcWorld, client: Client) -> None:
+        """Upstream fails here."""
+        (handle,) = taken(client)
+        assert world.client("early").ask("ChangeInvisibleDuration", a_change(handle, 1_000)).status.code == 20000
+
+    def test_in_order_the_time_of_the_pop_stays(self, world: GrpcWorld, client: Client) -> None:
+        """And the duration counts from there."""
+        world.group("GF", consume_message_orderly=True)
+        fifo = world.consumer("fifo", "GF")
+        (handle,) = taken(fifo, group="GF")
+        world.advance(5_000)
+        answer = fifo.ask("ChangeInvisibleDuration", a_change(handle, 1_000, group="GF"))
+        assert answer.receipt_handle.split(" ")[1:4] == [str(START_MS), "6000", "999"]
+
+
+class TestForward:
+    """ForwardMessageToDeadLetterQueue."""
+
+    def forward(self, client: Client, handle: str) -> tuple[int, str]:
+        status = client.ask("ForwardMessageToDeadLetterQueue", a_forward(handle)).status
+        return status.code, status.message
+
+    def dead(self, client: Client) -> list[bytes]:
+        """What a reader finds in the dead letter queue."""
+        return client.receive(a_receive("%DLQ%G", "reader")).bodies
+
+    def test_a_message_goes_to_the_dead_letter_queue_once(self, world: GrpcWorld, client: Client) -> None:
+        """And is acknowledged; the answer's text is the broker's code."""
+        client.ask("AckMessage", an_ack(*taken(client, 9)))
+        (handle,) = taken(client)
+        assert self.forward(client, handle) == (20000, "0")
+        assert self.dead(client) == [b"9"]
+        received = client.receive(a_receive())
+        world.advance(20_000)
+        assert received.status.code == 40401
+
+    def test_a_changed_handle_means_the_same_message(self, world: GrpcWorld, client: Client) -> None:
+        """Upstream would take the first message of its log here."""
+        *_, handle = taken(client, 5)
+        changed_handle = client.ask("ChangeInvisibleDuration", a_change(handle, 5_000)).receipt_handle
+        assert self.forward(client, changed_handle) == (20000, "0")
+        assert self.dead(client) == [b"4"]
+
+    def test_an_expired_handle_and_unknown_brokers_are_fine(self, world: GrpcWorld, client: Client) -> None:
+        """The place in the log is what counts."""
+        (handle,) = taken(client)
+        world.advance(10_001)
+        assert self.forward(client, changed(handle, broker_name="nobody")) == (20000, "0")
+
+    def test_a_handle_without_a_place_is_refused(self, client: Client) -> None:
+        """The old form of eight fields."""
+        (handle,) = taken(client)
+        expected = (40013, PROXY_EXCEPTION + "commit log offset is empty")
+        assert self.forward(client, handle.rpartition(" ")[0]) == expected
+
+    @pytest.mark.parametrize("text", GARBAGE)
+    def test_garbage_is_refused(self, client: Client, text: str) -> None:
+        """With the text of upstream's exception."""
+        assert self.forward(client, text) == (50001, GARBAGE[text])
+
+    def test_a_place_without_a_message_is_refused(self, client: Client) -> None:
+        """The broker's remark, without a prefix."""
+        (handle,) = taken(client)
+        code, text = self.forward(client, changed(handle, commit_log_offset=3))
+        assert (code, text) == (50001, "look message by offset failed, 3")
+
+
+def test_handles_survive_a_trip() -> None:
+    """Reading and writing are inverse."""
+    text = "5 1700000000000 10000 3 2 broker-a 1 6 1241088515"
+    handle = ReceiptHandle.parse(text)
+    assert handle == (5, 1_700_000_000_000, 10_000, 3, "2", "broker-a", 1, 6, 1_241_088_515)
+    assert handle.encode() == text
+    assert handle.real_topic("T", "G") == "%RETRY%G+T"
+    assert handle._replace(topic_type="1").real_topic("T", "G") == "%RETRY%G_T"
+    assert handle._replace(topic_type="0").real_topic("T", "G") == "T"
+    assert ReceiptHandle.parse(text.rpartition(" ")[0]).commit_log_offset == -1

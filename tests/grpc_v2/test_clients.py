@@ -1,0 +1,148 @@
+"""Heartbeat and NotifyClientTermination."""
+
+from typing import Any
+
+import pytest
+from grpc_texts import GROUP_BLANK, group_characters, unknown_language
+from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, an_ack, publishing, subscribing
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+UNKNOWN = (40015, "cannot find client settings for this client")
+
+
+def beat(client: Client, group: str | None = "G", **options: Any) -> tuple[int, str]:
+    request = sv.HeartbeatRequest(client_type=options.pop("client_type", pb.SIMPLE_CONSUMER))
+    if group is not None:
+        request.group.name = group
+    status = client.ask("Heartbeat", request, **options).status
+    return status.code, status.message
+
+
+def leave(client: Client, group: str | None = "G", **options: Any) -> tuple[int, str]:
+    request = sv.NotifyClientTerminationRequest()
+    if group is not None:
+        request.group.name = group
+    status = client.ask("NotifyClientTermination", request, **options).status
+    return status.code, status.message
+
+
+OK = (20000, "OK")
+
+
+def test_a_client_without_settings_is_not_recognised(world: GrpcWorld) -> None:
+    """Whatever its language."""
+    assert beat(world.client()) == UNKNOWN
+    assert leave(world.client(), x_mq_language="KLINGON") == UNKNOWN
+
+
+@pytest.mark.parametrize("client_type", [pb.PRODUCER, pb.PUSH_CONSUMER, 99])
+@pytest.mark.parametrize("group", [None, "a b", "G"])
+def test_a_producer_beats_with_any_type_and_group(world: GrpcWorld, client_type: int, group: str | None) -> None:
+    """What it is follows from its settings."""
+    producer = world.producer("p", "T")
+    assert beat(producer, group, client_type=client_type) == OK
+
+
+def test_a_heartbeat_keeps_the_client_registered(world: GrpcWorld) -> None:
+    """Brokers forget clients that are silent for 120 s."""
+    producer, consumer = world.producer("p", "T"), world.consumer("c")
+    for _ in range(30):
+        world.advance(10_000)
+        assert beat(producer) == beat(consumer) == OK
+    clients = world.broker.clients
+    assert clients.consumers["G"].client_ids() == ["c"]
+    assert [member.client_id for member in clients.producer_members("T")] == ["p"]
+
+
+def test_a_heartbeat_of_another_group_registers_that_one_too(world: GrpcWorld) -> None:
+    """With the subscriptions of the settings."""
+    consumer = world.consumer("c")
+    assert beat(consumer, "other") == OK
+    assert sorted(world.broker.clients.consumers) == ["G", "other"]
+
+
+@pytest.mark.parametrize("call", [beat, leave])
+@pytest.mark.parametrize(("group", "text"), [(None, GROUP_BLANK), ("a b", group_characters("a b"))])
+def test_a_consumer_needs_its_group(world: GrpcWorld, call: Any, group: str | None, text: str) -> None:
+    """In both calls."""
+    assert call(world.consumer(), group) == (40003, text)
+
+
+@pytest.mark.parametrize("call", [beat, leave])
+@pytest.mark.parametrize("language", ["", "XX"])
+@pytest.mark.parametrize("settings", [publishing("T"), subscribing()])
+def test_a_known_client_needs_its_language(world: GrpcWorld, call: Any, language: str, settings: pb.Settings) -> None:
+    """In both calls."""
+    client = world.client()
+    client.settle(settings)
+    assert call(client, x_mq_language=language) == (50001, unknown_language(language))
+
+
+def test_a_client_that_leaves_is_gone(world: GrpcWorld) -> None:
+    """From its groups and from the proxy's memory; its stream stays open."""
+    for client, settings in ((world.client("p"), publishing("T", "U")), (world.client("c"), subscribing())):
+        stream = client.settle(settings)
+        assert leave(client) == OK
+        assert leave(client) == beat(client) == UNKNOWN
+        assert stream.call.status is None
+    assert world.broker.clients.consumers == {}
+    assert world.broker.clients.producers == {}
+
+
+def test_a_refused_termination_has_taken_the_settings_with_it(world: GrpcWorld) -> None:
+    """As upstream has it."""
+    consumer = world.consumer()
+    assert leave(consumer, "a b")[0] == 40003
+    assert beat(consumer) == UNKNOWN
+
+
+def test_settings_bring_a_client_back(world: GrpcWorld) -> None:
+    """On the stream that it still has."""
+    client = world.client("c")
+    stream = client.settle(subscribing())
+    leave(client)
+    stream.send(sv.TelemetryCommand(settings=subscribing()))
+    assert beat(client) == OK
+    assert world.broker.clients.consumers["G"].client_ids() == ["c"]
+
+
+def test_messages_taken_with_auto_renew_come_back_at_once(world: GrpcWorld) -> None:
+    """One second, and what the revive takes; those that were acknowledged do not."""
+    world.topic()
+    for body in (b"1", b"2", b"3"):
+        world.client().ask("SendMessage", a_send(a_message(body=body, message_id=body.decode())))
+    consumer = world.consumer("c", push=True)
+    handles = consumer.receive(a_receive(auto_renew=True)).handles
+    consumer.ask("AckMessage", an_ack(handles[0]))
+    assert leave(consumer) == OK
+    world.advance(5_000)
+    assert sorted(world.consumer("d").receive(a_receive()).bodies) == [b"2", b"3"]
+
+
+def test_waiting_polls_of_a_client_that_leaves_run_on(world: GrpcWorld) -> None:
+    """Upstream's way, which makes push consumers slow to close."""
+    world.topic()
+    consumer = world.consumer()
+    waiting = consumer.receive(a_receive(poll_ms=20_000))
+    leave(consumer)
+    assert waiting.call.sent == []
+    world.advance(20_000)
+    assert waiting.status.code == 40401
+
+
+def test_waiting_polls_of_a_client_that_leaves_can_be_ended(world: GrpcWorld) -> None:
+    """With endPollsOnClientTermination: an empty answer, and messages go to others."""
+    world.config.end_polls_on_client_termination = True
+    world.topic()
+    consumer, other = world.consumer(), world.consumer("other")
+    waiting = [consumer.receive(a_receive(poll_ms=20_000)) for _ in range(2)]
+    theirs = other.receive(a_receive(poll_ms=20_000))
+    leave(consumer)
+    assert [(received.status.code, received.kinds) for received in waiting] == [
+        (40401, ["status", "delivery_timestamp"])
+    ] * 2
+    world.client().ask("SendMessage", a_send(a_message()))
+    assert theirs.bodies == [b"body"]
+    world.advance(30_000)
+    assert all(len(received.frames) == 2 for received in waiting)

@@ -1,0 +1,165 @@
+"""QueryRoute and QueryAssignment."""
+
+import pytest
+from grpc_texts import no_route
+from grpc_world import GrpcWorld
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.operations import DeleteTopic
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.services.route import queue_permissions
+
+R, W, RW, NONE = pb.READ, pb.WRITE, pb.READ_WRITE, pb.NONE
+
+
+def route(world: GrpcWorld, topic: str = "T", endpoints: pb.Endpoints | None = None) -> sv.QueryRouteResponse:
+    request = sv.QueryRouteRequest(topic=pb.Resource(name=topic), endpoints=endpoints)
+    answer: sv.QueryRouteResponse = world.client().ask("QueryRoute", request)
+    return answer
+
+
+def assignment(world: GrpcWorld, topic: str = "T", group: str = "G") -> sv.QueryAssignmentResponse:
+    request = sv.QueryAssignmentRequest(topic=pb.Resource(name=topic), group=pb.Resource(name=group))
+    answer: sv.QueryAssignmentResponse = world.client().ask("QueryAssignment", request)
+    return answer
+
+
+def test_a_route_lists_the_queues(world: GrpcWorld) -> None:
+    """Each with its id, permission, types, and the address of its broker; the namespace is echoed."""
+    world.topic(queues=4)
+    request = sv.QueryRouteRequest(topic=pb.Resource(name="T", resource_namespace="ns"))
+    answer = world.client().ask("QueryRoute", request)
+    assert (answer.status.code, answer.status.message) == (20000, "OK")
+    for queue_id, queue in enumerate(answer.message_queues):
+        assert (queue.id, queue.permission, queue.topic) == (queue_id, RW, request.topic)
+        assert (queue.broker.name, queue.broker.id) == ("broker-a", 0)
+        assert queue.broker.endpoints.scheme == pb.IPv4
+        assert [(a.host, a.port) for a in queue.broker.endpoints.addresses] == [("127.0.0.1", 8081)]
+        assert list(queue.accept_message_types) == [pb.NORMAL]
+    assert len(answer.message_queues) == 4
+
+
+@pytest.mark.parametrize(
+    ("perm", "read", "write", "expected"),
+    [
+        (6, 4, 4, [RW] * 4),
+        (4, 4, 4, [R] * 4),
+        (2, 4, 4, [W] * 4),
+        (1, 4, 4, [NONE] * 4),
+        (0, 4, 4, [NONE] * 4),
+        (0, 0, 0, [NONE]),
+        (6, 4, 2, [R, R, RW, RW]),
+        (6, 2, 4, [W, W, RW, RW]),
+        (6, 0, 2, [W, W]),
+    ],
+)
+def test_permissions_of_queues(perm: int, read: int, write: int, expected: list[int]) -> None:
+    """Reading only, writing only, both, none, in this order."""
+    assert list(queue_permissions(perm, read, write)) == expected
+
+
+def test_a_route_tells_permissions(world: GrpcWorld) -> None:
+    """Ids are counted over all of them."""
+    world.topic(queues=4, write=2)
+    assert [(queue.id, queue.permission) for queue in route(world).message_queues] == [(0, R), (1, R), (2, RW), (3, RW)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "types"),
+    [("", [pb.NORMAL]), ("NORMAL", [pb.NORMAL]), ("FIFO", [pb.FIFO]), ("DELAY", [pb.DELAY]),
+     ("TRANSACTION", [pb.TRANSACTION]), ("UNSPECIFIED", [0])],
+)  # fmt: skip
+def test_a_route_tells_the_types_that_a_topic_takes(world: GrpcWorld, kind: str, types: list[int]) -> None:
+    """Its attribute; NORMAL without one."""
+    world.topic(kind=kind)
+    assert list(route(world).message_queues[0].accept_message_types) == types
+
+
+def test_a_mixed_topic_takes_all_types() -> None:
+    """Where the broker allows such topics."""
+    world = GrpcWorld(BrokerConfig(enable_mixed_message_type=True))
+    world.topic(kind="MIXED")
+    expected = [pb.NORMAL, pb.FIFO, pb.DELAY, pb.TRANSACTION]
+    assert list(route(world).message_queues[0].accept_message_types) == expected
+
+
+@pytest.mark.parametrize("topic", ["nowhere", "a|b", "%RETRY%g", "%DLQ%g"])
+def test_an_unknown_topic_is_not_found(world: GrpcWorld, topic: str) -> None:
+    """Nothing is created, in neither call."""
+    for status in (route(world, topic).status, assignment(world, topic).status):
+        assert (status.code, status.message) == (40402, no_route(topic))
+
+
+def test_routes_are_never_stale(world: GrpcWorld) -> None:
+    """Upstream answers from a cache for up to 20 s."""
+    assert route(world).status.code == 40402
+    world.topic()
+    assert route(world).status.code == 20000
+    world.ask(DeleteTopic("T"))
+    assert route(world).status.code == 40402
+
+
+@pytest.mark.parametrize(("scheme", "name"), [(0, "ADDRESS_SCHEME_UNSPECIFIED"), (9, "UNRECOGNIZED")])
+def test_addresses_need_a_scheme(world: GrpcWorld, scheme: int, name: str) -> None:
+    """An address of no known scheme is an exception of the proxy; no address is fine."""
+    world.topic()
+    endpoints = pb.Endpoints(addresses=[pb.Address(host="h", port=1)])
+    endpoints.scheme = scheme  # type: ignore[assignment]  # open enum
+    status = route(world, endpoints=endpoints).status
+    assert status.code == 50001
+    assert status.message == (
+        f"No enum constant org.apache.rocketmq.proxy.common.Address.AddressScheme.{name}."
+        " IllegalArgumentException. java.base/java.lang.Enum.valueOf(Enum.java:273)"
+    )
+    assert route(world, endpoints=pb.Endpoints()).status.code == 20000
+
+
+@pytest.mark.parametrize(
+    ("host", "scheme"), [("10.1.2.3", pb.IPv4), ("::1", pb.IPv6), ("localhost", pb.DOMAIN_NAME), ("1.2.3.four", 3)]
+)
+def test_the_scheme_of_an_address_follows_from_its_host(world: GrpcWorld, host: str, scheme: int) -> None:
+    """Clients insist on the right one."""
+    world.topic()
+    routes = world.service._proxy.routes
+    routes._endpoint = lambda call, broker_name, broker_id: (host, 1)
+    assert route(world).message_queues[0].broker.endpoints.scheme == scheme
+
+
+def test_slaves_are_listed_too() -> None:
+    """With their id and address."""
+    world = GrpcWorld(BrokerConfig(), BrokerConfig(broker_id=1))
+    world.topic()
+    queues = route(world).message_queues
+    assert [(queue.broker.id, queue.broker.endpoints.addresses[0].port) for queue in queues] == [(0, 8081), (1, 8082)]
+    assert len(assignment(world).assignments) == 1
+
+
+@pytest.mark.parametrize("group", ["G", "unknown", "g" * 121])
+def test_a_group_is_assigned_any_queue_of_each_broker(world: GrpcWorld, group: str) -> None:
+    """Id -1, without types; the same for everybody."""
+    world.topic(queues=4)
+    world.group()
+    (assigned,) = assignment(world, group=group).assignments
+    queue = assigned.message_queue
+    assert (queue.id, queue.permission, queue.topic.name, queue.broker.name) == (-1, RW, "T", "broker-a")
+    assert list(queue.accept_message_types) == []
+    assert queue.broker.endpoints.addresses[0].port == 8081
+
+
+@pytest.mark.parametrize(("read", "write", "count"), [(4, 4, 4), (2, 4, 2), (4, 2, 4)])
+def test_a_group_in_order_is_assigned_each_readable_queue(world: GrpcWorld, read: int, write: int, count: int) -> None:
+    """By its id."""
+    world.topic(queues=read, write=write)
+    world.group(consume_message_orderly=True)
+    queues = [assigned.message_queue for assigned in assignment(world).assignments]
+    assert [(queue.id, queue.permission) for queue in queues] == [(n, RW) for n in range(count)]
+
+
+def test_a_topic_that_cannot_be_read_is_not_assigned(world: GrpcWorld) -> None:
+    """FORBIDDEN; reading alone is enough."""
+    world.topic("read", perm=4)
+    assert assignment(world, "read").assignments[0].message_queue.permission == R
+    for perm in (2, 0):
+        world.topic("closed", perm=perm)
+        status = assignment(world, "closed").status
+        assert (status.code, status.message) == (40300, "no readable queue")

@@ -1,0 +1,375 @@
+"""SendMessage: each rule of the proxy with its code and text, in upstream's order, and where messages go."""
+
+from typing import Any
+
+import pytest
+from grpc_texts import NO_TOPIC_CONFIG, PROXY_EXCEPTION, type_conflict
+from grpc_world import START_MS, GrpcWorld, a_message, a_receive, a_send
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.operations import PullMessage, PullResult
+from rocketmq_testkit.emulator.properties import string_hash
+from rocketmq_testkit.emulator.record import Record, decode
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.routes import consistent_hash
+
+DAY_MS = 86_400_000
+ID = "0102FC0000000139B80B12FD7F00000001"
+
+
+def send(world: GrpcWorld, *messages: pb.Message) -> Any:
+    return world.client().ask("SendMessage", a_send(*messages))
+
+
+def stored(world: GrpcWorld, topic: str = "T", queue: int = 0) -> list[Record]:
+    """The records of a queue."""
+    result = world.ask(PullMessage("reader", topic, queue, 0, 32, 4, 0, 0, subscription="*"))
+    assert isinstance(result, PullResult)
+    return [decode(record) for record in result.records]
+
+
+REFUSED: dict[str, tuple[pb.Message, int, str]] = {
+    "empty body": (a_message(body=b""), 41302, "message body cannot be empty"),
+    "large body": (a_message(body=bytes(4_194_305)), 41301, "message body cannot exceed the max 4194304"),
+    "129 properties": (
+        a_message(user={str(n): "v" for n in range(129)}),
+        43101,
+        "too many user properties, max is 128",
+    ),
+    "reserved": (a_message(user={"TAGS": "x"}), 40007, "property is used by system: TAGS"),
+    "reserved id": (a_message(user={"UNIQ_KEY": "x"}), 40007, "property is used by system: UNIQ_KEY"),
+    "control in name": (
+        a_message(user={"a\tb": "x"}),
+        40007,
+        "the key of property cannot contain control character",
+    ),
+    "control in value": (
+        a_message(user={"a": "\x85"}),
+        40007,
+        "the value of property cannot contain control character",
+    ),
+    "blank tag": (a_message(tag="  "), 40004, "tag cannot be the char sequence of whitespace"),
+    "tag with bar": (a_message(tag="a|b"), 40004, "tag cannot contain '|'"),
+    "tag with control": (a_message(tag="a\x01"), 40004, "tag cannot contain control character"),
+    "blank key": (a_message(keys=["a", " "]), 40005, "key cannot be the char sequence of whitespace"),
+    "key with control": (a_message(keys=["a\n"]), 40005, "key cannot contain control character"),
+    "16385 bytes": (
+        a_message(user={"k": "v" * 16_383}, tag="t"),
+        43101,
+        "the total size of user property is too large, max is 16384",
+    ),
+    "16385 bytes of UTF-8": (
+        a_message(user={"k": "é" * 8_192}),
+        43101,
+        "the total size of user property is too large, max is 16384",
+    ),
+    "no id": (a_message(message_id=""), 40009, "message id cannot be empty"),
+    "blank id": (a_message(message_id="  "), 40009, "message id cannot be empty"),
+    "late recovery": (
+        a_message(message_type=pb.TRANSACTION, recovery_s=3601),
+        40000,
+        "the max transaction recovery time of message is too large, max is 3600",
+    ),
+    "late delivery": (
+        a_message(deliver_ms=START_MS + DAY_MS + 1),
+        40012,
+        "the max delay time of message is too large, max is 86400000",
+    ),
+    "blank group": (
+        a_message(message_group=" "),
+        40006,
+        "message group cannot be the char sequence of whitespace",
+    ),
+    "group with control": (
+        a_message(message_group="g\x7f"),
+        40006,
+        "message group cannot contain control character",
+    ),
+    "long group": (a_message(message_group="g" * 64), 40006, "message group exceed the max size 64"),
+    "long group in UTF-8": (a_message(message_group="é" * 32), 40006, "message group exceed the max size 64"),
+}
+
+ACCEPTED: dict[str, pb.Message] = {
+    "largest body": a_message(body=bytes(4_194_304)),
+    "128 properties": a_message(user={str(n): "v" for n in range(128)}),
+    "16384 bytes": a_message(user={"k": "v" * 16_382}, tag="t"),
+    "unreserved names": a_message(user={"TRACE_CONTEXT": "x", "__transactionId__": "x", "INNER_BASE": "x"}),
+    "empty property name": a_message(user={"": "x", " ": "y", "z": ""}),
+    "tags": a_message(tag=" a b*"),
+    "empty key": a_message(keys=["", "a b"]),
+    "long id": a_message(message_id="i" * 300),
+    "id with control": a_message(message_id="a\x01b"),
+    "type without its property": a_message(message_type=pb.FIFO),
+    "unknown type": a_message(message_type=99),
+    "lite topic and priority": a_message(lite_topic="l", priority=3),
+    "wrong digest": a_message(body_digest=pb.Digest(type=pb.MD5, checksum="00")),
+    "gzip flag": a_message(body_encoding=pb.GZIP),
+    "client's queue": a_message(queue_id=77, receipt_handle="x", delivery_attempt=5),
+    "empty group": a_message(message_group=""),
+    "recovery of a normal message": a_message(recovery_s=9999),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_message_that_breaks_a_rule_is_refused(world: GrpcWorld, case: str) -> None:
+    """Code and text are upstream's, there is no entry, and nothing is stored."""
+    world.topic()
+    message, code, text = REFUSED[case]
+    answer = send(world, message)
+    assert (answer.status.code, answer.status.message, list(answer.entries)) == (code, text, [])
+    assert stored(world) == []
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_a_message_within_the_rules_is_stored(world: GrpcWorld, case: str) -> None:
+    """The answer has one entry with the client's id."""
+    world.topic()
+    message = ACCEPTED[case]
+    answer = send(world, message)
+    assert (answer.status.code, answer.status.message) == (20000, "OK")
+    (entry,) = answer.entries
+    assert (entry.status.code, entry.message_id, entry.offset) == (20000, message.system_properties.message_id, 0)
+    assert entry.transaction_id == message.system_properties.message_id
+    assert entry.recall_handle == ""
+    assert [record.body for record in stored(world)] == [message.body]
+
+
+def test_rules_are_checked_in_upstreams_order(world: GrpcWorld) -> None:
+    """A message with every fault, repaired fault by fault, is refused for each in turn."""
+    world.topic("F", kind="FIFO", perm=4)
+    message = a_message(
+        "F", b"", message_id="", tag="|", keys=[" "], message_group=" ", deliver_ms=START_MS + 2 * DAY_MS
+    )
+    system = message.system_properties
+    system.message_type = pb.TRANSACTION
+    system.orphaned_transaction_recovery_duration.seconds = 3601
+    message.user_properties.update({str(n): "v" for n in range(128)} | {"TAGS": "x"})
+    codes = []
+
+    def repaired(repair: Any) -> None:
+        codes.append(send(world, message).status.code)
+        repair()
+
+    repaired(lambda: setattr(message, "body", bytes(4_194_305)))
+    repaired(lambda: setattr(message, "body", b"x"))
+    repaired(lambda: message.user_properties.pop("0"))
+    repaired(lambda: message.user_properties.pop("TAGS"))
+    repaired(lambda: setattr(system, "tag", "t" * 20_000))
+    repaired(lambda: system.keys.clear())
+    repaired(lambda: setattr(system, "tag", "t"))
+    repaired(lambda: setattr(system, "message_id", ID))
+    repaired(lambda: system.orphaned_transaction_recovery_duration.Clear())
+    repaired(lambda: system.ClearField("delivery_timestamp"))
+    repaired(lambda: setattr(system, "message_group", "g"))
+    repaired(lambda: setattr(system, "message_type", pb.FIFO))
+    codes.append(send(world, message).status.code)
+    assert codes == [
+        41302, 41301, 43101, 40007, 40004, 40005, 43101, 40009, 40000, 40012, 40006, 40014, 40300,
+    ]  # fmt: skip
+
+
+def test_a_send_of_nothing_is_refused(world: GrpcWorld) -> None:
+    """An empty list is corrupted; an empty message has no topic; without system properties there is no id."""
+    world.topic()
+    assert send(world).status.message == "no message to send"
+    assert send(world).status.code == 40016
+    assert send(world, pb.Message()).status.message == "The specified topic is blank"
+    bare = pb.Message(topic=pb.Resource(name="T"), body=b"x")
+    assert (send(world, bare).status.code, send(world, bare).status.message) == (40009, "message id cannot be empty")
+
+
+@pytest.mark.parametrize(
+    ("topic_type", "message", "actual"),
+    [
+        ("NORMAL", a_message(message_group="g"), "FIFO"),
+        ("NORMAL", a_message(user={"__SHARDINGKEY": "g"}), "FIFO"),
+        ("NORMAL", a_message(deliver_ms=0), "DELAY"),
+        ("NORMAL", a_message(message_type=pb.TRANSACTION), "TRANSACTION"),
+        ("", a_message(message_group="g"), "FIFO"),
+        ("FIFO", a_message(), "NORMAL"),
+        ("FIFO", a_message(message_group="g", deliver_ms=1), "DELAY"),
+        ("DELAY", a_message(message_type=pb.DELAY), "NORMAL"),
+        ("TRANSACTION", a_message(), "NORMAL"),
+        ("UNSPECIFIED", a_message(), "NORMAL"),
+    ],
+)
+def test_a_message_of_another_type_than_its_topic_is_refused(
+    world: GrpcWorld, topic_type: str, message: pb.Message, actual: str
+) -> None:
+    """The message's properties decide what it is, its declared type counts for transactions only."""
+    world.topic(kind=topic_type)
+    status = send(world, message).status
+    assert (status.code, status.message) == (40014, type_conflict(topic_type or "NORMAL", actual))
+
+
+def test_a_group_and_a_timestamp_are_a_delayed_message(world: GrpcWorld) -> None:
+    """A DELAY topic takes it."""
+    world.topic(kind="DELAY")
+    assert send(world, a_message(message_group="g", deliver_ms=START_MS - 1)).status.code == 20000
+
+
+def test_an_unknown_topic_is_of_no_type_and_is_not_created(world: GrpcWorld) -> None:
+    """Nothing is created through the proxy; retry and dead letter topics are not checked for their type."""
+    status = send(world, a_message("nowhere")).status
+    assert (status.code, status.message) == (40014, type_conflict("UNSPECIFIED", "NORMAL"))
+    assert world.broker.topics.find("nowhere") is None
+    for topic in ("%DLQ%x", "%RETRY%x"):
+        status = send(world, a_message(topic)).status
+        assert (status.code, status.message) == (50001, NO_TOPIC_CONFIG)
+
+
+@pytest.mark.parametrize("perm", [4, 0])
+def test_a_topic_without_write_permission_takes_nothing(world: GrpcWorld, perm: int) -> None:
+    """FORBIDDEN, as a ProxyException."""
+    world.topic(perm=perm)
+    status = send(world, a_message()).status
+    assert (status.code, status.message) == (40300, PROXY_EXCEPTION + "no writable queue")
+
+
+def test_a_change_of_the_topics_type_is_felt_by_the_next_send(world: GrpcWorld) -> None:
+    """There is no cache."""
+    world.topic()
+    assert send(world, a_message(message_group="g")).status.code == 40014
+    world.topic(kind="FIFO")
+    assert send(world, a_message(message_group="g")).status.code == 20000
+
+
+def test_what_a_record_is_stored_with(world: GrpcWorld) -> None:
+    """Id, tag, keys, producer group, born host and time are properties; the socket's address is the record's host."""
+    world.topic()
+    message = a_message(
+        tag="tag", keys=["k1", "k2"], user={"u": "v"}, born_host="laptop", trace_context="tc", body_encoding=pb.GZIP
+    )
+    message.system_properties.born_timestamp.FromMilliseconds(START_MS - 5)
+    send(world, message)
+    (record,) = stored(world)
+    assert record.sys_flag & 1 == 1
+    assert record.born_timestamp == START_MS
+    assert record.born_host == bytes([10, 0, 0, 7]) + (40_000).to_bytes(4, "big")
+    wanted = {
+        "u": "v", "TAGS": "tag", "KEYS": "k1 k2", "UNIQ_KEY": ID, "PGROUP": "T", "RECONSUME_TIME": "0",
+        "__BORNHOST": "laptop", "BORN_TIMESTAMP": str(START_MS - 5), "TRACE_CONTEXT": "tc",
+    }  # fmt: skip
+    assert wanted.items() <= record.property_map().items()
+
+
+def test_without_a_born_host_it_is_the_clients_address(world: GrpcWorld) -> None:
+    """The address of the connection."""
+    world.topic()
+    send(world, a_message())
+    assert stored(world)[0].property_map()["__BORNHOST"] == "10.0.0.7"
+
+
+def test_messages_go_to_each_queue_in_turn(world: GrpcWorld) -> None:
+    """Round robin from a random start; the client's queue id plays no part."""
+    world.topic(queues=4)
+    for _ in range(8):
+        send(world, a_message(queue_id=2))
+    assert [len(stored(world, queue=queue)) for queue in range(4)] == [2, 2, 2, 2]
+
+
+def test_a_message_group_always_goes_to_the_same_queue(world: GrpcWorld) -> None:
+    """By a consistent hash of its name over the writable queues."""
+    world.topic(queues=8, kind="FIFO")
+    for group in ("orders-1", "orders-2", "orders-3"):
+        for number in range(3):
+            send(world, a_message(body=f"{group} {number}".encode(), message_group=group))
+    held = {tuple(record.body for record in stored(world, queue=queue)) for queue in range(8)} - {()}
+    for group in ("orders-1", "orders-2", "orders-3"):
+        mine = [bodies for bodies in held if any(body.startswith(group.encode()) for body in bodies)]
+        assert len(mine) == 1
+        assert [b for b in mine[0] if b.startswith(group.encode())] == [f"{group} {n}".encode() for n in range(3)]
+
+
+@pytest.mark.parametrize("buckets", [1, 2, 3, 8, 1000])
+def test_the_consistent_hash_moves_few_keys(buckets: int) -> None:
+    """Each key stays or goes to the new bucket when one more bucket comes (the law of jump hashing)."""
+    for key in range(-300, 300):
+        before, after = consistent_hash(key, buckets), consistent_hash(key, buckets + 1)
+        assert 0 <= before < buckets
+        assert after in (before, buckets)
+
+
+@pytest.mark.parametrize(
+    ("group", "queues"),
+    [
+        ("g", [0, 1, 1, 12]),
+        ("orders-1", [0, 3, 4, 15]),
+        ("orders-2", [0, 3, 4, 8]),
+        ("é", [0, 0, 7, 7]),
+        ("a-much-longer-message-group-name", [0, 2, 6, 6]),
+        ("\N{GRINNING FACE}", [0, 1, 4, 4]),
+    ],
+)
+def test_a_message_group_has_the_queue_that_upstream_gives_it(group: str, queues: list[int]) -> None:
+    """Values of Hashing.consistentHash(group.hashCode(), n) for n = 1, 4, 8, 16, computed with Guava 32.0.1."""
+    assert [consistent_hash(string_hash(group), count) for count in (1, 4, 8, 16)] == queues
+
+
+def test_a_batch_is_stored_under_the_first_messages_id_and_answered_once(world: GrpcWorld) -> None:
+    """One entry with an id of the proxy's own; every message carries the first one's id and properties."""
+    world.topic()
+    first = a_message(body=b"1", message_id="first", user={"a": "1"})
+    second = a_message(body=b"2", message_id="second", user={"b": "2"})
+    answer = send(world, first, second)
+    (entry,) = answer.entries
+    assert entry.message_id not in ("", "first", "second")
+    assert (entry.transaction_id, entry.offset, answer.status.code) == ("first", 0, 20000)
+    records = stored(world)
+    assert [record.body for record in records] == [b"1", b"2"]
+    assert [record.property_map()["UNIQ_KEY"] for record in records] == ["first", "first"]
+    assert records[1].property_map()["a"] == "1"
+    assert records[1].property_map()["b"] == "2"
+
+
+def test_a_batch_is_of_one_topic(world: GrpcWorld) -> None:
+    """The namespace counts; an earlier fault of an earlier message is told first."""
+    world.topic()
+    world.topic("U")
+    for other in (a_message("U"), a_message(namespace="ns")):
+        status = send(world, a_message(), other).status
+        assert (status.code, status.message) == (40016, "topic in message is not same")
+        assert send(world, a_message(body=b""), other).status.code == 41302
+
+
+def test_one_bad_message_keeps_the_whole_batch_out(world: GrpcWorld) -> None:
+    """Nothing is stored; the type is looked at in the first message alone."""
+    world.topic()
+    assert send(world, a_message(), a_message(tag=" ")).status.code == 40004
+    assert stored(world) == []
+    assert send(world, a_message(), a_message(message_group="g")).status.code == 20000
+
+
+def test_half_messages_cannot_be_sent_as_a_batch(world: GrpcWorld) -> None:
+    """The broker refuses it, which is INTERNAL_SERVER_ERROR with its remark."""
+    world.topic(kind="TRANSACTION")
+    status = send(world, *[a_message(message_type=pb.TRANSACTION)] * 2).status
+    assert (status.code, status.message) == (
+        50001,
+        PROXY_EXCEPTION + "the message is illegal, maybe msg body or properties length not matched. "
+        "msg body length limit 4194304B, msg properties length limit 32KB.",
+    )
+
+
+def test_a_broker_that_takes_no_half_messages_says_so() -> None:
+    """Its remark comes through."""
+    world = GrpcWorld(BrokerConfig(reject_transaction_message=True))
+    world.topic(kind="TRANSACTION")
+    status = send(world, a_message(message_type=pb.TRANSACTION)).status
+    text = "the broker[127.0.0.1] sending transaction message is forbidden"
+    assert (status.code, status.message) == (50001, PROXY_EXCEPTION + text)
+
+
+def test_several_brokers_share_the_messages() -> None:
+    """The queues of all masters take part, and a receive names the broker it wants."""
+    world = GrpcWorld(BrokerConfig(), BrokerConfig(broker_name="broker-b"))
+    for broker in world.engine.brokers:
+        world.broker = broker
+        world.topic(queues=2)
+    for number in range(8):
+        send(world, a_message(body=str(number).encode()))
+    seen = []
+    for broker_name in ("broker-a", "broker-b"):
+        received = world.client().receive(a_receive(broker=broker_name))
+        assert all(handle.split(" ")[5] == broker_name for handle in received.handles)
+        seen.append(len(received.bodies))
+    assert seen == [4, 4]

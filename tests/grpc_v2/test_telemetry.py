@@ -1,0 +1,278 @@
+"""Telemetry: settings and their answers, refusals, second answers, and whose stream a check goes to."""
+
+from typing import Any
+
+import pytest
+from grpc_world import GrpcWorld, Stream, a_receive, publishing, subscribing
+from rocketmq_testkit.emulator.operations import RetryPolicy
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+FAILED = "process client telemetryCommand failed. "
+LEVELS_S = [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
+
+
+def answer(stream: Stream) -> pb.Settings:
+    """The settings of the only answer so far."""
+    (command,) = stream.commands
+    assert (command.status.code, command.status.message) == (20000, "OK")
+    assert stream.call.status is None
+    return command.settings
+
+
+@pytest.mark.parametrize("topics", [[], ["T"], ["unknown-1", "unknown-2"]])
+def test_a_producer_is_told_its_backoff_and_limits(world: GrpcWorld, topics: list[str]) -> None:
+    """Its own settings come back with attempts, an exponential backoff, the largest body, and an empty metric."""
+    settings = publishing(*topics)
+    settings.access_point.scheme = pb.IPv4
+    settings.access_point.addresses.add(host="127.0.0.1", port=9)
+    settings.user_agent.hostname = "vm"
+    settings.publishing.max_body_size = 134_217_728
+    got = answer(world.client().settle(settings))
+    expected = pb.Settings()
+    expected.CopyFrom(settings)
+    expected.backoff_policy.max_attempts = 3
+    expected.backoff_policy.exponential_backoff.initial.FromMilliseconds(10)
+    expected.backoff_policy.exponential_backoff.max.FromMilliseconds(1_000)
+    expected.backoff_policy.exponential_backoff.multiplier = 2
+    expected.publishing.max_body_size = 4_194_304
+    expected.publishing.validate_message_type = True
+    expected.metric.SetInParent()
+    assert got == expected
+
+
+@pytest.mark.parametrize("client_type", [pb.PUSH_CONSUMER, pb.SIMPLE_CONSUMER])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_consumer_is_told_its_backoff_and_polls(world: GrpcWorld, client_type: int, known: bool) -> None:
+    """17 attempts, upstream's eighteen delays, batches of 32, polls of 20 s."""
+    if known:
+        world.group()
+    settings = subscribing(client_type=client_type)
+    got = answer(world.client().settle(settings))
+    assert got.backoff_policy.max_attempts == 17
+    assert [delay.seconds for delay in got.backoff_policy.customized_backoff.next] == LEVELS_S
+    subscription = got.subscription
+    assert (subscription.fifo, subscription.receive_batch_size) == (False, 32)
+    assert subscription.HasField("fifo")
+    assert subscription.long_polling_timeout.seconds == 20
+    assert subscription.subscriptions == settings.subscription.subscriptions
+    assert (got.client_type, subscription.group.name) == (client_type, "G")
+    assert got.HasField("metric")
+    assert not got.metric.on
+
+
+def test_a_known_group_overrules_its_client(world: GrpcWorld) -> None:
+    """A group that nobody knows yet lets the client's own values stand."""
+    settings = subscribing(fifo=True, poll_s=7)
+    got = answer(world.client("before").settle(settings)).subscription
+    assert (got.fifo, got.long_polling_timeout.seconds, got.receive_batch_size) == (True, 7, 32)
+    world.group()
+    got = answer(world.client("after").settle(settings)).subscription
+    assert (got.fifo, got.long_polling_timeout.seconds, got.receive_batch_size) == (False, 20, 32)
+
+
+def test_a_group_in_order_says_so(world: GrpcWorld) -> None:
+    """Whatever the client sent."""
+    world.group(consume_message_orderly=True)
+    assert answer(world.client().settle(subscribing(fifo=False))).subscription.fifo
+
+
+@pytest.mark.parametrize(
+    ("fields", "attempts", "delays_s"),
+    [
+        ({"retry_max_times": 3, "retry_policy": RetryPolicy("EXPONENTIAL", None, 2_000, 60_000, 3)}, 4, (2, 60, 3)),
+        ({"retry_max_times": 2, "retry_policy": RetryPolicy("CUSTOMIZED", [1_000, 2_000])}, 3, [1, 2]),
+        ({"retry_max_times": 0}, 1, LEVELS_S),
+    ],
+)
+def test_the_retry_policy_of_a_group_is_passed_on(
+    world: GrpcWorld, fields: dict[str, Any], attempts: int, delays_s: object
+) -> None:
+    """Exponential or a list, with one attempt more than retries."""
+    world.group(**fields)
+    policy = answer(world.client().settle(subscribing())).backoff_policy
+    assert policy.max_attempts == attempts
+    if policy.HasField("exponential_backoff"):
+        backoff = policy.exponential_backoff
+        assert (backoff.initial.seconds, backoff.max.seconds, backoff.multiplier) == delays_s
+    else:
+        assert [delay.seconds for delay in policy.customized_backoff.next] == delays_s
+
+
+def test_the_configuration_can_shorten_what_consumers_are_told(world: GrpcWorld) -> None:
+    """Keys for test suites that cannot wait, whatever the group's policy is."""
+    world.group(retry_policy=RetryPolicy("EXPONENTIAL"))
+    world.config.set("pushedLongPollingTimeoutMillis", "2000")
+    world.config.set("pushedConsumerBackoff", "1s 2m")
+    got = answer(world.client().settle(subscribing()))
+    assert got.subscription.long_polling_timeout.seconds == 2
+    assert [delay.seconds for delay in got.backoff_policy.customized_backoff.next] == [1, 120]
+
+
+def test_each_settings_command_is_answered(world: GrpcWorld) -> None:
+    """A resend on the stream, and a second stream of the same client."""
+    client = world.client()
+    first = client.settle(publishing("T"))
+    first.send(sv.TelemetryCommand(settings=publishing("T", "U")))
+    assert [len(command.settings.publishing.topics) for command in first.commands] == [1, 2]
+    second = client.settle(publishing("T"))
+    assert len(second.commands) == 1
+    assert first.call.status is None
+    assert second.call.status is None
+
+
+def test_settings_are_answered_once_more_a_second_later(world: GrpcWorld) -> None:
+    """For clients that lose an answer that comes before they listen; one for any number of resends."""
+    stream = world.client().settle(publishing("T"))
+    stream.send(sv.TelemetryCommand(settings=publishing("T", "U")))
+    world.advance(999)
+    assert len(stream.commands) == 2
+    world.advance(1)
+    assert len(stream.commands) == 3
+    assert stream.commands[1] == stream.commands[2]
+    world.advance(60_000)
+    assert len(stream.commands) == 3
+
+
+def test_a_stream_that_has_ended_gets_no_second_answer(world: GrpcWorld) -> None:
+    """Nor does the key's zero give one."""
+    stream = world.client().settle(publishing("T"))
+    stream.half_close()
+    world.config.settings_push_again_millis = 0
+    other = world.client("other").settle(publishing("T"))
+    world.advance(10_000)
+    assert (len(stream.commands), len(other.commands)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        sv.TelemetryCommand(),
+        sv.TelemetryCommand(status=pb.Status(code=pb.OK)),
+        sv.TelemetryCommand(verify_message_command=sv.VerifyMessageCommand(nonce="1")),
+        sv.TelemetryCommand(thread_stack_trace=sv.ThreadStackTrace(nonce="9")),
+        sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce="9")),
+    ],
+)
+def test_other_commands_change_nothing(world: GrpcWorld, command: sv.TelemetryCommand) -> None:
+    """The stream stays open and silent."""
+    stream = world.client().telemetry(command)
+    assert (stream.commands, stream.call.status) == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "status", "text"),
+    [
+        (pb.Settings(), 3, "there is no publishing or subscription data in settings"),
+        (pb.Settings(client_type=pb.PRODUCER), 3, "there is no publishing or subscription data in settings"),
+        (subscribing(client_type=pb.PRODUCER), 13, FAILED + "Client type is not consumer, type: PRODUCER"),
+        (subscribing(client_type=pb.PULL_CONSUMER), 13, FAILED + "Client type is not consumer, type: PULL_CONSUMER"),
+        (subscribing(client_type=0), 13, FAILED + "Client type is not consumer, type: CLIENT_TYPE_UNSPECIFIED"),
+        (subscribing(client_type=5), 13, FAILED + "Client type is not consumer, type: UNRECOGNIZED"),
+        (subscribing(client_type=99), 13, FAILED + "Client type is not consumer, type: UNRECOGNIZED"),
+        (subscribing(kind=pb.SQL, expression=""), 3, FAILED + "expression format is not correct"),
+        (subscribing(expression="||"), 3, FAILED + "expression format is not correct"),
+    ],
+)
+def test_settings_that_mean_nothing_end_the_stream(
+    world: GrpcWorld, settings: pb.Settings, status: int, text: str
+) -> None:
+    """With upstream's gRPC status and text, and no session."""
+    call = world.client().settle(settings).call
+    assert (call.status, call.text, call.sent) == (status, text, [])
+    assert len(world.service.sessions) == 0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        publishing("T", client_type=pb.SIMPLE_CONSUMER),
+        subscribing(topic="a b"),
+        subscribing(topic=None),
+        subscribing(topic="unknown"),
+        subscribing(kind=pb.SQL, expression="a >"),
+        subscribing(kind=0),
+    ],
+)
+def test_settings_that_are_odd_are_taken(world: GrpcWorld, settings: pb.Settings) -> None:
+    """A producer's type, a consumer's topics and its expressions are not looked at closely."""
+    answer(world.client().settle(settings))
+
+
+@pytest.mark.parametrize("language", ["", "KLINGON", "java"])
+@pytest.mark.parametrize("settings", [publishing("T"), subscribing()])
+def test_an_unknown_language_ends_the_stream(world: GrpcWorld, language: str, settings: pb.Settings) -> None:
+    """Its case matters; a producer of no topics is not asked."""
+    client = world.client()
+    call = client.settle(settings, x_mq_language=language).call
+    text = f"{FAILED}No enum constant org.apache.rocketmq.remoting.protocol.LanguageCode.{language}"
+    assert (call.status, call.text) == (13, text)
+    answer(client.settle(publishing(), x_mq_language=language))
+
+
+@pytest.mark.parametrize("language", ["JAVA", "HTTP", "GO", "PYTHON", "RUST", "NODE_JS"])
+def test_languages_of_the_sdks_are_known(world: GrpcWorld, language: str) -> None:
+    """Node.js calls itself HTTP."""
+    answer(world.client().settle(subscribing(), x_mq_language=language))
+
+
+def test_a_half_close_ends_the_stream_well(world: GrpcWorld) -> None:
+    """And the session goes on."""
+    stream = world.client("c").settle(subscribing())
+    stream.half_close()
+    assert stream.call.status == 0
+    assert world.service.sessions.find("c") is not None
+
+
+def test_a_consumer_is_registered_with_its_subscriptions(world: GrpcWorld) -> None:
+    """At every broker, by its client id, without creating its group or a retry topic."""
+    world.consumer("c", push=True)
+    registered = world.broker.clients.consumers["G"]
+    assert registered.client_ids() == ["c"]
+    assert (registered.consume_type, registered.message_model) == ("CONSUME_PASSIVELY", "CLUSTERING")
+    assert list(registered.subscriptions) == ["T"]
+    assert world.broker.groups.find("G") is None
+    assert world.broker.topics.find("%RETRY%G") is None
+
+
+def test_a_producer_is_registered_in_the_groups_named_like_its_topics(world: GrpcWorld) -> None:
+    """Each topic once."""
+    world.producer("p", "T", "U", "T")
+    assert sorted(world.broker.clients.producers) == ["T", "U"]
+
+
+def test_a_client_that_is_silent_and_gone_is_forgotten(world: GrpcWorld) -> None:
+    """130 s after the last sign of it; as long as a stream is open it is not."""
+    quiet, open_one = world.client("quiet"), world.client("open")
+    quiet.settle(subscribing()).call.cancel()
+    stream = open_one.settle(subscribing())
+    world.advance(100_000)
+    quiet.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name="G")))
+    world.advance(129_999)
+    sessions = world.service.sessions
+    assert sessions.find("quiet") is not None
+    world.advance(1)
+    assert sessions.find("quiet") is None
+    assert sessions.find("open") is not None
+    stream.call.cancel()
+    world.advance(130_001)
+    assert len(sessions) == 0
+
+
+def test_a_closed_service_leaves_no_timer_behind(world: GrpcWorld) -> None:
+    """The host can stop at any time."""
+    world.client().settle(subscribing()).call.cancel()
+    world.service.close()
+    assert [timer.kind for timer in world.engine.scheduler.scheduled() if timer.kind == "grpc session"] == []
+    assert len(world.service.sessions) == 0
+
+
+def test_a_poll_of_a_client_survives_its_stream(world: GrpcWorld) -> None:
+    """Telemetry and receives may come through different connections."""
+    world.topic()
+    client = world.client()
+    stream = client.settle(subscribing())
+    received = client.receive(a_receive())
+    stream.call.cancel()
+    world.advance(5_000)
+    assert received.status.code == 40401

@@ -1,0 +1,226 @@
+"""EndTransaction, checks of half messages, and RecallMessage."""
+
+from typing import Any
+
+import pytest
+from grpc_texts import PROXY_EXCEPTION, type_conflict
+from grpc_world import START_MS, Client, GrpcWorld, Stream, a_message, a_receive, a_send, publishing
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+NOT_FOUND = (50001, PROXY_EXCEPTION + "cannot found transaction data")
+
+
+@pytest.fixture
+def world() -> GrpcWorld:
+    config = BrokerConfig(transaction_check_interval=10_000, transaction_time_out=1_000, recall_message_enable=True)
+    world = GrpcWorld(config)
+    world.topic("T", kind="TRANSACTION")
+    world.topic("D", kind="DELAY")
+    world.topic("N")
+    return world
+
+
+def half(client: Client, transaction_id: str = "tx-1", body: bytes = b"half") -> None:
+    """Send a half message."""
+    message = a_message("T", body, message_id=transaction_id, message_type=pb.TRANSACTION)
+    (entry,) = client.ask("SendMessage", a_send(message)).entries
+    assert (entry.transaction_id, entry.message_id) == (transaction_id, transaction_id)
+
+
+def end(client: Client, transaction_id: str = "tx-1", resolution: int = pb.COMMIT, **fields: Any) -> tuple[int, str]:
+    """End a transaction."""
+    topic = fields.pop("topic", "T")
+    request = sv.EndTransactionRequest(
+        topic=pb.Resource(name=topic), transaction_id=transaction_id, message_id=transaction_id, **fields
+    )
+    request.resolution = resolution  # type: ignore[assignment]  # open enum
+    status = client.ask("EndTransaction", request).status
+    return status.code, status.message
+
+
+def visible(world: GrpcWorld, topic: str = "T") -> list[bytes]:
+    """What a new group finds."""
+    return world.consumer("reader", "readers", topic).receive(a_receive(topic, "readers")).bodies
+
+
+class TestEndTransaction:
+    """The producer decides."""
+
+    @pytest.mark.parametrize("source", [0, pb.SOURCE_CLIENT, pb.SOURCE_SERVER_CHECK])
+    def test_a_commit_makes_the_message_visible(self, world: GrpcWorld, source: int) -> None:
+        """Whoever it says it comes from; before that nobody sees it."""
+        producer = world.producer("p", "T")
+        half(producer)
+        assert visible(world) == []
+        assert end(producer, source=source) == (20000, "OK")
+        (message,) = world.consumer("late", "late").receive(a_receive(group="late")).messages
+        assert (message.body, message.system_properties.message_type) == (b"half", pb.TRANSACTION)
+        assert message.user_properties["__transactionId__"] == "tx-1"
+
+    def test_a_rollback_takes_it_away(self, world: GrpcWorld) -> None:
+        """For good: it is not checked either."""
+        producer = world.client("p")
+        stream = producer.settle(publishing("T"))
+        half(producer)
+        assert end(producer, resolution=pb.ROLLBACK) == (20000, "OK")
+        world.advance(60_000)
+        assert visible(world) == []
+        assert checks(stream) == []
+
+    def test_a_transaction_ends_once(self, world: GrpcWorld) -> None:
+        """Any resolution uses it up; another client may do it."""
+        producer = world.producer("p", "T")
+        for number, resolution in enumerate((pb.COMMIT, pb.ROLLBACK, 0, 9)):
+            half(producer, f"tx-{number}")
+            assert end(world.client("other"), f"tx-{number}", resolution) == (20000, "OK")
+            assert end(producer, f"tx-{number}") == NOT_FOUND
+        assert visible(world) == [b"half"]
+
+    def test_a_transaction_can_be_ended_for_thirty_seconds(self, world: GrpcWorld) -> None:
+        """Not longer."""
+        client = world.client()
+        half(client, "in-time")
+        half(client, "late")
+        world.advance(29_999)
+        assert end(client, "in-time") == (20000, "OK")
+        world.advance(1)
+        assert end(client, "late") == NOT_FOUND
+
+    @pytest.mark.parametrize(("transaction_id", "topic"), [("unknown", "T"), ("tx-1", "N"), ("tx-1", "nowhere")])
+    def test_what_was_never_begun_cannot_be_ended(self, world: GrpcWorld, transaction_id: str, topic: str) -> None:
+        """Ids belong to topics."""
+        half(world.client())
+        assert end(world.client(), transaction_id, topic=topic) == NOT_FOUND
+
+    @pytest.mark.parametrize("transaction_id", ["", "  "])
+    def test_a_transaction_needs_its_id(self, world: GrpcWorld, transaction_id: str) -> None:
+        """INVALID_TRANSACTION_ID."""
+        assert end(world.client(), transaction_id) == (40008, "transaction id cannot be empty")
+
+
+def checks(stream: Stream) -> list[sv.RecoverOrphanedTransactionCommand]:
+    """The checks that came down a stream."""
+    return [
+        command.recover_orphaned_transaction_command
+        for command in stream.commands
+        if command.HasField("recover_orphaned_transaction_command")
+    ]
+
+
+class TestChecks:
+    """The broker asks."""
+
+    def test_an_undecided_message_is_shown_to_its_producer(self, world: GrpcWorld) -> None:
+        """On the newest stream of a producer of its topic; without a receipt handle."""
+        producer = world.client("p")
+        old, new = producer.settle(publishing("T")), producer.settle(publishing("T"))
+        bystander = world.client("b").settle(publishing("N"))
+        half(producer)
+        world.advance(10_000)
+        assert checks(old) == checks(bystander) == []
+        check = checks(new)[0]
+        assert check.transaction_id == "tx-1"
+        assert (check.message.topic.name, check.message.body) == ("T", b"half")
+        system = check.message.system_properties
+        assert (system.message_id, system.message_type, system.delivery_attempt) == ("tx-1", pb.TRANSACTION, 1)
+        assert not system.HasField("receipt_handle")
+        assert dict(check.message.user_properties) == {"__transactionId__": "tx-1", "TRANSACTION_CHECK_TIMES": "1"}
+
+    def test_a_check_can_be_answered_however_late_it_comes(self, world: GrpcWorld) -> None:
+        """Each one opens thirty seconds more."""
+        world.broker.config.transaction_time_out = 60_000
+        producer = world.client("p")
+        stream = producer.settle(publishing("T"))
+        half(producer)
+        world.advance(59_999)
+        assert end(producer, source=pb.SOURCE_CLIENT) == NOT_FOUND
+        producer.ask("Heartbeat", sv.HeartbeatRequest())
+        world.advance(15_000)
+        assert checks(stream)
+        assert end(producer, source=pb.SOURCE_SERVER_CHECK) == (20000, "OK")
+        assert visible(world) == [b"half"]
+
+    def test_a_producer_without_a_stream_is_not_asked(self, world: GrpcWorld) -> None:
+        """A later one is."""
+        producer = world.client("p")
+        first = producer.settle(publishing("T"))
+        half(producer)
+        first.call.cancel()
+        world.advance(10_000)
+        assert checks(first) == []
+        second = producer.settle(publishing("T"))
+        world.advance(10_000)
+        assert checks(second)
+
+
+class TestRecall:
+    """Timed messages can be taken back."""
+
+    def send(self, world: GrpcWorld, delay_ms: int = 5_000) -> str:
+        message = a_message("D", b"later", message_id="m-1", deliver_ms=START_MS + delay_ms)
+        (entry,) = world.client().ask("SendMessage", a_send(message)).entries
+        handle: str = entry.recall_handle
+        return handle
+
+    def recall(self, world: GrpcWorld, handle: str, topic: str = "D") -> tuple[int, str, str]:
+        request = sv.RecallMessageRequest(topic=pb.Resource(name=topic), recall_handle=handle)
+        answer = world.client().ask("RecallMessage", request)
+        return answer.status.code, answer.status.message, answer.message_id
+
+    def test_a_timed_message_arrives_at_its_time(self, world: GrpcWorld) -> None:
+        """With the time it was meant for."""
+        self.send(world)
+        world.advance(4_000)
+        assert visible(world, "D") == []
+        world.advance(3_000)
+        (message,) = world.consumer("c", "G", "D").receive(a_receive("D")).messages
+        assert message.system_properties.delivery_timestamp.ToMilliseconds() == START_MS + 5_000
+        assert message.system_properties.message_type == pb.DELAY
+        assert dict(message.user_properties) == {}
+
+    def test_a_message_in_the_past_arrives_at_once(self, world: GrpcWorld) -> None:
+        """And has no handle."""
+        assert self.send(world, -5_000) == ""
+        assert visible(world, "D") == [b"later"]
+
+    def test_a_recalled_message_never_arrives(self, world: GrpcWorld) -> None:
+        """A second recall is fine; the answer names the message."""
+        handle = self.send(world)
+        for text in (handle, handle, handle.rstrip("=")):
+            assert self.recall(world, text) == (20000, "OK", "m-1")
+        world.advance(20_000)
+        assert visible(world, "D") == []
+
+    @pytest.mark.parametrize("handle", ["", "garbage", "djEgRA==", "é", "_____", "djIgRCBicm9rZXItYSAxIG0tMQ=="])
+    def test_a_bad_handle_is_refused(self, world: GrpcWorld, handle: str) -> None:
+        """No base64, too few fields, another version."""
+        assert self.recall(world, handle) == (50001, PROXY_EXCEPTION + "recall handle is invalid", "")
+
+    @pytest.mark.parametrize(("topic", "expected"), [("N", "NORMAL"), ("T", "TRANSACTION"), ("nowhere", "UNSPECIFIED")])
+    def test_only_topics_of_timed_messages_know_recalls(self, world: GrpcWorld, topic: str, expected: str) -> None:
+        """MESSAGE_PROPERTY_CONFLICT_WITH_TYPE for others."""
+        assert self.recall(world, "x", topic) == (40014, type_conflict(expected, "DELAY"), "")
+
+    def test_a_handle_of_another_topic_is_refused(self, world: GrpcWorld) -> None:
+        """The broker's remark."""
+        handle = self.send(world)
+        world.topic("D2", kind="DELAY")
+        expected = (50001, PROXY_EXCEPTION + "recall failed, topic not match", "")
+        assert self.recall(world, handle, "D2") == expected
+
+    def test_a_delivered_message_cannot_be_recalled(self, world: GrpcWorld) -> None:
+        """Its time is over."""
+        handle = self.send(world)
+        world.advance(20_000)
+        assert self.recall(world, handle) == (50001, PROXY_EXCEPTION + "recall failed, timestamp invalid", "")
+
+    def test_a_broker_may_not_allow_recalls(self) -> None:
+        """The send answers a handle all the same."""
+        world = GrpcWorld(BrokerConfig(recall_message_enable=False))
+        world.topic("D", kind="DELAY")
+        handle = self.send(world)
+        assert handle
+        expected = (50001, PROXY_EXCEPTION + "recall failed, operation is forbidden", "")
+        assert self.recall(world, handle) == expected

@@ -1,0 +1,337 @@
+"""An engine in virtual time behind the gRPC services, called without a transport."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf.message import Message
+from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.operations import CreateGroup, CreateTopic, GroupConfig, Operation, Result, TopicConfig
+from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.server import messaging_methods
+from rocketmq_testkit.grpc_v2.services import RPCS
+
+START_MS = 1_700_000_000_000
+_RPCS = {rpc.name: rpc for rpc in RPCS}
+
+
+@dataclass
+class MemoryCall:
+    """A call whose answer is kept."""
+
+    path: str
+    metadata: dict[str, str]
+    deadline_ms: int | None
+    peer: tuple[str, int] = ("10.0.0.7", 40_000)
+    local: tuple[str, int] = ("127.0.0.1", 8081)
+    authority: str = "127.0.0.1:8081"
+    secure: bool = False
+    cancelled: bool = False
+    finished: bool = False
+    sent: list[bytes] = field(default_factory=list)
+    status: int | None = None
+    text: str = ""
+    on_message: Callable[[Any], None] | None = None
+    on_half_close: Callable[[], None] | None = None
+    _callbacks: list[Callable[[], None]] = field(default_factory=list)
+
+    def send(self, message: bytes) -> None:
+        assert not self.finished or self.cancelled, "a message after the end of the answer"
+        if not self.finished:
+            self.sent.append(message)
+
+    def reply(self, message: bytes) -> None:
+        self.send(message)
+        self.finish()
+
+    def finish(self, status: int = 0, message: str = "") -> None:
+        assert not self.finished or self.cancelled, "a second end of the answer"
+        if not self.finished:
+            self.finished = True
+            self.status, self.text = int(status), message
+            self.on_message = self.on_half_close = None
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        self._callbacks.append(callback)
+
+    def cancel(self) -> None:
+        """The client gives up."""
+        if not self.finished:
+            self.cancelled = self.finished = True
+            for callback in self._callbacks:
+                callback()
+
+
+@dataclass
+class Client:
+    """A client of the services; `metadata` is what all its calls carry."""
+
+    world: "GrpcWorld"
+    client_id: str
+    metadata: dict[str, str]
+
+    def start(
+        self, name: str, request: Message | None, *, deadline_ms: int | None = 30_000, **metadata: str
+    ) -> MemoryCall:
+        """Begin an RPC; keyword `x_mq_language=""` takes a header away."""
+        changed = {key.replace("_", "-"): value for key, value in metadata.items()}
+        merged = {key: value for key, value in {**self.metadata, **changed}.items() if value}
+        rpc = _RPCS[name]
+        call = MemoryCall(rpc.path, merged, deadline_ms)
+        method = self.world.methods[rpc.path]
+        method.handler(call, None if request is None else method.decode(request.SerializeToString()))  # type: ignore[arg-type]
+        return call
+
+    def ask(self, name: str, request: Message, **options: Any) -> Any:
+        """The answer of a unary RPC."""
+        call = self.start(name, request, **options)
+        assert call.status == 0, (call.status, call.text)
+        response = _RPCS[name].response()
+        response.ParseFromString(call.sent[0])
+        return response
+
+    def receive(self, request: sv.ReceiveMessageRequest, **options: Any) -> "Received":
+        """A receive, with what it answered so far."""
+        return Received(self.start("ReceiveMessage", request, **options))
+
+    def telemetry(self, *commands: sv.TelemetryCommand, **options: Any) -> "Stream":
+        """An open stream with commands sent on it."""
+        stream = Stream(self.start("Telemetry", None, **options))
+        for command in commands:
+            stream.send(command)
+        return stream
+
+    def settle(self, settings: pb.Settings, **options: Any) -> "Stream":
+        """An open stream with settings sent on it."""
+        return self.telemetry(sv.TelemetryCommand(settings=settings), **options)
+
+
+@dataclass
+class Received:
+    """What came down a receive."""
+
+    call: MemoryCall
+
+    @property
+    def frames(self) -> list[sv.ReceiveMessageResponse]:
+        return [sv.ReceiveMessageResponse.FromString(frame) for frame in self.call.sent]
+
+    @property
+    def kinds(self) -> list[str | None]:
+        return [frame.WhichOneof("content") for frame in self.frames]
+
+    @property
+    def status(self) -> pb.Status:
+        return self.frames[0].status
+
+    @property
+    def messages(self) -> list[pb.Message]:
+        return [frame.message for frame in self.frames if frame.HasField("message")]
+
+    @property
+    def bodies(self) -> list[bytes]:
+        return [message.body for message in self.messages]
+
+    @property
+    def handles(self) -> list[str]:
+        return [message.system_properties.receipt_handle for message in self.messages]
+
+
+@dataclass
+class Stream:
+    """A telemetry stream."""
+
+    call: MemoryCall
+
+    def send(self, command: sv.TelemetryCommand) -> None:
+        assert self.call.on_message is not None, "the stream has ended"
+        self.call.on_message(sv.TelemetryCommand.FromString(command.SerializeToString()))
+
+    def half_close(self) -> None:
+        assert self.call.on_half_close is not None, "the stream has ended"
+        self.call.on_half_close()
+
+    @property
+    def commands(self) -> list[sv.TelemetryCommand]:
+        return [sv.TelemetryCommand.FromString(command) for command in self.call.sent]
+
+
+class GrpcWorld:
+    """One engine, its first broker, the services in front of it."""
+
+    def __init__(self, *brokers: BrokerConfig, emulation: EmulationConfig | None = None, seed: int = 1) -> None:
+        self.engine = Engine(brokers=brokers or [BrokerConfig()], emulation=emulation, seed=seed, now_ms=START_MS)
+        self.broker: Broker = self.engine.brokers[0]
+        self.config = ProxyConfig()
+        self.log: list[str] = []
+        self.service = messaging_methods(
+            engine=self.engine,
+            endpoint=lambda call, broker_name, broker_id: ("127.0.0.1", 8081 + broker_id),
+            config=self.config,
+            log=self.log.append,
+        )
+        self.methods = {method.path: method for method in self.service}
+
+    @property
+    def now_ms(self) -> int:
+        return self.engine.scheduler.now_ms
+
+    def advance(self, ms: int) -> None:
+        self.engine.scheduler.advance_to(self.now_ms + ms)
+
+    def ask(self, operation: Operation) -> Result:
+        return self.engine.ask(self.broker, operation)
+
+    def topic(self, name: str = "T", queues: int = 1, kind: str = "", perm: int = 6, *, write: int = -1) -> str:
+        """Create a topic; `kind` is its message type."""
+        config = TopicConfig(name, queues, queues if write < 0 else write, perm)
+        self.ask(CreateTopic(config, {"+message.type": kind} if kind else None))
+        return name
+
+    def group(self, name: str = "G", **fields: Any) -> str:
+        self.ask(CreateGroup(GroupConfig(name, **fields)))
+        return name
+
+    def client(self, client_id: str = "client-1", **metadata: str) -> Client:
+        headers = {"x-mq-client-id": client_id, "x-mq-language": "JAVA", "x-mq-client-version": "5.0.8"}
+        return Client(self, client_id, headers | metadata)
+
+    def producer(self, client_id: str = "producer-1", *topics: str) -> Client:
+        """A client with a producer's settings, its stream open."""
+        client = self.client(client_id)
+        client.settle(publishing(*topics))
+        return client
+
+    def consumer(
+        self, client_id: str = "consumer-1", group: str = "G", topic: str = "T", *, push: bool = False
+    ) -> Client:
+        """A client with a consumer's settings, its stream open."""
+        client = self.client(client_id)
+        client.settle(subscribing(group, topic, push=push))
+        return client
+
+
+def publishing(*topics: str, client_type: int = pb.PRODUCER) -> pb.Settings:
+    """A producer's settings."""
+    settings = pb.Settings(client_type=client_type)  # type: ignore[arg-type]  # open enum
+    settings.request_timeout.seconds = 3
+    settings.publishing.SetInParent()
+    for topic in topics:
+        settings.publishing.topics.add(name=topic)
+    return settings
+
+
+def subscribing(
+    group: str = "G",
+    topic: str | None = "T",
+    *,
+    push: bool = False,
+    client_type: int | None = None,
+    expression: str = "*",
+    kind: int = pb.TAG,
+    fifo: bool | None = None,
+    poll_s: int | None = None,
+) -> pb.Settings:
+    """A consumer's settings."""
+    if client_type is None:
+        client_type = pb.PUSH_CONSUMER if push else pb.SIMPLE_CONSUMER
+    settings = pb.Settings(client_type=client_type)  # type: ignore[arg-type]  # open enum
+    settings.request_timeout.seconds = 3
+    settings.subscription.group.name = group
+    if topic is not None:
+        entry = settings.subscription.subscriptions.add()
+        entry.topic.name = topic
+        entry.expression.type = kind  # type: ignore[assignment]  # open enum
+        entry.expression.expression = expression
+    if fifo is not None:
+        settings.subscription.fifo = fifo
+    if poll_s is not None:
+        settings.subscription.long_polling_timeout.seconds = poll_s
+    return settings
+
+
+def a_message(topic: str = "T", body: bytes = b"body", **system: Any) -> pb.Message:
+    """A message with an id; keywords are system properties, `user` its properties, `namespace` its topic's."""
+    user = system.pop("user", {})
+    namespace = system.pop("namespace", "")
+    system.setdefault("message_id", "0102FC0000000139B80B12FD7F00000001")
+    deliver_ms = system.pop("deliver_ms", None)
+    recovery_s = system.pop("recovery_s", None)
+    message = pb.Message(
+        topic=pb.Resource(name=topic, resource_namespace=namespace),
+        user_properties=user,
+        system_properties=pb.SystemProperties(**system),
+        body=body,
+    )
+    if deliver_ms is not None:
+        message.system_properties.delivery_timestamp.FromMilliseconds(deliver_ms)
+    if recovery_s is not None:
+        message.system_properties.orphaned_transaction_recovery_duration.FromMilliseconds(int(recovery_s * 1000))
+    return message
+
+
+def a_send(*messages: pb.Message) -> sv.SendMessageRequest:
+    """A send of messages."""
+    return sv.SendMessageRequest(messages=messages)
+
+
+def a_receive(
+    topic: str = "T",
+    group: str = "G",
+    *,
+    batch: int = 32,
+    invisible_ms: int | None = 10_000,
+    poll_ms: int | None = 5_000,
+    auto_renew: bool = False,
+    expression: str | None = "*",
+    kind: int = pb.TAG,
+    broker: str = "broker-a",
+    queue_id: int = 0,
+    attempt_id: str | None = None,
+) -> sv.ReceiveMessageRequest:
+    """A receive; None leaves a field away."""
+    request = sv.ReceiveMessageRequest(batch_size=batch, auto_renew=auto_renew, attempt_id=attempt_id)
+    request.group.name = group
+    request.message_queue.topic.name = topic
+    request.message_queue.broker.name = broker
+    request.message_queue.id = queue_id
+    if invisible_ms is not None:
+        request.invisible_duration.FromMilliseconds(invisible_ms)
+    if poll_ms is not None:
+        request.long_polling_timeout.FromMilliseconds(poll_ms)
+    if expression is not None:
+        request.filter_expression.type = kind  # type: ignore[assignment]  # open enum
+        request.filter_expression.expression = expression
+    return request
+
+
+def an_ack(*handles: str, topic: str = "T", group: str = "G") -> sv.AckMessageRequest:
+    """An acknowledgement of handles."""
+    return sv.AckMessageRequest(
+        group=pb.Resource(name=group),
+        topic=pb.Resource(name=topic),
+        entries=[sv.AckMessageEntry(message_id=f"id-{handle}", receipt_handle=handle) for handle in handles],
+    )
+
+
+def a_change(
+    handle: str, invisible_ms: int | None, topic: str = "T", group: str = "G"
+) -> sv.ChangeInvisibleDurationRequest:
+    """A change of the invisible duration."""
+    request = sv.ChangeInvisibleDurationRequest(
+        group=pb.Resource(name=group), topic=pb.Resource(name=topic), receipt_handle=handle
+    )
+    if invisible_ms is not None:
+        request.invisible_duration.FromMilliseconds(invisible_ms)
+    return request
+
+
+def a_forward(handle: str, topic: str = "T", group: str = "G") -> sv.ForwardMessageToDeadLetterQueueRequest:
+    """A message given up."""
+    return sv.ForwardMessageToDeadLetterQueueRequest(
+        group=pb.Resource(name=group), topic=pb.Resource(name=topic), receipt_handle=handle, message_id="m"
+    )
