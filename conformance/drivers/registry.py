@@ -9,6 +9,7 @@ from .go_grpc import recipe as go_grpc
 from .go_remoting import recipe as go_remoting
 from .java_grpc import recipe as java_grpc
 from .java_remoting import recipe as java_remoting
+from .node import recipe as node
 from .python import recipe as python
 from .recipe import Recipe
 
@@ -20,6 +21,7 @@ RECIPES: tuple[Recipe, ...] = (
     go_grpc.RECIPE,
     go_remoting.RECIPE,
     python.RECIPE,
+    node.RECIPE,
     cpp.RECIPE,
 )
 """Every driver, in the order of reports: Java, Go, Python, Node, Rust, C++."""

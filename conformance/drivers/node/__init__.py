@@ -1,0 +1,1 @@
+"""Driver of the Node.js SDK of the gRPC protocol."""
