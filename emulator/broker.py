@@ -143,9 +143,17 @@ class Broker:
             config, self.store, self.topics, self.groups, self.locks, chance.stream(f"{identity} retry")
         )
         self.recall = RecallService(config, scheduler, self.store, self.topics)
-        self.transactions = TransactionService(config, scheduler, self.store, OpLog(config, scheduler, self.store))
+        op_log = OpLog(config, scheduler, self.store)
+        self.transactions = TransactionService(config, scheduler, self.store, op_log)
         self.checks = TransactionChecks(
-            config, scheduler, self.store, self.topics, self.offsets, self.clients.available_channel, self._push
+            config,
+            scheduler,
+            self.store,
+            self.topics,
+            self.offsets,
+            op_log,
+            self.clients.available_channel,
+            self._push,
         )
         self.sends = SendService(
             config,

@@ -31,6 +31,7 @@ from .offsets import Offsets
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
 from .topics import Topics
+from .transaction_ops import OpLog
 from .transactions import immunity_ms
 
 ROUND_MAX_MS = 60_000
@@ -63,6 +64,7 @@ class TransactionChecks:
         store: MessageStore,
         topics: Topics,
         offsets: Offsets,
+        op_log: OpLog,
         find_producer: FindProducer,
         push: Push,
     ) -> None:
@@ -71,6 +73,7 @@ class TransactionChecks:
         self._store = store
         self._topics = topics
         self._offsets = offsets
+        self._op_log = op_log
         self._find_producer = find_producer
         self._push = push
         self._round_end_ms = scheduler.now_ms
@@ -96,6 +99,7 @@ class TransactionChecks:
         self._timer = self._scheduler.call_at(due_ms, self._begin, _KIND)
 
     def _begin(self) -> None:
+        self._op_log.catch_up()
         first_half, first_op = self._committed(names.HALF_TOPIC), self._committed(names.OP_HALF_TOPIC)
         this = CheckRound(self._scheduler.now_ms, first_half, first_op)
         self._read_ops(this)
@@ -171,10 +175,10 @@ class TransactionChecks:
     def _judge(self, this: CheckRound, half: HalfMessage) -> Verdict:
         config, record = self._config, half.record
         age = self._scheduler.now_ms - record.born_timestamp
+        if record.store_timestamp >= this.start_ms:
+            return Verdict.FRESH  # upstream looks at it later, but does not find it before it is dispatched
         if not half.count_check(config.transaction_check_max) or age > config.file_reserved_time * _HOUR_MS:
             return Verdict.DISCARD
-        if record.store_timestamp >= this.start_ms:
-            return Verdict.FRESH
         immune_ms = config.transaction_time_out
         asked = half.properties.get(props.CHECK_IMMUNITY_TIME_IN_SECONDS)
         if asked is not None:

@@ -3,6 +3,8 @@
 Ends are gathered and stored as one op message; the gathering looks every `transactionOpBatchInterval`, and at once when
 `transactionOpMsgMaxSize` is exceeded. Source: TransactionalMessageServiceImpl.deletePrepareMessage,
 batchSendOpMessage, TransactionalOpBatchService (5.3.3).
+
+Not emulated: the very first batch of a broker, which upstream keeps for a second interval.
 """
 
 from . import properties as props
@@ -24,38 +26,33 @@ class OpLog:
         self._scheduler = scheduler
         self._store = store
         self._anchor_ms = scheduler.now_ms
-        self._last_write_ms: int | None = None
         self._pending: list[str] = []
         self._size = 0
         self._timer: Timer | None = None
 
     def add(self, half_offset: int) -> None:
         """Note that a half message, by its queue offset, is committed or rolled back."""
-        now = self._scheduler.now_ms
-        if self._last_write_ms is None:
-            self._last_write_ms = now
         entry = f"{half_offset}{SEPARATOR}"
         self._pending.append(entry)
         self._size += len(entry)
         if self._size > self._config.transaction_op_msg_max_size:
-            if self._timer is not None:
-                self._timer.cancel()
             self._flush()
         elif self._timer is None:
-            self._timer = self._scheduler.call_at(
-                self._next_look_ms(now, self._last_write_ms), self._flush, "transaction op"
-            )
+            interval = self._config.transaction_op_batch_interval
+            looks = (self._scheduler.now_ms - self._anchor_ms) // interval + 1
+            self._timer = self._scheduler.call_at(self._anchor_ms + looks * interval, self._flush, "transaction op")
 
-    def _next_look_ms(self, now: int, last_write_ms: int) -> int:
-        """The first look after now that finds the last write an interval old."""
-        interval = self._config.transaction_op_batch_interval
-        earliest = max(now + 1, last_write_ms + interval)
-        return self._anchor_ms + -(-(earliest - self._anchor_ms) // interval) * interval
+    def catch_up(self) -> None:
+        """Do what is due at this instant: the check, which starts after the gathering, finds it done."""
+        if self._timer is not None and self._timer.due_ms <= self._scheduler.now_ms:
+            self._flush()
 
     def _flush(self) -> None:
         """Store what was gathered; looks go on from here."""
-        self._timer = None
-        self._anchor_ms = self._last_write_ms = now = self._scheduler.now_ms
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._anchor_ms = now = self._scheduler.now_ms
         body = "".join(self._pending).encode()
         self._pending.clear()
         self._size = 0
