@@ -99,9 +99,7 @@ def renamed(
     if name is not None:
         copy.name = name
     copy.dependency[:] = [(files or {}).get(entry, entry) for entry in file.dependency]
-    for field in copy.extension:
-        field.extendee = _moved(field.extendee, old, new)
-        field.type_name = _moved(field.type_name, old, new)
+    _move_fields(copy.extension, old, new)
     for message in copy.message_type:
         _move_types(message, old, new)
     for service in copy.service:
@@ -112,11 +110,18 @@ def renamed(
 
 
 def _move_types(message: DescriptorProto, old: str, new: str) -> None:
-    for field in (*message.field, *message.extension):
-        field.type_name = _moved(field.type_name, old, new)
-        field.extendee = _moved(field.extendee, old, new)
+    _move_fields((*message.field, *message.extension), old, new)
     for nested in message.nested_type:
         _move_types(nested, old, new)
+
+
+def _move_fields(fields: Iterable[FieldDescriptorProto], old: str, new: str) -> None:
+    for field in fields:
+        # An empty name must stay unset, not become set to nothing.
+        if field.type_name:
+            field.type_name = _moved(field.type_name, old, new)
+        if field.extendee:
+            field.extendee = _moved(field.extendee, old, new)
 
 
 def _moved(name: str, old: str, new: str) -> str:

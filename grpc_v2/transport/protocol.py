@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IAddress, IConsumer, IPullProducer, IPushProducer, ISSLTransport, ITCPTransport
 from twisted.internet.tcp import Connection as TcpConnection
 from twisted.python.failure import Failure
-from zope.interface import implementer  # type: ignore[import-untyped]  # the package ships no types
+from zope.interface import implementer
 
 from .call import ConnectionFacts
 from .connection import Closing, Http2Connection
@@ -238,7 +238,8 @@ class GrpcServerFactory(protocol.Factory):
         self.connections: set[GrpcServerProtocol] = set()
         self._timer: Timer | None = None
         self._grace: Timer | None = None
-        self._stopped: Deferred[None] | None = None
+        # Who waits for the end; not empty once it has been asked for.
+        self._stopped: list[Deferred[None]] = []
 
     def buildProtocol(self, addr: IAddress | None) -> protocol.Protocol:
         """Return a protocol for a connection that was accepted; after `shutdown` it is turned away at once."""
@@ -248,11 +249,13 @@ class GrpcServerFactory(protocol.Factory):
         """End all connections with GOAWAY, and fire when they are gone.
 
         Open calls have `grace_s` seconds for their answers; after that their connections are closed.  The port is
-        the caller's, who stops listening first.
+        the caller's, who stops listening first.  A further call replaces the grace of the one before.
         """
-        if self._stopped is not None:
-            raise RuntimeError("the server is already being shut down")
-        stopped = self._stopped = Deferred()
+        stopped: Deferred[None] = Deferred()
+        self._stopped.append(stopped)
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
         if grace_s > 0:
             self._grace = self.clock.callLater(grace_s, self._cut_all)
             for connection in list(self.connections):
@@ -265,7 +268,7 @@ class GrpcServerFactory(protocol.Factory):
     @property
     def stopping(self) -> bool:
         """Whether new connections are turned away."""
-        return self._stopped is not None
+        return bool(self._stopped)
 
     def opened(self, connection: GrpcServerProtocol) -> None:
         """Count a connection."""
@@ -299,14 +302,15 @@ class GrpcServerFactory(protocol.Factory):
             connection.cut()
 
     def _settle_shutdown(self) -> None:
-        stopped = self._stopped
-        if stopped is None or stopped.called or self.connections:
+        if not self._stopped or self.connections:
             return
         for timer in (self._timer, self._grace):
             if timer is not None:
                 timer.cancel()
         self._timer = self._grace = None
-        stopped.callback(None)
+        for stopped in self._stopped:
+            if not stopped.called:
+                stopped.callback(None)
 
 
 def _host_and_port(address: IAddress) -> tuple[str, int]:

@@ -5,11 +5,11 @@ Upstream's proxy 5.3.3 serves v1alpha.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from google.protobuf import descriptor_pool
-from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from .call import ServerCall
@@ -50,6 +50,28 @@ def _describe() -> FileBuilder:
     return builder
 
 
+def _symbols(file: FileDescriptorProto) -> Iterator[str]:
+    """Yield the full names of the services, methods, messages, fields, enums and extensions of a file."""
+    prefix = f"{file.package}." if file.package else ""
+    for service in file.service:
+        yield prefix + service.name
+        for method in service.method:
+            yield f"{prefix}{service.name}.{method.name}"
+    yield from (prefix + enum.name for enum in file.enum_type)
+    yield from (prefix + field.name for field in file.extension)
+    for message in file.message_type:
+        yield from _symbols_of(message, prefix)
+
+
+def _symbols_of(message: DescriptorProto, prefix: str) -> Iterator[str]:
+    yield prefix + message.name
+    inside = f"{prefix}{message.name}."
+    yield from (inside + field.name for field in (*message.field, *message.extension))
+    yield from (inside + enum.name for enum in message.enum_type)
+    for nested in message.nested_type:
+        yield from _symbols_of(nested, inside)
+
+
 class ReflectionService:
     """Answers from the given files, which carry the true names; it adds itself.
 
@@ -68,6 +90,8 @@ class ReflectionService:
         self._pooled: set[str] = set()
         for name in list(self._files):
             self._add(name)
+        # The pool finds types, but not every implementation of it finds methods.
+        self._symbols = {symbol: file.name for file in self._files.values() for symbol in _symbols(file)}
         self._services = sorted(
             f"{file.package}.{service.name}" for file in self._files.values() for service in file.service
         )
@@ -99,8 +123,7 @@ class ReflectionService:
         elif asked == "file_by_filename":
             self._fill_files(response, request.file_by_filename)
         elif asked == "file_containing_symbol":
-            symbol = request.file_containing_symbol.removeprefix(".")
-            self._fill_files(response, self._pool.FindFileContainingSymbol(symbol).name)
+            self._fill_files(response, self._symbols[request.file_containing_symbol.removeprefix(".")])
         elif asked == "file_containing_extension":
             extended = self._pool.FindMessageTypeByName(request.file_containing_extension.containing_type)
             number = request.file_containing_extension.extension_number

@@ -1,0 +1,206 @@
+"""The services that probes and tools ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf import timestamp_pb2
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import Default
+from rocketmq_testkit.grpc_v2.transport.descriptors import MESSAGE, STRING, FileBuilder, renamed
+from rocketmq_testkit.grpc_v2.transport.health import HealthService, ServingStatus
+from rocketmq_testkit.grpc_v2.transport.reflection import ReflectionService
+
+from tests.transport.conftest import Served
+
+_PATIENCE_S = 20
+
+
+def _described() -> FileDescriptorProto:
+    """Return a file of a private package with nesting, a map-like field and an import."""
+    builder = FileBuilder("private/things.proto", "private.things")
+    builder.file.dependency.append("google/protobuf/timestamp.proto")
+    outer = builder.message("Outer").field(1, "name", STRING).field(2, "inner", MESSAGE, type_name="Outer.Inner")
+    nested = builder.file.message_type[0].nested_type.add(name="Inner")
+    nested.field.add(
+        name="time",
+        number=1,
+        type=FieldDescriptorProto.TYPE_MESSAGE,
+        label=FieldDescriptorProto.LABEL_OPTIONAL,
+        type_name=".google.protobuf.Timestamp",
+    )
+    outer.field(3, "again", MESSAGE, type_name="Outer", repeated=True)
+    builder.method("Things", "Get", "Outer", "Outer", streams=(False, True))
+    return builder.file
+
+
+def test_renaming_moves_a_file_with_its_references() -> None:
+    """Types of the old package follow, imported ones stay."""
+    moved = renamed(_described(), "true.name", name="true/things.proto")
+    assert (moved.package, moved.name) == ("true.name", "true/things.proto")
+    outer = moved.message_type[0]
+    assert [field.type_name for field in outer.field] == ["", ".true.name.Outer.Inner", ".true.name.Outer"]
+    assert outer.nested_type[0].field[0].type_name == ".google.protobuf.Timestamp"
+    method = moved.service[0].method[0]
+    assert (method.input_type, method.output_type) == (".true.name.Outer", ".true.name.Outer")
+    assert _described().package == "private.things"
+
+
+def test_a_missing_import_is_named() -> None:
+    """A file whose import nobody has is refused with the name of the import."""
+    file = _described()
+    file.dependency[0] = "nowhere/to/be/found.proto"
+    with pytest.raises(ValueError, match=r"nowhere/to/be/found\.proto is imported but not given"):
+        ReflectionService([file])
+
+
+def test_nothing_enters_the_default_pool() -> None:
+    """The services leave no name where other packages register theirs."""
+    HealthService()
+    ReflectionService([renamed(_described(), "true.name", name="true/things.proto")])
+    for name in ("grpc/health/v1.proto", "true/things.proto", "rocketmq_testkit/transport/health.proto"):
+        with pytest.raises(KeyError):
+            Default().FindFileByName(name)
+
+
+class Probed:
+    """A server with both services, and a client that speaks their messages."""
+
+    def __init__(self, serve: Callable[..., Served]) -> None:
+        self.health = HealthService()
+        true = renamed(_described(), "true.name", name="true/things.proto")
+        health = renamed(self.health.file, "grpc.health.v1", name="grpc/health/v1/health.proto")
+        self.reflection = ReflectionService([true, health])
+        self.served = serve([*self.health.methods(), *self.reflection.methods()])
+        self.channel = grpc.insecure_channel(self.served.address)
+        # The classes are private to the services; clients have their own, of the same shape.
+        self.health_request: Any = self.health._request
+        self.health_response: Any = self.health._response
+        self.request: Any = self.reflection._request
+        self.response: Any = self.reflection._response
+
+    def check(self, service: str) -> int:
+        """Ask for a status once."""
+        call = self.channel.unary_unary(
+            "/grpc.health.v1.Health/Check",
+            self.health_request.SerializeToString,
+            self.health_response.FromString,
+        )
+        status: int = call(self.health_request(service=service), timeout=_PATIENCE_S).status
+        return status
+
+    def ask(self, package: str, **question: Any) -> Any:
+        """Ask the reflection service one question."""
+        call = self.channel.stream_stream(
+            f"/{package}.ServerReflection/ServerReflectionInfo",
+            self.request.SerializeToString,
+            self.response.FromString,
+        )
+        (answer,) = list(call(iter([self.request(host="h", **question)]), timeout=_PATIENCE_S))
+        assert answer.valid_host == "h"
+        return answer
+
+
+@pytest.fixture
+def both(serve: Callable[..., Served]) -> Iterator[Probed]:
+    """Both services on a real socket."""
+    found = Probed(serve)
+    yield found
+    found.channel.close()
+
+
+def test_health_check(both: Probed) -> None:
+    """The server is healthy from the start; services are once they say so; unknown ones are NOT_FOUND."""
+    assert both.check("") == ServingStatus.SERVING
+    with pytest.raises(grpc.RpcError) as caught:
+        both.check("orders")
+    assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+    both.served.thread.call(lambda: both.health.set("orders", ServingStatus.NOT_SERVING))
+    assert both.check("orders") == ServingStatus.NOT_SERVING
+
+
+def test_health_watch(both: Probed) -> None:
+    """A watcher hears the status at once and each change, once; one that leaves is forgotten."""
+    call = both.channel.unary_stream(
+        "/grpc.health.v1.Health/Watch",
+        both.health_request.SerializeToString,
+        both.health_response.FromString,
+    )(both.health_request(service="orders"), timeout=_PATIENCE_S)
+    assert next(call).status == ServingStatus.SERVICE_UNKNOWN
+    for status in (ServingStatus.SERVING, ServingStatus.SERVING, ServingStatus.NOT_SERVING):
+        both.served.thread.call(lambda status=status: both.health.set("orders", status))  # type: ignore[misc]  # bound per round
+    both.served.thread.call(lambda: both.health.set("other", ServingStatus.SERVING))
+    assert next(call).status == ServingStatus.SERVING
+    assert next(call).status == ServingStatus.NOT_SERVING
+    call.cancel()
+    # A second call comes after the cancellation on the same connection.
+    assert both.check("") == ServingStatus.SERVING
+    assert both.served.thread.call(lambda: dict(both.health._watchers)) == {}
+
+
+def test_the_bytes_are_those_of_the_public_services(both: Probed) -> None:
+    """Field numbers and types, written out: they are what other people's clients send and read."""
+    check = both.channel.unary_unary("/grpc.health.v1.Health/Check")
+    both.served.thread.call(lambda: both.health.set("orders", ServingStatus.NOT_SERVING))
+    assert check(b"\x0a\x06orders", timeout=_PATIENCE_S) == b"\x08\x02"
+    info = both.channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
+    (listed,) = list(info(iter([b"\x3a\x00"]), timeout=_PATIENCE_S))
+    names = [b"grpc.health.v1.Health", b"grpc.reflection.v1.ServerReflection"]
+    names += [b"grpc.reflection.v1alpha.ServerReflection", b"true.name.Things"]
+    services = b"".join(b"\x0a" + bytes((len(name) + 2,)) + b"\x0a" + bytes((len(name),)) + name for name in names)
+    assert listed == b"\x12\x02\x3a\x00" + b"\x32" + bytes((len(services) & 0x7F | 0x80, len(services) >> 7)) + services
+
+
+@pytest.mark.parametrize("package", ["grpc.reflection.v1", "grpc.reflection.v1alpha"])
+def test_services_are_listed(both: Probed, package: str) -> None:
+    """Both versions list what is served under true names."""
+    answer = both.ask(package, list_services="")
+    assert [service.name for service in answer.list_services_response.service] == [
+        "grpc.health.v1.Health",
+        "grpc.reflection.v1.ServerReflection",
+        "grpc.reflection.v1alpha.ServerReflection",
+        "true.name.Things",
+    ]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"file_by_filename": "true/things.proto"},
+        {"file_containing_symbol": "true.name.Things"},
+        {"file_containing_symbol": "true.name.Things.Get"},
+        {"file_containing_symbol": "true.name.Outer.Inner"},
+        {"file_containing_symbol": ".true.name.Outer.Inner.time"},
+    ],
+)
+def test_files_come_with_their_imports(both: Probed, question: dict[str, str]) -> None:
+    """By name or by symbol, a file and all that it imports are returned."""
+    answer = both.ask("grpc.reflection.v1", **question)
+    files = [FileDescriptorProto.FromString(data) for data in answer.file_descriptor_response.file_descriptor_proto]
+    assert [file.name for file in files] == ["true/things.proto", timestamp_pb2.DESCRIPTOR.name]
+    assert files[0].service[0].name == "Things"
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ({"file_by_filename": "no/such.proto"}, 5),
+        ({"file_containing_symbol": "no.Such"}, 5),
+        ({"all_extension_numbers_of_type": "no.Such"}, 5),
+        ({"file_containing_extension": {"containing_type": "true.name.Outer", "extension_number": 9}}, 5),
+        ({}, 3),
+    ],
+)
+def test_questions_without_an_answer(both: Probed, question: dict[str, Any], code: int) -> None:
+    """They are errors within the stream, which goes on."""
+    assert both.ask("grpc.reflection.v1", **question).error_response.error_code == code
+
+
+def test_extensions_of_a_type_without_any(both: Probed) -> None:
+    """The list is empty, and names the type."""
+    answer = both.ask("grpc.reflection.v1", all_extension_numbers_of_type="true.name.Outer")
+    numbers = answer.all_extension_numbers_response
+    assert (numbers.base_type_name, list(numbers.extension_number)) == ("true.name.Outer", [])
