@@ -10,6 +10,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations import CreateGroup, CreateTopic, GroupConfig, Operation, Result, TopicConfig
 from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.grpc_v2.method_table import Rpc
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.server import messaging_methods
@@ -23,7 +24,7 @@ _RPCS = {rpc.name: rpc for rpc in RPCS}
 class MemoryCall:
     """A call whose answer is kept."""
 
-    path: str
+    rpc: Rpc
     metadata: dict[str, str]
     deadline_ms: int | None
     peer: tuple[str, int] = ("10.0.0.7", 40_000)
@@ -53,7 +54,21 @@ class MemoryCall:
         if not self.finished:
             self.finished = True
             self.status, self.text = int(status), message
+            self._check_codes()
             self.on_message = self.on_half_close = None
+
+    @property
+    def path(self) -> str:
+        return self.rpc.path
+
+    def _check_codes(self) -> None:
+        """Only codes that the table declares may be answered."""
+        for sent in self.sent:
+            answer = self.rpc.response()
+            answer.ParseFromString(sent)
+            for part in (answer, *getattr(answer, "entries", ())):
+                if part.HasField("status"):
+                    assert part.status.code in (pb.OK, *self.rpc.codes), part.status  # type: ignore[attr-defined]
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
         self._callbacks.append(callback)
@@ -81,7 +96,7 @@ class Client:
         changed = {key.replace("_", "-"): value for key, value in metadata.items()}
         merged = {key: value for key, value in {**self.metadata, **changed}.items() if value}
         rpc = _RPCS[name]
-        call = MemoryCall(rpc.path, merged, deadline_ms)
+        call = MemoryCall(rpc, merged, deadline_ms)
         method = self.world.methods[rpc.path]
         method.handler(call, None if request is None else method.decode(request.SerializeToString()))  # type: ignore[arg-type]
         return call
