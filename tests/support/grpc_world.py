@@ -68,7 +68,7 @@ class MemoryCall:
             answer.ParseFromString(sent)
             for part in (answer, *getattr(answer, "entries", ())):
                 if part.HasField("status"):
-                    assert part.status.code in (pb.OK, *self.rpc.codes), part.status  # type: ignore[attr-defined]
+                    assert part.status.code in (pb.OK, *self.rpc.codes), part.status
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
         self._callbacks.append(callback)
