@@ -7,11 +7,13 @@ acknowledgements are read once, when they become readable. Source: PopReviveServ
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from . import properties as props
 from . import record as records
 from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
 from .config import BrokerConfig
+from .errors import EngineError
 from .groups import Groups
 from .message import Message
 from .names import REVIVE_GROUP, is_retry, pop_retry_topic
@@ -127,17 +129,22 @@ class ReviveService:
             self._topics.create_internal(target, 1)
         if self._offsets.query(point.group, target, 0) < 0:
             self._offsets.commit(point.group, target, 0, 0)
-        self._store.put(
-            Message(
-                target,
-                0,
-                record.body,
-                properties,
-                record.born_timestamp,
-                self._store.store_host,
-                record.sys_flag & ~(records.SYS_BORN_HOST_V6 | records.SYS_STORE_HOST_V6),
-                record.flag,
-                record.reconsume_times + 1,
-            )
+        message = Message(
+            target,
+            0,
+            record.body,
+            properties,
+            record.born_timestamp,
+            self._store.store_host,
+            record.sys_flag & ~(records.SYS_BORN_HOST_V6 | records.SYS_STORE_HOST_V6),
+            record.flag,
+            record.reconsume_times + 1,
         )
+        try:
+            self._store.put(message)
+        except EngineError:
+            # A batch brings in properties that a send refuses, such as a delay level that is no number: come back at
+            # once rather than never.
+            with suppress(EngineError):
+                self._store.append(message)
         self._redelivered(point.topic, point.group)

@@ -65,6 +65,8 @@ class TimerService:
     def precision_ms(self) -> int:
         """Width of a slot: `timerPrecisionMs` rounded down to one that upstream knows."""
         wanted = self._config.timer_precision_ms
+        if wanted >= PRECISIONS_MS[0]:
+            return PRECISIONS_MS[0]
         return next(precision for precision in PRECISIONS_MS if precision <= wanted)
 
     def before_put(self, message: Message) -> None:

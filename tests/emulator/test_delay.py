@@ -1,12 +1,14 @@
 """Delay levels: each level strictly in order, visible at the look that finds the head due."""
 
+from struct import pack
+
 import pytest
 from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.delay import parse_delay_levels
 from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import PullResult
+from rocketmq_testkit.emulator.operations import PullResult, SendMessage
 from stored import scheduled, stored, stored_bodies
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
@@ -191,3 +193,15 @@ def test_a_revived_message_with_a_level_is_delayed_again(world: World) -> None:
     late = retry.store_timestamp - popped_at - 2000
     assert 7000 <= late <= 9000
     assert retry.property_map()["REAL_TOPIC"] == "%RETRY%G_A"
+
+
+def test_a_level_that_only_a_batch_can_bring_in(world: World) -> None:
+    """The messages of a batch pass the check of levels; one with a bad level is revived without delay all the same."""
+    world.topic("A")
+    properties = b"DELAY\x01x\x02"
+    inner = pack(">iiii2sh", 0, 0, 0, 2, b"hi", len(properties)) + properties
+    body = pack(">i", len(inner) + 4) + inner
+    world.engine.ask(world.broker, SendMessage("PG", "A", 0, body, {}, ("10.0.0.1", 5000), world.now_ms, batch=True))
+    assert len(world.popped("A", invisible_ms=1000)) == 1
+    world.advance(10_000)
+    assert stored_bodies(world, "%RETRY%G_A") == [b"hi"]

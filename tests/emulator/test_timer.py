@@ -19,7 +19,7 @@ ILLEGAL = (
 DAY_MS = 86_400_000
 
 
-def deliver(world: World, after_ms: int, body: bytes = b"m", **more: str) -> None:
+def deliver(world: World, after_ms: int, body: bytes = b"m", **more: Any) -> None:
     world.send("A", body, TIMER_DELIVER_MS=str(world.now_ms + after_ms), **more)
 
 
