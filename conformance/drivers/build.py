@@ -54,18 +54,26 @@ def build(recipe: Recipe) -> Path:
 
     Raises BuildError when a tool is missing (before anything is started) or a build command fails.
     """
-    missing = [tool for tool in recipe.tools if shutil.which(tool.name) is None]
-    if missing:
-        wanted = "; ".join(f"{tool.name} is not installed: {tool.get}" for tool in missing)
-        raise BuildError(f"the {recipe.name} driver cannot be built. {wanted}")
     final = place(recipe)
     if final.is_dir():
         return final
+    require_tools(recipe, *(tool.name for tool in recipe.tools))
     final.parent.mkdir(parents=True, exist_ok=True)
     with _lock(final.with_name(final.name + ".lock")):
         if not final.is_dir():
             _build_into(recipe, final)
     return final
+
+
+def require_tools(recipe: Recipe, *names: str) -> None:
+    """Raise BuildError, which says how to get them, when programs of these names are missing."""
+    missing = [name for name in names if shutil.which(name) is None]
+    if missing:
+        advice = {tool.name: tool.get for tool in recipe.tools}
+        wanted = "; ".join(
+            f"{name} is not installed: {advice.get(name, 'it belongs to the build')}" for name in missing
+        )
+        raise BuildError(f"the {recipe.name} driver cannot be built or started. {wanted}")
 
 
 def _build_into(recipe: Recipe, final: Path) -> None:

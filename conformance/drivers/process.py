@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from . import registry
-from .build import build
+from .build import build, require_tools
 from .recipe import Launch
 
 Fields = dict[str, Any]
@@ -313,17 +313,17 @@ def start(name: str, addresses: Addresses, *, slow: bool = False, load: bool = F
     LookupError, BuildError or DriverFailure.
     """
     recipe = registry.recipe(name)
-    built = build(recipe)
-    home = _new_home(name)
-    launch = Launch(built=built, home=home, load=load)
+    launch = Launch(built=build(recipe), home=_new_home(name), load=load)
     words = list(recipe.command(launch))
+    # A build from the cache may have outlived the runtime that it needs.
+    require_tools(recipe, words[0])
     words += ["--namesrv", addresses.namesrv] if recipe.protocol == "remoting" else ["--endpoint", addresses.endpoint]
     if addresses.tls:
         words.append("--tls")
         words += ["--ca", str(addresses.ca)] if addresses.ca else []
     if slow:
         words.append("--slow")
-    return Driver(name, words, environment=recipe.environment(launch), home=home, remove_home=True)
+    return Driver(name, words, environment=recipe.environment(launch), home=launch.home, remove_home=True)
 
 
 @contextlib.contextmanager

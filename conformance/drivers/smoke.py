@@ -122,7 +122,7 @@ def share_and_hand_over(start: Start, style: Style, admin: Admin, run: str, *, c
 
 
 class _Consumer:
-    """One consumer of any style in a driver, and the messages that it has been given, each with the time ``t`` of it."""
+    """One consumer of any style in a driver, and the messages that it was given, each with the time ``t`` of that."""
 
     def __init__(self, driver: Driver, style: Style, topic: str, group: str) -> None:
         self.messages: list[Fields] = []

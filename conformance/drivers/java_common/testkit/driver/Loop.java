@@ -9,7 +9,9 @@ import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -52,8 +54,9 @@ public final class Loop {
         verbs.put(name, verb);
     }
 
-    public java.util.List<String> verbs() {
-        java.util.List<String> names = new java.util.ArrayList<>(verbs.keySet());
+    /** The names of all verbs, as `hello` lists them. */
+    public List<String> verbs() {
+        List<String> names = new ArrayList<>(verbs.keySet());
         names.add("exit");
         return names;
     }

@@ -8,6 +8,7 @@ import org.apache.rocketmq.client.ClientConfig;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.exception.MQBrokerException;
 import org.apache.rocketmq.client.exception.MQClientException;
+import org.apache.rocketmq.client.exception.RequestTimeoutException;
 import org.apache.rocketmq.common.MQVersion;
 import testkit.driver.Command;
 import testkit.driver.Loop;
@@ -84,6 +85,9 @@ public final class Main {
     private static Integer codeOf(Throwable error) {
         if (error instanceof MQBrokerException) {
             return ((MQBrokerException) error).getResponseCode();
+        }
+        if (error instanceof RequestTimeoutException) {
+            return ((RequestTimeoutException) error).getResponseCode();
         }
         return error instanceof MQClientException ? ((MQClientException) error).getResponseCode() : null;
     }

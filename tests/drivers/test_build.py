@@ -1,0 +1,146 @@
+"""The cache of driver builds, tried with recipes that need no SDK."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance.drivers import build as building
+from rocketmq_testkit.conformance.drivers import registry
+from rocketmq_testkit.conformance.drivers.recipe import BuildError, Recipe, Tool, Workshop
+
+TOY = Path(__file__).parent / "toy_build.py"
+
+
+def _fail(workshop: Workshop) -> None:
+    workshop.run("sh", "-c", "echo half > result; echo the compiler is unhappy >&2; exit 4")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ROCKETMQ_TESTKIT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Recipe:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (folder / "main.txt").write_text("one")
+    return _toy(folder)
+
+
+def _toy(folder: Path) -> Recipe:
+    found = importlib.util.spec_from_file_location("toy_build", TOY)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    made: Recipe = module.toy(folder)
+    return made
+
+
+def test_a_build_is_made_once(recipe: Recipe, tmp_path: Path, cache: Path) -> None:
+    """The second build finds the first one; nothing temporary is left beside it."""
+    place = building.build(recipe)
+    assert building.build(recipe) == place
+    assert (place / "result").read_text() == "whole\n"
+    assert (tmp_path / "log").read_text() == "built\n"
+    assert sorted(path.name for path in cache.iterdir()) == [place.name, place.name + ".lock"]
+
+
+def test_two_processes_share_one_build(recipe: Recipe, tmp_path: Path) -> None:
+    """Builds that begin at the same time end with one folder, made by one of them."""
+    words = [sys.executable, str(TOY), str(recipe.folder)]
+    builds = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    places = {build.communicate(timeout=60)[0].strip() for build in builds}
+    assert places == {str(building.place(recipe))}
+    assert (tmp_path / "log").read_text() == "built\n"
+
+
+def test_everything_that_a_build_depends_on_changes_its_place(recipe: Recipe, tmp_path: Path) -> None:
+    """Name, version, salt, a source file, a further file and a shared folder each lead to another build."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "common.txt").write_text("common")
+    places = [
+        building.place(changed)
+        for changed in (
+            recipe,
+            replace(recipe, name="toy2"),
+            replace(recipe, version="1.1"),
+            replace(recipe, salt=("3.11",)),
+            replace(recipe, shared=(shared,)),
+        )
+    ]
+    (recipe.folder / "main.txt").write_text("two")
+    places.append(building.place(recipe))
+    (recipe.folder / "more.txt").write_text("")
+    places.append(building.place(recipe))
+    (shared / "common.txt").write_text("changed")
+    places.append(building.place(replace(recipe, shared=(shared,))))
+    assert len(set(places)) == len(places)
+
+
+def test_what_a_tool_leaves_in_the_source_changes_nothing(recipe: Recipe) -> None:
+    """Compiled caches and build output in the source folder are no source."""
+    before = building.fingerprint(recipe)
+    for name in ("__pycache__", "target", "node_modules"):
+        (recipe.folder / name).mkdir()
+        (recipe.folder / name / "made").write_text("x")
+    assert building.fingerprint(recipe) == before
+
+
+def test_a_failed_build_leaves_nothing_and_shows_the_output(recipe: Recipe, cache: Path) -> None:
+    """The error names driver, command, exit code and output; the next attempt begins anew."""
+    failing = replace(recipe, build=_fail)
+    with pytest.raises(
+        BuildError, match=r"the toy driver cannot be built\. sh -c .*exit code 4(.|\n)*compiler is unhappy"
+    ):
+        building.build(failing)
+    assert [path.name for path in cache.iterdir()] == [building.place(recipe).name + ".lock"]
+    assert building.build(recipe).is_dir()
+
+
+def test_a_missing_tool_is_named_with_the_way_to_get_it(recipe: Recipe, cache: Path) -> None:
+    """Nothing is started when a tool is missing, and the error says what to install."""
+    lacking = replace(recipe, tools=(*recipe.tools, Tool("no-such-compiler", "install it from the moon")))
+    with pytest.raises(BuildError, match=r"toy driver .*no-such-compiler is not installed: install it from the moon"):
+        building.build(lacking)
+    assert not cache.exists()
+
+
+def test_a_finished_build_needs_no_tools(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that was built stays usable where its compiler is gone."""
+    place = building.build(recipe)
+    monkeypatch.setenv("PATH", "")
+    assert building.build(recipe) == place
+
+
+def test_without_the_variable_the_cache_is_below_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The default place is the user's cache folder."""
+    monkeypatch.delenv("ROCKETMQ_TESTKIT_CACHE")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert building.cache_folder() == tmp_path / ".cache" / "rocketmq-testkit" / "drivers"
+
+
+def test_the_command_reports_each_driver(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that cannot be built is reported on stderr and makes the exit code 1; an unknown name makes it 2."""
+    monkeypatch.setenv("PATH", os.devnull)
+    assert building.main(["java-remoting"]) == 1
+    assert "java-remoting driver cannot be built or started. java is not installed" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        building.main(["cobol"])
+    assert "no SDK driver is called 'cobol'; known: java-grpc, " in capsys.readouterr().err
+
+
+def test_the_registry_is_in_order() -> None:
+    """Every recipe can be found by its name, has source and a pinned version."""
+    for name in registry.names():
+        recipe = registry.recipe(name)
+        assert recipe.name == name
+        assert (recipe.folder / "recipe.py").is_file()
+        assert recipe.version.removeprefix("v")[0].isdigit()

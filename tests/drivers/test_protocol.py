@@ -1,0 +1,113 @@
+"""Every driver keeps the frame of the protocol; none of this needs a broker."""
+
+import contextlib
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocketmq_testkit.conformance.drivers import registry
+from rocketmq_testkit.conformance.drivers.build import build
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, start
+from rocketmq_testkit.conformance.drivers.recipe import Launch
+
+NOWHERE = Addresses(namesrv="127.0.0.1:1", endpoint="127.0.0.1:1")
+JAVA = [name for name in registry.names() if registry.recipe(name).language == "java"]
+
+
+@pytest.fixture(params=registry.names(), scope="module")
+def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
+    with start(request.param, NOWHERE) as driver:
+        yield driver
+
+
+def _answers(name: str, home: Path, lines: Sequence[bytes], count: int) -> tuple[list[dict[str, Any]], int]:
+    """The first ``count`` lines that a driver answers to raw lines, and its exit code when its input ends then."""
+    recipe = registry.recipe(name)
+    launch = Launch(built=build(recipe), home=home)
+    switch = "--namesrv" if recipe.protocol == "remoting" else "--endpoint"
+    with subprocess.Popen(
+        [*recipe.command(launch), switch, "127.0.0.1:1"],
+        env={"PATH": os.environ["PATH"], "HOME": str(home), **recipe.environment(launch)},
+        cwd=home,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        limit = threading.Timer(60, process.kill)
+        limit.start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"".join(line + b"\n" for line in lines))
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(count)]
+        # A program that has ended already is no error here.
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        answers += [json.loads(line) for line in process.stdout]
+        code = process.wait()
+        limit.cancel()
+    return answers, code
+
+
+def test_hello_tells_what_the_recipe_promises(driver: Driver) -> None:
+    """Package, version, language and protocol of the running SDK are those of the table."""
+    recipe = registry.recipe(driver.name)
+    wanted = (recipe.version, recipe.language, recipe.protocol, 1)
+    assert tuple(driver.hello[name] for name in ("version", "language", "protocol", "protocol_version")) == wanted
+    assert driver.hello["sdk"] in recipe.package
+    assert {"hello", "producer", "send", "close", "exit"} <= driver.verbs
+    assert driver.modes <= {"concurrent", "orderly", "broadcast", "pop"}
+    assert bool(driver.modes) == ("push" in driver.verbs)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "verb", "fields"),
+    [
+        ({"UnknownVerb"}, "juggle", {}),
+        ({"UnknownObject"}, "send", {"on": "nobody", "topic": "t", "body": b"x"}),
+        ({"UnknownObject"}, "close", {"on": "nobody"}),
+        ({"UnknownObject", "BadCommand"}, "send", {"topic": "t", "body": b"x"}),
+    ],
+)
+def test_a_bad_command_is_refused_and_the_driver_lives(
+    driver: Driver, kinds: set[str], verb: str, fields: dict[str, Any]
+) -> None:
+    """The driver's own refusals have the kinds of the protocol, no code, and a text."""
+    with pytest.raises(DriverError) as caught:
+        driver.call(verb, **fields)
+    assert caught.value.kind in kinds
+    assert caught.value.code is None
+    assert caught.value.err
+    assert driver.call("hello")["ok"]
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_lines_that_are_no_commands_are_refused(name: str, tmp_path: Path) -> None:
+    """Broken JSON, a value that is no object and a line without a verb are answered; the end of input ends with 0."""
+    lines = (b'{"i": 1, "do": "hel', b"[1, 2]", b'{"i": 3}', b'{"i": 4, "do": "hello"}')
+    answers, code = _answers(name, tmp_path, lines, 4)
+    assert [(answer["i"], answer["ok"]) for answer in answers] == [(None, False), (None, False), (3, False), (4, True)]
+    assert [answer["kind"] for answer in answers[:2]] == ["BadCommand", "BadCommand"]
+    assert answers[2]["kind"] in {"BadCommand", "UnknownVerb"}
+    assert code == 0
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_exit_is_answered_and_ends_the_process(name: str, tmp_path: Path) -> None:
+    """`exit` has a reply, and nothing after it is read."""
+    answers, code = _answers(name, tmp_path, [b'{"i": 1, "do": "exit"}', b'{"i": 2, "do": "hello"}'], 1)
+    assert [(answer["i"], answer["ok"]) for answer in answers] == [(1, True)]
+    assert code == 0
+
+
+@pytest.mark.parametrize("name", JAVA)
+def test_text_of_every_plane_survives_the_java_reader(name: str, tmp_path: Path) -> None:
+    """Raw UTF-8 and escapes, surrogate pairs included, come back as they were sent."""
+    verb = 'a "b" \\ \n grün ☕ 😀'
+    lines = [json.dumps({"i": 1, "do": verb}, ensure_ascii=ascii_only).encode() for ascii_only in (True, False)]
+    answers, _ = _answers(name, tmp_path, lines, 2)
+    assert [answer["err"] for answer in answers] == [f"this driver has no verb {verb}"] * 2

@@ -1,0 +1,34 @@
+"""Builds a toy driver from the source folder that is named, as a process of its own: `toy_build.py SOURCE`."""
+
+import sys
+from pathlib import Path
+
+from rocketmq_testkit.conformance.drivers.build import build
+from rocketmq_testkit.conformance.drivers.recipe import Launch, Recipe, Tool, Workshop
+
+
+def make(workshop: Workshop) -> None:
+    """Leave a mark outside, so that builds can be counted, and take long enough to be overtaken."""
+    workshop.run("sh", "-c", f"echo built >> {workshop.source.parent / 'log'}; sleep 0.3; echo whole > result")
+
+
+def words(launch: Launch) -> list[str]:
+    return ["cat", str(launch.built / "result")]
+
+
+def toy(source: Path) -> Recipe:
+    return Recipe(
+        name="toy",
+        language="sh",
+        protocol="remoting",
+        package="toy",
+        version="1.0",
+        folder=source,
+        build=make,
+        command=words,
+        tools=(Tool("sh", "it is part of every system"),),
+    )
+
+
+if __name__ == "__main__":
+    print(build(toy(Path(sys.argv[1]))))
