@@ -4,6 +4,7 @@ An expression is compiled once and asked for every message. Source: SqlFilter, E
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from .sql_lexer import SqlError
 from .sql_parser import Parser
@@ -31,6 +32,7 @@ class SqlExpression:
             return False
 
 
+@lru_cache(maxsize=100)
 def compile_sql(expression: str) -> SqlExpression:
-    """Compile an expression. Raises SqlError with upstream's text."""
+    """Compile an expression. Raises SqlError with upstream's text. The last 100 are kept, as upstream keeps them."""
     return SqlExpression(expression)
