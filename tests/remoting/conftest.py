@@ -1,0 +1,6 @@
+"""Hypothesis without deadlines: a shared machine may pause any example."""
+
+from hypothesis import settings
+
+settings.register_profile("remoting", deadline=None)
+settings.load_profile("remoting")

@@ -1,0 +1,556 @@
+"""Answers of the real engine through the remoting layer, against the shapes recorded in front of a real 5.3.3."""
+
+import json
+
+import pytest
+from remoting_world import Peer, Port
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.remoting import frame
+from rocketmq_testkit.remoting.client import batch_body, decode_messages, properties_text
+from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+NOW = 1_700_000_000_000
+FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+MARKS = {"TRACE_ON": "true", "MSG_REGION": "DefaultRegion"}
+NPE = 'java.lang.NullPointerException: Cannot invoke "java.lang.Integer.intValue()" because the return value of '
+PACKAGE = "org.apache.rocketmq.remoting.protocol.header"
+
+
+@pytest.fixture
+def port() -> Port:
+    """A broker and a name server behind one port."""
+    return Port(Engine(now_ms=NOW))
+
+
+@pytest.fixture
+def peer(port: Port) -> Peer:
+    """A client of it."""
+    port.engine.brokers[0].store_host = ("127.0.0.1", 10911)
+    return port.peer()
+
+
+def create(peer: Peer, topic: str, queues: int = 1, perm: int = 6) -> None:
+    """A topic."""
+    ext = {"topic": topic, "readQueueNums": queues, "writeQueueNums": queues, "perm": perm}
+    answer = peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "topicFilterType": "SINGLE_TAG"})
+    assert (answer.code, answer.remark, answer.ext_fields) == (0, "not set any response code", None)
+
+
+def send(peer: Peer, topic: str, body: bytes = b"m", *, queue: int = 0, **properties: str) -> RemotingCommand:
+    """Send one message."""
+    header = SendMessageRequestHeaderV2(
+        producer_group="PG",
+        topic=topic,
+        queue_id=queue,
+        sys_flag=0,
+        born_timestamp=NOW,
+        flag=0,
+        properties=properties_text(properties),
+    )
+    return peer.ask(RequestCode.SEND_MESSAGE_V2, header, body)
+
+
+def pull(peer: Peer, topic: str, offset: int = 0, **more: object) -> RemotingCommand:
+    """Pull from queue 0 with the subscription in the request."""
+    ext = {
+        "consumerGroup": "G",
+        "topic": topic,
+        "queueId": "0",
+        "queueOffset": str(offset),
+        "maxMsgNums": "32",
+        "sysFlag": "4",
+        "commitOffset": "0",
+        "suspendTimeoutMillis": "0",
+        "subscription": "*",
+        "subVersion": "0",
+        "expressionType": "TAG",
+    }
+    return peer.ask(RequestCode.PULL_MESSAGE, {**ext, **{name: str(value) for name, value in more.items()}})
+
+
+def header_text(peer: Peer, code: int, ext: object, body: bytes = b"") -> str:
+    """The header of an answer as it stands on the wire."""
+    command = RemotingCommand(code, opaque=2, ext_fields=ext if isinstance(ext, dict) else None, body=body)
+    assert peer.send(command)
+    ((_, header, _),) = frame.FrameSplitter().feed(b"".join(peer.written))
+    peer.written.clear()
+    return header.decode()
+
+
+class TestSend:
+    """SEND_MESSAGE_V2 and its relatives."""
+
+    def test_the_answer_is_upstreams_byte_for_byte(self, peer: Peer) -> None:
+        """The raw header of a recorded answer, with this message's ids."""
+        create(peer, "X")
+        ext = {"a": "PG", "b": "X", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": str(NOW), "h": "0"}
+        text = header_text(peer, 310, {**ext, "i": "UNIQ_KEY\x01UX0\x02", "j": "0", "k": "false", "m": "false"}, b"m")
+        assert text == (
+            '{"code":0,"extFields":{"queueId":"0","transactionId":"UX0","msgId":"7F00000100002A9F0000000000000000",'
+            '"TRACE_ON":"true","MSG_REGION":"DefaultRegion","queueOffset":"0"},"flag":1,"language":"JAVA","opaque":2,'
+            '"serializeTypeCurrentRPC":"JSON","version":479}'
+        )
+
+    def test_ids_that_need_escapes_are_escaped(self, peer: Peer) -> None:
+        """A transaction id is whatever the client chose as its unique key."""
+        create(peer, "X")
+        assert (send(peer, "X", UNIQ_KEY='q"\\ ä').ext_fields or {})["transactionId"] == 'q"\\ ä'
+
+    def test_a_batch_is_answered_with_all_ids(self, peer: Peer) -> None:
+        """And without a transaction id when the header has no unique key."""
+        create(peer, "X")
+        header = SendMessageRequestHeaderV2(
+            producer_group="PG", topic="X", queue_id=0, sys_flag=0, born_timestamp=NOW, flag=0, batch=True
+        )
+        body = batch_body([(b"a", {"TAGS": "A"}), (b"b", {"TAGS": "B"})])
+        for code in (RequestCode.SEND_BATCH_MESSAGE, RequestCode.SEND_MESSAGE_V2):
+            ext = peer.ask(code, header, body).ext_fields or {}
+            assert ext["msgId"].count(",") == 1
+            assert set(ext) == {"queueId", "msgId", "TRACE_ON", "MSG_REGION", "queueOffset"}
+        found = decode_messages(pull(peer, "X").body)
+        assert [(each.body, each.tag) for each in found] == [(b"a", "A"), (b"b", "B")] * 2
+
+    @pytest.mark.parametrize(
+        ("topic", "code", "remark"),
+        [
+            ("", 29, "The specified topic is blank."),
+            ("a b", 29, "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
+            ("x" * 128, 29, "The specified topic is longer than topic max length."),
+            ("SCHEDULE_TOPIC_XXXX", 16, "Sending message to topic[SCHEDULE_TOPIC_XXXX] is forbidden."),
+        ],
+    )
+    def test_refusals_still_name_region_and_trace(self, peer: Peer, topic: str, code: int, remark: str) -> None:
+        """Every answer to a send has them, as long as upstream's handler does not throw."""
+        answer = send(peer, topic)
+        assert (answer.code, answer.remark, answer.ext_fields) == (code, remark, MARKS)
+
+    def test_no_body_is_an_exception(self, peer: Peer) -> None:
+        """Which has no ext fields."""
+        create(peer, "X")
+        answer = send(peer, "X", b"")
+        assert (answer.code, answer.ext_fields) == (1, None)
+        assert "RemotingCommand.getBody()" in (answer.remark or "")
+
+    @pytest.mark.parametrize(("left_out", "getter"), [("e", "getQueueId"), ("f", "getSysFlag"), ("h", "getFlag")])
+    def test_a_missing_number_names_the_long_header(self, peer: Peer, left_out: str, getter: str) -> None:
+        """Upstream has turned the short names into the long ones by then."""
+        create(peer, "X")
+        ext = {"a": "PG", "b": "X", "e": "0", "f": "0", "g": "1", "h": "0"}
+        del ext[left_out]
+        answer = peer.ask(RequestCode.SEND_MESSAGE_V2, ext, b"m")
+        assert (answer.code, answer.ext_fields) == (1, None)
+        assert answer.remark == f'{NPE}"{PACKAGE}.SendMessageRequestHeader.{getter}()" is null'
+
+    def test_long_names_are_not_read_under_the_short_code(self, peer: Peer) -> None:
+        """Neither does the real broker."""
+        answer = peer.ask(RequestCode.SEND_MESSAGE_V2, {"topic": "X", "queueId": "0"}, b"m")
+        assert (answer.code, answer.ext_fields) == (1, None)
+
+
+class TestPull:
+    """PULL_MESSAGE."""
+
+    def test_found(self, peer: Peer) -> None:
+        """All six fields, the status as remark, records as body."""
+        create(peer, "P")
+        send(peer, "P", b"one", TAGS="A", KEYS="k")
+        answer = pull(peer, "P")
+        assert (answer.code, answer.remark) == (0, "FOUND")
+        assert answer.ext_fields == {
+            "suggestWhichBrokerId": "0",
+            "groupSysFlag": "0",
+            "nextBeginOffset": "1",
+            "maxOffset": "1",
+            "minOffset": "0",
+            "topicSysFlag": "0",
+        }
+        (message,) = decode_messages(answer.body)
+        assert (message.topic, message.body, message.tag, message.keys) == ("P", b"one", "A", ["k"])
+        assert (message.born_host, message.store_host) == (peer.channel.peer_address, ("127.0.0.1", 10911))
+
+    @pytest.mark.parametrize(
+        ("offset", "code", "remark", "next_offset"),
+        [
+            (1, 19, "OFFSET_OVERFLOW_ONE", "1"),
+            (100, 21, "OFFSET_OVERFLOW_BADLY", "1"),
+            (-5, 21, "OFFSET_TOO_SMALL", "0"),
+        ],
+    )
+    def test_not_found(self, peer: Peer, offset: int, code: int, remark: str, next_offset: str) -> None:
+        """The offsets are always there."""
+        create(peer, "P")
+        send(peer, "P")
+        answer = pull(peer, "P", offset)
+        assert (answer.code, answer.remark, answer.body) == (code, remark, b"")
+        assert (answer.ext_fields or {})["nextBeginOffset"] == next_offset
+
+    def test_a_forbidden_pull_says_what_forbids_it(self, peer: Peer) -> None:
+        """forbiddenType 3 is the topic."""
+        create(peer, "PW", perm=2)
+        answer = pull(peer, "PW")
+        assert (answer.code, answer.remark) == (16, "the topic[PW] pulling message is forbidden")
+        assert answer.ext_fields == {"forbiddenType": "3"}
+
+    def test_other_refusals_have_empty_fields(self, peer: Peer) -> None:
+        """And upstream's texts, blank before the line break included."""
+        answer = pull(peer, "nope")
+        assert (answer.code, answer.ext_fields) == (17, {})
+        assert answer.remark == f"topic[nope] not exist, apply first please! {FAQ}"
+        create(peer, "P")
+        host, number = peer.channel.peer_address
+        answer = pull(peer, "P", queueId=7)
+        assert (answer.code, answer.remark) == (
+            29,
+            f"queueId[7] is illegal, topic:[P] topicConfig.readQueueNums:[1] consumer:[/{host}:{number}]",
+        )
+
+    def test_a_waiting_pull_is_answered_by_the_next_message(self, port: Port, peer: Peer) -> None:
+        """On its own connection, while the sender is answered on its."""
+        create(peer, "P")
+        waiting = port.peer()
+        request = {"sysFlag": "6", "suspendTimeoutMillis": "15000"}
+        base = {"consumerGroup": "G", "topic": "P", "queueId": "0", "queueOffset": "0", "maxMsgNums": "32"}
+        assert waiting.exchange(RequestCode.PULL_MESSAGE, {**base, **request, "subscription": "*"}) == []
+        assert send(peer, "P", b"woke").code == 0
+        (answer,) = waiting.received()
+        assert (answer.code, answer.remark, answer.opaque) == (0, "FOUND", 1)
+        assert [each.body for each in decode_messages(answer.body)] == [b"woke"]
+
+    def test_a_pull_that_waits_on_a_lost_connection_is_forgotten(self, port: Port, peer: Peer) -> None:
+        """The message stays for others."""
+        create(peer, "P")
+        waiting = port.peer()
+        ext = {"consumerGroup": "G", "topic": "P", "queueId": "0", "queueOffset": "0", "maxMsgNums": "1"}
+        waiting.exchange(RequestCode.PULL_MESSAGE, {**ext, "sysFlag": "6", "suspendTimeoutMillis": "9000"})
+        waiting.connection.closed()
+        send(peer, "P")
+        port.engine.scheduler.advance_to(NOW + 60_000)
+        assert waiting.received() == []
+
+
+class TestPop:
+    """POP_MESSAGE, ACK_MESSAGE, CHANGE_MESSAGE_INVISIBLETIME, NOTIFICATION, PEEK_MESSAGE, POLLING_INFO."""
+
+    def pop(self, peer: Peer, **more: object) -> RemotingCommand:
+        """Pop from all queues of topic Q."""
+        ext = {
+            "consumerGroup": "G",
+            "topic": "Q",
+            "queueId": "-1",
+            "maxMsgNums": "32",
+            "invisibleTime": "10000",
+            "pollTime": "0",
+            "bornTime": "0",
+            "initMode": "0",
+            "expType": "TAG",
+            "exp": "*",
+            "order": "false",
+        }
+        return peer.ask(RequestCode.POP_MESSAGE, {**ext, **{name: str(value) for name, value in more.items()}})
+
+    def test_the_life_of_a_popped_message(self, port: Port, peer: Peer) -> None:
+        """Pop, hide longer, acknowledge."""
+        create(peer, "Q")
+        for body in (b"a", b"b"):
+            send(peer, "Q", body)
+        answer = self.pop(peer)
+        assert (answer.code, answer.remark) == (0, "FOUND")
+        assert answer.ext_fields == {
+            "invisibleTime": "10000",
+            "startOffsetInfo": "0 0 0",
+            "restNum": "0",
+            "popTime": str(NOW),
+            "reviveQid": "0",
+            "msgOffsetInfo": "0 0 0,1",
+        }
+        assert [each.body for each in decode_messages(answer.body)] == [b"a", b"b"]
+        port.engine.scheduler.advance_to(NOW + 5)
+        receipt = f"0 {NOW} 10000 0 0 broker-a 0 1"
+        ext = {"consumerGroup": "G", "topic": "Q", "queueId": "0", "offset": "1", "extraInfo": receipt}
+        changed = peer.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, {**ext, "invisibleTime": "2000"})
+        assert (changed.code, changed.remark) == (0, "not set any response code")
+        assert changed.ext_fields == {"invisibleTime": "2000", "popTime": str(NOW + 5), "reviveQid": "0"}
+        acknowledged = peer.ask(RequestCode.ACK_MESSAGE, {**ext, "offset": "0"})
+        assert (acknowledged.code, acknowledged.remark, acknowledged.ext_fields) == (0, None, None)
+
+    def test_nothing_there(self, peer: Peer) -> None:
+        """The fields are there, the infos empty."""
+        create(peer, "Q")
+        answer = self.pop(peer)
+        assert (answer.code, answer.remark) == (210, "NO_MESSAGE_IN_QUEUE")
+        assert answer.ext_fields == {
+            "invisibleTime": "10000",
+            "startOffsetInfo": "",
+            "restNum": "0",
+            "popTime": str(NOW),
+            "reviveQid": "0",
+            "msgOffsetInfo": "",
+        }
+
+    def test_an_ordered_pop_counts(self, peer: Peer) -> None:
+        """orderCountInfo is there, also when it is empty."""
+        create(peer, "Q")
+        assert (self.pop(peer, order="true").ext_fields or {})["orderCountInfo"] == ""
+        send(peer, "Q")
+        assert (self.pop(peer, order="true").ext_fields or {})["orderCountInfo"] == "0 0 0"
+
+    def test_refusals_have_fields_of_zero(self, peer: Peer) -> None:
+        """Of the kind that the answer would have."""
+        create(peer, "Q")
+        answer = self.pop(peer, maxMsgNums=33)
+        assert (answer.code, answer.remark) == (29, "the broker[127.0.0.1] pop message's num is greater than 32")
+        assert answer.ext_fields == {"invisibleTime": "0", "restNum": "0", "popTime": "0", "reviveQid": "0"}
+        receipt = "0 0 0 0 0 broker-a 9 0"
+        ext = {"consumerGroup": "G", "topic": "Q", "queueId": "9", "offset": "0", "extraInfo": receipt}
+        changed = peer.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, {**ext, "invisibleTime": "1"})
+        assert (changed.code, changed.ext_fields) == (13, {"invisibleTime": "0", "popTime": "0", "reviveQid": "0"})
+        assert peer.ask(RequestCode.ACK_MESSAGE, ext).ext_fields is None
+        notice = peer.ask(RequestCode.NOTIFICATION, {"consumerGroup": "G", "topic": "nope", "queueId": "0"})
+        assert (notice.code, notice.ext_fields) == (17, {"hasMsg": "false", "pollingFull": "false"})
+
+    def test_a_receipt_that_is_none(self, peer: Peer) -> None:
+        """Code 1 with the exception's text."""
+        create(peer, "Q")
+        ext = {"consumerGroup": "G", "topic": "Q", "queueId": "0", "offset": "0"}
+        missing = peer.ask(RequestCode.ACK_MESSAGE, ext)
+        assert (missing.code, missing.ext_fields) == (1, None)
+        assert (missing.remark or "").startswith("java.lang.IllegalArgumentException: split extraInfo is null")
+        short = peer.ask(RequestCode.ACK_MESSAGE, {**ext, "extraInfo": "a b"})
+        assert "getBrokerName fail, extraInfoStrs length 2" in (short.remark or "")
+
+    def test_looking_on(self, peer: Peer) -> None:
+        """Peek, notification and polling info."""
+        create(peer, "Q")
+        base = {"consumerGroup": "G", "topic": "Q", "queueId": "0"}
+        empty = peer.ask(RequestCode.PEEK_MESSAGE, {**base, "maxMsgNums": "2"})
+        assert (empty.code, empty.remark) == (19, "NO_MESSAGE_IN_QUEUE")
+        send(peer, "Q")
+        peeked = peer.ask(RequestCode.PEEK_MESSAGE, {**base, "maxMsgNums": "2"})
+        assert (peeked.code, peeked.remark, len(decode_messages(peeked.body))) == (0, "FOUND", 1)
+        notice = peer.ask(RequestCode.NOTIFICATION, {**base, "pollTime": "0", "bornTime": "0"})
+        assert (notice.remark, notice.ext_fields) == (
+            "not set any response code",
+            {"hasMsg": "true", "pollingFull": "false"},
+        )
+        info = peer.ask(RequestCode.POLLING_INFO, base)
+        assert (info.remark, info.ext_fields) == ("not set any response code", {"pollingNum": "0"})
+
+    def test_an_empty_batch(self, peer: Peer) -> None:
+        """No body and no acknowledgements are both answered NO_MESSAGE."""
+        for body in (b"", b'{"acks":[]}'):
+            answer = peer.ask(RequestCode.BATCH_ACK_MESSAGE, {}, body)
+            assert (answer.code, answer.remark, answer.ext_fields) == (208, None, None)
+
+
+class TestOffsets:
+    """Offsets of queues and groups."""
+
+    def test_positions_of_a_queue(self, peer: Peer) -> None:
+        """The minimum has an empty remark, as upstream's."""
+        create(peer, "P")
+        send(peer, "P")
+        ext = {"topic": "P", "queueId": "0"}
+        found = {
+            code: peer.ask(code, {**ext, "timestamp": "0", "boundaryType": "lower"})
+            for code in (
+                RequestCode.GET_MAX_OFFSET,
+                RequestCode.GET_MIN_OFFSET,
+                RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
+                RequestCode.GET_EARLIEST_MSG_STORETIME,
+            )
+        }
+        assert [(each.code, each.remark, each.ext_fields) for each in found.values()] == [
+            (0, None, {"offset": "1"}),
+            (0, "", {"offset": "0"}),
+            (0, None, {"offset": "0"}),
+            (0, None, {"timestamp": str(NOW)}),
+        ]
+
+    def test_a_group_without_an_offset(self, peer: Peer) -> None:
+        """Clients take code 22 as "none yet"."""
+        ext = {"consumerGroup": "G", "topic": "nope", "queueId": "0"}
+        answer = peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext)
+        assert (answer.code, answer.ext_fields) == (22, {})
+        assert answer.remark == "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
+
+    def test_committing(self, peer: Peer) -> None:
+        """Fields that are missing are named by the engine, not by the header."""
+        create(peer, "P")
+        peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "G"})
+        ext = {"consumerGroup": "G", "topic": "P", "queueId": "0", "commitOffset": "3"}
+        done = peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, ext)
+        assert (done.code, done.remark, done.ext_fields) == (0, None, {})
+        assert peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext).ext_fields == {"offset": "3"}
+        del ext["queueId"]
+        answer = peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, ext)
+        assert (answer.code, answer.remark, answer.ext_fields) == (29, "QueueId is null, topic is P", {})
+
+    def test_a_reset(self, peer: Peer) -> None:
+        """The body has the queue as an object for a key."""
+        create(peer, "P")
+        peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "G"})
+        ext = {"group": "G", "topic": "P", "timestamp": "-1", "isForce": "true"}
+        answer = peer.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext)
+        assert answer.body == b'{"offsetTable":{{"brokerName":"broker-a","queueId":0,"topic":"P"}:0}}'
+
+
+class TestClients:
+    """Heartbeats, memberships, locks."""
+
+    BEAT = (
+        b'{"clientID":"c@1","producerDataSet":[{"groupName":"PG"}],"consumerDataSet":[{"groupName":"G",'
+        b'"consumeType":"CONSUME_PASSIVELY","messageModel":"CLUSTERING","consumeFromWhere":"CONSUME_FROM_FIRST_OFFSET",'
+        b'"subscriptionDataSet":[{"topic":"P","subString":"*","subVersion":1,"expressionType":"TAG"}]}]}'
+    )
+
+    def test_joining_and_leaving(self, peer: Peer) -> None:
+        """The joiner is told of the change before its heartbeat is answered; then it is listed; then it is not."""
+        create(peer, "P")
+        push, answer = peer.exchange(RequestCode.HEART_BEAT, {}, self.BEAT)
+        assert (push.code, push.ext_fields) == (40, {"consumerGroup": "G"})
+        assert answer.ext_fields == {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
+        listed = peer.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"})
+        assert (listed.ext_fields, listed.body) == ({}, b'{"consumerIdList":["c@1"]}')
+        connections = peer.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "G"})
+        assert json.loads(connections.body)["connectionSet"] == [
+            {"clientAddr": "10.0.0.7:50001", "clientId": "c@1", "language": "JAVA", "version": 479}
+        ]
+        leave = {"clientID": "c@1", "producerGroup": "", "consumerGroup": "G"}
+        left = peer.exchange(RequestCode.UNREGISTER_CLIENT, leave)[-1]
+        assert (left.code, left.ext_fields) == (0, {})
+        gone = peer.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"})
+        assert (gone.code, gone.remark, gone.ext_fields) == (1, "no consumer for this group, G", {})
+
+    def test_a_lost_connection_leaves_its_groups(self, port: Port, peer: Peer) -> None:
+        """The others are told."""
+        create(peer, "P")
+        other = port.peer()
+        for each, name in ((peer, b"c@1"), (other, b"c@2")):
+            each.exchange(RequestCode.HEART_BEAT, {}, self.BEAT.replace(b"c@1", name))
+        peer.received()
+        other.connection.closed()
+        assert [each.code for each in peer.received()] == [40]
+        assert peer.ask(38, {"consumerGroup": "G"}).body == b'{"consumerIdList":["c@1"]}'
+
+    def test_locks(self, peer: Peer) -> None:
+        """The answer has the queues that the client holds."""
+        body = b'{"clientId":"c@1","consumerGroup":"G","mqSet":[{"brokerName":"broker-a","queueId":0,"topic":"P"}]}'
+        locked = peer.ask(RequestCode.LOCK_BATCH_MQ, None, body)
+        assert locked.body == b'{"lockOKMQSet":[{"brokerName":"broker-a","queueId":0,"topic":"P"}]}'
+        assert locked.ext_fields is None
+        refused = peer.ask(RequestCode.LOCK_BATCH_MQ, None, body.replace(b"c@1", b"c@2"))
+        assert refused.body == b'{"lockOKMQSet":[]}'
+        assert peer.ask(RequestCode.UNLOCK_BATCH_MQ, None, body).code == 0
+
+
+class TestNameServer:
+    """Routes and key-value configuration."""
+
+    def test_a_route_has_the_address_that_the_client_can_reach(self, peer: Peer) -> None:
+        """Here: the local end of its own connection."""
+        create(peer, "P")
+        route = json.loads(peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "P"}).body)
+        assert route["brokerDatas"][0]["brokerAddrs"] == {"0": "127.0.0.1:10911"}
+        assert route["queueDatas"][0]["writeQueueNums"] == 1
+
+    @pytest.mark.parametrize(("ext", "shown"), [({"topic": "nope"}, "nope"), ({"topic": ""}, ""), ({}, "null")])
+    def test_an_unknown_topic(self, peer: Peer, ext: dict[str, str], shown: str) -> None:
+        """Code 17 makes producers ask for the template topic."""
+        answer = peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext)
+        assert (answer.code, answer.ext_fields) == (17, None)
+        assert answer.remark == f"No topic route info in name server for the topic: {shown}{FAQ}"
+
+    def test_key_values(self, peer: Peer) -> None:
+        """Put, get, list, delete; missing names."""
+        ext = {"namespace": "n", "key": "k"}
+        assert peer.ask(RequestCode.PUT_KV_CONFIG, {**ext, "value": "v"}).code == 0
+        assert peer.ask(RequestCode.GET_KV_CONFIG, ext).ext_fields == {"value": "v"}
+        assert peer.ask(RequestCode.GET_KVLIST_BY_NAMESPACE, ext).body == b'{"table":{"k":"v"}}'
+        assert peer.ask(RequestCode.DELETE_KV_CONFIG, ext).code == 0
+        gone = peer.ask(RequestCode.GET_KV_CONFIG, ext)
+        assert (gone.code, gone.remark, gone.ext_fields) == (22, "No config item, Namespace: n Key: k", {})
+        nameless = peer.ask(RequestCode.PUT_KV_CONFIG, {})
+        assert (nameless.code, nameless.remark) == (1, "namespace or key is null")
+
+    def test_write_permission(self, peer: Peer) -> None:
+        """How many topics were changed."""
+        wiped = peer.ask(RequestCode.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": "broker-a"}).ext_fields or {}
+        assert int(wiped["wipeTopicCount"]) > 0
+        assert peer.ask(RequestCode.ADD_WRITE_PERM_OF_BROKER, {"brokerName": "zz"}).ext_fields == {"addTopicCount": "0"}
+
+
+class TestAdministration:
+    """What mqadmin looks at."""
+
+    def test_topics_and_groups(self, peer: Peer) -> None:
+        """One, all, statistics, names."""
+        create(peer, "P", 2)
+        one = json.loads(peer.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": "P", "lo": "true"}).body)
+        assert one == {
+            "attributes": {},
+            "order": False,
+            "perm": 6,
+            "readQueueNums": 2,
+            "topicFilterType": "SINGLE_TAG",
+            "topicName": "P",
+            "topicSysFlag": 0,
+            "writeQueueNums": 2,
+        }
+        every = peer.ask(RequestCode.GET_ALL_TOPIC_CONFIG)
+        assert every.ext_fields == {}
+        assert json.loads(every.body)["topicConfigTable"]["P"] == one
+        stats = peer.ask(RequestCode.GET_TOPIC_STATS_INFO, {"topic": "P"})
+        assert stats.body.startswith(b'{"offsetTable":{{"brokerName":"broker-a","queueId":0,"topic":"P"}:')
+        assert peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, b'{"groupName":"G"}').code == 0
+        groups = json.loads(peer.ask(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG).body)
+        assert groups["subscriptionGroupTable"]["G"]["retryMaxTimes"] == 16
+        topics = json.loads(peer.ask(RequestCode.QUERY_TOPICS_BY_CONSUMER, {"group": "G"}).body)
+        assert topics == {"brokerAddr": "127.0.0.1:10911", "topicList": []}
+
+    def test_views(self, peer: Peer) -> None:
+        """By id, by key, by queue unit."""
+        create(peer, "P")
+        send(peer, "P", b"seen", KEYS="k1", UNIQ_KEY="U1")
+        viewed = peer.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"topic": "P", "offset": "0"})
+        assert (viewed.ext_fields, decode_messages(viewed.body)[0].body) == (None, b"seen")
+        ext = {"topic": "P", "key": "k1", "maxNum": "9", "beginTimestamp": "0", "endTimestamp": str(2**63 - 1)}
+        found = peer.ask(RequestCode.QUERY_MESSAGE, {**ext, "_UNIQUE_KEY_QUERY": "false"})
+        assert [each.message_id for each in decode_messages(found.body)] == ["U1"]
+        missing = peer.ask(RequestCode.QUERY_MESSAGE, {**ext, "key": "zz"})
+        assert (missing.code, missing.ext_fields) == (
+            22,
+            {"indexLastUpdatePhyoffset": "0", "indexLastUpdateTimestamp": "0"},
+        )
+        units = peer.ask(RequestCode.QUERY_CONSUME_QUEUE, {"topic": "P", "queueId": "0", "index": "0", "count": "5"})
+        assert units.remark == "not set any response code"
+        assert json.loads(units.body)["queueData"][0]["physicOffset"] == 0
+        beyond = peer.ask(RequestCode.QUERY_CONSUME_QUEUE, {"topic": "P", "queueId": "0", "index": "99", "count": "5"})
+        assert (beyond.code, beyond.remark, beyond.body) == (0, "Index 99 of 0@P is not exist!", b"")
+
+    def test_the_brokers_configuration(self, peer: Peer) -> None:
+        """Its text, with the version as JSON in an ext field; a change is read back."""
+        assert peer.ask(RequestCode.UPDATE_BROKER_CONFIG, None, b"popPollingSize=7\n").code == 0
+        answer = peer.ask(RequestCode.GET_BROKER_CONFIG)
+        assert b"popPollingSize=7\n" in answer.body
+        assert json.loads((answer.ext_fields or {})["version"])["counter"] >= 1
+
+    def test_runtime_information(self, peer: Peer) -> None:
+        """The keys without which clusterList fails."""
+        table = json.loads(peer.ask(RequestCode.GET_BROKER_RUNTIME_INFO).body)["table"]
+        needed = {"brokerVersionDesc", "putTps", "sendThreadPoolQueueSize", "pullThreadPoolQueueSize"}
+        assert needed | {"pageCacheLockTimeMills", "earliestMessageTimeStamp", "commitLogDiskRatio"} <= set(table)
+
+
+def test_settings_of_the_broker_are_told_as_they_are() -> None:
+    """Region and trace switch come from its configuration, also after a change."""
+    config = BrokerConfig(region_id='re"gion', trace_on=False)
+    peer = Port(Engine(brokers=[config], now_ms=NOW)).peer()
+    create(peer, "X")
+    ext = send(peer, "X").ext_fields or {}
+    assert (ext["MSG_REGION"], ext["TRACE_ON"]) == ('re"gion', "false")
+    assert send(peer, "a b").ext_fields == {"TRACE_ON": "false", "MSG_REGION": 're"gion'}
+    config.trace_on = True
+    assert (send(peer, "X").ext_fields or {})["TRACE_ON"] == "true"

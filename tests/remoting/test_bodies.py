@@ -1,0 +1,287 @@
+"""JSON bodies: tolerant reading, upstream's shapes in writing."""
+
+from typing import Any
+
+import pytest
+from remoting_world import Peer, Port, RecordingNode
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import Operation, Result
+from rocketmq_testkit.remoting.bodies import client, group, reading, topic
+from rocketmq_testkit.remoting.bodies.properties_text import read_properties
+from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.table import Role
+
+FULL_HEARTBEAT: dict[str, Any] = {
+    "clientID": "c@1",
+    "producerDataSet": [{"groupName": "PG"}, None, 5],
+    "consumerDataSet": [
+        {
+            "groupName": "G",
+            "consumeType": 2,
+            "messageModel": 0,
+            "consumeFromWhere": 4,
+            "unitMode": "true",
+            "unknown": {"a": 1},
+            "subscriptionDataSet": [
+                {
+                    "topic": "T",
+                    "subString": "A || B",
+                    "subVersion": "1795255027409",
+                    "codeSet": ["65", 66],
+                    "tagsSet": ["A", "B"],
+                    "expressionType": None,
+                    "classFilterMode": False,
+                }
+            ],
+        },
+        {"groupName": "G2", "consumeType": "CONSUME_ACTIVELY", "messageModel": "NOT_A_MODEL", "consumeFromWhere": 99},
+    ],
+    "heartbeatFingerprint": 12345,
+    "withoutSub": True,
+}
+
+
+def test_heartbeats_are_read_with_tolerance() -> None:
+    """Ordinals and names, numbers as texts, unknown members, members of the wrong kind."""
+    beat = client.heartbeat(FULL_HEARTBEAT, "CPP", 63)
+    assert (beat.client_id, beat.producer_groups) == ("c@1", ["PG"])
+    assert (beat.fingerprint, beat.without_sub) == (12345, True)
+    assert (beat.language, beat.version) == ("CPP", 63)
+    first, second = beat.consumers
+    assert (first.consume_type, first.message_model) == ("CONSUME_POP", "BROADCASTING")
+    assert (first.consume_from_where, first.unit_mode) == ("CONSUME_FROM_FIRST_OFFSET", True)
+    assert first.subscriptions == [
+        ops.SubscriptionData("T", "A || B", "TAG", frozenset({"A", "B"}), frozenset({65, 66}), 1795255027409)
+    ]
+    assert (second.consume_type, second.message_model) == ("CONSUME_ACTIVELY", "CLUSTERING")
+    assert second.consume_from_where == "CONSUME_FROM_LAST_OFFSET"
+
+
+@pytest.mark.parametrize("members", [{}, {"consumerDataSet": None}, {"clientID": 5, "producerDataSet": {"a": 1}}])
+def test_empty_heartbeats_are_heartbeats(members: dict[str, Any]) -> None:
+    """Nothing in them is required."""
+    beat = client.heartbeat(members, "JAVA", 0)
+    assert (beat.consumers, beat.producer_groups) == ([], [])
+
+
+@pytest.mark.parametrize("body", [b"", b"null"])
+def test_a_missing_body_is_a_null_pointer(body: bytes) -> None:
+    """With upstream's text, down to its variable."""
+    with pytest.raises(EngineError) as refused:
+        reading.json_object(body, "HeartbeatData.getClientID", "heartbeatData")
+    assert refused.value.remark == (
+        'java.lang.NullPointerException: Cannot invoke "org.apache.rocketmq.remoting.protocol.heartbeat.HeartbeatData.'
+        'getClientID()" because "heartbeatData" is null'
+    )
+
+
+@pytest.mark.parametrize("body", [b"garbage", b"[1]", b'"text"', b"{", b"[" * 100_000])
+def test_a_body_that_is_no_object_is_a_syntax_error(body: bytes) -> None:
+    """Code 1, as fastjson's exception gives it."""
+    with pytest.raises(EngineError, match="JSONException: syntax error"):
+        reading.json_object(body, "HeartbeatData.getClientID")
+
+
+def test_bodies_may_be_as_free_as_fastjson_allows() -> None:
+    """Raw control characters and a trailing newline."""
+    assert reading.json_object(b'{"a":"x\x01y"}\n', "A.b") == {"a": "x\x01y"}
+
+
+def test_group_configurations_come_back() -> None:
+    """What is written is read again, retry policies included."""
+    for policy in (
+        ops.RetryPolicy(),
+        ops.RetryPolicy(next_ms=[1000, 5000]),
+        ops.RetryPolicy("EXPONENTIAL", None, 100, 9000, 3),
+    ):
+        config = ops.GroupConfig(
+            "G", consume_enable=False, retry_max_times=3, retry_policy=policy, attributes={"a": "b"}
+        )
+        assert group.config(group.config_members(config)) == config
+
+
+def test_a_group_has_upstreams_defaults() -> None:
+    """Only the name is needed."""
+    assert group.config({"groupName": "G"}) == ops.GroupConfig("G")
+    assert group.config({}) is None
+
+
+def test_topic_configurations_come_back() -> None:
+    """The attributes of a list are changes with signs."""
+    config = ops.TopicConfig("T", 3, 4, 6, "MULTI_TAG", 1, True)
+    members = {**topic.config_members(config), "attributes": {"+message.type": "FIFO", "-x": None}}
+    assert topic.config(members) == (config, {"+message.type": "FIFO"})
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("+message.type=FIFO", {"+message.type": "FIFO"}),
+        ("+a=1,-b,+c=d=e", {"+a": "1", "-b": "", "+c": "d=e"}),
+        ("", {}),
+    ],
+)
+def test_attribute_changes(text: str, changes: dict[str, str]) -> None:
+    """`+key=value` and `-key`, separated by commas."""
+    assert topic.attribute_changes(text) == changes
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("message.type=FIFO", "add/alter attribute format is wrong: message.type"),
+        ("message.type", "delete attribute format is wrong: message.type"),
+        ("+a=1,+a=2", "key duplication: +a"),
+    ],
+)
+def test_attribute_changes_without_signs(text: str, remark: str) -> None:
+    """Refused with upstream's texts."""
+    with pytest.raises(EngineError) as refused:
+        topic.attribute_changes(text)
+    assert refused.value.remark == remark
+
+
+def test_properties_text() -> None:
+    """A line without a separator is a key with an empty value; comments are skipped."""
+    assert read_properties(b"# c\na=1\n\n b = x=y \r\ngarbage") == {"a": "1", "b": "x=y", "garbage": ""}
+
+
+def answered(
+    kind: type[Operation], result: Result, code: RequestCode, ext: dict[str, str], **more: Any
+) -> RemotingCommand:
+    """The answer to a request when the node answers with this result."""
+    role = Role.NAME_SERVER if kind in RecordingNode(Role.NAME_SERVER).handlers else Role.BROKER
+    node = RecordingNode(role, {kind: lambda operation: result})
+    port = Port(None, node, None) if role is Role.BROKER else Port(None, None, node)
+    peer: Peer = port.peer()
+    return peer.ask(code, ext, more.pop("body", b""), **more)
+
+
+ROUTE = ops.RouteResult(
+    [ops.BrokerMember("DefaultCluster", "broker-a", [0, 1])], [ops.QueueRoute("broker-a", 4, 8, 6, 0)]
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "ext", "ids"),
+    [
+        (0, {}, b'{0:"127.0.0.1:10911",1:"127.0.0.1:10912"}'),
+        (317, {}, b'{0:"127.0.0.1:10911",1:"127.0.0.1:10912"}'),
+        (400, {}, b'{0:"127.0.0.1:10911",1:"127.0.0.1:10912"}'),
+        (401, {}, b'{"0":"127.0.0.1:10911","1":"127.0.0.1:10912"}'),
+        (479, {}, b'{"0":"127.0.0.1:10911","1":"127.0.0.1:10912"}'),
+        (317, {"acceptStandardJsonOnly": "true"}, b'{"0":"127.0.0.1:10911","1":"127.0.0.1:10912"}'),
+    ],
+)
+def test_routes_have_two_dialects(version: int, ext: dict[str, str], ids: bytes) -> None:
+    """Old clients get bare numbers, new ones and those that ask for it valid JSON; no white space in either."""
+    answer = answered(
+        ops.GetRouteInfo, ROUTE, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T", **ext}, version=version
+    )
+    assert answer.ext_fields is None
+    assert answer.body == (
+        b'{"brokerDatas":[{"brokerAddrs":' + ids + b',"brokerName":"broker-a","cluster":"DefaultCluster",'
+        b'"enableActingMaster":false}],"filterServerTable":{},"queueDatas":[{"brokerName":"broker-a","perm":6,'
+        b'"readQueueNums":4,"topicSysFlag":0,"writeQueueNums":8}]}'
+    )
+
+
+def test_a_route_may_have_an_order_configuration() -> None:
+    """It stands between the other members."""
+    result = ops.RouteResult([], [], "broker-a:4")
+    answer = answered(ops.GetRouteInfo, result, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
+    assert answer.body == b'{"brokerDatas":[],"filterServerTable":{},"orderTopicConf":"broker-a:4","queueDatas":[]}'
+
+
+def test_maps_with_queues_as_keys() -> None:
+    """fastjson's dialect: the queue is an object where JSON wants a text."""
+    result = ops.ConsumeStatsResult({ops.MessageQueue("T", "b", 0): ops.OffsetWrapper(9, 3, 4, 5)})
+    answer = answered(ops.GetConsumeStats, result, RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G"})
+    assert answer.body == (
+        b'{"consumeTps":0.0,"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:'
+        b'{"brokerOffset":9,"consumerOffset":3,"lastTimestamp":5,"pullOffset":4}}}'
+    )
+
+
+def test_cluster_information_has_bare_numbers() -> None:
+    """Whatever the version of the request."""
+    result = ops.ClusterInfoResult(
+        {"broker-a": ops.BrokerMember("DefaultCluster", "broker-a", [0])}, {"DefaultCluster": ["broker-a"]}
+    )
+    answer = answered(ops.GetBrokerClusterInfo, result, RequestCode.GET_BROKER_CLUSTER_INFO, {})
+    assert answer.body == (
+        b'{"brokerAddrTable":{"broker-a":{"brokerAddrs":{0:"127.0.0.1:10911"},"brokerName":"broker-a",'
+        b'"cluster":"DefaultCluster","enableActingMaster":false}},"clusterAddrTable":{"DefaultCluster":["broker-a"]}}'
+    )
+
+
+def test_connections_of_a_group() -> None:
+    """Subscriptions are written as they were read."""
+    beat = client.heartbeat(FULL_HEARTBEAT, "CPP", 63)
+    connection = ops.ClientConnection("c@1", ("10.0.0.7", 5), "CPP", 63, 0)
+    result = ops.ConsumerConnectionResult(
+        [connection],
+        {"T": beat.consumers[0].subscriptions[0]},
+        "CONSUME_POP",
+        "BROADCASTING",
+        "CONSUME_FROM_FIRST_OFFSET",
+    )
+    answer = answered(
+        ops.GetConsumerConnectionList, result, RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "G"}
+    )
+    assert answer.body == (
+        b'{"connectionSet":[{"clientAddr":"10.0.0.7:5","clientId":"c@1","language":"CPP","version":63}],'
+        b'"consumeFromWhere":"CONSUME_FROM_FIRST_OFFSET","consumeType":"CONSUME_POP","messageModel":"BROADCASTING",'
+        b'"subscriptionTable":{"T":{"classFilterMode":false,"codeSet":[65,66],"expressionType":"TAG",'
+        b'"subString":"A || B","subVersion":1795255027409,"tagsSet":["A","B"],"topic":"T"}}}'
+    )
+
+
+def test_an_assignment_may_be_none_or_empty() -> None:
+    """`{}` leaves the client's queues alone, an empty list takes them away."""
+    body = b'{"topic":"T","consumerGroup":"G","clientId":"c","strategyName":"AVG","messageModel":"CLUSTERING"}'
+    for assignments, text in (
+        (None, b"{}"),
+        ([], b'{"messageQueueAssignments":[]}'),
+        (
+            [ops.MessageRequestMode(ops.MessageQueue("T", "b", -1), "POP")],
+            b'{"messageQueueAssignments":[{"messageQueue":{"brokerName":"b","queueId":-1,"topic":"T"},"mode":"POP"}]}',
+        ),
+    ):
+        result = ops.AssignmentResult(assignments)
+        answer = answered(ops.QueryAssignment, result, RequestCode.QUERY_ASSIGNMENT, {}, body=body)
+        assert answer.body == text
+
+
+def test_a_batch_of_acknowledgements() -> None:
+    """Vector V12: the bit set {0,1,9} as base64, short names and long ones."""
+    node = RecordingNode(Role.BROKER)
+    peer = Port(None, node).peer()
+    peer.ask(
+        RequestCode.BATCH_ACK_MESSAGE,
+        {},
+        b'{"acks":[{"b":"AwI=","c":"g","it":60000,"pt":1700000000000,"q":0,"r":"0","rq":3,"so":100,"t":"T"},'
+        b'{"bitSet":"","consumerGroup":"g","topic":"T","retry":"1","startOffset":5,"queueId":2,"reviveQueueId":1,'
+        b'"popTime":6,"invisibleTime":7}],"brokerName":"broker-a"}',
+    )
+    assert node.operations == [
+        ops.BatchAckMessage(
+            [
+                ops.BatchAck("g", "T", "0", 100, 0, 3, 1_700_000_000_000, 60000, 0b10_0000_0011),
+                ops.BatchAck("g", "T", "1", 5, 2, 1, 6, 7, 0),
+            ],
+            "broker-a",
+        )
+    ]
+
+
+def test_the_offset_of_a_reset_needs_its_queue() -> None:
+    """Without a queue id the timestamp decides."""
+    node = RecordingNode(Role.BROKER)
+    peer = Port(None, node).peer()
+    base = {"group": "G", "topic": "T", "timestamp": "-1", "isForce": "true", "offset": "7"}
+    for queue_id, offset in (("-1", None), ("2", 7)):
+        peer.exchange(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {**base, "queueId": queue_id})
+        assert node.operations.pop() == ops.ResetOffset("G", "T", -1, int(queue_id), offset, True)

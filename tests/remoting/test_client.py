@@ -1,0 +1,196 @@
+"""The small client, against a port on a real socket."""
+
+import ssl
+from collections.abc import Iterator
+from time import time
+
+import pytest
+from remoting_port import SocketPort
+from remoting_world import Port
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.remoting.client import (
+    ConnectionLost,
+    Credentials,
+    RemotingClient,
+    RemotingTimeout,
+    batch_body,
+    decode_messages,
+    properties_text,
+    signature,
+)
+from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+
+@pytest.fixture
+def address() -> Iterator[tuple[str, int]]:
+    """A port with a broker and a name server."""
+    with SocketPort(Port(Engine(now_ms=int(time() * 1000)))) as port:
+        yield port.address
+
+
+@pytest.fixture
+def client(address: tuple[str, int]) -> Iterator[RemotingClient]:
+    """A client of it, with topic T."""
+    with RemotingClient(address, timeout=20) as made:
+        ext = {"topic": "T", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6, "topicFilterType": "SINGLE_TAG"}
+        assert made.request(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "order": False, "attributes": None}).code == 0
+        yield made
+
+
+def message(**more: object) -> SendMessageRequestHeaderV2:
+    """The header of a send to T."""
+    text = properties_text({"TAGS": "A", "KEYS": "k1 k2"})
+    base = {"producer_group": "PG", "topic": "T", "queue_id": 0, "sys_flag": 0, "born_timestamp": 5, "flag": 9}
+    return SendMessageRequestHeaderV2(**{**base, "properties": text, **more})  # type: ignore[arg-type]  # as declared
+
+
+PULL = {"consumerGroup": "G", "topic": "T", "queueId": 0, "queueOffset": 0, "maxMsgNums": 32, "sysFlag": 6}
+
+
+def test_what_is_sent_is_pulled(client: RemotingClient) -> None:
+    """Body, properties, hosts and ids."""
+    sent = client.request(RequestCode.SEND_MESSAGE_V2, message(), b"hello")
+    pulled = client.request(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*"})
+    (found,) = decode_messages(pulled.body)
+    assert (found.topic, found.body, found.tag, found.keys) == ("T", b"hello", "A", ["k1", "k2"])
+    assert (found.flag, found.born_timestamp, found.born_host) == (9, 5, client.local_address)
+    assert found.offset_message_id == (sent.ext_fields or {})["msgId"]
+    assert found.message_id == (sent.ext_fields or {})["transactionId"]
+
+
+def test_batches_and_compressed_bodies(client: RemotingClient) -> None:
+    """A zlib body is given back as it was."""
+    import zlib
+
+    body = b"squeeze me " * 100
+    assert client.request(RequestCode.SEND_MESSAGE_V2, message(sys_flag=1), zlib.compress(body)).code == 0
+    pair = batch_body([(b"one", {"TAGS": "A"}), (b"two", {})])
+    assert client.request(RequestCode.SEND_BATCH_MESSAGE, message(batch=True), pair).code == 0
+    pulled = client.request(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*"})
+    assert [each.body for each in decode_messages(pulled.body)] == [body, b"one", b"two"]
+
+
+def test_requests_may_be_pipelined(client: RemotingClient) -> None:
+    """A pull that waits does not hold up the send that wakes it; answers are collected in any order."""
+    waiting = client.submit(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*", "suspendTimeoutMillis": 15000})
+    sends = [client.submit(RequestCode.SEND_MESSAGE_V2, message(), b"%d" % n) for n in range(3)]
+    assert [client.collect(each).code for each in reversed(sends)] == [0, 0, 0]
+    assert decode_messages(client.collect(waiting).body)[0].body == b"0"
+
+
+def test_oneway_requests_are_carried_out(client: RemotingClient) -> None:
+    """Nothing comes back for them."""
+    client.oneway(RequestCode.SEND_MESSAGE_V2, message(), b"quiet")
+    assert client.request(RequestCode.GET_MAX_OFFSET, {"topic": "T", "queueId": 0}).ext_fields == {"offset": "1"}
+
+
+def test_pushes_are_kept_apart_from_answers(client: RemotingClient) -> None:
+    """A heartbeat is answered and makes a push."""
+    body = b'{"clientID":"c","consumerDataSet":[{"groupName":"G","messageModel":"CLUSTERING"}],"producerDataSet":[]}'
+    assert client.request(RequestCode.HEART_BEAT, {}, body).code == 0
+    push = client.next_push()
+    assert (push.code, push.ext_fields, push.is_oneway) == (40, {"consumerGroup": "G"}, True)
+
+
+def test_answering_a_push(client: RemotingClient) -> None:
+    """The frame that a client answers with; here the server has asked nothing and drops it."""
+    body = b'{"clientID":"c","consumerDataSet":[{"groupName":"G","messageModel":"CLUSTERING"}],"producerDataSet":[]}'
+    client.request(RequestCode.HEART_BEAT, {}, body)
+    client.answer(client.next_push(), remark="done")
+    assert client.request(9999).code == 3
+
+
+def test_binary_headers(address: tuple[str, int], client: RemotingClient) -> None:
+    """The same requests in the other form."""
+    with RemotingClient(f"127.0.0.1:{address[1]}", binary=True, timeout=20) as binary:
+        assert binary.request(RequestCode.SEND_MESSAGE_V2, message(), b"bin").code == 0
+
+
+def test_time_out(client: RemotingClient) -> None:
+    """The answer may still be collected later; the connection stays usable."""
+    waiting = client.submit(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*", "suspendTimeoutMillis": 30000})
+    with pytest.raises(RemotingTimeout):
+        client.collect(waiting, timeout=0.05)
+    with pytest.raises(RemotingTimeout):
+        client.next_push(timeout=0)
+    client.request(RequestCode.SEND_MESSAGE_V2, message(), b"late")
+    assert client.collect(waiting).code == 0
+
+
+def test_a_connection_that_the_server_closes(client: RemotingClient) -> None:
+    """Malformed bytes: the client is told that the connection is lost."""
+    client.send_bytes(b"GET / HTTP/1.1\r\n\r\n")
+    with pytest.raises(ConnectionLost):
+        client.next_push()
+
+
+def test_a_port_where_nobody_listens() -> None:
+    """An ordinary connection error."""
+    with pytest.raises(ConnectionError):
+        RemotingClient("127.0.0.1:1", timeout=1)
+
+
+def test_signatures() -> None:
+    """Vector V14: values in the order of their names, the token included, then the body."""
+    ext = {"topic": "T", "AccessKey": "ak"}
+    assert signature("sk", ext) == "vX6jW2Q9g11lvMjNC+gReuZ8fTQ="
+    assert signature("sk", {**ext, "SecurityToken": "tok", "Signature": "old"}) == "lBJAxv3ke6xvagX3v2rETxrIBbQ="
+
+
+def test_credentials_sign_every_request(address: tuple[str, int], client: RemotingClient) -> None:
+    """The server that checks none serves them all the same."""
+    with RemotingClient(address, credentials=Credentials("ak", "sk", "tok"), timeout=20) as signed:
+        assert signed.request(RequestCode.GET_MAX_OFFSET, {"topic": "T", "queueId": 0}).code == 0
+        assert signed.request(RequestCode.GET_ALL_TOPIC_CONFIG).code == 0
+
+
+def test_tls() -> None:
+    """With a context, everything is encrypted."""
+    server, trust = certificates()
+    with (
+        SocketPort(Port(Engine(now_ms=int(time() * 1000))), server) as port,
+        RemotingClient(port.address, tls=trust, server_hostname="localhost", timeout=20) as client,
+    ):
+        assert client.request(9999).code == 3
+        large = client.request(RequestCode.SEND_MESSAGE_V2, message(), bytes(300_000))
+        assert large.code == 0
+
+
+def certificates() -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """A server's context with a certificate for localhost, and a client's that trusts it."""
+    from datetime import UTC, datetime, timedelta
+    from tempfile import NamedTemporaryFile
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = certificate.public_bytes(serialization.Encoding.PEM)
+    with NamedTemporaryFile(suffix=".pem") as file:
+        file.write(
+            key.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            )
+            + pem
+        )
+        file.flush()
+        server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        server.load_cert_chain(file.name)
+    return server, ssl.create_default_context(cadata=pem.decode())

@@ -1,0 +1,43 @@
+"""The generated page of request codes."""
+
+from pathlib import Path
+
+from rocketmq_testkit.remoting.coverage import page, served_codes
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+PAGE = Path(__file__).parents[2] / "docs" / "request-codes.md"
+
+
+def test_the_page_is_current() -> None:
+    """docs/request-codes.md is what `python -m rocketmq_testkit.remoting.coverage` prints."""
+    assert PAGE.read_text() == page()
+
+
+def test_the_page_has_every_code_once() -> None:
+    """One row each, with its name."""
+    rows = [line.split(" | ")[:2] for line in page().splitlines() if line.startswith("| ") and line[2].isdigit()]
+    assert rows == [[f"| {code:d}", code.name] for code in sorted(RequestCode)]
+
+
+def test_sdk_traffic_is_served() -> None:
+    """The codes that every SDK sends to produce and to consume."""
+    needed = {
+        "SEND_MESSAGE",
+        "SEND_MESSAGE_V2",
+        "SEND_BATCH_MESSAGE",
+        "PULL_MESSAGE",
+        "LITE_PULL_MESSAGE",
+        "QUERY_CONSUMER_OFFSET",
+        "UPDATE_CONSUMER_OFFSET",
+        "HEART_BEAT",
+        "UNREGISTER_CLIENT",
+        "GET_CONSUMER_LIST_BY_GROUP",
+        "LOCK_BATCH_MQ",
+        "UNLOCK_BATCH_MQ",
+        "GET_ROUTEINFO_BY_TOPIC",
+        "POP_MESSAGE",
+        "ACK_MESSAGE",
+        "CHANGE_MESSAGE_INVISIBLETIME",
+        "QUERY_ASSIGNMENT",
+    }
+    assert needed <= {each.label for each in served_codes().values()}
