@@ -10,6 +10,7 @@ import config_page
 ROOT = Path(__file__).resolve().parent.parent
 MODULES: Mapping[str, str] = {
     "request-codes.md": "rocketmq_testkit.remoting.coverage",
+    "rpcs.md": "rocketmq_testkit.grpc_v2.coverage",
 }
 """Pages whose module prints them; beside docs/config-keys.md."""
 

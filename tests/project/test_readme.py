@@ -1,0 +1,163 @@
+"""What the README and the pages of docs/ tell people to type is typed here."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.command_options import emulator_options, parse
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("README.md", "docs/fixtures.md", "docs/command.md")
+PROGRAMS = Path(sys.executable).parent
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^(?://|#) (\S+\.\w+)\n")
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """A block of a page: its language, its text, and the file name that its first line gives, if any."""
+
+    page: str
+    language: str
+    text: str
+
+    @property
+    def file(self) -> str:
+        """The name in the comment of the first line, or nothing."""
+        found = FILE.match(self.text)
+        return found[1] if found else ""
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.file or self.text.splitlines()[0]}"
+
+
+def snippets(language: str) -> list[Snippet]:
+    """All blocks of a language, in the order of pages."""
+    return [
+        Snippet(page, found[1], found[2])
+        for page in PAGES
+        for found in BLOCK.finditer((ROOT / page).read_text())
+        if found[1] == language
+    ]
+
+
+def only(language: str, part: str) -> str:
+    """The one block of a language that contains a text."""
+    [found] = [snippet.text for snippet in snippets(language) if part in snippet.text]
+    return found
+
+
+def run(*words: str | Path, cwd: Path, seconds: float = 300, home: Path | None = None) -> str:
+    """Run a command with our programs first on the path; its output, or an assertion with all of it."""
+    path = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(word) for word in words],
+        cwd=cwd,
+        env={**os.environ, "PATH": path, **({"HOME": str(home)} if home else {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("snippet", snippets("python"), ids=str)
+def test_a_python_snippet_is_a_passing_test(snippet: Snippet, tmp_path: Path) -> None:
+    """Each names its file; pytest with the installed plugin runs it."""
+    assert snippet.file.startswith("test_")
+    (tmp_path / snippet.file).write_text(snippet.text)
+
+    # The SDK writes its log below the home folder.
+    assert "passed" in run("pytest", "-q", snippet.file, cwd=tmp_path, home=tmp_path)
+
+
+@pytest.fixture
+def served() -> Iterator[Emulator]:
+    """What `rocketmq-emulator --topic orders` serves, on free ports."""
+    with Emulator(profile="faithful", topics=["orders"]) as emulator:
+        yield emulator
+
+
+def test_the_java_program_sends_and_receives(served: Emulator, tmp_path: Path) -> None:
+    """The program and the commands below it, word for word but for the port."""
+    (tmp_path / "Orders.java").write_text(only("java", "class Orders"))
+    commands = only("sh", "Orders.java").replace("127.0.0.1:8081", served.endpoint)
+
+    assert "received two teas" in run("bash", "-euc", commands, cwd=tmp_path)
+
+
+def test_the_go_program_sends(served: Emulator, tmp_path: Path) -> None:
+    """The program and the commands below it, word for word but for the port."""
+    (tmp_path / "main.go").write_text(only("go", "package main"))
+    commands = only("sh", "go run").replace("127.0.0.1:9876", served.namesrv)
+
+    assert "sent to broker-a" in run("bash", "-euc", commands, cwd=tmp_path)
+    assert [message.body for message in served.messages("orders")] == [b"two teas"]
+
+
+def test_the_control_port_shows_messages(served: Emulator, tmp_path: Path) -> None:
+    """The command that looks into a topic."""
+    served.topic("orders").send(b"two teas")
+    command = only("sh", "/messages/orders").replace("http://127.0.0.1:8090", served.control)
+
+    assert "two teas" in run("bash", "-euc", command, cwd=tmp_path)
+
+
+@pytest.mark.alone  # it takes RocketMQ's usual ports
+def test_the_command_is_ready_as_the_page_says(tmp_path: Path) -> None:
+    """The lines for CI start it in the background and wait; its ready line has the keys and the ports of the page."""
+    lines = only("sh", "emulator.json")
+    stop = "\nkill -TERM %1\nwait %1\necho ended with $?\n"
+
+    printed = run("bash", "-uc", lines + "cat emulator.json" + stop, cwd=tmp_path, seconds=60)
+
+    ready = next(line for line in printed.splitlines() if line.startswith("{"))
+    # curl has printed the answer of /readyz before it, without a line break of its own
+    assert json.loads(ready[ready.rindex('{"ready"') :]) == json.loads(only("json", '"ready"'))
+    assert "ended with 0" in printed
+
+
+def test_the_service_of_the_ci_example_starts() -> None:
+    """The options in the compose snippet are options of the command."""
+    [command] = re.findall(r"command: (\[.*\])", only("yaml", "rocketmq-emulator"))
+
+    options = emulator_options(parse(json.loads(command)))
+    assert options["profile"] == "fast"
+    assert options["topics"] == ["orders"]
+
+
+def test_links_lead_somewhere() -> None:
+    """Every relative link of a page points to a file of the repository."""
+    pages = [*PAGES, "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    broken = [
+        f"{page}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", (ROOT / page).read_text())
+        if "://" not in target and not (ROOT / page).parent.joinpath(target).exists()
+    ]
+
+    assert broken == []
+
+
+def test_files_that_pages_name_exist() -> None:
+    """A path in backquotes that begins with one of our folders is a file or folder; patterns and holes are left out."""
+    folders = "emulator|remoting|grpc_v2|fixtures|conformance|tests|scripts|examples|bench|docs|docker"
+    pages = [*PAGES, "ARCHITECTURE.md", "CONTRIBUTING.md"]
+    missing = [
+        f"{page}: {path}"
+        for page in pages
+        for path in re.findall(rf"`((?:{folders})/[^`\s]*)`", (ROOT / page).read_text())
+        if not re.search(r"[<*]", path) and not (ROOT / path).exists()
+    ]
+
+    assert missing == []
