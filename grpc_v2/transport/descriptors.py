@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
@@ -107,6 +108,21 @@ def renamed(
             method.input_type = _moved(method.input_type, old, new)
             method.output_type = _moved(method.output_type, old, new)
     return copy
+
+
+def served_under(files: Iterable[FileDescriptor], package: str) -> list[FileDescriptorProto]:
+    """Return compiled files of one private package as reflection shows them: under the package they are served as.
+
+    The file names become `package/as/folders/<last part of the old name>`, in imports too.
+    """
+    folder = package.replace(".", "/")
+    sources = []
+    for file in files:
+        source = FileDescriptorProto()
+        file.CopyToProto(source)
+        sources.append(source)
+    names = {source.name: f"{folder}/{source.name.rpartition('/')[2]}" for source in sources}
+    return [renamed(source, package, name=names[source.name], files=names) for source in sources]
 
 
 def _move_types(message: DescriptorProto, old: str, new: str) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf import timestamp_pb2
+from google.protobuf import duration_pb2, timestamp_pb2
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
-from google.protobuf.descriptor_pool import Default
-from rocketmq_testkit.grpc_v2.transport.descriptors import MESSAGE, STRING, FileBuilder, renamed
+from google.protobuf.descriptor_pool import Default, DescriptorPool
+from rocketmq_testkit.grpc_v2.proto import definition_pb2, service_pb2
+from rocketmq_testkit.grpc_v2.transport.descriptors import MESSAGE, STRING, FileBuilder, renamed, served_under
 from rocketmq_testkit.grpc_v2.transport.health import HealthService, ServingStatus
 from rocketmq_testkit.grpc_v2.transport.reflection import ReflectionService
 
@@ -47,6 +48,22 @@ def test_renaming_moves_a_file_with_its_references() -> None:
     method = moved.service[0].method[0]
     assert (method.input_type, method.output_type) == (".true.name.Outer", ".true.name.Outer")
     assert _described().package == "private.things"
+
+
+def test_our_messages_are_shown_under_their_true_names() -> None:
+    """The files of the messaging service, compiled under a package of our own, make a whole set under upstream's."""
+    compiled = [definition_pb2.DESCRIPTOR, service_pb2.DESCRIPTOR]
+    files = served_under(compiled, "apache.rocketmq.v2")
+    assert [file.name for file in files] == ["apache/rocketmq/v2/definition.proto", "apache/rocketmq/v2/service.proto"]
+    pool = DescriptorPool()
+    for well_known in (duration_pb2, timestamp_pb2):
+        pool.AddSerializedFile(well_known.DESCRIPTOR.serialized_pb)
+    for file in files:
+        pool.AddSerializedFile(file.SerializeToString())
+    method: Any = pool.FindServiceByName("apache.rocketmq.v2.MessagingService").methods_by_name["SendMessage"]
+    assert method.input_type.full_name == "apache.rocketmq.v2.SendMessageRequest"
+    assert method.input_type.fields_by_name["messages"].message_type.full_name == "apache.rocketmq.v2.Message"
+    ReflectionService(files)
 
 
 def test_a_missing_import_is_named() -> None:
