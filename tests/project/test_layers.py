@@ -29,6 +29,7 @@ TWISTED = frozenset(
         "fixtures/control/http.py",
         "fixtures/event_loop.py",
         "fixtures/host.py",
+        "fixtures/servers.py",
         "fixtures/tls.py",
         "fixtures/tls_connection.py",
     }
