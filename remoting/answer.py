@@ -32,7 +32,7 @@ def answer(
 def found_answer(opaque: int, code: int, remark: str, fields: str, body: bytes) -> bytes:
     """The frame of an answer whose ext fields are already text: `"a":"1","b":"2"`; the remark needs no escape."""
     header = (
-        f'{{"code":{code:d},"extFields":{{{fields}}},"flag":1,"language":"JAVA","opaque":{opaque},'
+        f'{{"code":{int(code)},"extFields":{{{fields}}},"flag":1,"language":"JAVA","opaque":{opaque},'
         f'"remark":"{remark}",{TAIL}'
     ).encode()
     size = len(header)

@@ -11,6 +11,7 @@ Source: CommandCustomHeader, RemotingCommand.decodeCommandCustomHeader (5.3.3).
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
+from operator import itemgetter
 from types import NoneType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform, get_args, get_type_hints
 
@@ -143,34 +144,41 @@ def _read(each: WireField, text: str | None) -> Any:
 
 
 def _compile(cls: type[H]) -> Callable[[Mapping[str, Any]], H]:
-    """The quick reader: what is as usual is read at once, everything else goes to `_parse_carefully`."""
+    """The quick reader: what is as usual is read at once, everything else goes to `_parse_carefully`.
+
+    Usual is that the client sent every field whose absence means something else than None, as Java's do.
+    """
     names: dict[str, Any] = {"new": object.__new__, "cls": cls, "carefully": cls._parse_carefully}
     reads: list[str] = []
     odd: list[str] = []  # conditions under which the quick way does not do
-    ranges = {"Int": [], "Long": []}  # type: dict[str, list[str]]
+    ranges: dict[str, list[str]] = {"Int": [], "Long": []}
+    usual = [index for index, each in enumerate(cls.FIELDS) if each.required or each.default is not None]
+    if len(usual) > 1:
+        names["usual"] = itemgetter(*(cls.FIELDS[index].name for index in usual))
+        reads.append(f"{', '.join(f'v{index}' for index in usual)} = usual(ext)")
+    else:
+        reads += [f"v{index} = ext[{cls.FIELDS[index].name!r}]" for index in usual]
     for index, each in enumerate(cls.FIELDS):
-        local, default = f"v{index}", f"d{index}"
-        names[default] = each.default
-        known = "" if each.required else f"{local} is not {default} and "
-        reads.append(
-            f"{local} = ext[{each.name!r}]" if each.required else f"{local} = ext.get({each.name!r}, {default})"
-        )
+        local = f"v{index}"
+        absent = "" if index in usual else f"{local} is not None and "
+        if absent:
+            reads.append(f"{local} = ext.get({each.name!r})")
         if each.kind == "str":
-            odd.append(f"{known}{local}.__class__ is not str")
+            odd.append(f"{absent}{local}.__class__ is not str")
         elif each.kind == "bool":
             reads.append(f"{local} = True if {local} == 'true' else False if {local} == 'false' else {local}")
-            odd.append(f"{known}{local}.__class__ is not bool")
-        elif each.required or each.default is not None:
+            odd.append(f"{absent}{local}.__class__ is not bool")
+        elif absent:
+            odd.append(f"{local} is not None")
+        else:
             reads.append(f"{local} = int({local})")
             ranges[each.kind].append(local)
-        else:
-            odd.append(f"{local} is not None")
     for kind, bits in (("Int", 31), ("Long", 63)):
         if ranges[kind]:
             # An `or` of numbers is negative or too big only if one of them is: one comparison for the usual case.
-            usual = f"0 <= {' | '.join(ranges[kind])} < {1 << bits}"
+            small = f"0 <= {' | '.join(ranges[kind])} < {1 << bits}"
             within = " and ".join(f"{-1 << bits} <= {local} < {1 << bits}" for local in ranges[kind])
-            odd.append(f"not ({usual} or {within})")
+            odd.append(f"not ({small} or {within})")
     source = ["def parse(ext):", "    try:", *(f"        {read}" for read in reads or ["pass"])]
     source += ["    except (KeyError, ValueError, TypeError, OverflowError):", "        return carefully(ext)"]
     if odd:

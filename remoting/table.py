@@ -62,11 +62,8 @@ class Processor:
     operation: type[Operation]
     answer: Answer
     refuse: Refuse
-
-    @property
-    def label(self) -> str:
-        """The request's name in journals."""
-        return self.code.name
+    label: str
+    """The request's name in journals."""
 
 
 class RequestTable:
@@ -87,7 +84,7 @@ class RequestTable:
                 if code in self._processors:
                     raise AssertionError(f"{code.name} has two processors")
                 self._processors[code] = Processor(
-                    code, self._role, header, header.parse, translate, operation, answer, refuse
+                    code, self._role, header, header.parse, translate, operation, answer, refuse, code.name
                 )
             return translate
 

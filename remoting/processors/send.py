@@ -26,6 +26,8 @@ from ..table import RequestTable, Role
 
 TABLE = RequestTable(Role.BROKER)
 
+SUCCESS = ResponseCode.SUCCESS
+
 NO_BODY = (
     "java.lang.NullPointerException: Cannot read the array length because the return value of "
     '"org.apache.rocketmq.remoting.protocol.RemotingCommand.getBody()" is null'
@@ -89,11 +91,12 @@ class RecallMessageRequestHeader(Header):
 
 def send_answer(call: RemotingCall, result: SendResult) -> bytes:
     """Where the message went. This is the hottest answer, so its header is one text."""
-    transaction_id = "" if result.transaction_id is None else f'"transactionId":{quoted(result.transaction_id)},'
-    handle = "" if result.recall_handle is None else f'"recallHandle":{quoted(result.recall_handle)},'
+    code, id_, handle = result.code, result.transaction_id, result.recall_handle
+    transaction_id = "" if id_ is None else f'"transactionId":{quoted(id_)},'
+    recall_handle = "" if handle is None else f'"recallHandle":{quoted(handle)},'
     text = (
-        f'{{"code":{result.code:d},"extFields":{{"queueId":"{result.queue_id}",{transaction_id}'
-        f'"msgId":"{result.msg_id}",{_marks(call)}{handle}"queueOffset":"{result.queue_offset}"}},'
+        f'{{"code":{0 if code is SUCCESS else int(code)},"extFields":{{"queueId":"{result.queue_id}",{transaction_id}'
+        f'"msgId":"{result.msg_id}",{_marks(call)}{recall_handle}"queueOffset":"{result.queue_offset}"}},'
         f'"flag":1,"language":"JAVA","opaque":{call.opaque},{TAIL}'
     ).encode()
     size = len(text)
