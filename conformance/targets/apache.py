@@ -21,9 +21,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rocketmq_testkit.conformance.drivers.build import build
-from rocketmq_testkit.conformance.drivers.java_build import JAVA_TOOLS, copy_jars
-from rocketmq_testkit.conformance.drivers.recipe import Launch, Recipe, Workshop
+from ..drivers.build import build
+from ..drivers.java_build import JAVA_TOOLS, copy_jars
+from ..drivers.recipe import Launch, Recipe, Workshop
 
 REFERENCE_VERSION = "5.3.3"
 START_SECONDS = 120.0
