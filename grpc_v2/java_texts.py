@@ -6,7 +6,10 @@ Upstream appends the exception's class and its first stack frame. What was only 
 PROXY_EXCEPTION = "org.apache.rocketmq.proxy.common.ProxyException: "
 """Prefix of everything that upstream throws as a ProxyException."""
 
-_ENUM_FRAME = "IllegalArgumentException. java.base/java.lang.Enum.valueOf(Enum.java:273)"
+
+def exception_text(text: str, name: str, frame: str) -> str:
+    """How the proxy words an exception that it did not expect."""
+    return f"{text}. {name}. {frame}"
 
 
 def unknown_enum(type_name: str, value: str) -> str:
@@ -16,46 +19,54 @@ def unknown_enum(type_name: str, value: str) -> str:
 
 def unknown_enum_with_frame(type_name: str, value: str) -> str:
     """An enum has no constant of that name."""
-    return f"{unknown_enum(type_name, value)}. {_ENUM_FRAME}"
+    return exception_text(
+        unknown_enum(type_name, value), "IllegalArgumentException", "java.base/java.lang.Enum.valueOf(Enum.java:273)"
+    )
 
 
 def unknown_topic() -> str:
     """A send to a retry or dead letter topic, or a receive, of a topic that no broker has."""
-    return (
-        'Cannot invoke "org.apache.rocketmq.common.TopicConfig.getPerm()" because "topicConfig" is null.'
-        " NullPointerException. org.apache.rocketmq.proxy.service.route.LocalTopicRouteService.toTopicRouteData"
-        "(LocalTopicRouteService.java:83)"
+    return exception_text(
+        'Cannot invoke "org.apache.rocketmq.common.TopicConfig.getPerm()" because "topicConfig" is null',
+        "NullPointerException",
+        "org.apache.rocketmq.proxy.service.route.LocalTopicRouteService.toTopicRouteData"
+        "(LocalTopicRouteService.java:83)",
     )
 
 
 def short_handle(fields: int) -> str:
     """A receipt handle of fewer than eight fields."""
-    return (
-        f"Parse failed, dataList size {fields}. IllegalArgumentException."
-        " org.apache.rocketmq.common.consumer.ReceiptHandle.decode(ReceiptHandle.java:56)"
+    return exception_text(
+        f"Parse failed, dataList size {fields}",
+        "IllegalArgumentException",
+        "org.apache.rocketmq.common.consumer.ReceiptHandle.decode(ReceiptHandle.java:56)",
     )
 
 
 def not_a_number(text: str) -> str:
     """A field of a receipt handle that should be a number."""
-    return (
-        f'For input string: "{text}". NumberFormatException.'
-        " java.base/java.lang.NumberFormatException.forInputString(NumberFormatException.java:67)"
+    return exception_text(
+        f'For input string: "{text}"',
+        "NumberFormatException",
+        "java.base/java.lang.NumberFormatException.forInputString(NumberFormatException.java:67)",
     )
 
 
 def negative_batch(size: int) -> str:
     """A receive of a negative number of messages."""
-    return (
-        f"Illegal Capacity: {size}. IllegalArgumentException. java.base/java.util.ArrayList.<init>(ArrayList.java:160)"
+    return exception_text(
+        f"Illegal Capacity: {size}",
+        "IllegalArgumentException",
+        "java.base/java.util.ArrayList.<init>(ArrayList.java:160)",
     )
 
 
 def no_deadline(*, long_polling_timeout: bool) -> str:
     """A receive without a gRPC deadline."""
     line = 82 if long_polling_timeout else 73
-    return (
-        'Cannot invoke "java.lang.Long.longValue()" because "timeRemaining" is null. NullPointerException.'
-        " org.apache.rocketmq.proxy.grpc.v2.consumer.ReceiveMessageActivity.receiveMessage"
-        f"(ReceiveMessageActivity.java:{line})"
+    return exception_text(
+        'Cannot invoke "java.lang.Long.longValue()" because "timeRemaining" is null',
+        "NullPointerException",
+        f"org.apache.rocketmq.proxy.grpc.v2.consumer.ReceiveMessageActivity.receiveMessage"
+        f"(ReceiveMessageActivity.java:{line})",
     )

@@ -1,6 +1,7 @@
 """A stored record as the Message that a consumer or a checked producer gets. Source: GrpcConverter (5.3.3)."""
 
 import re
+from functools import lru_cache
 from hashlib import md5
 
 from rocketmq_testkit.emulator import names
@@ -13,6 +14,8 @@ from .proto import definition_pb2 as pb
 
 _NUMBER = re.compile(r"-?[0-9]{1,15}\Z")
 _TYPES = {"NORMAL": pb.NORMAL, "FIFO": pb.FIFO, "DELAY": pb.DELAY, "TRANSACTION": pb.TRANSACTION}
+_host = lru_cache(maxsize=1024)(unpack_host)
+"""Few hosts write many messages."""
 
 
 def fill_message(message: pb.Message, record: Record, topic: str, reconsume_times: int, now_ms: int) -> None:
@@ -81,9 +84,9 @@ def _fill_identity(system: pb.SystemProperties, properties: dict[str, str], reco
 def _fill_times(system: pb.SystemProperties, properties: dict[str, str], record: Record, now_ms: int) -> None:
     born_ms = number(properties.get(props.BORN_TIMESTAMP))
     set_timestamp(system.born_timestamp, record.born_timestamp if born_ms is None else born_ms)
-    system.born_host = properties.get(props.BORN_HOST) or unpack_host(record.born_host)[0]
+    system.born_host = properties.get(props.BORN_HOST) or _host(record.born_host)[0]
     set_timestamp(system.store_timestamp, record.store_timestamp)
-    host, port = unpack_host(record.store_host)
+    host, port = _host(record.store_host)
     system.store_host = f"{host}:{port}"
     deliver_ms = number(properties.get(props.TIMER_DELIVER_MS))
     if deliver_ms is None:

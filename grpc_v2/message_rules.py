@@ -38,8 +38,11 @@ def check_body(body: bytes, config: ProxyConfig) -> None:
         raise Refusal(pb.MESSAGE_BODY_TOO_LARGE, f"message body cannot exceed the max {config.max_message_size}")
 
 
-def stored_properties(message: pb.Message, peer_host: str, now_ms: int, config: ProxyConfig) -> dict[str, str]:
-    """The properties under which a checked message is stored; the producer group is the topic's name."""
+def stored_properties(message: pb.Message, peer: str, now_ms: int, config: ProxyConfig) -> dict[str, str]:
+    """The properties under which a checked message is stored; the producer group is the topic's name.
+
+    `peer` is the client's `host:port`, the born host of messages that name none.
+    """
     system = message.system_properties
     properties, size = _user_properties(message, config)
     tag = system.tag
@@ -76,7 +79,7 @@ def stored_properties(message: pb.Message, peer_host: str, now_ms: int, config: 
         properties[props.SHARDING_KEY] = group
     if system.trace_context:
         properties[props.TRACE_CONTEXT] = system.trace_context
-    properties[props.BORN_HOST] = system.born_host or peer_host
+    properties[props.BORN_HOST] = system.born_host or peer
     properties[props.BORN_TIMESTAMP] = str(timestamp_ms(system.born_timestamp))
     return properties
 

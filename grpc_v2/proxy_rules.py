@@ -93,12 +93,13 @@ def check_stream_language(language: str, internal: int) -> str:
 
 
 def check_endpoints(endpoints: pb.Endpoints) -> None:
-    """INTERNAL_SERVER_ERROR for addresses whose scheme is unspecified or unknown."""
-    if endpoints.addresses and endpoints.scheme not in (pb.IPv4, pb.IPv6, pb.DOMAIN_NAME):
-        name = "ADDRESS_SCHEME_UNSPECIFIED" if endpoints.scheme == 0 else "UNRECOGNIZED"
+    """INTERNAL_SERVER_ERROR for addresses without a scheme; schemes that nobody knows pass."""
+    if endpoints.addresses and endpoints.scheme == pb.ADDRESS_SCHEME_UNSPECIFIED:
         raise Refusal(
             pb.INTERNAL_SERVER_ERROR,
-            unknown_enum_with_frame("org.apache.rocketmq.proxy.common.Address.AddressScheme", name),
+            unknown_enum_with_frame(
+                "org.apache.rocketmq.proxy.common.Address.AddressScheme", "ADDRESS_SCHEME_UNSPECIFIED"
+            ),
         )
 
 

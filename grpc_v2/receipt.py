@@ -15,9 +15,14 @@ from .java_texts import not_a_number, short_handle
 from .proto import definition_pb2 as pb
 from .status import Refusal, proxy_exception
 
-_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
-_NUMBERS = (0, 1, 2, 3, 6, 7)
-_COMMIT_LOG_OFFSET = 8
+_PLAIN = re.compile(
+    r"(-?\d{1,18}) (\d{1,18}) (-?\d{1,18}) (\d{1,9}) (\S+) (\S+) (-?\d{1,9}) (-?\d{1,18}) (-?\d{1,18})\Z", re.ASCII
+)
+"""A handle as we write it; other forms are read slowly."""
+_NUMBER = re.compile(r"[+-]?[0-9]+\Z")
+_LONG, _INT = 1 << 63, 1 << 31
+_LIMITS = {0: _LONG, 1: _LONG, 2: _LONG, 3: _INT, 6: _INT, 7: _LONG, 8: _LONG}
+"""Index of each field that is a number -> the bound of Java's type for it."""
 
 
 class ReceiptHandle(NamedTuple):
@@ -36,26 +41,41 @@ class ReceiptHandle(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> "ReceiptHandle":
         """Read a handle; INTERNAL_SERVER_ERROR with upstream's texts when it is none. -1 = no commit log offset."""
+        plain = _PLAIN.match(text)
+        if plain is None:
+            return cls._parse_slowly(text)
+        start, popped, invisible, revive, kind, broker, queue, offset, log_offset = plain.groups()
+        return cls(
+            int(start),
+            int(popped),
+            int(invisible),
+            int(revive),
+            kind,
+            broker,
+            int(queue),
+            int(offset),
+            int(log_offset),
+        )
+
+    @classmethod
+    def _parse_slowly(cls, text: str) -> "ReceiptHandle":
         parts = text.split(" ")
         while len(parts) > 1 and not parts[-1]:  # Java's split drops empty parts at the end
             parts.pop()
         if len(parts) < 8:
             raise Refusal(pb.INTERNAL_SERVER_ERROR, short_handle(len(parts)))
-        try:
-            return cls(
-                int(parts[0]),
-                int(parts[1]),
-                int(parts[2]),
-                int(parts[3]),
-                parts[4],
-                parts[5],
-                int(parts[6]),
-                int(parts[7]),
-                int(parts[8]) if len(parts) > 8 else -1,
-            )
-        except ValueError:
-            wrong = next(parts[i] for i in (*_NUMBERS, _COMMIT_LOG_OFFSET) if not _INTEGER.match(parts[i]))
-            raise Refusal(pb.INTERNAL_SERVER_ERROR, not_a_number(wrong)) from None
+        numbers = {index: _java_number(parts[index], bound) for index, bound in _LIMITS.items() if index < len(parts)}
+        return cls(
+            numbers[0],
+            numbers[1],
+            numbers[2],
+            numbers[3],
+            parts[4],
+            parts[5],
+            numbers[6],
+            numbers[7],
+            numbers.get(8, -1),
+        )
 
     def encode(self) -> str:
         """The handle as clients carry it."""
@@ -80,3 +100,12 @@ class ReceiptHandle(NamedTuple):
         if self.topic_type == "2":
             return names.pop_retry_topic(topic, group, v2=True)
         return topic
+
+
+def _java_number(text: str, bound: int) -> int:
+    """A number as Java reads it: ASCII digits, a sign, within the bounds of its type."""
+    if _NUMBER.match(text):
+        value = int(text) if len(text) <= 20 else bound
+        if -bound <= value < bound:
+            return value
+    raise Refusal(pb.INTERNAL_SERVER_ERROR, not_a_number(text))

@@ -4,13 +4,16 @@ Business results are Status messages inside a gRPC answer that is OK; only Telem
 status. Source: ResponseBuilder (5.3.3).
 """
 
+import re
 from collections.abc import Iterable
 
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 
-from .java_texts import PROXY_EXCEPTION
+from .java_texts import PROXY_EXCEPTION, exception_text
 from .proto import definition_pb2 as pb
+
+_THROWN = re.compile(r"java\.(?:\w+\.)*(?P<name>\w+): (?P<text>.*), (?P<frame>[\w.$/]+\(\w+\.java:\d+\))\Z", re.DOTALL)
 
 OK = pb.Status(code=pb.OK, message="OK")
 
@@ -66,8 +69,15 @@ def proxy_exception(code: int, message: str) -> Refusal:
 
 
 def broker_refused(error: EngineError) -> Refusal:
-    """What a broker's refusal becomes when the proxy is LOCAL: one code for all, the remark as text."""
-    return proxy_exception(pb.INTERNAL_SERVER_ERROR, error.remark or error.code.name)
+    """What a broker's refusal becomes when the proxy is LOCAL: one code for all, the remark as text.
+
+    An exception of the broker, whose remark names it, reaches the client as the proxy's own exceptions do.
+    """
+    remark = error.remark or error.code.name
+    thrown = _THROWN.match(remark)
+    if thrown is not None:
+        return Refusal(pb.INTERNAL_SERVER_ERROR, exception_text(*thrown.group("text", "name", "frame")))
+    return proxy_exception(pb.INTERNAL_SERVER_ERROR, remark)
 
 
 def no_route(topic: str) -> Refusal:

@@ -115,17 +115,16 @@ def notify_client_termination(call: RpcCall, request: sv.NotifyClientTermination
     """The client leaves its groups, and messages that it took with auto_renew come back."""
     session = _known(call)
     proxy = call.proxy
-    # Gone even if the request is refused below, as upstream has it.
-    proxy.sessions.end(call.client_id)
     name = call.rpc.name
-    if not session.is_producer:
-        group = proxy.group_name(request.group)
-        _language(call)
-        proxy.tell_brokers(session.channel, name, UnregisterClient(call.client_id, consumer_group=group))
-    elif session.settings.publishing.topics:
-        _language(call)
+    _language(call)
+    # Gone even if the group is refused below, as upstream has it.
+    proxy.sessions.end(call.client_id)
+    if session.is_producer:
         for topic in session.settings.publishing.topics:
             proxy.tell_brokers(session.channel, name, UnregisterClient(call.client_id, producer_group=topic.name))
+    else:
+        group = proxy.group_name(request.group)
+        proxy.tell_brokers(session.channel, name, UnregisterClient(call.client_id, consumer_group=group))
     end_session(proxy, session, name)
     call.reply(sv.NotifyClientTerminationResponse(status=OK))
 

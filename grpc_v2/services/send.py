@@ -38,7 +38,8 @@ def send_message(call: RpcCall, request: sv.SendMessageRequest) -> None:
     config = proxy.config
     first = messages[0]
     topic = proxy.topic_name(first.topic)
-    peer_host = call.server_call.peer[0]
+    host, port = call.server_call.peer
+    peer = f"{host}:{port}"
     now_ms = proxy.now_ms
     checked: list[tuple[bytes, dict[str, str]]] = []
     for message in messages:
@@ -46,7 +47,7 @@ def send_message(call: RpcCall, request: sv.SendMessageRequest) -> None:
             raise Refusal(pb.MESSAGE_CORRUPTED, "topic in message is not same")
         body = message.body
         check_body(body, config)
-        checked.append((body, stored_properties(message, peer_host, now_ms, config)))
+        checked.append((body, stored_properties(message, peer, now_ms, config)))
     body, properties = checked[0]
     if config.enable_topic_message_type_check:
         proxy.routes.check_type(topic, message_type(properties))

@@ -18,6 +18,10 @@ GARBAGE = {
     "0 1 2 3 0 broker-a 0 ": short_handle(7),
     "0 1 2 3 0 broker-a 0 0 y": NOT_A_NUMBER.format("y"),
     "0 1  3 0 broker-a 0 0": NOT_A_NUMBER.format(""),
+    "0 1 2 3 0 broker-a 0 9223372036854775808": NOT_A_NUMBER.format("9223372036854775808"),
+    "0 1 2 2147483648 0 broker-a 0 0": NOT_A_NUMBER.format("2147483648"),
+    "0 1 2 3 0 broker-a 0 1_0": NOT_A_NUMBER.format("1_0"),
+    "0 1 2 3 0 broker-a 0 \u0665": NOT_A_NUMBER.format("\u0665"),
 }
 
 
@@ -281,3 +285,4 @@ def test_handles_survive_a_trip() -> None:
     assert handle._replace(topic_type="1").real_topic("T", "G") == "%RETRY%G_T"
     assert handle._replace(topic_type="0").real_topic("T", "G") == "T"
     assert ReceiptHandle.parse(text.rpartition(" ")[0]).commit_log_offset == -1
+    assert ReceiptHandle.parse("+5 1 2 3 0 b 0 9223372036854775807 7 8 9 ").offset == 2**63 - 1

@@ -79,6 +79,15 @@ def test_a_known_client_needs_its_language(world: GrpcWorld, call: Any, language
     assert call(client, x_mq_language=language) == (50001, unknown_language(language))
 
 
+def test_a_refused_language_changes_nothing(world: GrpcWorld) -> None:
+    """The client can still leave; a producer of no topics is asked for its language only then."""
+    client = world.client()
+    client.settle(publishing())
+    assert beat(client, x_mq_language="XX") == OK
+    assert leave(client, x_mq_language="XX") == (50001, unknown_language("XX"))
+    assert leave(client) == OK
+
+
 def test_a_client_that_leaves_is_gone(world: GrpcWorld) -> None:
     """From its groups and from the proxy's memory; its stream stays open."""
     for client, settings in ((world.client("p"), publishing("T", "U")), (world.client("c"), subscribing())):

@@ -253,10 +253,10 @@ def test_what_a_record_is_stored_with(world: GrpcWorld) -> None:
 
 
 def test_without_a_born_host_it_is_the_clients_address(world: GrpcWorld) -> None:
-    """The address of the connection."""
+    """The address of the connection, port included."""
     world.topic()
     send(world, a_message())
-    assert stored(world)[0].property_map()["__BORNHOST"] == "10.0.0.7"
+    assert stored(world)[0].property_map()["__BORNHOST"] == "10.0.0.7:40000"
 
 
 def test_messages_go_to_each_queue_in_turn(world: GrpcWorld) -> None:
@@ -347,6 +347,17 @@ def test_half_messages_cannot_be_sent_as_a_batch(world: GrpcWorld) -> None:
         50001,
         PROXY_EXCEPTION + "the message is illegal, maybe msg body or properties length not matched. "
         "msg body length limit 4194304B, msg properties length limit 32KB.",
+    )
+
+
+def test_a_batch_that_is_too_large_is_refused(world: GrpcWorld) -> None:
+    """By an exception of the broker, worded as the proxy words exceptions."""
+    world.topic()
+    status = send(world, *[a_message(body=bytes(2_000_000))] * 3).status
+    assert (status.code, status.message) == (
+        50001,
+        "message body size exceeded. RuntimeException. "
+        "org.apache.rocketmq.store.MessageExtEncoder.encode(MessageExtEncoder.java:290)",
     )
 
 
