@@ -1,0 +1,129 @@
+"""Compare the emulator with the real Apache broker: the same clients, the same work, in turn, in one run.
+
+    python bench/run.py [--quick] [--only TEXT] [--write]
+
+prints a table of rates, processor time for each unit of work, and ratios (emulator / real; rates: more is better, the
+rest: less is better). `--write` puts it into bench/README.md. It takes about ten minutes; on a machine that others
+use too, the ratios and the processor times are what to look at.
+"""
+
+import argparse
+import datetime
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rocketmq_testkit.conformance.targets.apache import REFERENCE_VERSION
+from servers import EmulatorCommand, RealBroker, Server, create_topic, resident_mib, send_one
+from workloads import Figure, push_drain, send, simple_drain
+
+README = Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- table begins -->\n", "<!-- table ends -->\n"
+
+WORKLOADS: list[tuple[str, Callable[[int], Callable[[Server], Figure]], int]] = [
+    ("Java remoting, send, 1 thread", lambda n: send("java-remoting", 1, n), 12_000),
+    ("Java remoting, send, 8 threads", lambda n: send("java-remoting", 8, n), 40_000),
+    ("Java remoting, send, 64 threads", lambda n: send("java-remoting", 64, n), 80_000),
+    ("Java remoting, push consumer drains 200,000", push_drain, 200_000),
+    ("Java gRPC, send, 1 thread", lambda n: send("java-grpc", 1, n), 8_000),
+    ("Java gRPC, send, 8 threads", lambda n: send("java-grpc", 8, n), 30_000),
+    ("Java gRPC, send, 32 threads", lambda n: send("java-grpc", 32, n), 60_000),
+    ("Java gRPC, receive 32 + ack, 1 thread", lambda n: simple_drain(1, n), 8_000),
+    ("Java gRPC, receive 32 + ack, 8 threads", lambda n: simple_drain(8, n), 20_000),
+]
+
+
+def started_and_stored(make: Callable[[], EmulatorCommand | RealBroker], times: int) -> tuple[float, float]:
+    """Milliseconds from start to the first acknowledged message, and resident MiB of an idle server (medians)."""
+    moments, memory = [], []
+    for _ in range(times):
+        begin = time.perf_counter()
+        with make() as server:
+            create_topic(server, "first")
+            send_one(server, "first")
+            moments.append((time.perf_counter() - begin) * 1000)
+            memory.append(resident_mib(server))
+    return statistics.median(moments), statistics.median(memory)
+
+
+def measure(quick: bool, only: str) -> list[tuple[str, str, str, str]]:
+    """Rows of the table: what, emulator, real broker, ratio."""
+    rows = []
+    chosen = [workload for workload in WORKLOADS if only in workload[0]]
+    factor = 10 if quick else 1
+    if not only:
+        first, idle = started_and_stored(EmulatorCommand, 3 if quick else 10)
+        real_first, real_idle = started_and_stored(RealBroker, 1 if quick else 3)
+        rows.append(row("start until first acknowledged send, ms", first, real_first, 0))
+        rows.append(row("resident memory, idle, MiB", idle, real_idle, 0))
+    with RealBroker() as real, EmulatorCommand() as emulator:
+        for name, build, count in chosen:
+            work = build(max(count // factor, 2000))
+            print(f"... {name}", file=sys.stderr, flush=True)
+            ours, theirs = work(emulator), work(real)
+            rows.append(row(f"{name}, messages/s", ours.per_second, theirs.per_second, 0))
+            rows.append(row(f"{name}, server CPU µs/message", ours.cpu_micros, theirs.cpu_micros, 0))
+    if not only:
+        rows.append(memory_after(200_000 // factor))
+    return rows
+
+
+def memory_after(count: int) -> tuple[str, str, str, str]:
+    """Resident memory of fresh servers after `count` messages of 1 KiB."""
+    held = []
+    for make in (EmulatorCommand, RealBroker):
+        with make() as server:
+            send("java-remoting", 64, count * 4 // 5)(server)  # the warm-up is another fifth
+            held.append(resident_mib(server))
+    return row(f"resident memory after {count:,} messages of 1 KiB, MiB", held[0], held[1], 0)
+
+
+def row(what: str, ours: float, theirs: float, digits: int) -> tuple[str, str, str, str]:
+    """One line of the table."""
+    return what, f"{ours:,.{digits}f}", f"{theirs:,.{digits}f}", f"{ours / theirs:.2f}"
+
+
+def table(rows: list[tuple[str, str, str, str]]) -> str:
+    """The rows as Markdown, with date, versions and machine."""
+    cpu = next(
+        (
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.machine(),
+    )
+    lines = [
+        f"{datetime.date.today().isoformat()}, Apache RocketMQ {REFERENCE_VERSION}, "
+        f"Python {platform.python_version()}, {os.cpu_count()} cores ({cpu}); clients and servers share them.",
+        "",
+        "| what | emulator | real broker | ratio |",
+        "|---|---:|---:|---:|",
+        *(f"| {' | '.join(cells)} |" for cells in rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Measure, print, and write if asked to."""
+    parser = argparse.ArgumentParser(description="Compare the emulator with the real Apache broker.")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the work: shows that it runs, not how fast")
+    parser.add_argument("--only", default="", help="only workloads whose name contains this text")
+    parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
+    options = parser.parse_args()
+    text = table(measure(options.quick, options.only))
+    print(text)
+    if options.write:
+        old = README.read_text()
+        head, _, rest = old.partition(BEGIN)
+        README.write_text(f"{head}{BEGIN}{text}{END}{rest.partition(END)[2]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

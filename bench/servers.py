@@ -1,0 +1,133 @@
+"""The two things that are compared: the emulator as a command, and a real Apache broker, watched from outside."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from rocketmq_testkit.conformance.targets.apache import REFERENCE_VERSION, ApacheBroker
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Server(Protocol):
+    """A running server."""
+
+    name: str
+    namesrv: str
+    broker: str
+    endpoint: str
+    start_ms: float
+
+    @property
+    def pids(self) -> list[int]:
+        """Its processes."""
+
+
+class EmulatorCommand:
+    """`rocketmq-emulator` in a process of its own, with the defaults of the command."""
+
+    name = "emulator"
+
+    def __init__(self) -> None:
+        command = Path(sys.executable).with_name("rocketmq-emulator")
+        ports = [word for port in ("namesrv", "broker", "grpc", "control") for word in (f"--{port}-port", "0")]
+        begin = time.perf_counter()
+        self._process = subprocess.Popen([command, *ports], stdout=subprocess.PIPE, text=True)
+        if self._process.stdout is None:
+            raise AssertionError("a pipe was asked for")
+        ready = json.loads(self._process.stdout.readline())
+        self.start_ms = (time.perf_counter() - begin) * 1000
+        self.namesrv, self.broker, self.endpoint = ready["namesrv"], ready["broker"], ready["endpoint"]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.terminate()
+        self._process.wait(10)
+
+    @property
+    def pids(self) -> list[int]:
+        return [self._process.pid]
+
+
+class RealBroker(ApacheBroker):
+    """The reference version of the real thing."""
+
+    name = f"Apache {REFERENCE_VERSION}"
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self.start_ms = self.start_seconds * 1000
+        return self
+
+    start_ms = 0.0
+
+
+def cpu_seconds(server: Server) -> float:
+    """Processor time that a server has used so far."""
+    total = 0
+    for pid in server.pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        total += int(fields[11]) + int(fields[12])
+    return total / _TICKS
+
+
+def resident_mib(server: Server) -> float:
+    """Memory that a server holds."""
+    kib = 0
+    for pid in server.pids:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                kib += int(line.split()[1])
+    return kib / 1024
+
+
+def create_topic(server: Server, topic: str, queues: int = 8) -> None:
+    """A topic for normal messages, made by a remoting request."""
+    fields = {
+        "topic": topic,
+        "defaultTopic": "TBW102",
+        "readQueueNums": queues,
+        "writeQueueNums": queues,
+        "perm": 6,
+        "topicFilterType": "SINGLE_TAG",
+        "topicSysFlag": 0,
+        "order": False,
+        "attributes": "+message.type=NORMAL",
+    }
+    with RemotingClient(server.broker) as client:
+        answer = client.request(RequestCode.UPDATE_AND_CREATE_TOPIC, fields)
+        if answer.code != 0:
+            raise RuntimeError(f"{server.name} does not create {topic}: {answer.remark}")
+
+
+def send_one(server: Server, topic: str) -> None:
+    """One message, acknowledged."""
+    fields = {
+        "a": "bench",
+        "b": topic,
+        "c": "TBW102",
+        "d": 4,
+        "e": 0,
+        "f": 0,
+        "g": int(time.time() * 1000),
+        "h": 0,
+        "i": "TAGS\x01a\x02",
+        "j": 0,
+        "k": False,
+        "m": False,
+    }
+    with RemotingClient(server.broker) as client:
+        answer = client.request(RequestCode.SEND_MESSAGE_V2, fields, b"x")
+        if answer.code != 0:
+            raise RuntimeError(f"{server.name} does not store a message: {answer.remark}")
