@@ -161,7 +161,8 @@ class AckService:
             [0],
         )
         if 0 <= receipt.revive_qid < self._config.revive_queue_num:
-            self._log.write_check_point(point, receipt.revive_qid)
+            if not self._log.write_check_point(point, receipt.revive_qid):
+                raise EngineError(ResponseCode.SYSTEM_ERROR, None)
             self._write(topic, group, queue_id, receipt, [operation.offset], batch=False)
         return ChangeInvisibleResult(pop_time, operation.invisible_ms, receipt.revive_qid)
 

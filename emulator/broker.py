@@ -171,7 +171,6 @@ class Broker:
             self.pulls.hold.arrived,
             self.pops.polling.arrived,
             self.notifications.polling.arrived,
-            self.revive.arrived,
         ]
         self.handlers: Mapping[type[Operation], Callable[[Call, Any], Result | Parked]] = self._table()
 

@@ -6,8 +6,10 @@ the end of the invisible time. Source: PopCheckPoint, AckMsg, BatchAckMsg, PopBu
 
 import json
 from dataclasses import dataclass, field
+from typing import Any
 
 from . import properties as props
+from .errors import EngineError
 from .message import Message
 from .names import revive_topic
 from .store import MessageStore
@@ -82,8 +84,8 @@ class CheckPoint:
 
     @staticmethod
     def from_json(body: bytes, revive_offset: int) -> "CheckPoint":
-        """A body read back; an empty offset list is the old form, offsets without gaps."""
-        data = json.loads(body)
+        """A body read back; an empty offset list is the old form, offsets without gaps. Raises ValueError."""
+        data = _load(body, {"t": str, "c": str, "bn": str, "q": int, "so": int, "pt": int, "it": int, "bm": int})
         return CheckPoint(
             data["t"],
             data["c"],
@@ -92,7 +94,7 @@ class CheckPoint:
             data["pt"],
             data["it"],
             data["bn"],
-            data.get("d") or list(range(data["n"])),
+            _whole_numbers(data.get("d") or list(range(int(data.get("n") or 0)))),
             data["bm"],
             int(data.get("rp") or 0),
             revive_offset,
@@ -132,9 +134,9 @@ class Ack:
 
     @staticmethod
     def from_json(body: bytes) -> "Ack":
-        """An `ack` or `bAck` body read back."""
-        data = json.loads(body)
-        offsets = data["aol"] if data.get("aol") is not None else [data["ao"]]
+        """An `ack` or `bAck` body read back. Raises ValueError."""
+        data = _load(body, {"t": str, "c": str, "bn": str, "q": int, "so": int, "pt": int})
+        offsets = _whole_numbers(data["aol"] if data.get("aol") is not None else [data.get("ao")])
         return Ack(data["t"], data["c"], data["q"], data["so"], data["pt"], data["bn"], offsets)
 
 
@@ -145,10 +147,13 @@ class ReviveLog:
         self.topic = revive_topic(cluster)
         self._store = store
 
-    def write_check_point(self, point: CheckPoint, revive_qid: int) -> None:
-        """Store a check point, readable one second before its invisible time ends."""
+    def write_check_point(self, point: CheckPoint, revive_qid: int) -> bool:
+        """Store a check point, readable one second before its invisible time ends.
+
+        False: the timer does not take it, because its invisible time is longer than the longest delay.
+        """
         key = f"{point.topic}@{point.queue_id}@{point.start_offset}@{point.group}@{point.pop_time}@{point.broker_name}"
-        self._write(
+        return self._write(
             revive_qid,
             point.to_json(),
             CK_TAG,
@@ -157,16 +162,37 @@ class ReviveLog:
             point.pop_time,
         )
 
-    def write_ack(self, ack: Ack, revive_qid: int, deliver_ms: int, now_ms: int, *, batch: bool) -> None:
-        """Store an acknowledgement, readable at `deliver_ms`, the end of the invisible time."""
+    def write_ack(self, ack: Ack, revive_qid: int, deliver_ms: int, now_ms: int, *, batch: bool) -> bool:
+        """Store an acknowledgement, readable at `deliver_ms`, the end of the invisible time; False: not taken."""
         offset = -1 if batch else ack.offsets[0]
         key = f"{ack.topic}@{ack.queue_id}@{offset}@{ack.group}@{ack.pop_time}@{ack.broker_name}@{ACK_TAG}"
         tag = BATCH_ACK_TAG if batch else ACK_TAG
-        self._write(revive_qid, ack.to_json(batch=batch), tag, key, deliver_ms, now_ms)
+        return self._write(revive_qid, ack.to_json(batch=batch), tag, key, deliver_ms, now_ms)
 
-    def _write(self, queue_id: int, body: bytes, tag: str, key: str, deliver_ms: int, born_ms: int) -> None:
+    def _write(self, queue_id: int, body: bytes, tag: str, key: str, deliver_ms: int, born_ms: int) -> bool:
         properties = {props.TAGS: tag, props.UNIQ_KEY: key, props.TIMER_DELIVER_MS: str(deliver_ms)}
-        self._store.put(Message(self.topic, queue_id, body, properties, born_ms, self._store.store_host))
+        try:
+            self._store.put(Message(self.topic, queue_id, body, properties, born_ms, self._store.store_host))
+        except EngineError:
+            return False
+        return True
+
+
+def _load(body: bytes, wanted: dict[str, type]) -> dict[str, Any]:
+    """A JSON object with these fields of these types; anything may be sent to the revive topic."""
+    data = json.loads(body)
+    if not isinstance(data, dict):
+        raise ValueError("not an object")
+    for name, kind in wanted.items():
+        if not isinstance(data.get(name), kind):
+            raise ValueError(f"{name} is not of type {kind.__name__}")
+    return data
+
+
+def _whole_numbers(values: object) -> list[int]:
+    if not isinstance(values, list) or not all(isinstance(value, int) for value in values):
+        raise ValueError("offsets are no list of whole numbers")
+    return values
 
 
 def _dump(body: dict[str, object]) -> bytes:

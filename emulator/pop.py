@@ -287,7 +287,8 @@ class PopService:
                 self._config.broker_name,
                 [offset - start_offset for offset in read.offsets],
             )
-            self._log.write_check_point(point, batch.revive_qid)
+            if not self._log.write_check_point(point, batch.revive_qid):
+                return  # what cannot be remembered is not handed out, and the position stays
             self._offsets.commit(group, topic, queue_id, read.next_offset)
         batch.starts.append(f"{digit} {queue_id} {start_offset}")
         batch.offsets.append(f"{digit} {queue_id} {','.join(map(str, read.offsets))}")

@@ -61,12 +61,14 @@ class ReviveService:
         self._redelivered = redelivered
         self._start_ms = scheduler.now_ms
         self._queues: dict[int, ReviveQueue] = {}
+        store.watchers[log.topic] = self.arrived
 
-    def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: dict[str, str]) -> None:
-        """A message was stored: take note of it if it is a check point or an acknowledgement."""
-        if topic != self._log.topic:
-            return
-        record = self._store.record(topic, queue_id, offset)
+    def arrived(self, queue_id: int, offset: int, properties: dict[str, str]) -> None:
+        """A message of the revive topic: take note of it if it is a check point or an acknowledgement.
+
+        Anybody may send to the revive topic; what cannot be read is left lying there.
+        """
+        record = self._store.record(self._log.topic, queue_id, offset)
         if record is None:
             return
         queue = self._queues.get(queue_id)
@@ -74,16 +76,22 @@ class ReviveService:
             queue = self._queues[queue_id] = ReviveQueue(queue_id)
         tag = properties.get(props.TAGS)
         body = records.decode(record).body
-        if tag == CK_TAG:
-            point = CheckPoint.from_json(body, offset)
-            queue.points.setdefault(point.merge_key(), point)
-            self._look_later(queue)
-        elif tag in (ACK_TAG, BATCH_ACK_TAG):
-            ack = Ack.from_json(body)
-            acknowledged = queue.points.get(ack.merge_key())
-            if acknowledged is not None:
-                for acked in ack.offsets:
-                    acknowledged.acknowledge(acked)
+        try:
+            if tag == CK_TAG:
+                point = CheckPoint.from_json(body, offset)
+                queue.points.setdefault(point.merge_key(), point)
+                self._look_later(queue)
+            elif tag in (ACK_TAG, BATCH_ACK_TAG):
+                self._acknowledge(queue, Ack.from_json(body))
+        except ValueError:
+            return
+
+    @staticmethod
+    def _acknowledge(queue: ReviveQueue, ack: Ack) -> None:
+        point = queue.points.get(ack.merge_key())
+        if point is not None:
+            for offset in ack.offsets:
+                point.acknowledge(offset)
 
     def _look_later(self, queue: ReviveQueue) -> None:
         if queue.timer is not None or not queue.points:

@@ -103,7 +103,7 @@ class SendService:
             operation.sys_flag & records.SYS_TRANSACTION_MASK == records.SYS_TRANSACTION_PREPARED
             or properties.get(props.TRANSACTION_PREPARED) == "true"
         )
-        if prepared and not (message.reconsume_times > 0 and int(properties.get(props.DELAY, "0")) > 0):
+        if prepared and not (message.reconsume_times > 0 and _number(properties.get(props.DELAY, "0")) > 0):
             if self._config.reject_transaction_message:
                 raise EngineError(
                     ResponseCode.NO_PERMISSION,
@@ -191,6 +191,15 @@ class SendService:
             "the message is illegal, maybe msg body or properties length not matched. "
             f"msg body length limit {self._config.max_message_size}B, msg properties length limit 32KB.",
         )
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise EngineError(
+            ResponseCode.SYSTEM_ERROR, f'java.lang.NumberFormatException: For input string: "{text}"'
+        ) from None
 
 
 def split_batch(body: bytes) -> list[tuple[int, bytes, dict[str, str]]]:

@@ -140,7 +140,8 @@ def test_a_change_after_the_acknowledgement_resurrects(world: World) -> None:
 def test_batch_acknowledgement(world: World) -> None:
     """Bits address the offsets from the start offset on; offsets outside the queue are passed over."""
     filled(world, 3)
-    pop = world.popped("A") and world.last_pop
+    world.popped("A")
+    pop = world.last_pop
     ack = BatchAck("G", "A", "0", 0, 0, pop.revive_qid, pop.pop_time, pop.invisible_ms, 0b1101 | 1 << 40)
     world.engine.ask(world.broker, BatchAckMessage([ack]))
     world.advance(30_000)
@@ -361,3 +362,26 @@ def test_a_new_group_starts_at_the_first_message_of_a_young_queue(world: World) 
     world.send("B")
     world.send("B")
     assert len(world.popped("B")) == 2
+
+
+def test_rubbish_in_the_revive_topic_is_left_lying(world: World) -> None:
+    """Clients may send to the revive topic: what is no check point disturbs nobody."""
+    filled(world, 1)
+    world.popped("A", invisible_ms=1000)
+    for tag in ("ck", "ack", "bAck"):
+        for body in (b"", b"{", b"[]", b"{}", b'{"t":1}', b'{"d":["x"],"t":"A","c":"G","bn":"b","q":0}'):
+            world.send("rmq_sys_REVIVE_LOG_DefaultCluster", body or b" ", TAGS=tag)
+    world.advance(10_000)
+    assert bodies(world.popped("A")) == [b"0"]
+
+
+def test_an_invisible_time_beyond_the_timer_takes_nothing(world: World) -> None:
+    """More than three days cannot be remembered: nothing is handed out and the position stays."""
+    filled(world, 2)
+    assert world.popped("A", invisible_ms=4 * 86_400_000) == []
+    (message, _) = world.popped("A")
+    with pytest.raises(EngineError) as refused:
+        world.change("A", world.receipt(message), 4 * 86_400_000)
+    assert refused.value.code == 1
+    world.advance(30_000)
+    assert len(world.popped("A")) == 2
