@@ -5,7 +5,7 @@ on golden vectors and on generated input. `Container` objects stay inside the de
 All integers are big-endian. Source: RemotingCommand, RocketMQSerializable (5.3.3).
 """
 
-from construct import (  # type: ignore[import-untyped]  # the package carries no types
+from construct import (
     Byte,
     Bytes,
     Enum,

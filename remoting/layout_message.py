@@ -7,7 +7,7 @@ Source: MessageDecoder, MessageExtEncoder, MessageSysFlag, MessageClientIDSetter
 
 from zlib import crc32
 
-from construct import (  # type: ignore[import-untyped]  # the package carries no types
+from construct import (
     Byte,
     Bytes,
     Const,

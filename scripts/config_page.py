@@ -14,8 +14,8 @@ HEAD = """\
 Made by `make pages` from the declarations in `emulator/config/` and `grpc_v2/config.py`.
 
 A key is set on the command line (`rocketmq-emulator --set popPollingSize=5`), in a file of upstream's format
-(`--config broker.conf`, `namesrv.conf`, `rmq-proxy.json`), in Python (`Emulator(config={"popPollingSize": 5})`) or for a
-test (the fixture `rocketmq_config`, the marker `@pytest.mark.rocketmq(config={"popPollingSize": 5})`). Names are
+(`--config broker.conf`, `namesrv.conf`, `rmq-proxy.json`), in Python (`Emulator(config={"popPollingSize": 5})`) or for
+a test (the fixture `rocketmq_config`, the marker `@pytest.mark.rocketmq(config={"popPollingSize": 5})`). Names are
 upstream's where upstream has the key. An unknown name or a value out of range is an error that names the nearest key or
 the range; a key of upstream's that is not listed here is accepted from a file and has no effect, which is logged.
 

@@ -3,13 +3,15 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Call
-from rocketmq_testkit.emulator.operations import Done, GetRouteInfo, GetTopicConfig, Operation
+from rocketmq_testkit.emulator.operations import Done, GetRouteInfo, GetTopicConfig, Operation, Parked, Result
 
 WALK = Path(__file__).parent.parent / "support" / "journal_walk.py"
 
@@ -30,7 +32,7 @@ def test_a_bug_of_ours_is_reported_and_answered() -> None:
         name = "broken"
 
         def __init__(self) -> None:
-            self.handlers = {GetTopicConfig: self.fail}
+            self.handlers: dict[type[Operation], Callable[[Call, Any], Result | Parked]] = {GetTopicConfig: self.fail}
 
         def fail(self, call: Call, operation: Operation) -> Done:
             raise ZeroDivisionError("by zero")

@@ -2,6 +2,7 @@
 
 from engine_world import World, bodies
 from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import PopResult
 
 
 def filled(world: World, count: int = 6) -> None:
@@ -11,14 +12,12 @@ def filled(world: World, count: int = 6) -> None:
 
 
 def take(world: World, count: int = 3, attempt: str | None = None, invisible_ms: int = 10_000) -> list[bytes]:
-    world.messages = world.popped(  # type: ignore[attr-defined]
-        "A", order=True, count=count, attempt=attempt, invisible_ms=invisible_ms
-    )
-    return bodies(world.messages)  # type: ignore[attr-defined]
+    messages = world.popped("A", order=True, count=count, attempt=attempt, invisible_ms=invisible_ms)
+    return bodies(messages)
 
 
 def ack(world: World, index: int) -> object:
-    message = world.messages[index]  # type: ignore[attr-defined]
+    message = world.last_pop.messages[index]
     return world.ack("A", world.receipt(message)).outcome
 
 
@@ -68,14 +67,15 @@ def test_a_waiting_pop_is_woken_when_the_queue_becomes_free(world: World) -> Non
     world.advance(2999)
     assert expiring.outcome is None
     world.advance(1)
-    assert bodies(expiring.outcome.messages) == [b"0", b"1", b"2"]  # type: ignore[union-attr]
-    world.last_pop = expiring.outcome  # type: ignore[assignment]
-    world.messages = expiring.outcome.messages  # type: ignore[attr-defined,union-attr]
+    assert isinstance(expiring.outcome, PopResult)
+    assert bodies(expiring.outcome.messages) == [b"0", b"1", b"2"]
+    world.last_pop = expiring.outcome
     waiting = world.pop("A", order=True, poll_ms=20_000, count=3)
     for index in range(3):
         assert waiting.outcome is None
         ack(world, index)
-    assert bodies(waiting.outcome.messages) == [b"3", b"4", b"5"]  # type: ignore[union-attr]
+    assert isinstance(waiting.outcome, PopResult)
+    assert bodies(waiting.outcome.messages) == [b"3", b"4", b"5"]
 
 
 def test_changing_one_message_moves_its_own_deadline(world: World) -> None:
@@ -83,7 +83,7 @@ def test_changing_one_message_moves_its_own_deadline(world: World) -> None:
     filled(world, 2)
     take(world, count=2)
     world.advance(1000)
-    receipt = world.receipt(world.messages[1])  # type: ignore[attr-defined]
+    receipt = world.receipt(world.last_pop.messages[1])
     changed = world.change("A", receipt, 20_000)
     assert (changed.pop_time, changed.invisible_ms) == (receipt.pop_time, 21_000)
     world.advance(15_000)
@@ -96,12 +96,12 @@ def test_stale_and_foreign_acknowledgements(world: World) -> None:
     """A handle of an older batch does nothing; an offset outside the batch is refused; below the offset is done."""
     filled(world)
     take(world, count=2, invisible_ms=1000)
-    stale = world.receipt(world.messages[0])  # type: ignore[attr-defined]
+    stale = world.receipt(world.last_pop.messages[0])
     world.advance(1001)
     take(world, count=2)
     assert not isinstance(world.ack("A", stale).outcome, EngineError)
     assert world.broker.offsets.query("G", "A", 0) == 0
-    current = world.receipt(world.messages[0])  # type: ignore[attr-defined]
+    current = world.receipt(world.last_pop.messages[0])
     current.queue_offset = 5
     refused = world.ack("A", current).outcome
     assert isinstance(refused, EngineError)

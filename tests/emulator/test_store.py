@@ -1,5 +1,7 @@
 """The commit log, the consume queues and what is found in them again."""
 
+from typing import Any
+
 import pytest
 from engine_world import World, make_world
 from hypothesis import given
@@ -100,7 +102,7 @@ def test_the_cap_drops_oldest_segments_and_moves_the_minimum() -> None:
     ("body", "properties", "code"),
     [(b"x" * (4 << 20), {}, 0), (b"x" * ((4 << 20) + 1), {}, 13), (b"m", {"p": "y" * 32_800}, 13)],
 )
-def test_size_limits(world: World, body: bytes, properties: dict[str, str], code: int) -> None:
+def test_size_limits(world: World, body: bytes, properties: dict[str, Any], code: int) -> None:
     """A body of 4 MiB is fine, one byte more or properties beyond 32767 bytes are MESSAGE_ILLEGAL."""
     world.topic("A")
     if code == 0:

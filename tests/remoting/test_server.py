@@ -1,5 +1,7 @@
 """The Twisted server over in-memory transports and a clock of its own."""
 
+from typing import Any
+
 import pytest
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting import frame
@@ -145,9 +147,22 @@ def test_without_a_clock_nothing_is_idle() -> None:
 def test_a_lost_connection_leaves_nothing_behind(server: Server) -> None:
     """No timer, no channel, no answer to a pull that waited."""
     protocol, transport = server.connect()
-    create = {"topic": "T", "readQueueNums": "1", "writeQueueNums": "1", "perm": "6", "topicFilterType": "SINGLE_TAG"}
+    create: dict[str, Any] = {
+        "topic": "T",
+        "readQueueNums": "1",
+        "writeQueueNums": "1",
+        "perm": "6",
+        "topicFilterType": "SINGLE_TAG",
+    }
     protocol.dataReceived(request(RequestCode.UPDATE_AND_CREATE_TOPIC, **create))
-    pull = {"consumerGroup": "G", "topic": "T", "queueId": "0", "queueOffset": "0", "maxMsgNums": "1", "sysFlag": "6"}
+    pull: dict[str, Any] = {
+        "consumerGroup": "G",
+        "topic": "T",
+        "queueId": "0",
+        "queueOffset": "0",
+        "maxMsgNums": "1",
+        "sysFlag": "6",
+    }
     protocol.dataReceived(request(RequestCode.PULL_MESSAGE, opaque=2, suspendTimeoutMillis="9000", **pull))
     assert [each.opaque for each in answers(transport)] == [1]
     protocol.connectionLost()
