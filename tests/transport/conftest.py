@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
+from hypothesis import HealthCheck, settings
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, Limits
 from rocketmq_testkit.grpc_v2.transport.protocol import GrpcServerFactory
 
 from tests.transport.reactor_thread import ReactorThread
+
+# A busy machine is slow, which is no defect of what is tested.
+settings.register_profile("transport", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("transport")
 
 
 @dataclass

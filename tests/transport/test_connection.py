@@ -100,7 +100,6 @@ def test_input_may_end_anywhere() -> None:
         assert cancelled == began
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_instead_of_the_preface(data: bytes) -> None:
     """What does not begin like HTTP/2 is answered with GOAWAY at the first byte that differs."""
