@@ -32,6 +32,7 @@ CLIENTS = ("tests/clients",)
 """Real SDKs and Apache's own tools against the emulator."""
 SIDECAR = ("tests/sidecar",)
 """The image: built, started, used, measured."""
+WITHOUT_OTHER_STAGES = [f"--ignore={folder}" for folder in (*CLIENTS, *SIDECAR)]
 MIDDLE_PROTOBUFS = ("5", "6")
 """Major versions between the oldest and the newest; the other stages use those."""
 
@@ -89,8 +90,11 @@ def environment(folder: Path, *requirements: str | Path) -> Path:
 
 
 def existing(folders: Sequence[str]) -> list[str]:
-    """Those that are there."""
-    return [folder for folder in folders if (ROOT / folder).is_dir()]
+    """Those that are there. Raises StageFailed when none is: pytest without arguments would run something else."""
+    found = [folder for folder in folders if (ROOT / folder).is_dir()]
+    if not found:
+        raise StageFailed(f"there is no {' and no '.join(folders)}")
+    return found
 
 
 # --- the stages
@@ -128,14 +132,12 @@ def run_fast() -> None:
 
 def run_tests() -> None:
     """Test all that can share the machine."""
-    ignored = [f"--ignore={folder}" for folder in existing([*CLIENTS, *SIDECAR])]
-    pytest("tests", "-m", "not alone", *ignored, "tests")
+    pytest("tests", "-m", "not alone", *WITHOUT_OTHER_STAGES, "tests")
 
 
 def run_alone() -> None:
     """Test what measures time or changes the network."""
-    ignored = [f"--ignore={folder}" for folder in existing([*CLIENTS, *SIDECAR])]
-    pytest("alone", "-m", "alone", *ignored, "tests", workers="0")
+    pytest("alone", "-m", "alone", *WITHOUT_OTHER_STAGES, "tests", workers="0")
 
 
 def run_clients() -> None:
