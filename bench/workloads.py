@@ -29,7 +29,8 @@ def _check(reply: dict[str, Any], count: int) -> float:
     """The rate of a reply. A client of a busy machine may give up on a call or two; more is no measurement."""
     if reply["count"] != count or reply["errors"] > max(2, count // 1000):
         raise RuntimeError(f"work was lost: {reply}")
-    return float(reply["per_second"]) * (count - reply["errors"]) / count
+    rate: float = reply["per_second"] * (count - reply["errors"]) / count
+    return rate
 
 
 def send(sdk: str, threads: int, count: int) -> Callable[[Server], Figure]:
@@ -39,7 +40,7 @@ def send(sdk: str, threads: int, count: int) -> Callable[[Server], Figure]:
         topic = next(_names)
         create_topic(server, topic)
         with _driver(server, sdk) as driver:
-            driver.call("producer", **{"as": "p"}, topics=[topic], group="bench-producer")
+            driver.call("producer", as_="p", topics=[topic], group="bench-producer")
             load = {"on": "p", "topic": topic, "size": BODY_BYTES, "threads": threads}
             driver.call("send_many", timeout=300, count=max(count // 4, 2000), **load)
             before = cpu_seconds(server)
@@ -52,7 +53,7 @@ def send(sdk: str, threads: int, count: int) -> Callable[[Server], Figure]:
 
 def _fill(server: Server, topic: str, count: int) -> None:
     with _driver(server, "java-remoting") as driver:
-        driver.call("producer", **{"as": "p"}, topics=[topic], group="bench-producer")
+        driver.call("producer", as_="p", topics=[topic], group="bench-producer")
         missing = count
         while missing > 0:
             load = {"on": "p", "topic": topic, "size": BODY_BYTES, "threads": 64, "count": missing}
