@@ -58,12 +58,11 @@ class ProxyConfig(Config):
         unit="ms",
         low=0,
     )
-    settings_push_again_millis: int = key(
-        1_000,
-        "Settings are sent a second time this long after each request for them, for clients that lose an answer which"
-        " comes before they listen; 0 = never, as upstream.",
-        unit="ms of the wall clock",
-        low=0,
+    settings_push_again_millis: str = key(
+        "100 1000 5000",
+        "A new telemetry stream is sent its settings again after these times, for clients that lose an answer which"
+        " comes before they listen; empty = never, as upstream.",
+        unit="ms of the wall clock, separated by blanks",
     )
     pushed_long_polling_timeout_millis: int = key(
         20_000, "Long poll that the settings tell a consumer to use.", unit="ms", low=0

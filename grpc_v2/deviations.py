@@ -39,7 +39,7 @@ DEVIATIONS = (
     Deviation(
         "settings, answered while the client does not listen yet",
         "one answer for each settings command",
-        "one at once and a second after settingsPushAgainMillis (0 = never)",
+        "one at once, and for the first command of a stream more of them later (settingsPushAgainMillis)",
     ),
     Deviation(
         "end of a long poll that finds nothing",
@@ -57,7 +57,7 @@ DEVIATIONS = (
         "it leaves them all",
     ),
     Deviation(
-        "message topic with several brokers",
+        "several brokers",
         "a LOCAL proxy has one broker",
         "each request goes to the broker that its queue or receipt handle names; unknown names mean the first broker",
     ),

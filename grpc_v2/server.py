@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rocketmq_testkit.emulator.config import ConfigError
+
 from .config import ProxyConfig
 from .proxy import CallLater, Proxy
 from .routes import Endpoint
@@ -11,7 +13,7 @@ from .services import RPCS
 from .services.clients import end_session
 from .services.transaction import check_transaction
 from .sessions import Session, SessionRegistry
-from .settings import delays_ms
+from .settings import delays_ms, times_ms
 from .transport import GrpcMethod
 
 if TYPE_CHECKING:
@@ -61,9 +63,13 @@ def messaging_methods(
     `endpoint` says at which address the client of a call reaches a broker. `log` takes a line, or a line and a
     traceback below it. `tick` is called before each request and brings the engine's time up to date. `call_later` is
     the wall clock (a reactor's `callLater`); without it the engine's time is used, which stands still when it is
-    frozen. Raises ValueError when pushedConsumerBackoff is not a list of delays.
+    frozen. Raises ConfigError when a key that holds a list cannot be read.
     """
-    delays_ms(config.pushed_consumer_backoff)
+    for name, read in (("pushedConsumerBackoff", delays_ms), ("settingsPushAgainMillis", times_ms)):
+        try:
+            read(config.get(name))
+        except ValueError as wrong:
+            raise ConfigError(f"{name}={config.get(name)}: {wrong}") from None
     fronted = engine.brokers if brokers is None else brokers
     return MessagingService(
         Proxy(engine, fronted, endpoint, config, log, tick or _no_tick, call_later, check_transaction, _expired)

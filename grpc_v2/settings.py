@@ -30,6 +30,16 @@ def delays_ms(text: str) -> list[int]:
     return found
 
 
+def times_ms(text: str) -> list[int]:
+    """`100 1000` as milliseconds. Raises ValueError for anything else."""
+    found = []
+    for word in text.split():
+        if not (word.isascii() and word.isdigit()):
+            raise ValueError(f"{word!r} is not a time in milliseconds")
+        found.append(int(word))
+    return found
+
+
 def with_defaults(settings: pb.Settings, config: ProxyConfig) -> pb.Settings:
     """The settings to keep: for a consumer, defaults for what it did not say."""
     kept = pb.Settings()

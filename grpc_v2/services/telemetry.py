@@ -1,7 +1,8 @@
 """Telemetry: the stream on which a client sends its settings and gets commands. Source: ClientActivity (5.3.3).
 
-Each settings command is answered at once on the same stream, and once more a little later: some clients wait for an
-answer only after they have done other things, and lose one that comes before (see `deviations`).
+Each settings command is answered at once on the same stream. The first one of a stream is answered again a little
+later: some clients wait for the answer only after they have done other things, and lose one that comes before (see
+`deviations`).
 """
 
 from rocketmq_testkit.emulator.operations import Heartbeat
@@ -13,7 +14,7 @@ from ..proto import service_pb2 as sv
 from ..proxy import NO_CLIENT_ID
 from ..proxy_rules import check_stream_language, is_blank
 from ..sessions import Session
-from ..settings import answered, with_defaults
+from ..settings import answered, times_ms, with_defaults
 from ..status import OK, Refusal, StreamRefusal
 from ..transport import MethodKind, StatusCode
 from .clients import consume_type, register, subscriptions
@@ -33,12 +34,12 @@ def telemetry(call: RpcCall, _request: None) -> None:
 class _Stream:
     """One open stream."""
 
-    __slots__ = ("_again", "_call", "_session")
+    __slots__ = ("_call", "_fresh", "_session")
 
     def __init__(self, call: RpcCall) -> None:
         self._call = call
         self._session: Session | None = None
-        self._again = False
+        self._fresh = True
 
     def take(self, command: sv.TelemetryCommand) -> None:
         """A command of the client. Only settings do something: no results are waited for by anybody."""
@@ -78,7 +79,10 @@ class _Stream:
         proxy.sessions.stream_opened(session, call)
         register(proxy, session, language, group, call.rpc.name)
         self._answer()
-        self._answer_again()
+        if self._fresh:
+            self._fresh = False
+            for delay_ms in times_ms(proxy.config.settings_push_again_millis):
+                proxy.later(delay_ms, lambda: call.guard(self._answer), "settings again", call.client_id)
 
     def _answer(self) -> None:
         session = self._session
@@ -87,17 +91,6 @@ class _Stream:
         proxy = self._call.proxy
         group = proxy.group_config(session.settings.subscription.group.name)
         self._send(sv.TelemetryCommand(status=OK, settings=answered(session.settings, group, proxy.config)))
-
-    def _answer_again(self) -> None:
-        proxy = self._call.proxy
-        delay_ms = proxy.config.settings_push_again_millis
-        if delay_ms and not self._again:
-            self._again = True
-            proxy.later(delay_ms, self._second_answer, "settings again", self._call.client_id)
-
-    def _second_answer(self) -> None:
-        self._again = False
-        self._call.guard(self._answer)
 
     def _send(self, command: sv.TelemetryCommand) -> None:
         self._call.server_call.send(command.SerializeToString())

@@ -1,12 +1,17 @@
 """Telemetry: settings and their answers, refusals, second answers, and whose stream a check goes to."""
 
+import re
 from typing import Any
 
 import pytest
 from grpc_world import GrpcWorld, Stream, a_receive, publishing, subscribing
+from rocketmq_testkit.emulator.config import ConfigError
+from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations import RetryPolicy
+from rocketmq_testkit.grpc_v2.config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.server import messaging_methods
 
 FAILED = "process client telemetryCommand failed. "
 LEVELS_S = [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
@@ -121,27 +126,43 @@ def test_each_settings_command_is_answered(world: GrpcWorld) -> None:
     assert second.call.status is None
 
 
-def test_settings_are_answered_once_more_a_second_later(world: GrpcWorld) -> None:
-    """For clients that lose an answer that comes before they listen; one for any number of resends."""
+def test_the_first_settings_of_a_stream_are_answered_again(world: GrpcWorld) -> None:
+    """For clients that lose an answer that comes before they listen; the answer is what holds then."""
     stream = world.client().settle(publishing("T"))
-    stream.send(sv.TelemetryCommand(settings=publishing("T", "U")))
-    world.advance(999)
-    assert len(stream.commands) == 2
+    world.advance(99)
+    assert len(stream.commands) == 1
     world.advance(1)
+    assert len(stream.commands) == 2
+    assert stream.commands[0] == stream.commands[1]
+    stream.send(sv.TelemetryCommand(settings=publishing("T", "U")))
     assert len(stream.commands) == 3
-    assert stream.commands[1] == stream.commands[2]
     world.advance(60_000)
-    assert len(stream.commands) == 3
+    assert [len(command.settings.publishing.topics) for command in stream.commands] == [1, 1, 2, 2, 2]
 
 
-def test_a_stream_that_has_ended_gets_no_second_answer(world: GrpcWorld) -> None:
-    """Nor does the key's zero give one."""
+def test_a_stream_that_has_ended_gets_no_more_answers(world: GrpcWorld) -> None:
+    """Nor does a configuration without times give any."""
     stream = world.client().settle(publishing("T"))
     stream.half_close()
-    world.config.settings_push_again_millis = 0
+    world.config.settings_push_again_millis = ""
     other = world.client("other").settle(publishing("T"))
     world.advance(10_000)
     assert (len(stream.commands), len(other.commands)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("settingsPushAgainMillis", "1s", "settingsPushAgainMillis=1s: '1s' is not a time in milliseconds"),
+        ("pushedConsumerBackoff", "1s 5", "pushedConsumerBackoff=1s 5: '5' is not a delay such as 5s or 10m"),
+    ],
+)
+def test_lists_in_the_configuration_are_read_at_the_start(name: str, value: str, text: str) -> None:
+    """A wrong one is told in one sentence."""
+    config = ProxyConfig()
+    config.set(name, value)
+    with pytest.raises(ConfigError, match=re.escape(text)):
+        messaging_methods(engine=Engine(), endpoint=lambda *_: ("", 0), config=config, log=print)
 
 
 @pytest.mark.parametrize(
