@@ -154,7 +154,7 @@ def test_rules_are_checked_in_upstreams_order(world: GrpcWorld) -> None:
     repaired(lambda: message.user_properties.pop("0"))
     repaired(lambda: message.user_properties.pop("TAGS"))
     repaired(lambda: setattr(system, "tag", "t" * 20_000))
-    repaired(lambda: system.keys.clear())
+    repaired(lambda: system.ClearField("keys"))
     repaired(lambda: setattr(system, "tag", "t"))
     repaired(lambda: setattr(system, "message_id", ID))
     repaired(lambda: system.orphaned_transaction_recovery_duration.Clear())

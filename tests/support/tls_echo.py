@@ -21,6 +21,7 @@ class Echo(Protocol):
     factory: "EchoFactory"
 
     def connectionMade(self) -> None:
+        self._end = b""
         transport: Any = self.transport
         peer = transport.getPeer()
         self.factory.peers.append((peer.host, peer.port))
@@ -28,7 +29,9 @@ class Echo(Protocol):
     def dataReceived(self, data: bytes) -> None:
         transport: Any = self.transport
         transport.writeSequence([data[:1], data[1:]])
-        if data.endswith(b"bye"):
+        # It may come in pieces.
+        self._end = (self._end + data)[-3:]
+        if self._end == b"bye":
             transport.loseConnection()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
