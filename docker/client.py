@@ -1,0 +1,57 @@
+"""A client that goes the whole way once: name server, route, broker, and back through the control API.
+
+    client.py NAMESRV CONTROL_URL     for example: client.py rocketmq:9876 http://rocketmq:8090
+
+It asks for the route of a topic, connects to the broker that the route names, sends a message, and looks for it.
+"""
+
+import json
+import sys
+import time
+import urllib.request
+from typing import Any
+
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+TOPIC = "sidecar-check"
+
+
+def call(url: str, content: Any = None) -> Any:
+    """A request to the control API."""
+    data = None if content is None else json.dumps(content).encode()
+    with urllib.request.urlopen(urllib.request.Request(url, data), timeout=10) as answer:
+        return json.load(answer)
+
+
+def main(namesrv: str, control: str) -> int:
+    """0 if the message came through."""
+    call(f"{control}/topics", {"name": TOPIC, "queues": 1})
+    with RemotingClient(namesrv) as client:
+        route = client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": TOPIC, "acceptStandardJsonOnly": "true"})
+    address = json.loads(route.body)["brokerDatas"][0]["brokerAddrs"]["0"]
+    body = f"sent at {time.time()}".encode()
+    header = {
+        "producerGroup": "sidecar-check",
+        "topic": TOPIC,
+        "defaultTopic": "TBW102",
+        "defaultTopicQueueNums": 4,
+        "queueId": 0,
+        "sysFlag": 0,
+        "bornTimestamp": int(time.time() * 1000),
+        "flag": 0,
+    }
+    with RemotingClient(address) as client:
+        sent = client.request(RequestCode.SEND_MESSAGE, header, body)
+    if sent.code != 0:
+        print(f"the broker refused the message: {sent.remark}", file=sys.stderr)
+        return 1
+    found = [message["text"] for message in call(f"{control}/messages/{TOPIC}")["messages"]]
+    print(json.dumps({"broker": address, "messages": found}))
+    return 0 if body.decode() in found else 1
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: client.py NAMESRV CONTROL_URL")
+    sys.exit(main(sys.argv[1], sys.argv[2]))

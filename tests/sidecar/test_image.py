@@ -1,0 +1,56 @@
+"""The image of the sidecar: built from the Dockerfile, started, used, measured, stopped."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+CLIENT = """
+import json, os
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+ready = json.loads(os.environ["ROCKETMQ_READY"])
+assert ready["endpoint"] == os.environ["ROCKETMQ_ENDPOINT"]
+with RemotingClient(os.environ["ROCKETMQ_NAMESRV"]) as client:
+    assert client.request(RequestCode.GET_BROKER_CLUSTER_INFO).code == 0
+"""
+
+
+@pytest.fixture(scope="module")
+def figures() -> dict[str, Any]:
+    """What the check of the image prints."""
+    done = subprocess.run(
+        [sys.executable, str(PROJECT / "docker" / "check.py"), "--client", sys.executable, "-c", CLIENT],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0
+    print(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_it_is_ready_within_a_second_and_healthy(figures: dict[str, Any]) -> None:
+    """From the start of the emulator's process in the container to its ready line."""
+    assert figures["ready_seconds"] <= 1.0
+
+
+def test_it_is_small(figures: dict[str, Any]) -> None:
+    """Idle memory <= 80 MiB, image <= 250 MB."""
+    assert figures["idle_memory_mib"] <= 80
+    size, unit = figures["image"].split()
+    assert unit == "MB"
+    assert float(size) <= 250
+
+
+def test_it_does_not_run_as_root_and_stops_at_sigterm(figures: dict[str, Any]) -> None:
+    """A user of its own, and exit code 0 within a second."""
+    assert figures["user"] == 10001
+    assert figures["stop_seconds"] <= 1.0
