@@ -1,0 +1,146 @@
+"""The services behind the real transport: what a gRPC client and the official Python SDK get over a socket."""
+
+from collections.abc import Iterator
+from queue import Queue
+from typing import Any
+
+import grpc
+import pytest
+from grpc_world import a_message, a_receive, a_send, an_ack, subscribing
+from rocketmq.v5.client import ClientConfiguration
+from rocketmq.v5.client.client_configuration import Credentials
+from rocketmq.v5.consumer import SimpleConsumer
+from rocketmq.v5.model import Message
+from rocketmq.v5.model.filter_expression import FilterExpression
+from rocketmq.v5.producer import Producer
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+SERVICE = "/apache.rocketmq.v2.MessagingService/"
+STARTS = 20
+
+
+@pytest.fixture(scope="module")
+def emulator() -> Iterator[Emulator]:
+    with Emulator() as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def channel(emulator: Emulator) -> Iterator[grpc.Channel]:
+    with grpc.insecure_channel(emulator.endpoint) as channel:
+        yield channel
+
+
+def facts(client_id: str = "wire") -> list[tuple[str, str]]:
+    """What a client says with each call."""
+    return [("x-mq-client-id", client_id), ("x-mq-language", "PYTHON"), ("x-mq-client-version", "5.1.2")]
+
+
+def ask(channel: grpc.Channel, name: str, request: Any, response: Any) -> Any:
+    """The answer of a unary call."""
+    method = channel.unary_unary(
+        SERVICE + name,
+        request_serializer=lambda message: message if isinstance(message, bytes) else message.SerializeToString(),
+        response_deserializer=response.FromString,
+    )
+    return method(request, metadata=facts(), timeout=10)
+
+
+def receive(channel: grpc.Channel, request: sv.ReceiveMessageRequest, timeout: float = 10) -> Any:
+    """The frames of a receive, as they come."""
+    method = channel.unary_stream(
+        SERVICE + "ReceiveMessage",
+        request_serializer=sv.ReceiveMessageRequest.SerializeToString,
+        response_deserializer=sv.ReceiveMessageResponse.FromString,
+    )
+    return method(request, metadata=facts(), timeout=timeout)
+
+
+def test_a_message_goes_out_and_comes_back(emulator: Emulator, channel: grpc.Channel) -> None:
+    """Settings, send, receive, acknowledgement, termination."""
+    emulator.topic("whole")
+    commands: Queue[sv.TelemetryCommand | None] = Queue()
+    commands.put(sv.TelemetryCommand(settings=subscribing("whole-group", "whole")))
+    telemetry = channel.stream_stream(
+        SERVICE + "Telemetry",
+        request_serializer=sv.TelemetryCommand.SerializeToString,
+        response_deserializer=sv.TelemetryCommand.FromString,
+    )(iter(commands.get, None), metadata=facts())
+    assert next(telemetry).settings.subscription.group.name == "whole-group"
+    sent = ask(channel, "SendMessage", a_send(a_message("whole", b"\x00\xff" * 5_000)), sv.SendMessageResponse)
+    assert sent.entries[0].status.code == 20000
+    frames = list(receive(channel, a_receive("whole", "whole-group")))
+    assert [frame.WhichOneof("content") for frame in frames] == ["status", "message", "delivery_timestamp"]
+    assert frames[1].message.body == b"\x00\xff" * 5_000
+    handle = frames[1].message.system_properties.receipt_handle
+    acked = ask(channel, "AckMessage", an_ack(handle, topic="whole", group="whole-group"), sv.AckMessageResponse)
+    assert acked.status.code == 20000
+    leaving = sv.NotifyClientTerminationRequest()
+    leaving.group.name = "whole-group"
+    answer = ask(channel, "NotifyClientTermination", leaving, sv.NotifyClientTerminationResponse)
+    assert answer.status.code == 20000
+    commands.put(None)
+    assert [command.settings.subscription.group.name for command in telemetry] in ([], ["whole-group"])
+    assert telemetry.code() is grpc.StatusCode.OK
+
+
+@pytest.mark.parametrize(
+    ("path", "request_bytes", "code", "text"),
+    [
+        ("SyncLiteSubscription", b"", "UNIMPLEMENTED", f"Method not found: {SERVICE[1:]}SyncLiteSubscription"),
+        ("PullMessage", b"", "UNIMPLEMENTED", f"Method {SERVICE[1:]}PullMessage is unimplemented"),
+        ("SendMessage", b"\xff\xff\xff", "UNKNOWN", ""),
+    ],
+)
+def test_what_cannot_be_served_ends_in_a_grpc_status(
+    channel: grpc.Channel, path: str, request_bytes: bytes, code: str, text: str
+) -> None:
+    """Newer methods, methods that 5.3.3 does not implement, bytes that are no request."""
+    with pytest.raises(grpc.RpcError) as refused:
+        ask(channel, path, request_bytes, sv.QueryRouteResponse)
+    assert (refused.value.code().name, refused.value.details()) == (code, text)
+
+
+def test_the_calls_deadline_limits_the_poll(emulator: Emulator, channel: grpc.Channel) -> None:
+    """A poll that would last until the deadline is answered before it; one that cannot last is refused."""
+    emulator.topic("empty")
+    frames = list(receive(channel, a_receive("empty", "g", poll_ms=20_000), timeout=1.2))
+    assert [frame.status.code for frame in frames if frame.HasField("status")] == [40401]
+    (refused, _) = receive(channel, a_receive("empty", "g", poll_ms=20_000), timeout=0.9)
+    assert refused.status.code == 40018
+
+
+def test_a_cancelled_poll_takes_no_message(emulator: Emulator, channel: grpc.Channel) -> None:
+    """In the fixtures' profile the next poll has it."""
+    topic = emulator.topic("cancelled")
+    waiting = receive(channel, a_receive("cancelled", "g", poll_ms=5_000))
+    following = receive(channel, a_receive("cancelled", "g", poll_ms=5_000))
+    waiting.cancel()
+    with pytest.raises(grpc.RpcError):
+        list(waiting)
+    # The cancellation reached the server: it answers calls of one connection in their order.
+    ask(channel, "QueryRoute", sv.QueryRouteRequest(), sv.QueryRouteResponse)
+    topic.send(b"only")
+    assert [frame.message.body for frame in following if frame.HasField("message")] == [b"only"]
+
+
+def test_the_official_sdk_starts_again_and_again(emulator: Emulator) -> None:
+    """Consumers that receive at once, before their settings were answered, find what was sent."""
+    emulator.topic("again", queues=2)
+    configuration = ClientConfiguration(emulator.endpoint, Credentials("", ""))
+    producer = Producer(configuration, ("again",))
+    producer.startup()
+    try:
+        for number in range(STARTS):
+            message = Message()
+            message.topic, message.body = "again", str(number).encode()
+            producer.send(message)
+            consumer = SimpleConsumer(configuration, "again-group", {"again": FilterExpression("*")})
+            consumer.startup()
+            (got,) = consumer.receive(16, 15)
+            assert got.body == str(number).encode()
+            consumer.ack(got)
+            consumer.shutdown()
+    finally:
+        producer.shutdown()
