@@ -12,6 +12,7 @@ from .java_remoting import recipe as java_remoting
 from .node import recipe as node
 from .python import recipe as python
 from .recipe import Recipe
+from .rust import recipe as rust
 
 RECIPES: tuple[Recipe, ...] = (
     java_grpc.RECIPE,
@@ -22,6 +23,7 @@ RECIPES: tuple[Recipe, ...] = (
     go_remoting.RECIPE,
     python.RECIPE,
     node.RECIPE,
+    rust.RECIPE,
     cpp.RECIPE,
 )
 """Every driver, in the order of reports: Java, Go, Python, Node, Rust, C++."""

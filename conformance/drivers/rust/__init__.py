@@ -1,0 +1,1 @@
+"""Driver of the Rust SDK of the gRPC protocol."""

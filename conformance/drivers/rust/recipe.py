@@ -1,0 +1,40 @@
+"""Recipe of the Rust gRPC SDK."""
+
+import shutil
+from pathlib import Path
+
+from ..recipe import Launch, Recipe, Tool, Workshop
+
+_PROGRAM = "rocketmq-testkit-rust-driver"
+
+
+def _build(workshop: Workshop) -> None:
+    """Compile what Cargo.lock pins and keep the program only: the rest is half a gigabyte."""
+    output = workshop.target / "output"
+    workshop.run(
+        "cargo",
+        "build",
+        "--locked",
+        # Cargo.lock is read beside the sources; nothing is written there.
+        cwd=workshop.source,
+        env={"CARGO_TARGET_DIR": str(output)},
+    )
+    shutil.copy(output / "debug" / _PROGRAM, workshop.target / "driver")
+    shutil.rmtree(output)
+
+
+def _words(launch: Launch) -> list[str]:
+    return [str(launch.built / "driver")]
+
+
+RECIPE = Recipe(
+    name="rust",
+    language="rust",
+    protocol="grpc",
+    package="rocketmq (crates.io)",
+    version="5.0.0",
+    folder=Path(__file__).parent,
+    build=_build,
+    command=_words,
+    tools=(Tool("cargo", "install Rust, version 1.85 or newer (https://rustup.rs)"),),
+)
