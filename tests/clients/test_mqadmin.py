@@ -1,0 +1,86 @@
+"""Apache's own mqadmin administers the emulator."""
+
+import re
+from typing import Protocol
+
+from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
+from rocketmq_testkit.conformance.drivers.process import Driver
+from rocketmq_testkit.fixtures import Emulator
+
+
+class Server(Protocol):
+    """What the fixture of this folder is to a test."""
+
+    @property
+    def emulator(self) -> Emulator: ...
+
+    def start(self, sdk: str) -> Driver: ...
+
+
+def cells(text: str) -> list[list[str]]:
+    """Lines of columns that mqadmin separates by two blanks or more, or by tabs."""
+    return [re.split(r"\s{2,}|\t", line.strip().lstrip("#")) for line in text.splitlines() if line.strip()]
+
+
+def test_a_topic_from_its_creation_to_its_progress(server: Server) -> None:
+    """updateTopic, topicList, topicRoute, topicStatus and consumerProgress print what is there."""
+    namesrv, emulator = server.emulator.namesrv, server.emulator
+    created = mqadmin(namesrv, "updateTopic", "-c", "DefaultCluster", "-t", "adm", "-r", "2", "-w", "2")
+    assert f"create topic to {emulator.broker} success." in created
+    assert "adm" in mqadmin(namesrv, "topicList").split()
+
+    route = mqadmin(namesrv, "topicRoute", "-t", "adm")
+    assert re.search(r'"readQueueNums":\s*2', route)
+    assert emulator.broker in route
+
+    with server.start("java-remoting-4.9") as driver:
+        driver.call("producer", as_="p", topics=["adm"], group="adm-producer")
+        for number in range(6):
+            driver.call("send", on="p", topic="adm", body=f"{number}".encode(), queue=number % 2)
+        subscription = {"adm": {"expr": "*", "type": "TAG"}}
+        driver.call("push", as_="c", group="adm-group", sub=subscription, mode="concurrent", from_="first")
+        for number in range(6):
+            driver.wait_for_event(lambda event, number=number: _is(event, number), timeout=30)  # type: ignore[misc]
+        driver.call("close", on="c")  # commits
+
+        status = cells(mqadmin(namesrv, "topicStatus", "-t", "adm"))
+        assert [row[:4] for row in status if row[0] == "broker-a"] == [
+            ["broker-a", "0", "0", "3"],
+            ["broker-a", "1", "0", "3"],
+        ]
+        progress = cells(mqadmin(namesrv, "consumerProgress", "-g", "adm-group"))
+        rows = [row[:5] for row in progress if row[0] == "adm"]
+        assert rows == [["adm", "broker-a", "0", "3", "3"], ["adm", "broker-a", "1", "3", "3"]]
+
+    assert "success" in mqadmin(namesrv, "deleteTopic", "-c", "DefaultCluster", "-t", "adm")
+    assert "adm" not in mqadmin(namesrv, "topicList").split()
+
+
+def _is(event: object, number: int) -> bool:
+    from rocketmq_testkit.conformance.drivers.process import body
+
+    return isinstance(event, dict) and event.get("ev") == "msg" and body(event["msg"]) == f"{number}".encode()
+
+
+def test_the_cluster(server: Server) -> None:
+    """clusterList, brokerStatus and getBrokerConfig show the one broker, and updateBrokerConfig changes it."""
+    namesrv, broker = server.emulator.namesrv, server.emulator.broker
+    listed = cells(mqadmin(namesrv, "clusterList"))
+    assert ["DefaultCluster", "broker-a", "0", broker, "V5_3_3"] in [
+        [*row[:4], row[4].split("(")[0]] for row in listed if len(row) > 4
+    ]
+    assert "brokerVersionDesc" in mqadmin(namesrv, "brokerStatus", "-b", broker)
+    changed = mqadmin(namesrv, "updateBrokerConfig", "-b", broker, "-k", "popPollingSize", "-v", "77")
+    assert "success" in changed
+    assert re.search(r"popPollingSize\s*=\s*77", mqadmin(namesrv, "getBrokerConfig", "-b", broker))
+
+
+def test_a_group(server: Server) -> None:
+    """updateSubGroup creates a group, getConsumerConfig shows it, deleteSubGroup removes it."""
+    namesrv = server.emulator.namesrv
+    made = mqadmin(namesrv, "updateSubGroup", "-c", "DefaultCluster", "-g", "adm-made", "-r", "3")
+    assert "success" in made
+    assert "adm-made" in server.emulator.groups
+    assert re.search(r"retryMaxTimes\s*=\s*3", mqadmin(namesrv, "getConsumerConfig", "-g", "adm-made"))
+    assert "success" in mqadmin(namesrv, "deleteSubGroup", "-c", "DefaultCluster", "-g", "adm-made")
+    assert "adm-made" not in server.emulator.groups
