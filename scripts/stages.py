@@ -33,6 +33,10 @@ CLIENTS = ("tests/clients",)
 SIDECAR = ("tests/sidecar",)
 """The image: built, started, used, measured."""
 WITHOUT_OTHER_STAGES = [f"--ignore={folder}" for folder in (*CLIENTS, *SIDECAR)]
+WITHOUT_SDK = "--ignore=tests/grpc_v2/test_both_sdks.py"
+"""The SDK that this test imports wants the newest protobuf."""
+OLDEST_PYTEST = "7.4.0"
+"""For applications that use the plugin."""
 MIDDLE_PROTOBUFS = ("5", "6")
 """Major versions between the oldest and the newest; the other stages use those."""
 
@@ -152,16 +156,19 @@ def run_demo() -> None:
 
 def run_sidecar() -> None:
     """Build, start and use the image."""
-    pytest("sidecar", *existing(SIDECAR), workers="0")
+    # -s: the figures of the image belong into the log.
+    pytest("sidecar", "-s", *existing(SIDECAR), workers="0")
 
 
 def run_oldest() -> None:
-    """Test with the oldest versions that are allowed."""
+    """Test with the oldest versions that are allowed, then the plugin with an older pytest than our own tests need."""
     constraints = REPORTS / "oldest.txt"
-    constraints.write_text("\n".join(oldest.of_project("conformance", "test")) + "\n")
+    constraints.write_text("\n".join(oldest.of_project("conformance", "speed", "test")) + "\n")
     print(constraints.read_text(), flush=True)
-    python = environment(OLDEST, "-c", constraints, "-e", ".[conformance,test]")
-    pytest("oldest", "-m", "not alone", *existing(ENGINE_AND_PROTOCOLS), python=python)
+    python = environment(OLDEST, "-c", constraints, "-e", ".[conformance,speed,test]")
+    pytest("oldest", "-m", "not alone", WITHOUT_SDK, *existing(ENGINE_AND_PROTOCOLS), python=python)
+    call(python, "-m", "pip", "install", "--quiet", f"pytest=={OLDEST_PYTEST}")
+    pytest("oldest-pytest", "tests/fixtures/test_plugin.py", python=python)
 
 
 def run_protobuf() -> None:
@@ -170,7 +177,7 @@ def run_protobuf() -> None:
     for major in MIDDLE_PROTOBUFS:
         call(python, "-m", "pip", "install", "--quiet", f"protobuf=={major}.*")
         folders = [folder for folder in existing(ENGINE_AND_PROTOCOLS) if folder != "tests/emulator"]
-        pytest(f"protobuf-{major}", "-m", "not alone", *folders, python=python)
+        pytest(f"protobuf-{major}", "-m", "not alone", WITHOUT_SDK, *folders, python=python)
 
 
 STAGES: tuple[Stage, ...] = (
