@@ -1,0 +1,125 @@
+"""Processor time of the remoting layer alone, for each message, without sockets.
+
+    python bench/remoting_codec.py [--messages N] [--profile]
+
+Three layers of the same work, a send of 1 KiB as the Java client frames it: the codec (frame and header in, answer
+out), the whole layer in front of a node that stores nothing, and the layer with the real engine.
+"""
+
+import argparse
+import cProfile
+import pstats
+from collections.abc import Callable
+from time import process_time
+
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.gate import Call
+from rocketmq_testkit.emulator.operations import ChannelClosed, Operation, SendMessage, SendResult
+from rocketmq_testkit.remoting import frame, header_json
+from rocketmq_testkit.remoting.answer import answer
+from rocketmq_testkit.remoting.channel import RemotingChannel
+from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.connection import ServerConnection
+from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
+from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.service import BrokerNode, RemotingService
+
+PIPELINED = 16
+"""Frames in one piece of bytes: about what 64 threads on one connection make."""
+
+STORED = SendResult(ResponseCode.SUCCESS, "7F00000100002A9F0000000000000000", 1, 77, "FD" + "0" * 30, 5)
+
+
+class Sink:
+    """A broker that stores nothing."""
+
+    name = "sink"
+
+    def __init__(self) -> None:
+        self.config = BrokerConfig()
+        self.handlers = {SendMessage: self._send, ChannelClosed: self._send}
+
+    def _send(self, call: Call, operation: Operation) -> SendResult:
+        return STORED
+
+
+def sends(count: int) -> list[bytes]:
+    """Pieces of bytes with `count` sends in all."""
+    frames = []
+    for n in range(count):
+        header = SendMessageRequestHeaderV2(
+            producer_group="PG",
+            topic="bench",
+            queue_id=n % 4,
+            sys_flag=0,
+            born_timestamp=1_700_000_000_000,
+            flag=0,
+            properties=f"KEYS\x01key-{n}\x02UNIQ_KEY\x01FD{n:030X}\x02WAIT\x01true\x02TAGS\x01TagA\x02",
+        )
+        ext = {**header.ext_fields(), "n": "broker-a"}
+        frames.append(
+            frame.encode(RemotingCommand(RequestCode.SEND_MESSAGE_V2, opaque=n, ext_fields=ext, body=b"x" * 1024))
+        )
+    return [b"".join(frames[at : at + PIPELINED]) for at in range(0, count, PIPELINED)]
+
+
+def codec(pieces: list[bytes]) -> None:
+    """Frames and headers in, an answer out; nothing in between."""
+    splitter = frame.FrameSplitter()
+    parse = SendMessageRequestHeaderV2.parse
+    for piece in pieces:
+        for _, header, _ in splitter.feed(piece):
+            members = header_json.loads(header)
+            parse(members["extFields"])
+            answer(members["opaque"], 0, None, {"msgId": STORED.msg_id, "queueId": "1", "queueOffset": "77"})
+
+
+def connection(engine: Engine, broker: BrokerNode) -> ServerConnection:
+    """A client's connection whose answers are thrown away."""
+    service = RemotingService(
+        gate=engine.gate,
+        broker=broker,
+        name_server=None,
+        broker_address=lambda name, broker_id, channel: "",
+        log=print,
+    )
+    return ServerConnection(service, RemotingChannel(service, ("127.0.0.1", 1), ("127.0.0.1", 2), lambda data: None))
+
+
+def served(broker: BrokerNode | None = None) -> Callable[[list[bytes]], None]:
+    """The way of requests through the layer to a broker, by default the engine's."""
+    engine = Engine(now_ms=1_700_000_000_000)
+    receiver = connection(engine, broker or engine.brokers[0])
+
+    def serve(pieces: list[bytes]) -> None:
+        for piece in pieces:
+            receiver.received(piece)
+
+    return serve
+
+
+def main() -> None:
+    """Print microseconds of processor time for each message, the best of five rounds."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--messages", type=int, default=20_000)
+    parser.add_argument("--profile", action="store_true", help="show where the time of the last layer goes")
+    options = parser.parse_args()
+    pieces = sends(options.messages)
+    layers = {"codec": codec, "remoting layer": served(Sink()), "with the engine": served()}
+    for name, work in layers.items():
+        best = float("inf")
+        for _ in range(5):
+            began = process_time()
+            work(pieces)
+            best = min(best, process_time() - began)
+        print(f"{name:16} {best / options.messages * 1e6:6.2f} us a message")
+    if options.profile:
+        profile = cProfile.Profile()
+        profile.runcall(layers["with the engine"], pieces)
+        pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+
+
+if __name__ == "__main__":
+    main()
