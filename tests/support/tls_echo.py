@@ -62,14 +62,12 @@ class EchoServer:
             settings=settings,
             contexts=contexts,
             log_line=self.lines.append,
+            clock=event_loop.reactor,
             reads_prologue=reads_prologue,
         )
 
-        def listen(host: str) -> int:
-            port: int = event_loop.reactor.listenTCP(0, factory, interface=host).getHost().port
-            return port
-
-        self.ports = {host: event_loop.call(partial(listen, host), 5) for host in ("127.0.0.1", "127.0.0.2", "::1")}
+        hosts = ("127.0.0.1", "127.0.0.2", "::1")
+        self.ports = {host: event_loop.call(partial(event_loop.listen, 0, factory, host), 5) for host in hosts}
         self.port = self.ports["127.0.0.1"]
 
     def plain(self, host: str = "127.0.0.1") -> socket.socket:
