@@ -1,0 +1,145 @@
+"""Whatever a request holds, it gets a declared code, nothing fails inside, and the next client is served."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, Message
+from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, publishing, subscribing
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.services import RPCS
+from rocketmq_testkit.grpc_v2.transport import MethodKind
+
+HANDLE = "0 1700000000000 10000 0 0 broker-a 0 0 0"
+TEXTS = st.sampled_from(
+    ["", " ", "T", "F", "D", "X", "G", "GF", "a b", "%RETRY%G", "%DLQ%G", "TBW102", "CID_RMQ_SYS_A", "broker-a", "||",
+     "A", "a > 1", "a >", "TAGS", "__SHARDINGKEY", "\x00", "é\u2028", HANDLE,
+     HANDLE.replace(" 0 0 broker", " 999 1 broker"), "0 1 2 3", "djEgRCBicm9rZXItYSAxNzAwMDAwMDA1MDAxIG0tMQ==", "x" * 300]
+)  # fmt: skip
+NUMBERS = st.one_of(
+    st.sampled_from([0, 1, -1, 2, 3, 5, 32, 99, 10_000, 60_000, 2**31 - 1, -(2**31)]), st.integers(-(2**31), 2**31 - 1)
+)
+LONGS = st.one_of(NUMBERS, st.integers(-(2**63), 2**63 - 1), st.sampled_from([1_700_000_000, 1_700_000_005]))
+LEAVES: dict[int, st.SearchStrategy[Any]] = {
+    FieldDescriptor.TYPE_STRING: TEXTS,
+    FieldDescriptor.TYPE_BYTES: st.binary(max_size=20),
+    FieldDescriptor.TYPE_BOOL: st.booleans(),
+    FieldDescriptor.TYPE_INT32: NUMBERS,
+    FieldDescriptor.TYPE_INT64: LONGS,
+    FieldDescriptor.TYPE_ENUM: st.integers(-1, 9),
+    FieldDescriptor.TYPE_FLOAT: st.floats(width=32),
+}
+SETTINGS = [None, publishing("T"), subscribing("G", "T"), subscribing("GF", "F", push=True)]
+SERVED = [rpc for rpc in RPCS if rpc.operations]
+
+
+@st.composite
+def filled(draw: st.DrawFn, kind: Callable[[], Message], depth: int = 6) -> Message:
+    """A message with some of its fields set, all the way down."""
+    message = kind()
+    for field in message.DESCRIPTOR.fields:
+        if depth and draw(st.integers(0, 9)) < 7:
+            _fill(draw, message, field, depth)
+    return message
+
+
+def _fill(draw: st.DrawFn, message: Message, field: Any, depth: int) -> None:
+    held = getattr(message, field.name)
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        held.update(draw(st.dictionaries(TEXTS, TEXTS, max_size=2)))
+    elif isinstance(held, Message):
+        held.CopyFrom(draw(filled(type(held), depth - 1)))
+        held.SetInParent()
+    elif field.message_type is not None:
+        for _ in range(draw(st.integers(0, 3))):
+            added = held.add()
+            added.CopyFrom(draw(filled(type(added), depth - 1)))
+    elif not isinstance(held, (str, bytes, int, float)):
+        held.extend(draw(st.lists(LEAVES[field.type], max_size=3)))
+    else:
+        setattr(message, field.name, draw(LEAVES[field.type]))
+
+
+def a_world() -> tuple[GrpcWorld, Client]:
+    """Topics and groups of each kind, messages, and a client that may be known."""
+    world = GrpcWorld()
+    for name, kind in (("T", ""), ("F", "FIFO"), ("D", "DELAY"), ("X", "TRANSACTION")):
+        world.topic(name, kind=kind)
+    world.group("G")
+    world.group("GF", consume_message_orderly=True)
+    for number in range(3):
+        world.client("p").ask("SendMessage", a_send(a_message("T", message_id=f"m{number}")))
+    return world, world.client("fuzz")
+
+
+def is_unharmed(world: GrpcWorld) -> None:
+    """Nothing failed inside, and others are served."""
+    world.advance(25_000)
+    assert world.log == []
+    answer = world.client("other").ask("SendMessage", a_send(a_message("T", b"after")))
+    assert answer.status.code == 20000
+    bodies = world.client("other").receive(a_receive("T", "after")).bodies
+    assert b"after" in bodies
+
+
+@pytest.mark.parametrize("rpc", SERVED, ids=lambda rpc: rpc.name)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_any_request_is_answered(rpc: Any, data: st.DataObject) -> None:
+    """Fields of the right types with any values: each call ends, and only with codes that its table declares."""
+    world, client = a_world()
+    known = data.draw(
+        st.sampled_from([None, publishing("T"), subscribing("G", "T"), subscribing("GF", "F", push=True)])
+    )
+    if known is not None:
+        client.settle(known)
+    for request in data.draw(st.lists(filled(rpc.request), min_size=1, max_size=3)):
+        if rpc.kind is MethodKind.BIDI:
+            stream = client.telemetry()
+            if stream.call.on_message is not None:
+                stream.send(request)  # type: ignore[arg-type]
+        else:
+            call = client.start(rpc.name, request)
+            if rpc.kind is MethodKind.UNARY:
+                assert call.finished
+            else:
+                world.advance(20_000)
+                assert call.finished
+    is_unharmed(world)
+
+
+@pytest.mark.parametrize("rpc", SERVED, ids=lambda rpc: rpc.name)
+@settings(max_examples=40, deadline=None)
+@given(cut=st.integers(0, 10_000), flip=st.integers(0, 10_000), value=st.integers(0, 255), data=st.data())
+def test_broken_bytes_are_no_request_or_an_odd_one(
+    rpc: Any, cut: int, flip: int, value: int, data: st.DataObject
+) -> None:
+    """Cut short or with one byte changed, a request is not decoded, or it is answered like any other."""
+    encoded = bytearray(data.draw(filled(rpc.request)).SerializeToString())
+    if encoded:
+        encoded[flip % len(encoded)] = value
+        del encoded[cut % (len(encoded) + 1) :]
+    world, client = a_world()
+    try:
+        request = rpc.request.FromString(bytes(encoded))
+    except DecodeError:
+        return
+    if rpc.kind is MethodKind.BIDI:
+        client.telemetry(request)
+    else:
+        client.start(rpc.name, request)
+    is_unharmed(world)
+
+
+def test_every_served_rpc_is_fuzzed() -> None:
+    """Those without an operation answer the same to everything."""
+    assert {rpc.name for rpc in RPCS} - {rpc.name for rpc in SERVED} == {
+        "PullMessage",
+        "UpdateOffset",
+        "GetOffset",
+        "QueryOffset",
+    }
+    assert sv.TelemetryCommand in [rpc.request for rpc in SERVED]
