@@ -17,7 +17,8 @@ HANDLE = "0 1700000000000 10000 0 0 broker-a 0 0 0"
 TEXTS = st.sampled_from(
     ["", " ", "T", "F", "D", "X", "G", "GF", "a b", "%RETRY%G", "%DLQ%G", "TBW102", "CID_RMQ_SYS_A", "broker-a", "||",
      "A", "a > 1", "a >", "TAGS", "__SHARDINGKEY", "\x00", "é\u2028", HANDLE,
-     HANDLE.replace(" 0 0 broker", " 999 1 broker"), "0 1 2 3", "djEgRCBicm9rZXItYSAxNzAwMDAwMDA1MDAxIG0tMQ==", "x" * 300]
+     HANDLE.replace(" 0 0 broker", " 999 1 broker"), "0 1 2 3", "djEgRCBicm9rZXItYSAxNzAwMDAwMDA1MDAxIG0tMQ==",
+     "x" * 300]
 )  # fmt: skip
 NUMBERS = st.one_of(
     st.sampled_from([0, 1, -1, 2, 3, 5, 32, 99, 10_000, 60_000, 2**31 - 1, -(2**31)]), st.integers(-(2**31), 2**31 - 1)
