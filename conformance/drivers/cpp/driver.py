@@ -1,14 +1,13 @@
-"""Drives the C++ SDK of the remoting protocol by the driver protocol, through its published wrapper for Python.
-
-The wrapper hands bodies over as C strings, so a body ends at its first zero byte, both ways.
-"""
+"""Drives the C++ SDK of the remoting protocol by the driver protocol, through its published wrapper for Python."""
 
 import argparse
 import base64
 import importlib
 import importlib.metadata
+import os
 import threading
 import time
+import traceback
 import zlib
 from collections import deque
 from types import SimpleNamespace
@@ -17,6 +16,7 @@ from typing import Any
 from ..python_common.command import Command, bad, unsupported
 from ..python_common.line import Driver, Fields, Script, protect_stdout
 from ..python_common.load import send_many
+from .memory import Memory
 
 _PACKAGE = "rocketmq"
 _SHARDING_KEYS = ("__SHARDINGKEY", "SHARDING_KEY")
@@ -98,9 +98,7 @@ class Program:
         self._driver = driver
         self._sdk = client
         self._ffi = ffi
-        # The SDK can look a property up but not list them all, so these are the names to ask for; what was sent here
-        # and what `prop_names` of a consumer's command tells comes on top.
-        self._names = {name.value for name in client.MessageProperty} | {*_SHARDING_KEYS, _DELIVER_AT}
+        self._memory = Memory(ffi.dll)
         driver.verbs.update(
             {
                 "producer": self._producer,
@@ -136,7 +134,9 @@ class Program:
 
     def _message(self, command: Command, body: bytes | None = None, keys: list[str] | None = None) -> Any:
         message = self._sdk.Message(command.text("topic"))
-        message.set_body(command.data("body") if body is None else body)
+        # The wrapper's own way would end the body at its first zero byte.
+        content = command.data("body") if body is None else body
+        self._sdk.ffi_check(self._ffi.dll.SetByteMessageBody(message, content, len(content)))
         if command.has("tag"):
             message.set_tags(command.text("tag"))
         names = command.texts("keys") if keys is None else keys
@@ -149,7 +149,6 @@ class Program:
             props[_DELIVER_AT] = str(command.number("deliver_at"))
         for name, value in props.items():
             message.set_property(name, value)
-        self._names.update(props)
         if command.has("delay_level"):
             message.set_delay_time_level(command.number("delay_level"))
         return message
@@ -239,24 +238,27 @@ class Program:
         # `from` cannot be set either. A new group starts at the end, except that the broker answers with the first
         # offset as long as the whole queue is in memory, as it is in a test.
         subscriptions = self._subscriptions(command)
-        self._names.update(command.texts("prop_names"))
         script = Script.of(command)
         model = self._ffi.MessageModel.BROADCASTING if mode == "broadcast" else self._ffi.MessageModel.CLUSTERING
 
         def listen(_consumer: Any, handle: Any) -> int:
-            message = self._show(self._sdk.RecvMessage(handle))
-            body = base64.b64decode(message["body"])
-            return _SUCCESS if self._driver.listen(name, script, message, body) else _LATER
+            try:
+                message = self._show(self._sdk.RecvMessage(handle)) if script.shows else {}
+                body = self._memory.body(handle)
+                return _SUCCESS if self._driver.listen(name, script, message, body) else _LATER
+            except Exception:
+                traceback.print_exc()  # nothing but a number can be handed back into C
+                return _LATER
 
         def make() -> Push:
             consumer = self._sdk.PushConsumer(group, orderly=mode == "orderly", message_model=model)
             consumer.set_namesrv_addr(self._namesrv)
-            # Two consumers of one process would share their connection and confuse their groups.
-            consumer.set_instance_name(name)
+            # Two consumers of one process would share their connection, and two processes of a host a client id.
+            consumer.set_instance_name(f"{os.getpid()}-{name}")
             if command.has("threads"):
                 consumer.set_thread_count(command.number("threads"))
             for topic, expression in subscriptions.items():
-                self._ffi_check(self._ffi.dll.Subscribe(consumer._handle, topic.encode(), expression.encode()))
+                self._sdk.ffi_check(self._ffi.dll.Subscribe(consumer._handle, topic.encode(), expression.encode()))
             # What the wrapper makes of a callback fails by raising, and a failure raised into C is an answer by chance.
             consumer._register_callback(listen)
             consumer.start()
@@ -277,7 +279,6 @@ class Program:
             raise unsupported("a pull consumer of the wrapper takes exactly one topic")
         group = command.text("group")
         batch = command.number("batch", 32)
-        self._names.update(command.texts("prop_names"))
 
         def make() -> Lite:
             consumer = self._sdk.PullConsumer(group)
@@ -315,7 +316,7 @@ class Program:
         queues = ffi.POINTER(ffi._CMessageQueue)()
         count = ffi.c_int()
         topic = command.text("topic").encode()
-        self._ffi_check(
+        self._sdk.ffi_check(
             ffi.dll.FetchSubscriptionMessageQueues(
                 lite.client._handle, topic, ffi.ctypes.pointer(queues), ffi.ctypes.pointer(count)
             )
@@ -336,22 +337,15 @@ class Program:
 
     # --- both
 
-    def _ffi_check(self, status: Any) -> None:
-        self._sdk.ffi_check(status)
-
     def _show(self, message: Any) -> Fields:
-        props = {}
-        for name in sorted(self._names):
-            value = message.get_property(name)
-            if value:
-                props[name] = value.decode(errors="replace")
+        props = self._memory.properties(message._handle)
         keys = (message.keys or b"").decode(errors="replace")
         deliver_at = props.get(_DELIVER_AT)
         return {
             "h": None,
             "id": message.id,
             "topic": message.topic,
-            "body": base64.b64encode(message.body or b"").decode(),
+            "body": base64.b64encode(self._memory.body(message._handle)).decode(),
             "tag": (message.tags or b"").decode(errors="replace") or None,
             "keys": keys.split(),
             "props": props,

@@ -219,7 +219,7 @@ class Program:
 
         class Listener(self._sdk.MessageListener):  # type: ignore[misc, name-defined]  # the SDK is not here to see
             def consume(self, message: Any) -> Any:
-                ok = driver.listen(name, script, show(message), message.body)
+                ok = driver.listen(name, script, show(message) if script.shows else {}, message.body)
                 return results.SUCCESS if ok else results.FAILURE
 
         return Listener()

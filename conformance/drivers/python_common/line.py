@@ -46,6 +46,11 @@ class Script:
         """The script in a push command."""
         return cls(command.counts("fail"), command.counts("hang_ms"), command.flag("quiet"))
 
+    @property
+    def shows(self) -> bool:
+        """Whether the listener needs the fields of its messages at all."""
+        return bool(self.fail) or not self.quiet
+
     def answer(self, message: Fields, body: bytes) -> bool:
         """Hang as long as the script says and return whether the message is to be consumed well.
 

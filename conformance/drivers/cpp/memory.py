@@ -1,0 +1,56 @@
+"""Reads from a received message what the C++ library exports but its C interface hides: all properties, whole bodies.
+
+The layouts are those of the one published binary (x86-64, the std::string of GCC before 5, which is a pointer to the
+characters with their number 24 bytes before them; std::map as libstdc++ has it). The copies of the map are not given
+back, about a kilobyte a message; a consumer that only counts makes none.
+"""
+
+import ctypes
+from typing import Any
+
+_MAP_BYTES = 48
+_MAP_ROOT, _MAP_COUNT = 16, 40
+_NODE_LEFT, _NODE_RIGHT, _NODE_KEY, _NODE_VALUE = 16, 24, 32, 40
+_STRING_LENGTH = -24
+
+
+def _pointer(address: int) -> int:
+    return ctypes.c_uint64.from_address(address).value
+
+
+def _string(address: int) -> bytes:
+    characters = _pointer(address)
+    return ctypes.string_at(characters, _pointer(characters + _STRING_LENGTH))
+
+
+class Memory:
+    """Access through the loaded library ``dll``; raises AttributeError when it exports other names."""
+
+    def __init__(self, dll: Any) -> None:
+        self._properties = dll._ZNK8rocketmq9MQMessage13getPropertiesEv
+        self._properties.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        self._properties.restype = None
+        self._body = dll._ZNK8rocketmq9MQMessage7getBodyEv
+        self._body.argtypes = [ctypes.c_void_p]
+        self._body.restype = ctypes.c_void_p
+
+    def body(self, message: int) -> bytes:
+        """The body of the message at the address ``message``, zero bytes included."""
+        return _string(self._body(message))
+
+    def properties(self, message: int) -> dict[str, str]:
+        """All properties of the message at the address ``message``, in the order of their names."""
+        room = ctypes.create_string_buffer(_MAP_BYTES)
+        start = ctypes.addressof(room)
+        self._properties(start, message)
+        found: dict[str, str] = {}
+        self._walk(_pointer(start + _MAP_ROOT), found)
+        assert len(found) == _pointer(start + _MAP_COUNT), "the library's std::map has another layout"
+        return found
+
+    def _walk(self, node: int, found: dict[str, str]) -> None:
+        if not node:
+            return
+        self._walk(_pointer(node + _NODE_LEFT), found)
+        found[_string(node + _NODE_KEY).decode(errors="replace")] = _string(node + _NODE_VALUE).decode(errors="replace")
+        self._walk(_pointer(node + _NODE_RIGHT), found)
