@@ -10,7 +10,7 @@ from .service import RemotingService
 class ServerConnection:
     """Reads a client's bytes and has the service answer them.
 
-    What is answered while one piece of bytes is handled leaves in one write.
+    What is answered while one piece of bytes is handled leaves in one write. A bug of ours costs this connection only.
     """
 
     def __init__(self, service: RemotingService, channel: RemotingChannel) -> None:
@@ -33,6 +33,9 @@ class ServerConnection:
                 handle(channel, serialize_type, header, body)
         except ProtocolError as error:
             self._service.log(f"{channel.channel_id} closed: {error}")
+            return False
+        except Exception as bug:
+            self._service.report_bug(bug)
             return False
         finally:
             channel.flush()

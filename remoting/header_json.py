@@ -74,7 +74,7 @@ def text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict | list):
-        return orjson.dumps(value).decode()
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return str(value)
 
 
@@ -85,11 +85,6 @@ def integer(value: Any) -> int:
     except (ValueError, TypeError, OverflowError):
         raise ProtocolError(f"header has {str(value)[:40]!r} where a number belongs") from None
     return number if -0x80000000 <= number <= 0x7FFFFFFF else (number + 0x80000000) % 0x100000000 - 0x80000000
-
-
-def string(value: str) -> str:
-    """A text as a JSON string, quotes included."""
-    return orjson.dumps(value).decode()
 
 
 def _loads_leniently(header: bytes) -> Any:

@@ -1,5 +1,6 @@
 """One connection and the port behind it: answers, oneway requests, refusals, pushes, malformed bytes."""
 
+import json
 from typing import Any
 
 import pytest
@@ -306,6 +307,39 @@ def test_there_are_153_request_codes() -> None:
     assert set(PROCESSORS).isdisjoint(WITHOUT_UPSTREAM_HANDLER | BROKER_TO_CLIENT)
 
 
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**80), 2**80)
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["10", "38", "\ud800", "\x01", "JAVA"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=8,
+)
+MEMBERS = ["code", "opaque", "flag", "version", "language", "extFields", "remark", "other"]
+
+
+@settings(max_examples=300)
+@given(st.dictionaries(st.sampled_from(MEMBERS), JSON), st.booleans())
+def test_any_json_header_is_served_or_refused(members: dict[str, Any], ascii_only: bool) -> None:
+    """Members of any kind, numbers of any size, half surrogate pairs: never a bug of ours."""
+    port, _ = recording()
+    header = json.dumps(members, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    port.peer().connection.received(frame.join(header))
+    assert [line for line in port.log if "Traceback" in line] == []
+
+
+def test_a_bug_in_reading_costs_its_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is logged whole, the connection is closed, others go on."""
+    port, _ = recording()
+    bad, good = port.peer(), port.peer()
+    monkeypatch.setattr(port.service, "_refuse_unserved", lambda *arguments: 1 / 0)
+    assert not bad.connection.received(frame.encode(RemotingCommand(9999)))
+    assert "ZeroDivisionError" in port.log[0]
+    assert good.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET).code == 0
+
+
 @settings(max_examples=300)
 @given(
     st.sampled_from(sorted(PROCESSORS)),
@@ -334,7 +368,7 @@ def test_there_are_153_request_codes() -> None:
                 )
             ),
             max_leaves=8,
-        ).map(lambda value: __import__("json").dumps(value).encode()),
+        ).map(lambda value: json.dumps(value).encode()),
     ),
 )
 def test_any_request_gets_one_answer_or_waits(code: int, ext: dict[str, str], body: bytes) -> None:

@@ -58,7 +58,7 @@ class Server:
         return protocol, transport
 
 
-def request(code: int = 9999, opaque: int = 1, **ext: str) -> bytes:
+def request(code: int = 9999, ext: dict[str, str] | None = None, *, opaque: int = 1) -> bytes:
     """A frame."""
     return frame.encode(RemotingCommand(code, opaque=opaque, ext_fields=ext))
 
@@ -154,7 +154,7 @@ def test_a_lost_connection_leaves_nothing_behind(server: Server) -> None:
         "perm": "6",
         "topicFilterType": "SINGLE_TAG",
     }
-    protocol.dataReceived(request(RequestCode.UPDATE_AND_CREATE_TOPIC, **create))
+    protocol.dataReceived(request(RequestCode.UPDATE_AND_CREATE_TOPIC, create))
     pull: dict[str, Any] = {
         "consumerGroup": "G",
         "topic": "T",
@@ -163,7 +163,7 @@ def test_a_lost_connection_leaves_nothing_behind(server: Server) -> None:
         "maxMsgNums": "1",
         "sysFlag": "6",
     }
-    protocol.dataReceived(request(RequestCode.PULL_MESSAGE, opaque=2, suspendTimeoutMillis="9000", **pull))
+    protocol.dataReceived(request(RequestCode.PULL_MESSAGE, {**pull, "suspendTimeoutMillis": "9000"}, opaque=2))
     assert [each.opaque for each in answers(transport)] == [1]
     protocol.connectionLost()
     assert server.factory.connections == set()
