@@ -3,7 +3,7 @@
 from zlib import crc32
 
 import pytest
-from construct import Container  # type: ignore[import-untyped]  # the package carries no types
+from construct import Container
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator import properties as props
