@@ -8,6 +8,7 @@ from rocketmq_testkit.emulator.config import ConfigError
 
 from .config import ProxyConfig
 from .proxy import CallLater, Proxy
+from .reflection import Reflection
 from .routes import Endpoint
 from .services import RPCS
 from .services.clients import end_session
@@ -27,7 +28,8 @@ class MessagingService:
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
         self.methods: list[GrpcMethod] = [
-            GrpcMethod(rpc.path, rpc.kind, rpc.request.FromString, partial(proxy.serve, rpc)) for rpc in RPCS
+            *(GrpcMethod(rpc.path, rpc.kind, rpc.request.FromString, partial(proxy.serve, rpc)) for rpc in RPCS),
+            *Reflection().methods(),
         ]
 
     def __iter__(self) -> Iterator[GrpcMethod]:

@@ -51,7 +51,7 @@ class SessionChannel:
 class Session:
     """One client."""
 
-    __slots__ = ("channel", "client_id", "language", "last_seen_ms", "polls", "renewable", "settings", "timer")
+    __slots__ = ("channel", "client_id", "last_seen_ms", "polls", "renewable", "settings", "timer")
 
     def __init__(self, client_id: str, settings: pb.Settings, channel: SessionChannel, now_ms: int) -> None:
         self.client_id = client_id
@@ -110,6 +110,7 @@ class SessionRegistry:
             channel = SessionChannel(client_id, remote_address, lambda effect: self._on_check(channel, effect))
             session = self._sessions[client_id] = Session(client_id, settings, channel, self._scheduler.now_ms)
         session.settings = settings
+        session.channel.remote_address = remote_address
         self.seen(session)
         return session
 

@@ -1,16 +1,21 @@
 """The table of RPCs, the page made from it, and the declarations that it must agree with."""
 
+import subprocess
+import sys
 from pathlib import Path
 
+import grpc_tools
 import pytest
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
 from rocketmq_testkit.grpc_v2.coverage import page
 from rocketmq_testkit.grpc_v2.method_table import Rpc
-from rocketmq_testkit.grpc_v2.proto import service_pb2
+from rocketmq_testkit.grpc_v2.proto import admin_pb2, definition_pb2, service_pb2
 from rocketmq_testkit.grpc_v2.services import RPCS
 from rocketmq_testkit.grpc_v2.transport import MethodKind
 
 SERVICE = service_pb2.DESCRIPTOR.services_by_name["MessagingService"]
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS, PROTO = ROOT / "docs", ROOT / "grpc_v2" / "proto"
 
 
 def test_the_page_is_made_from_the_table() -> None:
@@ -33,3 +38,32 @@ def test_an_rpc_is_what_the_service_declares(rpc: Rpc) -> None:
     assert rpc.kind is kinds[declared.client_streaming, declared.server_streaming]
     assert rpc.path == f"/apache.rocketmq.v2.MessagingService/{rpc.name}"
     assert rpc.about.endswith(".")
+
+
+def test_the_generated_classes_are_those_of_the_proto_files(tmp_path: Path) -> None:
+    """A change of a .proto file without `python grpc_v2/proto/generate.py` fails here."""
+    package = tmp_path / "rocketmq_testkit" / "grpc_v2"
+    package.mkdir(parents=True)
+    (package / "proto").symlink_to(PROTO)
+    generated = {pb2.DESCRIPTOR.name: pb2.DESCRIPTOR for pb2 in (admin_pb2, definition_pb2, service_pb2)}
+    well_known = Path(grpc_tools.__file__).parent / "_proto"
+    out = tmp_path / "descriptors"
+    command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{tmp_path}", f"-I{well_known}"]
+    subprocess.run([*command, f"--descriptor_set_out={out}", *generated], check=True)
+    declared = FileDescriptorSet.FromString(out.read_bytes()).file
+    assert len(declared) == 3
+    for file in declared:
+        copy = FileDescriptorProto()
+        generated[file.name].CopyToProto(copy)
+        for message in copy.message_type:
+            _without_json_names(message)
+        for message in file.message_type:
+            _without_json_names(message)
+        assert copy == file
+
+
+def _without_json_names(message: DescriptorProto) -> None:
+    for field in message.field:
+        field.ClearField("json_name")
+    for nested in message.nested_type:
+        _without_json_names(nested)

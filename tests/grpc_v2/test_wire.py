@@ -144,3 +144,15 @@ def test_the_official_sdk_starts_again_and_again(emulator: Emulator) -> None:
             consumer.shutdown()
     finally:
         producer.shutdown()
+
+
+@pytest.mark.parametrize("version", ["v1alpha", "v1"])
+def test_reflection_knows_the_service_by_its_true_names(channel: grpc.Channel, version: str) -> None:
+    """As grpcurl asks: which services are there, and in which files are they described."""
+    path = f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
+    method = channel.stream_stream(path)
+    list_services, by_symbol = b"\x3a\x00", b"\x22\x23apache.rocketmq.v2.MessagingService"
+    services, files = method(iter([list_services, by_symbol]), timeout=10)
+    assert b"apache.rocketmq.v2.MessagingService" in services
+    assert b"apache/rocketmq/v2/service.proto" in files
+    assert b"rocketmq_testkit" not in files
