@@ -60,10 +60,9 @@ class AckService:
         topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id
         low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
         if not low <= operation.offset <= high:
-            committed = self._offsets.query(group, topic, queue_id)
             raise EngineError(
                 ResponseCode.NO_MESSAGE,
-                f"offset is illegal, key:{topic}@{queue_id}, commit:{committed}, store:{low}~{high}",
+                f"offset is illegal, key:{topic}@{queue_id}, commit:{operation.offset}, store:{low}~{high}",
             )
         receipt = parse_extra_info(operation.extra_info, reader="getBrokerName")
         if receipt.revive_qid == ORDER_REVIVE_QUEUE:

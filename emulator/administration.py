@@ -63,10 +63,9 @@ class TopicAdministration:
     def delete(self, call: Call, operation: DeleteTopic) -> Done:
         """Delete a topic with its queues, offsets and pop retry topics; an unknown one is no error.
 
-        Errors: INVALID_PARAMETER (name, system topic).
+        Errors: INVALID_PARAMETER (system topic).
         """
         topic = operation.topic
-        names.check_topic(topic)
         if self._topics.is_system(topic):
             raise EngineError(ResponseCode.INVALID_PARAMETER, f"The topic[{topic}] is conflict with system topic.")
         doomed = [topic]

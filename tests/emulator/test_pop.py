@@ -302,7 +302,7 @@ def test_refusals(world: World) -> None:
         ("a b", 0, 0, 1, "getBrokerName fail, extraInfoStrs length 2"),
         ("0 x 1 0 0 broker-a 0 0", 0, 0, 1, 'For input string: "x"'),
         ("0 1 1 0 0 broker-a 0 0", 9, 0, 13, "queueId[9] is illegal, topic:[A]"),
-        ("0 1 1 0 0 broker-a 0 9", 0, 9, 208, "offset is illegal, key:A@0, commit:3, store:0~3"),
+        ("0 1 1 0 0 broker-a 0 9", 0, 9, 208, "offset is illegal, key:A@0, commit:9, store:0~3"),
     ],
 )
 def test_wrong_handles(world: World, extra_info: str, queue: int, offset: int, code: int, text: str) -> None:
