@@ -22,8 +22,9 @@ from .status import Refusal, proxy_exception
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.broker import Broker
 
-Endpoint = Callable[[ServerCall, str, int], tuple[str, int]]
-"""(call, broker name, broker id) -> the address at which that client shall reach that broker."""
+Address = tuple[str, int]
+Endpoint = Callable[[ServerCall, str, int, Address | None], Address]
+"""(call, broker name, broker id, what the request says was dialled) -> where that client shall reach that broker."""
 
 _IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z")
 _MASK = (1 << 64) - 1
@@ -115,9 +116,12 @@ class Routes:
         if actual != expected and expected != "MIXED":
             raise type_conflict(expected, actual)
 
-    def fill_endpoints(self, endpoints: pb.Endpoints, call: ServerCall, broker_name: str, broker_id: int) -> None:
+    def fill_endpoints(
+        self, endpoints: pb.Endpoints, call: ServerCall, broker_name: str, broker_id: int, asked: pb.Endpoints
+    ) -> None:
         """Write the address at which the client of a call shall reach a broker."""
-        host, port = self._endpoint(call, broker_name, broker_id)
+        dialled = next(((address.host, address.port) for address in asked.addresses), None)
+        host, port = self._endpoint(call, broker_name, broker_id, dialled)
         if ":" in host:
             endpoints.scheme = pb.IPv6
         else:

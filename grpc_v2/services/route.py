@@ -52,7 +52,7 @@ def _route_answer(call: RpcCall, request: sv.QueryRouteRequest, route: RouteResu
                 queue = response.message_queues.add(id=queue_id, permission=permission)
                 queue.topic.CopyFrom(request.topic)
                 queue.accept_message_types.extend(accepted)
-                _fill_broker(queue.broker, call, queues.broker_name, broker_id)
+                _fill_broker(queue.broker, call, queues.broker_name, broker_id, request.endpoints)
     return response
 
 
@@ -70,10 +70,10 @@ def queue_permissions(perm: int, read: int, write: int) -> Iterator[pb.Permissio
             yield permission
 
 
-def _fill_broker(broker: pb.Broker, call: RpcCall, name: str, broker_id: int) -> None:
+def _fill_broker(broker: pb.Broker, call: RpcCall, name: str, broker_id: int, asked: pb.Endpoints) -> None:
     broker.name = name
     broker.id = broker_id
-    call.proxy.routes.fill_endpoints(broker.endpoints, call.server_call, name, broker_id)
+    call.proxy.routes.fill_endpoints(broker.endpoints, call.server_call, name, broker_id, asked)
 
 
 def query_assignment(call: RpcCall, request: sv.QueryAssignmentRequest) -> Ask:
@@ -100,7 +100,7 @@ def _assignment_answer(
             queue.topic.CopyFrom(request.topic)
             queue.id = queue_id
             queue.permission = permission
-            _fill_broker(queue.broker, call, queues.broker_name, 0)
+            _fill_broker(queue.broker, call, queues.broker_name, 0, request.endpoints)
     if not response.assignments:
         raise Refusal(pb.FORBIDDEN, "no readable queue")
     return response

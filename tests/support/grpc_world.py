@@ -185,7 +185,7 @@ class GrpcWorld:
         self.log: list[str] = []
         self.service = messaging_methods(
             engine=self.engine,
-            endpoint=lambda call, broker_name, broker_id: ("127.0.0.1", 8081 + broker_id),
+            endpoint=lambda call, broker_name, broker_id, asked: ("127.0.0.1", 8081 + broker_id),
             config=self.config,
             log=self.log.append,
         )
