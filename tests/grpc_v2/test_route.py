@@ -5,6 +5,7 @@ from grpc_texts import no_route
 from grpc_world import GrpcWorld
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.operations import DeleteTopic
+from rocketmq_testkit.grpc_v2.calls import ServerCall
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services.route import queue_permissions
@@ -117,12 +118,32 @@ def test_addresses_need_a_scheme(world: GrpcWorld) -> None:
 @pytest.mark.parametrize(
     ("host", "scheme"), [("10.1.2.3", pb.IPv4), ("::1", pb.IPv6), ("localhost", pb.DOMAIN_NAME), ("1.2.3.four", 3)]
 )
-def test_the_scheme_of_an_address_follows_from_its_host(world: GrpcWorld, host: str, scheme: int) -> None:
+def test_the_scheme_of_an_address_follows_from_its_host(host: str, scheme: int) -> None:
     """Clients insist on the right one."""
+    world = GrpcWorld(endpoint=lambda *_: (host, 1))
     world.topic()
-    routes = world.service._proxy.routes
-    routes._endpoint = lambda call, broker_name, broker_id: (host, 1)
     assert route(world).message_queues[0].broker.endpoints.scheme == scheme
+
+
+def test_the_host_is_told_what_the_request_says_was_dialled() -> None:
+    """The first of its addresses, or nothing; with the call, the broker's name and its id."""
+    asked: list[tuple[object, ...]] = []
+
+    def endpoint(call: ServerCall, *of: object) -> tuple[str, int]:
+        asked.append((call.authority, *of))
+        return "h", 1
+
+    world = GrpcWorld(endpoint=endpoint)
+    world.topic()
+    addresses = [pb.Address(host="dialled", port=7), pb.Address(host="other", port=8)]
+    route(world, endpoints=pb.Endpoints(scheme=pb.DOMAIN_NAME, addresses=addresses))
+    route(world)
+    assignment(world)
+    assert asked == [
+        ("127.0.0.1:8081", "broker-a", 0, ("dialled", 7)),
+        ("127.0.0.1:8081", "broker-a", 0, None),
+        ("127.0.0.1:8081", "broker-a", 0, None),
+    ]
 
 
 def test_slaves_are_listed_too() -> None:

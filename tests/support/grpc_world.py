@@ -13,6 +13,7 @@ from rocketmq_testkit.grpc_v2.config import ProxyConfig
 from rocketmq_testkit.grpc_v2.method_table import Rpc
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.routes import Endpoint
 from rocketmq_testkit.grpc_v2.server import messaging_methods
 from rocketmq_testkit.grpc_v2.services import RPCS
 
@@ -178,14 +179,20 @@ class Stream:
 class GrpcWorld:
     """One engine, its first broker, the services in front of it."""
 
-    def __init__(self, *brokers: BrokerConfig, emulation: EmulationConfig | None = None, seed: int = 1) -> None:
+    def __init__(
+        self,
+        *brokers: BrokerConfig,
+        emulation: EmulationConfig | None = None,
+        seed: int = 1,
+        endpoint: Endpoint = lambda call, broker_name, broker_id, dialled: ("127.0.0.1", 8081 + broker_id),
+    ) -> None:
         self.engine = Engine(brokers=brokers or [BrokerConfig()], emulation=emulation, seed=seed, now_ms=START_MS)
         self.broker: Broker = self.engine.brokers[0]
         self.config = ProxyConfig()
         self.log: list[str] = []
         self.service = messaging_methods(
             engine=self.engine,
-            endpoint=lambda call, broker_name, broker_id, asked: ("127.0.0.1", 8081 + broker_id),
+            endpoint=endpoint,
             config=self.config,
             log=self.log.append,
         )
