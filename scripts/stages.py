@@ -120,8 +120,8 @@ def run_types() -> None:
     """Judge the package by its installed name, then what is around it."""
     namespace_links.main()
     mypy = Path(sys.executable).with_name("mypy")
-    call(mypy, "-p", "rocketmq_testkit")
-    call(mypy, *existing(["scripts", "tests", "bench", "examples"]))
+    call(mypy, "-p", "rocketmq_testkit", "-p", "pyspark_rocketmq")
+    call(mypy, *existing(["scripts", "tests", "bench", "docker", "examples"]))
 
 
 def run_drivers() -> None:

@@ -27,6 +27,7 @@ TWISTED = frozenset(
         "remoting/server.py",
         "grpc_v2/transport/protocol.py",
         "fixtures/control/http.py",
+        "fixtures/eager_transport.py",
         "fixtures/event_loop.py",
         "fixtures/servers.py",
         "fixtures/tls.py",
