@@ -186,6 +186,12 @@ class Clients:
         if notify:
             self.notify_ids_changed(group)
 
+    def excuse(self, ms: int) -> None:
+        """Do not hold the next `ms` against clients: the clock is about to jump, and they cannot beat meanwhile."""
+        for members in (*(group.members for group in self.consumers.values()), *self.producers.values()):
+            for member in members.values():
+                member.last_update_ms += ms
+
     def _scan_later(self) -> None:
         self._scanning = True
         elapsed = self._scheduler.now_ms - self._start_ms

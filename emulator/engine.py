@@ -88,6 +88,16 @@ class Engine:
         """A broker by its name and id (0 = master)."""
         return next((b for b in self.brokers if b.name == name and b.broker_id == broker_id), None)
 
+    def excuse_clients(self, ms: int) -> None:
+        """Announce that the clock is about to jump by `ms` (>= 0) while clients go on by the wall clock.
+
+        Registrations and queue locks, which clients keep up by repeating them, do not run out for that: nobody could
+        repeat anything in a jump. Everything else that falls due in it happens.
+        """
+        for broker in self.brokers:
+            broker.clients.excuse(ms)
+            broker.locks.excuse(ms)
+
     def submit(self, node: Node, operation: Operation, channel: Channel | None = None) -> DirectCall:
         """Carry out an operation that may wait; look at `outcome` of the call later."""
         call = DirectCall(channel or self._direct)

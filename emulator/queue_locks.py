@@ -34,6 +34,12 @@ class QueueLocks:
             if held.get(queue, ("", 0))[0] == client_id:
                 del held[queue]
 
+    def excuse(self, ms: int) -> None:
+        """Let no lock expire in the next `ms`: the clock is about to jump, and owners cannot renew meanwhile."""
+        for held in self._held.values():
+            for queue, (owner, since) in held.items():
+                held[queue] = (owner, since + ms)
+
     def any_held(self, group: str) -> bool:
         """Does a client of the group hold an unexpired lock?"""
         now = self._scheduler.now_ms

@@ -198,3 +198,18 @@ def test_producer_channels_take_turns(world: World) -> None:
     world.channels["p"].active = False
     assert {clients.available_channel("PG") for _ in range(4)} == {world.channels["q"]}
     assert clients.available_channel("nobody") is None
+
+
+def test_a_jump_of_the_clock_is_not_held_against_clients(world: World) -> None:
+    """An excused jump leaves registrations and locks as they were; silence after it counts as before."""
+    queue = MessageQueue("T", "broker-a", 0)
+    world.heartbeat("a", topics={"T": "*"})
+    world.engine.ask(world.broker, LockBatchMq("G", "a", [queue]))
+    world.advance(30_000)
+    world.engine.excuse_clients(3_600_000)
+    world.advance(3_600_000)
+    assert world.broker.clients.consumers["G"].client_ids() == ["a"]
+    granted = world.engine.ask(world.broker, LockBatchMq("G", "b", [queue]))
+    assert granted == LockBatchResult([])
+    world.advance(100_001)
+    assert world.broker.clients.consumers == {}
