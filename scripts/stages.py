@@ -33,8 +33,9 @@ CLIENTS = ("tests/clients",)
 SIDECAR = ("tests/sidecar",)
 """The image: built, started, used, measured."""
 WITHOUT_OTHER_STAGES = [f"--ignore={folder}" for folder in (*CLIENTS, *SIDECAR)]
-WITHOUT_SDK = "--ignore=tests/grpc_v2/test_both_sdks.py"
-"""The SDK that this test imports wants the newest protobuf."""
+NEWEST_ALONE = ("test_both_sdks.py", "test_coverage.py", "test_wire.py")
+WITHOUT_NEWEST = [f"--ignore=tests/grpc_v2/{name}" for name in NEWEST_ALONE]
+"""Tests that import the official SDK or protoc, which want the newest protobuf."""
 OLDEST_PYTEST = "7.4.0"
 """For applications that use the plugin."""
 MIDDLE_PROTOBUFS = ("5", "6")
@@ -166,7 +167,7 @@ def run_oldest() -> None:
     constraints.write_text("\n".join(oldest.of_project("conformance", "speed", "test")) + "\n")
     print(constraints.read_text(), flush=True)
     python = environment(OLDEST, "-c", constraints, "-e", ".[conformance,speed,test]")
-    pytest("oldest", "-m", "not alone", WITHOUT_SDK, *existing(ENGINE_AND_PROTOCOLS), python=python)
+    pytest("oldest", "-m", "not alone", *WITHOUT_NEWEST, *existing(ENGINE_AND_PROTOCOLS), python=python)
     call(python, "-m", "pip", "install", "--quiet", f"pytest=={OLDEST_PYTEST}")
     pytest("oldest-pytest", "tests/fixtures/test_plugin.py", python=python)
 
@@ -177,7 +178,7 @@ def run_protobuf() -> None:
     for major in MIDDLE_PROTOBUFS:
         call(python, "-m", "pip", "install", "--quiet", f"protobuf=={major}.*")
         folders = [folder for folder in existing(ENGINE_AND_PROTOCOLS) if folder != "tests/emulator"]
-        pytest(f"protobuf-{major}", "-m", "not alone", WITHOUT_SDK, *folders, python=python)
+        pytest(f"protobuf-{major}", "-m", "not alone", *WITHOUT_NEWEST, *folders, python=python)
 
 
 STAGES: tuple[Stage, ...] = (
