@@ -10,22 +10,15 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parents[2]
 
-CLIENT = """
-import json, os
-from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
-ready = json.loads(os.environ["ROCKETMQ_READY"])
-assert ready["endpoint"] == os.environ["ROCKETMQ_ENDPOINT"]
-with RemotingClient(os.environ["ROCKETMQ_NAMESRV"]) as client:
-    assert client.request(RequestCode.GET_BROKER_CLUSTER_INFO).code == 0
-"""
+CLIENT = PROJECT / "tests" / "support" / "sidecar_client.py"
+"""Sends and receives with real SDKs."""
 
 
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Any]:
     """What the check of the image prints."""
     done = subprocess.run(
-        [sys.executable, str(PROJECT / "docker" / "check.py"), "--client", sys.executable, "-c", CLIENT],
+        [sys.executable, str(PROJECT / "docker" / "check.py"), "--client", sys.executable, str(CLIENT)],
         stdout=subprocess.PIPE,
         text=True,
         timeout=900,
