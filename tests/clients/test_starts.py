@@ -25,7 +25,7 @@ def test_node_starts_with_several_topics(server: Server) -> None:
         server.create_topic(topic)
     with server.start("node") as driver:
         for number in range(STARTS):
-            driver.call("producer", timeout=15, as_=f"p{number}", topics=topics)
+            driver.call("producer", timeout=15, as_=f"p{number}", topics=topics, at_once=True)
             driver.call("close", on=f"p{number}")
 
 

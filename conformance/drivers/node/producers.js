@@ -56,8 +56,8 @@ function register(driver, base, show) {
       const producer = new Producer({
         ...base,
         // With more than one topic the start of this SDK hangs for ever when the settings come before the last route.
-        // Routes of the others are fetched when they are used.
-        topics: command.get('texts', 'topics', []).slice(0, 1),
+        // Routes of the others are fetched when they are used, unless the caller wants to see just that start.
+        topics: command.get('texts', 'topics', []).slice(0, command.get('flag', 'at_once', false) ? undefined : 1),
         checker: answer === null ? undefined : { check },
       });
       await producer.startup();
