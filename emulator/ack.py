@@ -7,7 +7,7 @@ Source: AckMessageProcessor, ChangeInvisibleTimeProcessor (5.3.3).
 from .check_point import Ack, CheckPoint, ReviveLog
 from .codes import ResponseCode
 from .config import BrokerConfig
-from .errors import FAQ, EngineError
+from .errors import EngineError
 from .gate import Call
 from .offsets import Offsets
 from .operations import (
@@ -22,6 +22,7 @@ from .operations import (
 from .ordered import Orders
 from .pop_polling import PopPolling
 from .receipt import ORDER_REVIVE_QUEUE, Receipt, parse_extra_info, real_topic
+from .refusals import illegal_queue_id
 from .scheduler import Scheduler
 from .store import MessageStore
 from .topics import Topics
@@ -174,13 +175,6 @@ class AckService:
         return ChangeInvisibleResult(receipt.pop_time, until - receipt.pop_time, receipt.revive_qid)
 
     def _check_place(self, call: Call, topic: str, queue_id: int) -> None:
-        config = self._topics.find(topic)
-        if config is None:
-            raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! \n{FAQ}")
+        config = self._topics.get(topic)
         if not 0 <= queue_id < config.read_queue_nums:
-            address, port = call.channel.remote_address
-            raise EngineError(
-                ResponseCode.MESSAGE_ILLEGAL,
-                f"queueId[{queue_id}] is illegal, topic:[{topic}] topicConfig.readQueueNums:"
-                f"[{config.read_queue_nums}] consumer:[/{address}:{port}]",
-            )
+            raise illegal_queue_id(call, queue_id, config, ResponseCode.MESSAGE_ILLEGAL)

@@ -34,6 +34,7 @@ from .ordered import Orders
 from .pop_polling import Park, PopPolling
 from .queue_reader import QueueReader
 from .receipt import topic_digit
+from .refusals import illegal_queue_id
 from .scheduler import Scheduler
 from .store import MessageStore
 from .topics import PERM_READ, Topics
@@ -161,11 +162,6 @@ class NotificationService:
         if not topic.perm & PERM_READ:
             raise EngineError(ResponseCode.NO_PERMISSION, f"the topic[{topic_name}] peeking message is forbidden")
         if queue_id >= topic.read_queue_nums:
-            address, port = call.channel.remote_address
-            raise EngineError(
-                ResponseCode.INVALID_PARAMETER,
-                f"queueId[{queue_id}] is illegal, topic:[{topic_name}] topicConfig.readQueueNums:"
-                f"[{topic.read_queue_nums}] consumer:[/{address}:{port}]",
-            )
+            raise illegal_queue_id(call, queue_id, topic, ResponseCode.INVALID_PARAMETER)
         self._groups.get_enabled(group)
         return topic

@@ -34,6 +34,7 @@ from .ordered import Orders
 from .pop_polling import Park, PopPolling
 from .queue_reader import QueueReader, Read
 from .receipt import NORMAL, ORDER_REVIVE_QUEUE, RETRY_V1, RETRY_V2, Receipt
+from .refusals import illegal_queue_id
 from .scheduler import Scheduler
 from .store import MessageStore
 from .topics import PERM_READ, Topics
@@ -125,7 +126,6 @@ class PopService:
             self._complete(call, operation, outcome)
 
     def _check(self, call: Call, operation: PopMessage, now: int) -> TopicConfig:
-        address, port = call.channel.remote_address
         config = self._config
         broker_ip = records.unpack_host(self._store.store_host)[0]
         if now - operation.born_ms - operation.poll_ms > TOO_OLD_MS:
@@ -146,11 +146,7 @@ class PopService:
         if not topic.perm & PERM_READ:
             raise EngineError(ResponseCode.NO_PERMISSION, f"the topic[{operation.topic}] peeking message is forbidden")
         if operation.queue_id >= topic.read_queue_nums:
-            raise EngineError(
-                ResponseCode.INVALID_PARAMETER,
-                f"queueId[{operation.queue_id}] is illegal, topic:[{operation.topic}] "
-                f"topicConfig.readQueueNums:[{topic.read_queue_nums}] consumer:[/{address}:{port}]",
-            )
+            raise illegal_queue_id(call, operation.queue_id, topic, ResponseCode.INVALID_PARAMETER)
         self._groups.get_enabled(operation.consumer_group)
         return topic
 

@@ -16,6 +16,7 @@ from .offsets import Offsets
 from .operations import PARKED, Operation, Parked, PullMessage, PullResult, PullStatus, Result, SubscriptionData
 from .pull_hold import PullHold
 from .queue_reader import QueueReader, Read
+from .refusals import illegal_queue_id
 from .scheduler import Scheduler
 from .topics import PERM_READ, Topics
 
@@ -110,12 +111,7 @@ class PullService:
         if not topic.perm & PERM_READ:
             raise _forbidden(f"the topic[{operation.topic}] pulling message is forbidden", 3)
         if not 0 <= operation.queue_id < topic.read_queue_nums:
-            address, port = call.channel.remote_address
-            raise EngineError(
-                ResponseCode.INVALID_PARAMETER,
-                f"queueId[{operation.queue_id}] is illegal, topic:[{operation.topic}] "
-                f"topicConfig.readQueueNums:[{topic.read_queue_nums}] consumer:[/{address}:{port}]",
-            )
+            raise illegal_queue_id(call, operation.queue_id, topic, ResponseCode.INVALID_PARAMETER)
         return group.group_sys_flag, topic.topic_sys_flag
 
     def _filter(self, operation: PullMessage) -> MessageFilter | None:

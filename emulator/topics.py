@@ -9,7 +9,7 @@ from dataclasses import replace
 from . import names
 from .codes import ResponseCode
 from .config import BrokerConfig
-from .errors import EngineError
+from .errors import FAQ, EngineError
 from .operations import TopicConfig
 from .scheduler import Scheduler
 
@@ -78,11 +78,7 @@ class Topics:
         """The topic. Errors: TOPIC_NOT_EXIST, worded as the broker words it for consumers."""
         found = self.table.get(topic)
         if found is None:
-            raise EngineError(
-                ResponseCode.TOPIC_NOT_EXIST,
-                f"topic[{topic}] not exist, apply first please! \nSee "
-                "https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
-            )
+            raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! \n{FAQ}")
         return found
 
     def is_system(self, topic: str) -> bool:

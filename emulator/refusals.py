@@ -1,0 +1,16 @@
+"""Refusals that several services word alike."""
+
+from .codes import ResponseCode
+from .errors import EngineError
+from .gate import Call
+from .operations import TopicConfig
+
+
+def illegal_queue_id(call: Call, queue_id: int, topic: TopicConfig, code: ResponseCode) -> EngineError:
+    """A consumer named a queue that the topic does not have (PullMessageProcessor and its likes, 5.3.3)."""
+    address, port = call.channel.remote_address
+    return EngineError(
+        code,
+        f"queueId[{queue_id}] is illegal, topic:[{topic.topic_name}] "
+        f"topicConfig.readQueueNums:[{topic.read_queue_nums}] consumer:[/{address}:{port}]",
+    )
