@@ -39,7 +39,7 @@ PROGRAMS = (
     Program("node", ("nodejs",), ("node", "--version"), (18,)),
     Program("npm", ("npm",)),
     Program("go", (), ("go", "version"), (1, 24)),
-    Program("cargo", (), ("cargo", "--version"), (1, 75)),
+    Program("cargo", ()),
 )
 _VERSION = re.compile(r"\d+(?:\.\d+)+|\d+")
 
