@@ -1,10 +1,11 @@
 """Apache's own mqadmin administers the emulator."""
 
 import re
+from functools import partial
 from typing import Protocol
 
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
-from rocketmq_testkit.conformance.drivers.process import Driver
+from rocketmq_testkit.conformance.drivers.process import Driver, body
 from rocketmq_testkit.fixtures import Emulator
 
 
@@ -40,7 +41,7 @@ def test_a_topic_from_its_creation_to_its_progress(server: Server) -> None:
         subscription = {"adm": {"expr": "*", "type": "TAG"}}
         driver.call("push", as_="c", group="adm-group", sub=subscription, mode="concurrent", from_="first")
         for number in range(6):
-            driver.wait_for_event(lambda event, number=number: _is(event, number), timeout=30)  # type: ignore[misc]
+            driver.wait_for_event(partial(_is, number), timeout=30)
         driver.call("close", on="c")  # commits
 
         status = cells(mqadmin(namesrv, "topicStatus", "-t", "adm"))
@@ -56,9 +57,7 @@ def test_a_topic_from_its_creation_to_its_progress(server: Server) -> None:
     assert "adm" not in mqadmin(namesrv, "topicList").split()
 
 
-def _is(event: object, number: int) -> bool:
-    from rocketmq_testkit.conformance.drivers.process import body
-
+def _is(number: int, event: object) -> bool:
     return isinstance(event, dict) and event.get("ev") == "msg" and body(event["msg"]) == f"{number}".encode()
 
 

@@ -16,6 +16,7 @@ from rocketmq_testkit.emulator.operations import (
     GetNamesrvTopicList,
     GetRouteInfo,
     GetTopicStats,
+    KvResult,
     MessageQueue,
     PutKvConfig,
     RouteResult,
@@ -100,20 +101,18 @@ def test_queue_ids_of_a_send(world: World) -> None:
     assert {world.send("A", queue=-1).queue_id for _ in range(50)} == {0, 1, 2, 3}
 
 
-def create(world: World, topic: str, **attributes: str) -> TopicConfig | None:
+def create(world: World, topic: str, **attributes: str) -> TopicConfig:
     signed = {name.replace("__", ".").replace("add_", "+").replace("del_", "-"): v for name, v in attributes.items()}
     world.engine.ask(world.broker, CreateTopic(TopicConfig(topic, 4, 4), signed or None))
-    return world.broker.topics.find(topic)
+    return world.broker.topics.get(topic)
 
 
 def test_topic_attributes(world: World) -> None:
     """Attributes are added with `+`; an update without attributes keeps them; FIFO may become DELAY."""
-    config = create(world, "A", add_message__type="FIFO")
-    assert config is not None
-    assert config.attributes == {"message.type": "FIFO"}
-    assert create(world, "A").attributes == {"message.type": "FIFO"}  # type: ignore[union-attr]
-    assert create(world, "A", add_message__type="DELAY").attributes == {"message.type": "DELAY"}  # type: ignore[union-attr]
-    assert create(world, "A", del_message__type="").attributes == {}  # type: ignore[union-attr]
+    assert create(world, "A", add_message__type="FIFO").attributes == {"message.type": "FIFO"}
+    assert create(world, "A").attributes == {"message.type": "FIFO"}
+    assert create(world, "A", add_message__type="DELAY").attributes == {"message.type": "DELAY"}
+    assert create(world, "A", del_message__type="").attributes == {}
 
 
 @pytest.mark.parametrize(
@@ -212,9 +211,9 @@ def test_routes(world: World) -> None:
     (queue,) = route.queues
     assert (queue.broker_name, queue.read_queue_nums, queue.write_queue_nums, queue.perm) == ("broker-a", 4, 4, 6)
     world.engine.ask(ns, SetPermOfBroker("broker-a", add=False))
-    assert world.engine.ask(ns, GetRouteInfo("A")).queues[0].perm == 4  # type: ignore[attr-defined]
+    assert world.ask(RouteResult, GetRouteInfo("A"), ns).queues[0].perm == 4
     world.engine.ask(ns, SetPermOfBroker("broker-a", add=True))
-    assert world.engine.ask(ns, GetRouteInfo("A")).queues[0].perm == 6  # type: ignore[attr-defined]
+    assert world.ask(RouteResult, GetRouteInfo("A"), ns).queues[0].perm == 6
     for unknown in ("none", None):
         with pytest.raises(EngineError, match=f"No topic route info in name server for the topic: {unknown or 'null'}"):
             world.engine.ask(ns, GetRouteInfo(unknown))
@@ -242,7 +241,7 @@ def test_name_server_lists_and_values(world: World) -> None:
     assert isinstance(system, TopicListResult)
     assert system.topics == ["DefaultCluster", "broker-a"]
     world.engine.ask(ns, PutKvConfig("ORDER_TOPIC_CONFIG", "A", "broker-a:4"))
-    assert world.engine.ask(ns, GetKvConfig("ORDER_TOPIC_CONFIG", "A")).value == "broker-a:4"  # type: ignore[attr-defined]
+    assert world.ask(KvResult, GetKvConfig("ORDER_TOPIC_CONFIG", "A"), ns).value == "broker-a:4"
     with pytest.raises(EngineError) as refused:
         world.engine.ask(ns, GetKvConfig("ORDER_TOPIC_CONFIG", "B"))
     assert refused.value.code == 22

@@ -11,7 +11,15 @@ from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Call
-from rocketmq_testkit.emulator.operations import Done, GetRouteInfo, GetTopicConfig, Operation, Parked, Result
+from rocketmq_testkit.emulator.operations import (
+    Done,
+    GetRouteInfo,
+    GetTopicConfig,
+    Operation,
+    Parked,
+    PullResult,
+    Result,
+)
 
 WALK = Path(__file__).parent.parent / "support" / "journal_walk.py"
 
@@ -55,8 +63,9 @@ def test_the_journal_is_bounded_and_holds_no_bodies() -> None:
     assert (len(world.engine.journal), world.engine.journal.dropped) == (10, 12)
     newest = list(world.engine.journal)[-1]
     assert newest.label == "direct"
-    assert newest.outcome.records == []  # type: ignore[union-attr]
-    assert list(newest.outcome.offsets) == list(range(20))  # type: ignore[union-attr]
+    assert isinstance(newest.outcome, PullResult)
+    assert newest.outcome.records == []
+    assert list(newest.outcome.offsets) == list(range(20))
     assert all(getattr(entry.subject, "body", b"") == b"" for entry in world.engine.journal)
 
 

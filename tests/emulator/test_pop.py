@@ -1,5 +1,7 @@
 """Popping, acknowledging, hiding longer and coming back, in virtual time."""
 
+from typing import Any
+
 import pytest
 from engine_world import World, bodies, make_world
 from rocketmq_testkit.emulator.codes import ResponseCode
@@ -278,10 +280,16 @@ def test_refusals(world: World) -> None:
     world.topic("W", perm=2)
     world.engine.ask(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))
 
-    def refused(**options: object) -> tuple[int, str]:
-        given = {"consumer_group": "G", "topic": "A", "queue_id": -1, "max_msg_nums": 1, "invisible_ms": 1000}
+    def refused(**options: Any) -> tuple[int, str]:
+        given: dict[str, Any] = {
+            "consumer_group": "G",
+            "topic": "A",
+            "queue_id": -1,
+            "max_msg_nums": 1,
+            "invisible_ms": 1000,
+        }
         given |= {"poll_ms": 0, "born_ms": 0, "init_mode": 0} | options
-        outcome = world.engine.submit(world.broker, PopMessage(**given)).outcome  # type: ignore[arg-type]
+        outcome = world.engine.submit(world.broker, PopMessage(**given)).outcome
         assert isinstance(outcome, EngineError)
         return outcome.code, outcome.remark or ""
 

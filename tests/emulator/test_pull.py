@@ -1,13 +1,14 @@
 """Pulling and waiting for messages."""
 
 import pytest
-from engine_world import World, make_world
+from engine_world import World, make_world, refused
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.engine import DirectCall
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     CreateGroup,
     GroupConfig,
+    OffsetResult,
     PullMessage,
     PullResult,
     PullStatus,
@@ -134,11 +135,11 @@ def test_without_inline_subscription_the_heartbeat_counts(world: World) -> None:
     world.topic("A")
     world.topic("B")
     world.send("A")
-    assert pull_by_heartbeat(world, "A").outcome.code == ResponseCode.SUBSCRIPTION_NOT_EXIST  # type: ignore[union-attr]
+    assert refused(pull_by_heartbeat(world, "A")).code == ResponseCode.SUBSCRIPTION_NOT_EXIST
     world.heartbeat("c1", topics={"A": "*"}, version=5)
     assert result(pull_by_heartbeat(world, "A", 5)).code == 0
-    assert pull_by_heartbeat(world, "A", 6).outcome.code == ResponseCode.SUBSCRIPTION_NOT_LATEST  # type: ignore[union-attr]
-    assert pull_by_heartbeat(world, "B").outcome.code == ResponseCode.SUBSCRIPTION_NOT_EXIST  # type: ignore[union-attr]
+    assert refused(pull_by_heartbeat(world, "A", 6)).code == ResponseCode.SUBSCRIPTION_NOT_LATEST
+    assert refused(pull_by_heartbeat(world, "B")).code == ResponseCode.SUBSCRIPTION_NOT_EXIST
 
 
 def test_refusals_in_upstreams_order(world: World) -> None:
@@ -177,7 +178,7 @@ def test_a_reset_is_told_once(world: World) -> None:
     world.engine.ask(world.broker, update)
     world.engine.ask(world.broker, ResetOffset("G", "A", 0))
     world.engine.ask(world.broker, update)
-    assert world.engine.ask(world.broker, QueryConsumerOffset("G", "A", 0)).offset == 0  # type: ignore[attr-defined]
+    assert world.ask(OffsetResult, QueryConsumerOffset("G", "A", 0)).offset == 0
     moved = result(world.pull("A", 4))
     assert (moved.code, moved.status.name, moved.next_begin_offset) == (21, "OFFSET_RESET", 0)
     assert result(world.pull("A", 0)).code == 0

@@ -14,10 +14,12 @@ from rocketmq_testkit.emulator.operations import (
     GetMaxOffset,
     GetMinOffset,
     MessagesResult,
+    OffsetResult,
     PullResult,
     PullStatus,
     QueryMessage,
     SearchOffset,
+    TimestampResult,
     ViewMessage,
 )
 
@@ -66,16 +68,14 @@ def test_search_by_time(world: World, timestamp: int, lower: int, upper: int) ->
         world.send("A")
         world.advance(10)
     for wanted, at_upper in ((lower, False), (upper, True)):
-        found = world.engine.ask(world.broker, SearchOffset("A", 0, start + timestamp, at_upper))
-        assert found.offset == wanted  # type: ignore[attr-defined]
+        assert world.ask(OffsetResult, SearchOffset("A", 0, start + timestamp, at_upper)).offset == wanted
 
 
 def test_unknown_queues_have_no_extent(world: World) -> None:
     """Offsets of an unknown topic are 0 and 0, its earliest store time is -1, and none of that is an error."""
-    ask = world.engine.ask
-    assert ask(world.broker, GetMaxOffset("none", 9)).offset == 0  # type: ignore[attr-defined]
-    assert ask(world.broker, GetMinOffset("none", 9)).offset == 0  # type: ignore[attr-defined]
-    assert ask(world.broker, GetEarliestStoreTime("none", 9)).timestamp == -1  # type: ignore[attr-defined]
+    assert world.ask(OffsetResult, GetMaxOffset("none", 9)).offset == 0
+    assert world.ask(OffsetResult, GetMinOffset("none", 9)).offset == 0
+    assert world.ask(TimestampResult, GetEarliestStoreTime("none", 9)).timestamp == -1
 
 
 def test_the_cap_drops_oldest_segments_and_moves_the_minimum() -> None:
@@ -86,7 +86,7 @@ def test_the_cap_drops_oldest_segments_and_moves_the_minimum() -> None:
         world.send("A", b"x" * 10_000)
     log = world.broker.store.log
     assert log.stored_bytes <= log.max_bytes + log.segment_bytes
-    low = world.engine.ask(world.broker, GetMinOffset("A", 0)).offset  # type: ignore[attr-defined]
+    low = world.ask(OffsetResult, GetMinOffset("A", 0)).offset
     assert 0 < low < 400
     moved = world.pull("A", 0).outcome
     assert isinstance(moved, PullResult)

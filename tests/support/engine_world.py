@@ -1,10 +1,13 @@
 """A broker in virtual time, with short verbs."""
 
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from rocketmq_testkit.emulator.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.gate import Node
 from rocketmq_testkit.emulator.operations import (
     AckMessage,
     ChangeInvisibleResult,
@@ -12,10 +15,12 @@ from rocketmq_testkit.emulator.operations import (
     ConsumerData,
     CreateTopic,
     Heartbeat,
+    Operation,
     PopMessage,
     PoppedMessage,
     PopResult,
     PullMessage,
+    Result,
     SendMessage,
     SendResult,
     SubscriptionData,
@@ -24,6 +29,7 @@ from rocketmq_testkit.emulator.operations import (
 from rocketmq_testkit.emulator.receipt import Receipt, real_topic
 from rocketmq_testkit.emulator.record import decode
 
+AnyResult = TypeVar("AnyResult", bound=Result)
 START_MS = 1_700_000_000_000
 
 
@@ -42,8 +48,14 @@ class World:
     def advance(self, ms: int) -> None:
         self.engine.scheduler.advance_to(self.now_ms + ms)
 
-    def topic(self, name: str, queues: int = 1, **more: object) -> str:
-        self.engine.ask(self.broker, CreateTopic(TopicConfig(name, queues, queues, **more)))  # type: ignore[arg-type]
+    def ask(self, kind: type[AnyResult], operation: Operation, node: Node | None = None) -> AnyResult:
+        """The answer of the broker, or of another node, which must be of this kind."""
+        result = self.engine.ask(node or self.broker, operation)
+        assert isinstance(result, kind)
+        return result
+
+    def topic(self, name: str, queues: int = 1, perm: int = 6) -> str:
+        self.engine.ask(self.broker, CreateTopic(TopicConfig(name, queues, queues, perm)))
         return name
 
     def send(self, topic: str, body: bytes = b"m", *, queue: int = 0, **properties: str) -> SendResult:
@@ -92,9 +104,9 @@ class World:
             ),
         )
 
-    def popped(self, topic: str, **options: object) -> list[PoppedMessage]:
+    def popped(self, topic: str, **options: Any) -> list[PoppedMessage]:
         """The messages of a pop that does not wait."""
-        outcome = self.pop(topic, **options).outcome  # type: ignore[arg-type]
+        outcome = self.pop(topic, **options).outcome
         assert isinstance(outcome, PopResult), outcome
         self.last_pop = outcome
         return outcome.messages
@@ -167,6 +179,18 @@ class World:
         ]
         data = ConsumerData(group, message_model=model, subscriptions=subscriptions)
         return self.engine.submit(self.broker, Heartbeat(client_id, [], [data], fingerprint, without_sub), channel)
+
+
+def refused(call: DirectCall) -> EngineError:
+    """The refusal of a call."""
+    assert isinstance(call.outcome, EngineError), call.outcome
+    return call.outcome
+
+
+def messages_of(call: DirectCall) -> list[PoppedMessage]:
+    """The messages of a pop that has been answered."""
+    assert isinstance(call.outcome, PopResult), call.outcome
+    return call.outcome.messages
 
 
 def bodies(messages: list[PoppedMessage]) -> list[bytes]:
