@@ -19,9 +19,6 @@ class BrokerConfig(Config):
     trace_on: bool = key(True, "Stored with every message as TRACE_ON.")
     broker_permission: int = key(6, "Permission bits of the broker: 4 read, 2 write.", low=0, high=7)
     broker_role: str = key("ASYNC_MASTER", "Role in replication.", choices=("ASYNC_MASTER", "SYNC_MASTER", "SLAVE"))
-    flush_disk_type: str = key(
-        "ASYNC_FLUSH", "When a message counts as on disk.", choices=("ASYNC_FLUSH", "SYNC_FLUSH")
-    )
 
     # topics and groups
     auto_create_topic_enable: bool = key(True, "A send creates its topic from the template topic.")
@@ -39,7 +36,6 @@ class BrokerConfig(Config):
     max_message_size: int = key(4 * 1024 * 1024, "Largest body.", unit="bytes", low=1)
     reject_transaction_message: bool = key(False, "Half messages are refused.")
     recall_message_enable: bool = key(False, "Timed messages can be recalled.")
-    store_reply_message_enable: bool = key(True, "Replies of requests are stored too.")
     message_delay_level: str = key(DELAY_LEVELS, "The delay levels, separated by blanks.", unit="s, m, h or d each")
 
     # reading
@@ -61,13 +57,7 @@ class BrokerConfig(Config):
     init_pop_offset_by_check_msg_in_mem: bool = key(True, "A new group on a young queue starts at offset 0.")
     pop_polling_size: int = key(1024, "Pops that may wait for one topic, group and queue id.", low=0)
     max_pop_polling_size: int = key(100000, "Pops that may wait in all.", low=0)
-    pop_polling_map_size: int = key(100000, "Different topic, group and queue ids that pops may wait for.", low=1)
-    enable_pop_message_threshold: bool = key(False, "popInflightMessageThreshold is in force.")
-    pop_inflight_message_threshold: int = key(10000, "Unacknowledged messages of a queue and group.", low=1)
     pop_response_return_actual_retry_topic: bool = key(False, "Popped retry messages keep the retry topic's name.")
-    revive_interval: int = key(1000, "Period of the revive scan of each revive queue.", unit="ms", low=1)
-    revive_max_slow: int = key(3, "Idle revive scans slow down to this many periods.", low=1)
-    revive_scan_time: int = key(10000, "Longest single revive scan.", unit="ms", low=1)
     default_pop_share_queue_num: int = key(-1, "Queues shared by pop clients; <= 0 shares all.")
     default_message_request_mode: str = key("PULL", "Mode of groups that have none set.", choices=("PULL", "POP"))
     server_load_balancer_enable: bool = key(True, "QUERY_ASSIGNMENT balances; false gives every client all queues.")

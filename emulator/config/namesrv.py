@@ -10,9 +10,5 @@ class NamesrvConfig(Config):
     """The name server."""
 
     order_message_enable: bool = key(False, "Routes carry the order configuration of a topic.")
-    return_order_topic_config_to_broker: bool = key(True, "Accepted without effect: brokers share the process.")
-    delete_topic_with_broker_registration: bool = key(False, "Accepted without effect: brokers share the process.")
-    support_acting_master: bool = key(False, "Accepted without effect: there are no acting masters.")
     enable_all_topic_list: bool = key(True, "The list of all topics may be asked for.")
     enable_topic_list: bool = key(True, "The lists of topics by cluster may be asked for.")
-    notify_min_broker_id_changed: bool = key(False, "Accepted without effect: brokers share the process.")

@@ -1,5 +1,6 @@
 """The page of configuration keys is what the declarations say."""
 
+import re
 from pathlib import Path
 
 import config_page
@@ -19,3 +20,13 @@ def test_every_difference_of_the_fast_profile_is_on_it() -> None:
 
     assert set(FAST) <= declared
     assert PROFILES["faithful"] == {}
+
+
+def test_every_key_is_read_somewhere() -> None:
+    """A declared key has an effect: some file outside the declarations reads it."""
+    folders = ("emulator", "remoting", "grpc_v2", "fixtures")
+    sources = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if "config" not in path.parts]
+    text = "\n".join(path.read_text() for path in sources if path.name != "config.py")
+    words = set(re.findall(r"\w+", text))
+    declared = {attribute for _, config in config_page.SECTIONS for attribute in config.attributes().values()}
+    assert sorted(declared - words) == []
