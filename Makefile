@@ -40,7 +40,7 @@ pages: $(VENV)/dev.stamp ## Write the generated pages of docs/ anew
 	$(BIN)/python scripts/pages.py
 
 serve: $(VENV)/install.stamp ## Serve on upstream's ports until Ctrl-C
-	$(BIN)/rocketmq-emulator
+	exec $(BIN)/rocketmq-emulator
 
 bench: $(VENV)/dev.stamp ## Compare with the real broker (ten minutes)
 	$(BIN)/python bench/run.py
