@@ -66,8 +66,6 @@ class CallRequest:
             return
         opened = call is not None and call.opened
         self.lost("the deadline has passed")
-        if self.done:
-            return
         if opened:
             # Messages may wait for credit that no longer comes, and an end would wait behind them.
             self._stream.connection.reset_stream(self._stream, ErrorCode.CANCEL)

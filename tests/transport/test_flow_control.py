@@ -52,6 +52,18 @@ def test_streams_share_the_credit() -> None:
     assert sorted(set(late)) == [1, 3, 5]
 
 
+def test_many_messages_share_the_credit_of_their_stream() -> None:
+    """Each message of a stream takes from its window, also those that fit at once."""
+
+    def handler(call: ServerCall, request: bytes) -> None:
+        for _ in range(4):
+            call.send(bytes(5))
+
+    peer = Peer([streaming(handler)]).greet({INITIAL_WINDOW_SIZE: 25})
+    peer.feed(peer.request(1, b""))
+    assert _sizes(peer) == [10, 10, 5]
+
+
 def test_small_messages_wait_behind_a_large_one() -> None:
     """The messages of one stream keep their order whatever their sizes."""
 

@@ -171,13 +171,18 @@ def test_a_message_beyond_the_limit(serve: Callable[..., Served]) -> None:
 
 def test_a_deadline(channel: grpc.Channel, parked: Parked) -> None:
     """The client gives up at its deadline, and the parked call hears of it."""
-    with pytest.raises(grpc.RpcError) as caught:
-        list(channel.unary_stream("/test.Echo/Park")(b"", timeout=0.2))
-    assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    # On a busy machine a short time may be up before the request has left the client.
+    for timeout_s in (0.2, 2, 10):
+        with pytest.raises(grpc.RpcError) as caught:
+            list(channel.unary_stream("/test.Echo/Park")(b"", timeout=timeout_s))
+        assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        if parked.began.is_set():
+            break
     assert parked.cancelled.wait(_PATIENCE_S)
     deadline_ms = parked.calls[0].deadline_ms
     assert deadline_ms is not None
-    assert 0 < deadline_ms <= 250
+    # The client rounds a time-out up by a few per cent.
+    assert 0 < deadline_ms <= timeout_s * 1_100
 
 
 def test_a_cancelled_call(channel: grpc.Channel, parked: Parked) -> None:
@@ -224,6 +229,8 @@ _OUTCOMES = {
 @pytest.mark.parametrize("kind", Abort)
 def test_aborts(kind: Abort, channel: grpc.Channel, served: Served) -> None:
     """Each broken answer is the status that a client makes of it, and then the client is served again."""
+    # An established connection first: old clients can miss a reset that comes while they set it up.
+    assert _served_again(channel) == b"on"
     silent = kind in (Abort.STALL, Abort.GO_AWAY)
     with pytest.raises(grpc.RpcError) as caught:
         channel.unary_unary("/test.Echo/Abort")(kind.name.encode(), timeout=0.3 if silent else _PATIENCE_S)
@@ -249,7 +256,7 @@ def test_a_graceful_shutdown(serve: Callable[..., Served], parked: Parked) -> No
 def _run(scenario: Callable[[grpc.aio.Channel], Any], address: str) -> None:
     async def run() -> None:
         async with grpc.aio.insecure_channel(address, options=_NO_LIMIT) as channel:
-            await asyncio.wait_for(scenario(channel), _PATIENCE_S)
+            await asyncio.wait_for(scenario(channel), 3 * _PATIENCE_S)
 
     asyncio.run(run())
 
@@ -280,9 +287,12 @@ def test_asyncio_deadline_and_cancel(served: Served, parked: Parked) -> None:
     """Deadlines and cancellation of the asyncio client reach the handler."""
 
     async def scenario(channel: grpc.aio.Channel) -> None:
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await channel.unary_stream("/test.Echo/Park")(b"", timeout=0.2).read()
-        assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        for timeout_s in (0.2, 2, 10):
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await channel.unary_stream("/test.Echo/Park")(b"", timeout=timeout_s).read()
+            assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+            if parked.began.is_set():
+                break
         assert await asyncio.to_thread(parked.cancelled.wait, _PATIENCE_S)
         parked.began.clear()
         parked.cancelled.clear()

@@ -58,6 +58,20 @@ def test_it_refuses_what_the_library_refuses(blocks: list[bytes]) -> None:
             break
 
 
+@pytest.mark.parametrize("table_bytes", [4_096, 500, 31, 0])
+def test_old_entries_leave_the_table(table_bytes: int) -> None:
+    """Each index means the same entry, or none, as in the library, when more was inserted than the table holds."""
+    ours, theirs = HeaderDecoder(), Decoder()
+    filling = b"".join(b"\x40\x04x-%02d" % n + bytes((60,)) + b"%02d" % n * 30 for n in range(60))
+    update = encode_integer(table_bytes, 5, 0x20)
+    assert _outcome(ours, update + filling) == _outcome(theirs, update + filling)
+    outcomes = [
+        (_outcome(ours, encode_integer(n, 7, 0x80)), _outcome(theirs, encode_integer(n, 7, 0x80))) for n in range(130)
+    ]
+    assert all(got == wanted for got, wanted in outcomes)
+    assert sum(got != "refused" for got, _ in outcomes) == 61 + table_bytes // 97
+
+
 @given(st.binary(max_size=40))
 def test_huffman_agrees_with_the_library(data: bytes) -> None:
     """Huffman strings are read, or refused, as by the library."""

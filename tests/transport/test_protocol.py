@@ -340,7 +340,7 @@ def test_a_client_that_does_not_read_is_not_read(raw: Callable[..., tuple[socket
         except BlockingIOError:
             refused_since = refused_since or time.monotonic()
             select.select([], [client], [], 0.05)
-        assert stream_id < 400_000, "the server reads without end"
+        assert stream_id < 40_000, "the server reads without end"
     paused_at = served.thread.call(lambda: served_count)
     assert paused_at < stream_id // 2
     client.setblocking(True)
@@ -348,6 +348,23 @@ def test_a_client_that_does_not_read_is_not_read(raw: Callable[..., tuple[socket
     last = stream_id - 2
     frames = _read_until(client, lambda found: _ends(found[-5:], last))
     assert _ends(frames, last)
+
+
+def test_unread_output_stops_the_reading() -> None:
+    """While the transport is full, output is counted; beyond the limit nothing is read until it is empty again."""
+    wired = Wired([unary()], Limits(max_unread_output_bytes=10_000)).greet()
+    wired.protocol.pauseProducing()
+    for stream_id in range(1, 17, 2):
+        wired.feed(wired.peer.request(stream_id, bytes(1_000)))
+    assert wired.transport.producerState == "producing"
+    wired.protocol.resumeProducing()
+    wired.protocol.pauseProducing()
+    wired.feed(wired.peer.request(21, bytes(9_000)))
+    assert wired.transport.producerState == "producing"
+    wired.feed(wired.peer.request(23, bytes(1_000)))
+    assert wired.transport.producerState == "paused"
+    wired.protocol.resumeProducing()
+    assert wired.transport.producerState == "producing"
 
 
 def test_an_abort_resets_the_socket(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
