@@ -226,16 +226,38 @@ _OUTCOMES = {
 }
 
 
-@pytest.mark.parametrize("kind", Abort)
+def _broken(kind: Abort, channel: grpc.Channel, timeout_s: float) -> grpc.StatusCode:
+    """Return the status that the client makes of a broken answer."""
+    with pytest.raises(grpc.RpcError) as caught:
+        channel.unary_unary("/test.Echo/Abort")(kind.name.encode(), timeout=timeout_s)
+    code: grpc.StatusCode = caught.value.code()
+    return code
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Abort if kind is not Abort.RESET_CONNECTION])
 def test_aborts(kind: Abort, channel: grpc.Channel, served: Served) -> None:
     """Each broken answer is the status that a client makes of it, and then the client is served again."""
-    # An established connection first: old clients can miss a reset that comes while they set it up.
-    assert _served_again(channel) == b"on"
     silent = kind in (Abort.STALL, Abort.GO_AWAY)
-    with pytest.raises(grpc.RpcError) as caught:
-        channel.unary_unary("/test.Echo/Abort")(kind.name.encode(), timeout=0.3 if silent else _PATIENCE_S)
-    assert caught.value.code() is _OUTCOMES[kind]
+    assert _broken(kind, channel, 0.3 if silent else _PATIENCE_S) is _OUTCOMES[kind]
     assert _served_again(channel) == b"on"
+    assert not served.log
+
+
+def test_a_connection_that_is_reset(served: Served) -> None:
+    """A TCP reset is UNAVAILABLE, and then the client is served again.
+
+    grpcio 1.60 missed some resets on a busy machine (8 of 260), 1.85 none of 700: hence several attempts. That
+    each reset is sent is the matter of the test with a plain socket.
+    """
+    codes = []
+    for _ in range(4):
+        with grpc.insecure_channel(served.address, options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
+            codes.append(_broken(Abort.RESET_CONNECTION, channel, 5))
+            if codes[-1] is _OUTCOMES[Abort.RESET_CONNECTION]:
+                assert _served_again(channel) == b"on"
+                break
+    assert codes[-1] is _OUTCOMES[Abort.RESET_CONNECTION]
+    assert set(codes[:-1]) <= {grpc.StatusCode.DEADLINE_EXCEEDED}
     assert not served.log
 
 

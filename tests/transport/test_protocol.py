@@ -368,12 +368,13 @@ def test_unread_output_stops_the_reading() -> None:
 
 
 def test_an_abort_resets_the_socket(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
-    """RESET_CONNECTION is a TCP reset, not an orderly end."""
-    client, served = raw([unary(lambda call, request: call.abort(Abort.RESET_CONNECTION))])
-    peer = Peer()
-    client.sendall(f.PREFACE + f.settings() + peer.request(1, b""))
-    with pytest.raises(ConnectionResetError):
-        _read_until(client, lambda found: False)
+    """RESET_CONNECTION is a TCP reset, not an orderly end, each time."""
+    _, served = raw([unary(lambda call, request: call.abort(Abort.RESET_CONNECTION))])
+    for _ in range(100):
+        with socket.create_connection(("127.0.0.1", served.port), timeout=_PATIENCE_S) as client:
+            client.sendall(f.PREFACE + f.settings() + Peer().request(1, b""))
+            with pytest.raises(ConnectionResetError):
+                _read_until(client, lambda found: False)
     assert not served.log
 
 
