@@ -51,6 +51,9 @@ class ProxyConfig(Config):
     grpc_max_inbound_message_size: int = key(130 * 1024 * 1024, "Largest request.", unit="bytes", low=1)
 
     # the emulator's own
+    grpc_health_enable: bool = key(
+        False, "Probes are answered by the service grpc.health.v1.Health, which upstream's proxy does not have."
+    )
     poll_ends_before_deadline_millis: int = key(
         50,
         "A poll that would last until the client's deadline ends this much earlier; all others last exactly as long"

@@ -16,6 +16,7 @@ from .services.transaction import check_transaction
 from .sessions import Session, SessionRegistry
 from .settings import delays_ms, times_ms
 from .transport import GrpcMethod
+from .transport.health import HealthService, ServingStatus
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.broker import Broker
@@ -31,6 +32,9 @@ class MessagingService:
             *(GrpcMethod(rpc.path, rpc.kind, rpc.request.FromString, partial(proxy.serve, rpc)) for rpc in RPCS),
             *Reflection().methods(),
         ]
+        self._health = HealthService() if proxy.config.grpc_health_enable else None
+        if self._health is not None:
+            self.methods += self._health.methods()
 
     def __iter__(self) -> Iterator[GrpcMethod]:
         return iter(self.methods)
@@ -47,6 +51,8 @@ class MessagingService:
 
     def close(self) -> None:
         """Forget all clients and cancel their timers; the connections are the transport's."""
+        if self._health is not None:
+            self._health.set("", ServingStatus.NOT_SERVING)
         self._proxy.sessions.close()
 
 
