@@ -20,6 +20,7 @@ from .operations import (
     PopMessage,
 )
 from .ordered import Orders
+from .pop_buffer import PopBuffer
 from .pop_polling import PopPolling
 from .receipt import ORDER_REVIVE_QUEUE, Receipt, parse_extra_info, real_topic
 from .refusals import illegal_queue_id
@@ -40,6 +41,7 @@ class AckService:
         offsets: Offsets,
         orders: Orders,
         log: ReviveLog,
+        buffer: PopBuffer,
         polling: PopPolling[PopMessage],
     ) -> None:
         self._config = config
@@ -49,6 +51,7 @@ class AckService:
         self._offsets = offsets
         self._orders = orders
         self._log = log
+        self._buffer = buffer
         self._polling = polling
 
     def ack(self, call: Call, operation: AckMessage) -> Done:
@@ -110,6 +113,8 @@ class AckService:
         self, topic: str, group: str, queue_id: int, receipt: Receipt, offsets: list[int], *, batch: bool
     ) -> None:
         ack = Ack(topic, group, queue_id, receipt.start_offset, receipt.pop_time, receipt.broker_name, offsets)
+        if self._buffer.acknowledge(ack):
+            return
         revive_qid = receipt.revive_qid
         if not 0 <= revive_qid < self._config.revive_queue_num:
             return  # upstream stores it in a queue that nobody reads

@@ -29,6 +29,7 @@ from .offsets import Offsets
 from .operations import MessageQueue, Operation, Parked, Result
 from .ordered import Orders
 from .pop import PopService
+from .pop_buffer import PopBuffer
 from .positions import Positions
 from .pull import PullService
 from .queue_locks import QueueLocks
@@ -83,6 +84,7 @@ class Broker:
         self.reader = QueueReader(config, self.store)
         self.orders = Orders(scheduler, self._order_freed)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)
+        self.pop_buffer = PopBuffer(config, scheduler, self.offsets, revive_log, self._exist)
 
         self.pulls = PullService(
             config,
@@ -106,7 +108,7 @@ class Broker:
             self.offsets,
             self.reader,
             self.orders,
-            revive_log,
+            self.pop_buffer,
             self._complete,
         )
         self.notifications = NotificationService(
@@ -119,6 +121,7 @@ class Broker:
             self.offsets,
             self.reader,
             self.orders,
+            self.pop_buffer,
             self.pops.polling,
             self._complete,
         )
@@ -130,6 +133,7 @@ class Broker:
             self.offsets,
             self.orders,
             revive_log,
+            self.pop_buffer,
             self.pops.polling,
         )
         self._emulation = emulation
@@ -257,6 +261,9 @@ class Broker:
     def _redelivered(self, topic: str, group: str) -> None:
         if self._emulation.wake_poll_on_redelivery:
             self.pops.polling.wake(topic, group, -1)
+
+    def _exist(self, topic: str, group: str) -> bool:
+        return self.topics.find(topic) is not None and self.groups.find(group) is not None
 
     def _was_reset(self, topic: str, group: str, queue_id: int) -> None:
         self.orders.clear((topic, group, queue_id))

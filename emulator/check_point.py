@@ -62,6 +62,10 @@ class CheckPoint:
         """Queue offsets whose bit is not set."""
         return [self.start_offset + diff for index, diff in enumerate(self.diffs) if not self.bits >> index & 1]
 
+    def acknowledged(self) -> list[int]:
+        """Queue offsets whose bit is set."""
+        return [self.start_offset + diff for index, diff in enumerate(self.diffs) if self.bits >> index & 1]
+
     def to_json(self) -> bytes:
         """The body, keys in upstream's order."""
         body: dict[str, object] = {
@@ -103,27 +107,29 @@ class CheckPoint:
 
 @dataclass(slots=True)
 class Ack:
-    """Acknowledged queue offsets of one check point."""
+    """Acknowledged queue offsets of one check point. Upstream's merge buffer stores batches without broker name."""
 
     topic: str
     group: str
     queue_id: int
     start_offset: int
     pop_time: int
-    broker_name: str
+    broker_name: str | None
     offsets: list[int]
 
-    def merge_key(self) -> MergeKey:
-        """The key of the check point that it belongs to."""
-        return (self.topic, self.group, self.queue_id, self.start_offset, self.pop_time, self.broker_name)
+    def merge_key(self, broker_name: str = "") -> MergeKey:
+        """The key of the check point that it belongs to; `broker_name` stands in for one that is missing."""
+        name = self.broker_name or broker_name
+        return (self.topic, self.group, self.queue_id, self.start_offset, self.pop_time, name)
 
     def to_json(self, *, batch: bool) -> bytes:
         """The body of an `ack` (one offset) or of a `bAck` (`ao` is -1, the offsets are in `aol`)."""
         body: dict[str, object] = {"ao": -1 if batch else self.offsets[0]}
         if batch:
             body["aol"] = self.offsets
+        if self.broker_name is not None:
+            body["bn"] = self.broker_name
         body |= {
-            "bn": self.broker_name,
             "c": self.group,
             "pt": self.pop_time,
             "q": self.queue_id,
@@ -135,9 +141,12 @@ class Ack:
     @staticmethod
     def from_json(body: bytes) -> "Ack":
         """An `ack` or `bAck` body read back. Raises ValueError."""
-        data = _load(body, {"t": str, "c": str, "bn": str, "q": int, "so": int, "pt": int})
+        data = _load(body, {"t": str, "c": str, "q": int, "so": int, "pt": int})
+        broker_name = data.get("bn")
+        if broker_name is not None and not isinstance(broker_name, str):
+            raise ValueError("bn is no text")
         offsets = _whole_numbers(data["aol"] if data.get("aol") is not None else [data.get("ao")])
-        return Ack(data["t"], data["c"], data["q"], data["so"], data["pt"], data["bn"], offsets)
+        return Ack(data["t"], data["c"], data["q"], data["so"], data["pt"], broker_name, offsets)
 
 
 class ReviveLog:
@@ -164,9 +173,12 @@ class ReviveLog:
 
     def write_ack(self, ack: Ack, revive_qid: int, deliver_ms: int, now_ms: int, *, batch: bool) -> bool:
         """Store an acknowledgement, readable at `deliver_ms`, the end of the invisible time; False: not taken."""
-        offset = -1 if batch else ack.offsets[0]
-        key = f"{ack.topic}@{ack.queue_id}@{offset}@{ack.group}@{ack.pop_time}@{ack.broker_name}@{ACK_TAG}"
         tag = BATCH_ACK_TAG if batch else ACK_TAG
+        if ack.broker_name is None:
+            key = f"{ack.topic}@{ack.queue_id}@{ack.offsets}@{ack.group}@{ack.pop_time}@{tag}"
+        else:
+            offset = -1 if batch else ack.offsets[0]
+            key = f"{ack.topic}@{ack.queue_id}@{offset}@{ack.group}@{ack.pop_time}@{ack.broker_name}@{ACK_TAG}"
         return self._write(revive_qid, ack.to_json(batch=batch), tag, key, deliver_ms, now_ms)
 
     def _write(self, queue_id: int, body: bytes, tag: str, key: str, deliver_ms: int, born_ms: int) -> bool:

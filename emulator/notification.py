@@ -31,6 +31,7 @@ from .operations import (
     TopicConfig,
 )
 from .ordered import Orders
+from .pop_buffer import PopBuffer
 from .pop_polling import Park, PopPolling
 from .queue_reader import QueueReader
 from .receipt import topic_digit
@@ -56,6 +57,7 @@ class NotificationService:
         offsets: Offsets,
         reader: QueueReader,
         orders: Orders,
+        buffer: PopBuffer,
         pops: PopPolling[PopMessage],
         complete: Complete,
     ) -> None:
@@ -68,6 +70,7 @@ class NotificationService:
         self._offsets = offsets
         self._reader = reader
         self._orders = orders
+        self._buffer = buffer
         self._pops = pops
         self._complete = complete
         self.polling: PopPolling[Notification] = PopPolling(
@@ -112,7 +115,7 @@ class NotificationService:
         offset = self._offsets.query(group, topic, queue_id)
         if offset < 0:
             offset = self._store.min_offset(topic, queue_id)
-        return self._store.max_offset(topic, queue_id) > offset
+        return self._store.max_offset(topic, queue_id) > self._buffer.beyond((topic, group, queue_id), offset)
 
     def peek(self, call: Call, operation: PeekMessage) -> PopResult:
         """Read what a pop would read; nothing is taken. PULL_NOT_FOUND when there is nothing."""
@@ -134,6 +137,7 @@ class NotificationService:
             )
         for name, queue_id in places:
             offset = max(self._offsets.query(group, name, queue_id), self._store.min_offset(name, queue_id))
+            offset = self._buffer.beyond((name, group, queue_id), offset)
             room = operation.max_msg_nums - len(found)
             if room <= 0:
                 rest += max(self._store.max_offset(name, queue_id) - offset, 0)

@@ -1,6 +1,6 @@
 """Popping: which queues are read in which order, what is handed out, and the check points that remember it.
 
-Source: PopMessageProcessor (5.3.3), the variant without merge buffer (upstream's default).
+Source: PopMessageProcessor (5.3.3).
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from . import properties as props
 from . import record as records
 from .chance import Stream
-from .check_point import CheckPoint, ReviveLog
+from .check_point import CheckPoint
 from .clients import Clients
 from .codes import ResponseCode
 from .config import BrokerConfig
@@ -31,6 +31,7 @@ from .operations import (
     TopicConfig,
 )
 from .ordered import Orders
+from .pop_buffer import PopBuffer
 from .pop_polling import Park, PopPolling
 from .queue_reader import QueueReader, Read
 from .receipt import NORMAL, ORDER_REVIVE_QUEUE, RETRY_V1, RETRY_V2, Receipt
@@ -83,7 +84,7 @@ class PopService:
         offsets: Offsets,
         reader: QueueReader,
         orders: Orders,
-        log: ReviveLog,
+        buffer: PopBuffer,
         complete: Complete,
     ) -> None:
         self._config = config
@@ -96,7 +97,7 @@ class PopService:
         self._offsets = offsets
         self._reader = reader
         self._orders = orders
-        self._log = log
+        self._buffer = buffer
         self._complete = complete
         self._revive_turn = -1
         self.polling: PopPolling[PopMessage] = PopPolling(config, scheduler, self._resume, "pop")
@@ -233,8 +234,10 @@ class PopService:
             read = self._reader.read(topic, queue_id, read.next_offset, batch.room, batch.message_filter)
         if read.status is PullStatus.FOUND:
             self._hand_out(batch, topic, queue_id, digit, offset, read)
-        elif read.status in _PROGRESSED:
+        elif read.status in _PROGRESSED and operation.order:
             self._offsets.commit(group, topic, queue_id, read.next_offset)
+        elif read.status in _PROGRESSED:
+            self._buffer.step(place, read.next_offset)
         batch.rest += max(read.max_offset - read.next_offset, 0)
 
     def _position(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
@@ -242,13 +245,14 @@ class PopService:
         reset = self._offsets.take_reset(group, topic, queue_id)
         if reset is not None:
             self._orders.clear((topic, group, queue_id))
+            self._buffer.clear((topic, group, queue_id))
             self._offsets.commit(group, topic, queue_id, reset)
             return reset
         offset = self._offsets.query(group, topic, queue_id)
         if offset < 0:
             offset = self._init_offset(topic, queue_id, init_mode)
             self._offsets.commit(group, topic, queue_id, offset)
-        return offset
+        return self._buffer.beyond((topic, group, queue_id), offset)
 
     def _init_offset(self, topic: str, queue_id: int, init_mode: int) -> int:
         first = self._store.min_offset(topic, queue_id)
@@ -283,9 +287,8 @@ class PopService:
                 self._config.broker_name,
                 [offset - start_offset for offset in read.offsets],
             )
-            if not self._log.write_check_point(point, batch.revive_qid):
+            if not self._buffer.add(point, batch.revive_qid, read.next_offset):
                 return  # what cannot be remembered is not handed out, and the position stays
-            self._offsets.commit(group, topic, queue_id, read.next_offset)
         batch.starts.append(f"{digit} {queue_id} {start_offset}")
         batch.offsets.append(f"{digit} {queue_id} {','.join(map(str, read.offsets))}")
         for record, offset, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):

@@ -86,9 +86,8 @@ class ReviveService:
         except ValueError:
             return
 
-    @staticmethod
-    def _acknowledge(queue: ReviveQueue, ack: Ack) -> None:
-        point = queue.points.get(ack.merge_key())
+    def _acknowledge(self, queue: ReviveQueue, ack: Ack) -> None:
+        point = queue.points.get(ack.merge_key(self._config.broker_name))
         if point is not None:
             for offset in ack.offsets:
                 point.acknowledge(offset)

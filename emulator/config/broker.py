@@ -58,6 +58,16 @@ class BrokerConfig(Config):
     pop_polling_size: int = key(1024, "Pops that may wait for one topic, group and queue id.", low=0)
     max_pop_polling_size: int = key(100000, "Pops that may wait in all.", low=0)
     pop_response_return_actual_retry_topic: bool = key(False, "Popped retry messages keep the retry topic's name.")
+    enable_pop_buffer_merge: bool = key(False, "Check points of pops stay in memory for a while, then are stored.")
+    pop_ck_stay_buffer_time: int = key(10_000, "How long a check point stays in memory.", unit="ms", low=0)
+    pop_ck_stay_buffer_time_out: int = key(
+        3000, "A check point is stored this long before its invisible time ends.", unit="ms", low=0
+    )
+    pop_ck_max_buffer_size: int = key(200_000, "Check points in memory; with more, the next are stored.", low=0)
+    pop_ck_offset_max_queue_size: int = key(
+        20_000, "Pops of one queue whose position waits for check points in memory.", low=0
+    )
+    enable_pop_batch_ack: bool = key(False, "Acknowledgements that leave memory are stored as one message a pop.")
     default_pop_share_queue_num: int = key(-1, "Queues shared by pop clients; <= 0 shares all.")
     default_message_request_mode: str = key("PULL", "Mode of groups that have none set.", choices=("PULL", "POP"))
     server_load_balancer_enable: bool = key(True, "QUERY_ASSIGNMENT balances; false gives every client all queues.")
