@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rocketmq_testkit.conformance.targets.apache import REFERENCE_VERSION
+from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
 from servers import EmulatorCommand, RealBroker, Server, create_topic, resident_mib, send_one
 from workloads import Figure, push_drain, send, simple_drain
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from rocketmq_testkit.conformance.targets.apache import REFERENCE_VERSION, ApacheBroker
+from rocketmq_testkit.conformance.targets.apache import ApacheBroker
+from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 

@@ -24,8 +24,8 @@ from typing import Self
 from ..drivers.build import build
 from ..drivers.java_build import JAVA_TOOLS, copy_jars
 from ..drivers.recipe import Launch, Recipe, Workshop
+from .target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError
 
-REFERENCE_VERSION = "5.3.3"
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 
@@ -53,16 +53,7 @@ _BROKER_CONF = {
     "diskMaxUsedSpaceRatio": "95",
     "brokerFastFailureEnable": "false",
     "osPageCacheBusyTimeOutMills": "5000",
-    "autoCreateTopicEnable": "true",
-    "autoCreateSubscriptionGroup": "true",
-    "enablePropertyFilter": "true",
-    "traceTopicEnable": "true",
-    "recallMessageEnable": "true",
 }
-
-
-class TargetError(Exception):
-    """A target does not start or died; the text ends with what its logs say."""
 
 
 def recipe(version: str) -> Recipe:
@@ -136,7 +127,9 @@ class ApacheBroker:
         conf = self._home / "conf"
         conf.mkdir()
         (conf / "namesrv.conf").write_text(f"listenPort={namesrv_port}\n")
-        settings = _BROKER_CONF | {
+        settings: dict[str, str] = {
+            **_BROKER_CONF,
+            **COMMON_SETTINGS,
             "listenPort": str(broker_port),
             "haListenPort": str(broker_port + 1),
             "namesrvAddr": self.namesrv,
@@ -159,6 +152,10 @@ class ApacheBroker:
         self._run(
             jars, "namesrv", ["-Xms128m", "-Xmx256m"], "org.apache.rocketmq.namesrv.NamesrvStartup", "boot success"
         )
+        self._run_broker(jars)
+        self.start_seconds = time.monotonic() - begin
+
+    def _run_broker(self, jars: Path) -> None:
         self._run(
             jars,
             "proxy",
@@ -166,7 +163,16 @@ class ApacheBroker:
             "org.apache.rocketmq.proxy.ProxyStartup",
             "startup successfully",
         )
-        self.start_seconds = time.monotonic() - begin
+
+    @property
+    def alive(self) -> bool:
+        """Whether both processes run."""
+        return len(self._processes) == 2 and all(process.poll() is None for process in self._processes)
+
+    def restart(self) -> None:
+        """Stop broker and proxy in order and start them again on the same ports and store. Raises TargetError."""
+        _stop(self._processes.pop())
+        self._run_broker(build(recipe(self.version)) / "lib")
 
     def _run(self, jars: Path, name: str, memory: list[str], main: str, sign: str) -> None:
         conf = self._home / "conf"
@@ -223,16 +229,20 @@ class ApacheBroker:
     def stop(self) -> None:
         """Stop both processes, the broker first, and remove the home."""
         for process in reversed(self._processes):
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            _stop(process)
         self._processes.clear()
         if self._home != Path():
             shutil.rmtree(self._home, ignore_errors=True)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _free_ports() -> tuple[int, int, int, int]:

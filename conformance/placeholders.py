@@ -1,0 +1,65 @@
+"""What differs between two runs of one case and means nothing: names, addresses, times, ids. Placeholders stand for it.
+
+A text that a case made up itself (a topic, a group, a message id) is known exactly; the rest is told by its form.
+"""
+
+import re
+from typing import Any
+
+_FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # The remark of an unhandled exception ends with the first frame of its stack, whose line moves with each release.
+    (re.compile(r",? ?[\w.$]+(?:/[\w.$]+)?\.[\w$<>]+\([A-Z]\w*\.java:\d+\)"), ""),
+    (re.compile(r"\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost):\d{2,5}\b"), "{address}"),
+    (re.compile(r"(?<=broker\[)\d{1,3}(?:\.\d{1,3}){3}(?=\])"), "{broker ip}"),
+    (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"), "{time}"),
+    (re.compile(r"\b1[6-9]\d{11}\b"), "{time}"),
+    (re.compile(r"\b[0-9A-F]{32,60}\b"), "{id}"),
+)
+_HANDLE = re.compile(r"^(\d+ )(\d{13})( -?\d+ )(\d+)( \d \S+ -?\d+ \d+)( \d+)?$")
+"""Start offset, pop time, invisible time, revive queue, retry digit, broker, queue, offset, commit log offset."""
+_ORDERED = "999"
+"""The revive queue of a handle that belongs to an orderly pop."""
+
+
+class Placeholders:
+    """The texts of one run and what stands for them."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+        self._pattern: re.Pattern[str] | None = None
+
+    def put(self, text: str, placeholder: str) -> None:
+        """From now on `text` is shown as `{placeholder}`; the first placeholder of a text stays."""
+        if text:
+            self._known.setdefault(text, f"{{{placeholder}}}")
+            self._pattern = None
+
+    def normal(self, value: Any) -> Any:
+        """A JSON value with placeholders for all that differs between runs."""
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, bool) or value is None or isinstance(value, float):
+            return value
+        if isinstance(value, int):
+            return "{time}" if 10**12 < value < 2 * 10**12 else value
+        if isinstance(value, dict):
+            return {self._text(str(name)): self.normal(each) for name, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.normal(each) for each in value]
+        raise TypeError(f"{type(value).__name__} is no JSON value; say what of it shall be seen")
+
+    def _text(self, text: str) -> str:
+        handle = _HANDLE.match(text)
+        if handle is not None:
+            start, _, invisible, revive, rest, log = handle.groups()
+            revive = revive if revive == _ORDERED else "{revive queue}"
+            text = f"{start}{{time}}{invisible}{revive}{rest}{' {log offset}' if log else ''}"
+        if self._known:
+            if self._pattern is None:
+                # The longest first: one name may be the beginning of another.
+                longest = sorted(self._known, key=len, reverse=True)
+                self._pattern = re.compile("|".join(map(re.escape, longest)))
+            text = self._pattern.sub(lambda found: self._known[found.group()], text)
+        for pattern, form in _FORMS:
+            text = pattern.sub(form, text)
+        return text

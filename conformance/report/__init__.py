@@ -1,0 +1,1 @@
+"""How the findings of a run are shown."""

@@ -1,0 +1,77 @@
+"""A run on a terminal: a line for each outcome that was not expected, a count while it goes on, a table at the end."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+from ..outcome import Outcome, Verdict
+from ..runner.run import Run
+from ..truth import Notes, comparable
+
+
+class Terminal:
+    """Shows a run of `total` outcomes. Lines that will be replaced are written only where a person looks on."""
+
+    def __init__(self, out: TextIO, total: int) -> None:
+        self._out = out
+        self._total = total
+        self._done = 0
+        self._live = out.isatty()
+
+    def show(self, outcome: Outcome) -> None:
+        """Show one outcome, and how far the run is."""
+        self._done += 1
+        self._clear()
+        if not outcome.expected:
+            self._print(
+                f"{outcome.verdict.value.upper():14} {outcome.target:14} {outcome.id}  ({outcome.seconds:.1f} s)"
+            )
+            if outcome.reason:
+                self._print(f"    {outcome.reason}")
+            if outcome.truth is not None and outcome.verdict is Verdict.DIFFERS:
+                for line in differences(outcome.truth.notes, outcome.notes):
+                    self._print(f"    {line}")
+        if self._live:
+            self._out.write(f"{self._done} of {self._total}  {outcome.id}"[:100])
+        elif self._done % 50 == 0 and self._done < self._total:
+            self._print(f"... {self._done} of {self._total}")
+        self._out.flush()
+
+    def conclude(self, run: Run) -> None:
+        """Show the counts of each target."""
+        self._clear()
+        for name in run.targets:
+            verdicts = Counter(each.verdict for each in run.outcomes if each.target == name)
+            counts = ", ".join(f"{verdicts[verdict]} {verdict.value}" for verdict in Verdict if verdicts[verdict])
+            self._print(f"{name}: {counts or 'nothing was run'}")
+        if run.problem:
+            self._print(f"the run ended early: {run.problem}")
+        if run.interrupted:
+            self._print("interrupted; what is shown was found before")
+        self._print(
+            f"{len(run.outcomes)} outcomes in {run.seconds:.1f} s: {'as expected' if run.good else 'NOT as expected'}"
+        )
+        self._out.flush()
+
+    def _clear(self) -> None:
+        if self._live:
+            self._out.write("\r\x1b[K")
+
+    def _print(self, line: str) -> None:
+        self._out.write(line + "\n")
+
+
+def differences(expected: Notes, seen: Notes) -> Iterator[str]:
+    """Lines that show where two lists of notes part: - recorded, + seen."""
+    before, now = comparable(expected), comparable(seen)
+    for number in range(max(len(before), len(now))):
+        left = before[number] if number < len(before) else None
+        right = now[number] if number < len(now) else None
+        if left != right:
+            yield f"- {_text(left)}"
+            yield f"+ {_text(right)}"
+
+
+def _text(note: Any) -> str:
+    return "nothing" if note is None else f"{note[0]}: {json.dumps(note[1], ensure_ascii=False, sort_keys=True)}"

@@ -1,0 +1,1 @@
+"""Running cases and scenarios on targets."""

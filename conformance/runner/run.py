@@ -1,0 +1,90 @@
+"""A run: the plan carried out on its targets, with what it found."""
+
+import datetime
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from ..case import Case
+from ..outcome import Outcome, Verdict
+from ..targets.target import Target
+from ..truth import Truth
+from .plan import in_order
+from .pool import Pool, Work
+from .work import run_case
+
+
+@dataclass(slots=True)
+class Run:
+    """What a run found; `problem` is the text of what ended it early."""
+
+    targets: list[str]
+    outcomes: list[Outcome] = field(default_factory=list)
+    seconds: float = 0.0
+    date: str = field(default_factory=lambda: datetime.date.today().isoformat())
+    problem: str = ""
+    interrupted: bool = False
+
+    @property
+    def good(self) -> bool:
+        """Whether everything was as expected, and was carried out at all."""
+        return not self.problem and not self.interrupted and all(each.expected for each in self.outcomes)
+
+
+def carry_out(
+    cases: Sequence[Case],
+    targets: Sequence[Target],
+    truth: Truth,
+    *,
+    jobs: int,
+    each: Callable[[Outcome], None],
+) -> Run:
+    """Start the targets, run every case on each, stop the targets; what has been found is there even after Ctrl-C."""
+    run = Run([target.name for target in targets])
+    begin = time.monotonic()
+
+    def note(outcome: Outcome) -> None:
+        run.outcomes.append(outcome)
+        each(outcome)
+
+    try:
+        with ExitStack() as started:
+            for target in targets:
+                started.enter_context(target)
+            pool = Pool(jobs, note)
+            pool.run([_case(case, target, truth) for target in targets for case in in_order(cases)], targets)
+            if pool.problem is not None:
+                run.problem = f"{type(pool.problem).__name__}: {pool.problem}"
+    except KeyboardInterrupt:
+        run.interrupted = True
+    run.seconds = time.monotonic() - begin
+    order = {case.id: number for number, case in enumerate(cases)}
+    run.outcomes.sort(key=lambda outcome: (run.targets.index(outcome.target), order.get(outcome.id, len(order))))
+    return run
+
+
+def _case(case: Case, target: Target, truth: Truth) -> Work:
+    return lambda: [run_case(case, target, truth, secrets.token_hex(4))]
+
+
+def record(run: Run, targets: Sequence[Target], truth: Truth) -> dict[str, list[str]]:
+    """Write what a run saw on real brokers into the recorded truth; returns the changed ids by target.
+
+    What could not be carried out, or contradicts what its case states, is not written down.
+    """
+    changed: dict[str, list[str]] = {}
+    for target in targets:
+        by_noun: dict[str, dict[str, list[tuple[str, object]] | None]] = {}
+        for outcome in run.outcomes:
+            if outcome.target != target.name or outcome.verdict in (Verdict.ERROR, Verdict.NOT_APPLICABLE):
+                continue
+            if outcome.verdict is Verdict.DIFFERS and outcome.reason:
+                continue
+            noun, _, name = outcome.id.partition(".")
+            by_noun.setdefault(noun, {})[name] = list(outcome.notes)
+        changed[target.name] = [
+            f"{noun}.{name}" for noun, seen in by_noun.items() for name in truth.put(target.truth, noun, seen, run.date)
+        ]
+    return changed

@@ -1,0 +1,71 @@
+"""One piece of work: a case on a target, from lending a place to the verdict."""
+
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from .. import explained
+from ..case import Case, Protocol
+from ..outcome import Outcome, Verdict, judge
+from ..targets.emulator import EmulatorTarget
+from ..targets.target import REFERENCE_VERSION, Place, Target
+from ..truth import Truth
+from ..worlds.world import World
+
+
+def world_of(protocol: Protocol) -> Callable[[Place, str], World]:
+    """The class of worlds for cases of a protocol."""
+    if protocol is Protocol.GRPC:
+        from ..worlds.grpc import Grpc  # grpcio is loaded by whoever needs it
+
+        return Grpc
+    from ..worlds.remoting import Remoting
+
+    return Remoting
+
+
+def run_case(case: Case, target: Target, truth: Truth, token: str) -> Outcome:
+    """Run one case on a target and judge it; never raises but for what ends the whole run (KeyboardInterrupt)."""
+    missing = sorted(case.needs - target.capabilities)
+    if missing:
+        return Outcome(case.id, target.name, Verdict.NOT_APPLICABLE, 0.0, reason=f"needs {', '.join(missing)}")
+    record = truth.of(target.truth, case.noun, case.name)
+    begin = time.monotonic()
+    notes: list[tuple[str, Any]] = []
+    contradictions: list[str] = []
+    problem = ""
+    try:
+        with (
+            target.lend(case.mark.settings, alone=case.mark.alone) as place,
+            world_of(case.mark.protocol)(place, token) as world,
+        ):
+            notes, contradictions = world.notes, world.contradictions
+            case.run(world)
+    except Exception as error:
+        problem = _problem(error)
+    seconds = time.monotonic() - begin
+    deliberate, gap = _explained(case.id, target)
+    if problem:
+        if gap is not None:
+            return Outcome(case.id, target.name, Verdict.GAP, seconds, notes, record, gap)
+        return Outcome(case.id, target.name, Verdict.ERROR, seconds, notes, record, problem)
+    if contradictions and target.truth == REFERENCE_VERSION and deliberate is None and gap is None:
+        # The case states what the reference version does; what is recorded cannot say otherwise.
+        return Outcome(case.id, target.name, Verdict.DIFFERS, seconds, notes, record, "\n".join(contradictions))
+    verdict, reason = judge(notes, record, deliberate=deliberate, gap=gap)
+    return Outcome(case.id, target.name, verdict, seconds, notes, record, reason)
+
+
+def _explained(name: str, target: Target) -> tuple[str | None, str | None]:
+    if not isinstance(target, EmulatorTarget):
+        return None, None
+    return explained.DELIBERATE.get(name), explained.GAPS.get(name)
+
+
+def _problem(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
+    own = next((each for each in reversed(frames) if "/cases/" in each.filename), None)
+    line = f" at {own.line}" if own is not None else ""
+    return f"{type(error).__name__}: {error}{where}{line}"

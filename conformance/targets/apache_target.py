@@ -1,0 +1,146 @@
+"""Apache's own broker as a target: one for all cases with the common settings, more for cases that need others."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..drivers.build import build
+from .address import AddressPlace
+from .apache import ApacheBroker, recipe
+from .target import COMMON_SETTINGS, Access, Capability, Place, Target, TargetError
+
+_REGISTERED_SECONDS = 40.0
+INSTANCES_MAX = 3
+"""Brokers that run side by side, 600 MB each; an idle one is stopped before another would be too many."""
+
+
+class ApachePlace(AddressPlace):
+    """One real broker with its name server and proxy."""
+
+    def __init__(self, broker: ApacheBroker) -> None:
+        super().__init__(Access(broker.namesrv, broker.endpoint))
+        self.broker = broker
+
+    def restart(self) -> None:
+        """Stop and start broker and proxy; the name server stays."""
+        self.broker.restart()
+        wait_registered(self.broker)
+
+
+def wait_registered(broker: ApacheBroker) -> None:
+    """Return when the name server knows the broker, which is a moment after both accept connections."""
+    deadline = time.monotonic() + _REGISTERED_SECONDS
+    with RemotingClient(broker.namesrv) as namesrv:
+        while b'"brokerAddrTable":{}' in namesrv.request(RequestCode.GET_BROKER_CLUSTER_INFO).body:
+            if time.monotonic() > deadline:
+                raise TargetError(f"the broker did not register with its name server:\n{broker.log_tail()}")
+            time.sleep(0.02)
+
+
+@dataclass(eq=False, slots=True)
+class _Instance:
+    """A broker, the settings it was started with, and how many use it."""
+
+    settings: frozenset[tuple[str, str]]
+    broker: ApacheBroker
+    users: int = 0
+    ready: bool = False
+
+
+class ApacheTarget(Target):
+    """Apache RocketMQ of one version, assembled from its published jars."""
+
+    capabilities = frozenset({Capability.ADMIN, Capability.CONFIGURE, Capability.RESTART})
+
+    def __init__(self, version: str, settings: Mapping[str, str] | None = None) -> None:
+        self.name = f"apache:{version}"
+        self.version = version
+        self.truth = version
+        self._settings = dict(settings or {})
+        self._instances: list[_Instance] = []
+        self._changed = threading.Condition()
+
+    def start(self) -> None:
+        """Fetch the jars and start the broker with the common settings."""
+        build(recipe(self.version))
+        with self.lend({}):
+            pass
+
+    def stop(self) -> None:
+        """Stop all brokers."""
+        with self._changed:
+            instances, self._instances = self._instances, []
+        for instance in instances:
+            instance.broker.stop()
+
+    def check(self) -> None:
+        """Raise TargetError when a broker has died."""
+        with self._changed:
+            dead = [each for each in self._instances if each.ready and not each.broker.alive]
+        for instance in dead:
+            raise TargetError(f"{self.name} died; the end of its log:\n{instance.broker.log_tail()}")
+
+    def describe(self) -> str:
+        """Version and processor count."""
+        return f"Apache RocketMQ {self.version}, {os.cpu_count()} cores"
+
+    @contextmanager
+    def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:
+        """The broker with these settings; `alone` starts one that is stopped afterwards."""
+        wanted = {**COMMON_SETTINGS, **self._settings, **settings}
+        if alone:
+            with ApacheBroker(self.version, wanted) as broker:
+                wait_registered(broker)
+                yield ApachePlace(broker)
+            return
+        instance = self._take(frozenset(wanted.items()))
+        try:
+            yield ApachePlace(instance.broker)
+        finally:
+            with self._changed:
+                instance.users -= 1
+                self._changed.notify_all()
+
+    def _take(self, settings: frozenset[tuple[str, str]]) -> _Instance:
+        with self._changed:
+            while True:
+                instance = next((each for each in self._instances if each.settings == settings), None)
+                if instance is not None:
+                    instance.users += 1
+                    while not instance.ready and instance in self._instances:
+                        self._changed.wait()
+                    if not instance.ready:
+                        raise TargetError(f"{self.name} did not start")
+                    return instance
+                if len(self._instances) < INSTANCES_MAX or self._stop_idle():
+                    break
+                self._changed.wait()
+            instance = _Instance(settings, ApacheBroker(self.version, dict(settings)), users=1)
+            self._instances.append(instance)
+        try:
+            instance.broker.start()
+            wait_registered(instance.broker)
+        except BaseException:
+            with self._changed:
+                if instance in self._instances:
+                    self._instances.remove(instance)
+                self._changed.notify_all()
+            raise
+        with self._changed:
+            instance.ready = True
+            self._changed.notify_all()
+        return instance
+
+    def _stop_idle(self) -> bool:
+        for instance in self._instances[1:]:  # the first has the common settings and will be wanted again
+            if instance.ready and not instance.users:
+                self._instances.remove(instance)
+                instance.broker.stop()
+                return True
+        return False

@@ -1,0 +1,64 @@
+"""Targets by their names on the command line."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from rocketmq_testkit.remoting.client import Credentials
+
+from .address import AddressTarget
+from .apache_target import ApacheTarget
+from .emulator import EmulatorTarget
+from .target import REFERENCE_VERSION, Access, Target, TargetError, Tls
+
+FORMS = (
+    "emulator | apache:VERSION[,KEY=VALUE...] | namesrv=HOST:PORT,endpoint=HOST:PORT[,version=V][,tls][,ca=FILE]"
+    "[,access_key=K,secret_key=K][,token=T][,read_only]"
+)
+_ADDRESS_WORDS = frozenset(
+    {"namesrv", "endpoint", "version", "tls", "ca", "access_key", "secret_key", "token", "read_only"}
+)
+_HOST_PORT = re.compile(r"^(\[[0-9a-fA-F:]+\]|[^:\[\]]+):\d{1,5}$")
+
+
+def target(text: str) -> Target:
+    """The target of one `--target`. Errors: TargetError that shows the forms."""
+    name, _, rest = text.partition(",")
+    if text == "emulator":
+        return EmulatorTarget()
+    if name.startswith("apache:"):
+        version = name.removeprefix("apache:")
+        if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+            raise TargetError(f"{name}: name a published version, such as apache:{REFERENCE_VERSION}")
+        return ApacheTarget(version, _words(rest))
+    if "namesrv=" in text:
+        return _address(text)
+    raise TargetError(f"{text!r} is not a target; write {FORMS}")
+
+
+def _address(text: str) -> Target:
+    words = _words(text)
+    unknown = sorted(set(words) - _ADDRESS_WORDS)
+    if unknown:
+        raise TargetError(f"{text!r}: {', '.join(unknown)} is not known; write {FORMS}")
+    for name in ("namesrv", "endpoint"):
+        if not _HOST_PORT.match(words.get(name, "")):
+            raise TargetError(f"{text!r}: {name} must be HOST:PORT; write {FORMS}")
+    credentials = None
+    if "access_key" in words or "secret_key" in words:
+        if not words.get("access_key") or not words.get("secret_key"):
+            raise TargetError("an access key and its secret key belong together; give both")
+        credentials = Credentials(words["access_key"], words["secret_key"], words.get("token"))
+    tls = None
+    if "tls" in words or "ca" in words:
+        ca = Path(words["ca"]) if words.get("ca") else None
+        if ca is not None and not ca.is_file():
+            raise TargetError(f"ca={ca}: there is no such file")
+        tls = Tls(ca)
+    access = Access(words["namesrv"], words["endpoint"], tls, credentials)
+    return AddressTarget(text, access, truth=words.get("version", REFERENCE_VERSION), admin="read_only" not in words)
+
+
+def _words(text: str) -> Mapping[str, str]:
+    pairs = (each.partition("=") for each in text.split(",") if each)
+    return {name: value for name, _, value in pairs}

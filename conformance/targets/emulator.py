@@ -1,0 +1,43 @@
+"""The emulator as a target: a fresh one for every case, which costs milliseconds, so that its time can jump freely."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from rocketmq_testkit.fixtures import Emulator
+
+from .target import COMMON_SETTINGS, REFERENCE_VERSION, Access, Capability, Place, Target
+
+
+class EmulatorPlace(Place):
+    """One emulator in this process, with upstream's numbers (profile `faithful`)."""
+
+    def __init__(self, emulator: Emulator) -> None:
+        self.emulator = emulator
+        self.access = Access(emulator.namesrv, emulator.endpoint)
+
+    def now_ms(self) -> int:
+        """The emulator's time."""
+        return self.emulator.clock.now_ms
+
+    def pass_ms(self, ms: int) -> None:
+        """Jump."""
+        self.emulator.clock.advance(ms)
+
+    @property
+    def jumps(self) -> bool:
+        """Always."""
+        return True
+
+
+class EmulatorTarget(Target):
+    """This project's emulator."""
+
+    name = "emulator"
+    truth = REFERENCE_VERSION
+    capabilities = frozenset({Capability.ADMIN, Capability.CONFIGURE, Capability.VIRTUAL_TIME})
+
+    @contextmanager
+    def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:
+        """A new emulator."""
+        with Emulator(profile="faithful", config={**COMMON_SETTINGS, **settings}) as emulator:
+            yield EmulatorPlace(emulator)

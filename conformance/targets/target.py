@@ -1,0 +1,127 @@
+"""What cases run against: a target lends places, and a place is one running RocketMQ.
+
+A target says what it can do; a case that needs more is not applicable to it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rocketmq_testkit.remoting.client import Credentials
+
+REFERENCE_VERSION = "5.3.3"
+"""The version whose recorded outcomes everything is compared with that has none of its own."""
+
+COMMON_SETTINGS: Mapping[str, str] = {
+    "autoCreateTopicEnable": "true",
+    "autoCreateSubscriptionGroup": "true",
+    "enablePropertyFilter": "true",
+    "recallMessageEnable": "true",
+    "traceTopicEnable": "true",
+}
+"""Keys of broker.conf that every place has that we start ourselves; a case may set them otherwise."""
+
+
+class TargetError(Exception):
+    """A target does not start or died; the text ends with what its logs say."""
+
+
+class Capability(StrEnum):
+    """What a target may be able to do, beyond answering clients."""
+
+    ADMIN = "admin"
+    """Topics, groups and offsets may be made and changed."""
+    CONFIGURE = "configure"
+    """It is started with the keys of broker.conf that a case asks for."""
+    RESTART = "restart"
+    """It can be stopped and started again on the same addresses, keeping what was stored."""
+    CRASH = "crash"
+    """It can die without a chance to flush."""
+    VIRTUAL_TIME = "virtual-time"
+    """Its time can be moved."""
+    SEVERAL_BROKERS = "several-brokers"
+    """It can have more than one broker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How clients encrypt. `ca`: PEM file of the authority to trust; None trusts anyone."""
+
+    ca: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How clients reach a place: `namesrv` and `endpoint` (gRPC) are `host:port`."""
+
+    namesrv: str
+    endpoint: str
+    tls: Tls | None = None
+    credentials: Credentials | None = None
+
+
+class Place(ABC):
+    """One running RocketMQ, lent to a case or a driver."""
+
+    access: Access
+
+    @abstractmethod
+    def now_ms(self) -> int:
+        """Its time, milliseconds since the epoch."""
+
+    @abstractmethod
+    def pass_ms(self, ms: int) -> None:
+        """Let its time pass: wait, or jump where the target can."""
+
+    def restart(self) -> None:
+        """Stop it in order and start it again on the same addresses. Errors: TargetError."""
+        raise TargetError("this place cannot be restarted")
+
+    @property
+    def jumps(self) -> bool:
+        """Whether `pass_ms` takes no time."""
+        return False
+
+
+class Target(ABC):
+    """A kind of RocketMQ under a name; a context manager that stops what it has started."""
+
+    name: str
+    """As on the command line."""
+    truth: str
+    """The version whose recorded outcomes it is compared with."""
+    capabilities: frozenset[Capability]
+
+    @abstractmethod
+    def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> AbstractContextManager[Place]:
+        """A place whose broker.conf has these keys besides COMMON_SETTINGS; `alone`: nobody else uses it meanwhile.
+
+        Errors: TargetError.
+        """
+
+    def start(self) -> None:  # noqa: B027 a target may have nothing to start
+        """Start what takes long before the first case asks for it. Errors: TargetError, BuildError."""
+
+    def stop(self) -> None:  # noqa: B027 as above
+        """Stop everything that was started."""
+
+    def check(self) -> None:  # noqa: B027 what cannot die needs no look
+        """Raise TargetError when it has died."""
+
+    def describe(self) -> str:
+        """One line for reports: what it turned out to be."""
+        return self.name
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

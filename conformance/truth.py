@@ -1,0 +1,116 @@
+"""Recorded truth: what real brokers did, one file for each version and noun.
+
+A file of the reference version holds every case; one of another version holds only the cases that went differently
+there. Every record has the date of the run that it was seen in.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .targets.target import REFERENCE_VERSION
+
+FOLDER = Path(__file__).parent / "recorded"
+
+Notes = list[tuple[str, Any]]
+"""What a case or scenario saw: label and value."""
+
+
+class TruthError(Exception):
+    """A file of recorded truth cannot be read; the text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What was seen, on which version, and on which day (ISO)."""
+
+    version: str
+    date: str
+    notes: Notes
+
+
+class Truth:
+    """The recorded outcomes of all versions; files are read when they are first asked for."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._folder = folder
+        self._files: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def versions(self) -> list[str]:
+        """All versions of which something is recorded."""
+        return sorted(each.name for each in self._folder.iterdir() if each.is_dir())
+
+    def of(self, version: str, noun: str, name: str) -> Record | None:
+        """What that version did: its own record, or the reference version's where it did the same."""
+        for each in dict.fromkeys((version, REFERENCE_VERSION)):
+            found = self._file(each, noun).get(name)
+            if found is not None:
+                return Record(each, found["date"], [(label, value) for label, value in found["seen"]])
+        return None
+
+    def nouns(self, version: str) -> list[str]:
+        """The files of a version."""
+        return sorted(each.stem for each in (self._folder / version).glob("*.json"))
+
+    def names(self, version: str, noun: str) -> list[str]:
+        """The records of one file."""
+        return list(self._file(version, noun))
+
+    def put(self, version: str, noun: str, records: Mapping[str, Notes | None], date: str) -> list[str]:
+        """Write down what was seen in a run; None forgets a record. Returns the names whose record has changed."""
+        table = dict(self._file(version, noun))
+        reference = {} if version == REFERENCE_VERSION else self._file(REFERENCE_VERSION, noun)
+        changed = []
+        for name, notes in records.items():
+            before = table.get(name)
+            if notes is None:
+                after = None
+            else:
+                seen = [list(note) for note in notes]
+                same = reference.get(name, {}).get("seen") == seen
+                after = None if same else {"date": date, "seen": seen}
+            if (before or {}).get("seen") != (after or {}).get("seen"):
+                changed.append(name)
+            if after is None:
+                table.pop(name, None)
+            else:
+                table[name] = after
+        self._write(version, noun, table)
+        return changed
+
+    def _file(self, version: str, noun: str) -> dict[str, Any]:
+        key = version, noun
+        if key not in self._files:
+            path = self._folder / version / f"{noun}.json"
+            try:
+                self._files[key] = json.loads(path.read_text()) if path.is_file() else {}
+            except ValueError as error:
+                raise TruthError(f"{path} is no JSON: {error}") from error
+        return self._files[key]
+
+    def _write(self, version: str, noun: str, table: dict[str, Any]) -> None:
+        self._files[version, noun] = table
+        path = self._folder / version / f"{noun}.json"
+        if not table:
+            path.unlink(missing_ok=True)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text_of(table))
+
+
+def text_of(table: Mapping[str, Any]) -> str:
+    """The file's text: one line for each thing seen, so that a change shows as one line."""
+    blocks = []
+    for name in sorted(table):
+        record = table[name]
+        lines = ",\n".join(f"  {json.dumps(each, ensure_ascii=False, sort_keys=True)}" for each in record["seen"])
+        blocks.append(f' {json.dumps(name)}: {{"date": "{record["date"]}", "seen": [\n{lines}\n ]}}')
+    return "{\n" + ",\n".join(blocks) + "\n}\n"
+
+
+def comparable(notes: Iterable[tuple[str, Any]]) -> list[Any]:
+    """Notes as they come back from a file: tuples are lists, and keys are texts."""
+    plain: list[Any] = json.loads(json.dumps([list(note) for note in notes]))
+    return plain

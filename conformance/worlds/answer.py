@@ -1,0 +1,58 @@
+"""One answer of a broker or name server, as a case sees it."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages
+from rocketmq_testkit.remoting.command import RemotingCommand
+
+_BARE_KEY = re.compile(r"(?<=[{,])(-?\d+):")
+"""A number as a key: fastjson writes it without quotes."""
+_OBJECT_KEY = re.compile(r"\{(\{[^{}]*\}):")
+_NEXT_OBJECT_KEY = re.compile(r",(\{[^{}]*\}):")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Code, remark, ext fields and body of a response; `fields` is empty where it has none."""
+
+    code: int
+    remark: str | None
+    fields: dict[str, str]
+    body: bytes
+
+    @classmethod
+    def of(cls, command: RemotingCommand) -> "Answer":
+        """The answer in a response command."""
+        return cls(command.code, command.remark, dict(command.ext_fields or {}), command.body)
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON, upstream's dialect included: keys that are numbers or objects become texts."""
+        return json_of(self.body)
+
+    @property
+    def messages(self) -> list[ReceivedMessage]:
+        """The messages in the body."""
+        return decode_messages(self.body)
+
+    def __getitem__(self, field: str) -> str:
+        """An ext field; a KeyError shows the whole answer."""
+        try:
+            return self.fields[field]
+        except KeyError:
+            raise KeyError(f"the answer has no {field}: {self}") from None
+
+
+def json_of(body: bytes) -> Any:
+    """The value of a JSON text in upstream's dialect. Raises ValueError."""
+    text = body.decode()
+    try:
+        return json.loads(text)
+    except ValueError:
+        text = _BARE_KEY.sub(r'"\1":', text)
+        text = _OBJECT_KEY.sub(lambda found: "{" + json.dumps(found[1]) + ":", text)
+        text = _NEXT_OBJECT_KEY.sub(lambda found: "," + json.dumps(found[1]) + ":", text)
+        return json.loads(text)

@@ -1,0 +1,450 @@
+"""The world of a gRPC case: the RPCs that SDKs call, each with the fields that matter as arguments.
+
+Everything else is `call(rpc, request)`. A client is a client id; one that has opened a telemetry stream is known.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+from rocketmq_testkit.grpc_v2.method_table import SERVICE
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.services import RPCS
+
+from ..targets.target import Place
+from .world import ANSWER_SECONDS, World
+
+_RPCS = {rpc.name: rpc for rpc in RPCS}
+_TAKEN_UP_SECONDS = 0.05
+"""A stream that grpcio was told to open is on the wire by then; its own threads send it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A call that ended with a gRPC status instead of an answer: its name and its text."""
+
+    grpc: str
+    text: str
+
+    def shown(self) -> dict[str, str]:
+        """The value for notes."""
+        return {"grpc": self.grpc, "text": self.text}
+
+
+@dataclass(slots=True)
+class Received:
+    """What came down a receive: the status, the messages, and the failure if it ended with one."""
+
+    status: pb.Status | None = None
+    messages: list[pb.Message] = field(default_factory=list)
+    failure: Failure | None = None
+
+    @property
+    def bodies(self) -> list[bytes]:
+        """The bodies of the messages."""
+        return [message.body for message in self.messages]
+
+    @property
+    def handles(self) -> list[str]:
+        """The receipt handles of the messages."""
+        return [message.system_properties.receipt_handle for message in self.messages]
+
+    def shown(self) -> dict[str, Any]:
+        """The value for notes."""
+        if self.failure is not None:
+            return self.failure.shown()
+        shown: dict[str, Any] = {} if self.status is None else {"status": self.status}
+        return {**shown, "messages": [message_shown(message) for message in self.messages]}
+
+
+def message_shown(message: pb.Message) -> dict[str, Any]:
+    """A message without times, hosts and digests, its body as text."""
+    system = pb.SystemProperties()
+    system.CopyFrom(message.system_properties)
+    for name in ("born_timestamp", "store_timestamp", "born_host", "store_host", "body_digest", "trace_context"):
+        system.ClearField(name)
+    return {
+        "topic": message.topic.name,
+        "body": message.body,
+        "user_properties": dict(sorted(message.user_properties.items())),
+        "system_properties": system,
+    }
+
+
+class Session:
+    """One telemetry stream of a client."""
+
+    def __init__(self, world: "Grpc", client: str, metadata: list[tuple[str, str]]) -> None:
+        self.client = client
+        self._out: queue.Queue[sv.TelemetryCommand | None] = queue.Queue()
+        self._in: queue.Queue[sv.TelemetryCommand | Failure | None] = queue.Queue()
+        rpc = _RPCS["Telemetry"]
+        method = world.channel.stream_stream(
+            rpc.path,
+            request_serializer=sv.TelemetryCommand.SerializeToString,
+            response_deserializer=sv.TelemetryCommand.FromString,
+        )
+        self._call = method(self._commands(), metadata=metadata)
+        threading.Thread(target=self._read, name=f"telemetry-{client}", daemon=True).start()
+
+    def send(self, command: sv.TelemetryCommand) -> None:
+        """Send a command."""
+        self._out.put(command)
+
+    def settings(self, settings: pb.Settings) -> None:
+        """Send settings."""
+        self.send(sv.TelemetryCommand(settings=settings))
+
+    def next(self, seconds: float = ANSWER_SECONDS) -> sv.TelemetryCommand | Failure | None:
+        """The next command of the server; a Failure or None where the stream has ended. Raises TimeoutError."""
+        try:
+            return self._in.get(timeout=seconds)
+        except queue.Empty:
+            raise TimeoutError(f"nothing came on the telemetry stream of {self.client} within {seconds:g} s") from None
+
+    def half_close(self) -> None:
+        """Say that nothing more will be sent."""
+        self._out.put(None)
+
+    def cancel(self) -> None:
+        """Reset the stream."""
+        self._call.cancel()
+        self._out.put(None)
+
+    def _commands(self) -> Iterator[sv.TelemetryCommand]:
+        while (command := self._out.get()) is not None:
+            yield command
+
+    def _read(self) -> None:
+        try:
+            for command in self._call:
+                self._in.put(command)
+            self._in.put(None)
+        except grpc.RpcError as error:
+            self._in.put(_failure(error))
+
+
+class Grpc(World):
+    """A raw client of the gRPC protocol. Unary calls return the response message or a Failure."""
+
+    def __init__(self, place: Place, token: str) -> None:
+        super().__init__(place, token)
+        self.channel = self._channel()
+        self._sessions: list[Session] = []
+
+    def close(self) -> None:
+        """Close streams, channel and connections."""
+        for session in self._sessions:
+            session.cancel()
+        self.channel.close()
+        super().close()
+
+    def _channel(self) -> grpc.Channel:
+        options = [
+            ("grpc.use_local_subchannel_pool", 1),
+            ("grpc.max_receive_message_length", -1),
+            ("grpc.max_send_message_length", -1),
+        ]
+        access = self.place.access
+        if access.tls is None:
+            return grpc.insecure_channel(access.endpoint, options=options)
+        roots = None if access.tls.ca is None else access.tls.ca.read_bytes()
+        return grpc.secure_channel(access.endpoint, grpc.ssl_channel_credentials(roots), options=options)
+
+    # --- calls
+
+    def metadata(self, client: str | None, **headers: str | None) -> list[tuple[str, str]]:
+        """The headers of a call; keyword `x_mq_language=None` takes one away."""
+        values: dict[str, str | None] = {
+            "x-mq-client-id": client,
+            "x-mq-language": "JAVA",
+            "x-mq-client-version": "5.2.0",
+            "x-mq-protocol": "v2",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        return [(name, value) for name, value in values.items() if value is not None]
+
+    def call(
+        self,
+        rpc: str,
+        request: Message,
+        *,
+        client: str | None = "client",
+        deadline: float | None = ANSWER_SECONDS,
+        **headers: str | None,
+    ) -> Any:
+        """The response of a unary RPC, or the Failure that it ended with."""
+        method = self.channel.unary_unary(
+            SERVICE + rpc,
+            request_serializer=type(request).SerializeToString,
+            response_deserializer=_RPCS[rpc].response.FromString,  # type: ignore[attr-defined]  # a message class
+        )
+        try:
+            return method(request, timeout=deadline, metadata=self.metadata(client, **headers), wait_for_ready=True)
+        except grpc.RpcError as error:
+            return _failure(error)
+
+    def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
+        """Note what was seen; a response by its status and fields."""
+        shown = value.shown() if isinstance(value, Failure | Received) else value
+        super().see(label, shown)
+        if code is not None and (came := _status_code(value)) != code:
+            self.contradictions.append(f"{label}: code {code} is stated, {came} came: {self.notes[-1][1]}")
+        return value
+
+    def settle(self) -> None:
+        """Return when the place has taken up everything that was sent so far."""
+        time.sleep(_TAKEN_UP_SECONDS)
+        super().settle()
+        self.call("QueryRoute", sv.QueryRouteRequest(topic=pb.Resource(name="TBW102")))
+
+    # --- clients
+
+    def open(self, client: str, settings: pb.Settings | None = None, **headers: str | None) -> Session:
+        """A telemetry stream; with settings, they are the first command."""
+        session = Session(self, client, self.metadata(client, **headers))
+        self._sessions.append(session)
+        if settings is not None:
+            session.settings(settings)
+        return session
+
+    def producer(self, *topics: str, client: str | None = None) -> str:
+        """A client id whose settings of a producer the server knows."""
+        return self._known(self.publishing(*topics), client)
+
+    def consumer(
+        self,
+        group: str,
+        subscriptions: Mapping[str, str],
+        *,
+        client: str | None = None,
+        kind: int = pb.SIMPLE_CONSUMER,
+        **more: Any,
+    ) -> str:
+        """A client id whose settings of a consumer the server knows; it has sent a heartbeat as well."""
+        client = self._known(self.subscription(group, subscriptions, kind=kind, **more), client)
+        beat = sv.HeartbeatRequest(group=pb.Resource(name=group), client_type=kind)  # type: ignore[arg-type]  # an enum
+        answer = self.call("Heartbeat", beat, client=client)
+        self.require(not isinstance(answer, Failure) and answer.status.code == pb.OK, f"no heartbeat: {answer}")
+        return client
+
+    def _known(self, settings: pb.Settings, client: str | None) -> str:
+        client = client or self.new("client")
+        reply = self.open(client, settings).next()
+        self.require(isinstance(reply, sv.TelemetryCommand), f"the settings were not taken: {reply}")
+        return client
+
+    def endpoints(self) -> pb.Endpoints:
+        """The place's endpoint as clients put it into requests."""
+        host, _, port = self.place.access.endpoint.rpartition(":")
+        return pb.Endpoints(scheme=pb.IPv4, addresses=[pb.Address(host=host, port=int(port))])
+
+    def publishing(self, *topics: str) -> pb.Settings:
+        """Settings of a producer."""
+        return pb.Settings(
+            client_type=pb.PRODUCER,
+            access_point=self.endpoints(),
+            request_timeout=Duration(seconds=3),
+            publishing=pb.Publishing(topics=[pb.Resource(name=topic) for topic in topics], max_body_size=4194304),
+            user_agent=pb.UA(language=pb.JAVA, version="5.2.0", platform="Linux", hostname="case"),
+        )
+
+    def subscription(
+        self,
+        group: str,
+        subscriptions: Mapping[str, str],
+        *,
+        kind: int = pb.SIMPLE_CONSUMER,
+        filter_type: int = pb.TAG,
+        **fields: Any,
+    ) -> pb.Settings:
+        """Settings of a consumer; `fields`: of Subscription."""
+        entries = [
+            pb.SubscriptionEntry(
+                topic=pb.Resource(name=topic),
+                expression=pb.FilterExpression(type=filter_type, expression=expression),  # type: ignore[arg-type]  # enum
+            )
+            for topic, expression in subscriptions.items()
+        ]
+        return pb.Settings(
+            client_type=kind,  # type: ignore[arg-type]  # an enum's value
+            access_point=self.endpoints(),
+            request_timeout=Duration(seconds=3),
+            subscription=pb.Subscription(group=pb.Resource(name=group), subscriptions=entries, **fields),
+            user_agent=pb.UA(language=pb.JAVA, version="5.2.0", platform="Linux", hostname="case"),
+        )
+
+    # --- messages
+
+    def message(
+        self,
+        topic: str,
+        body: bytes | str = b"hello",
+        *,
+        message_id: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        deliver_ms: int | None = None,
+        **system: Any,
+    ) -> pb.Message:
+        """A message as SDKs make it; `system`: fields of SystemProperties such as tag, keys, message_group."""
+        parts = pb.SystemProperties(
+            message_id=self.message_id() if message_id is None else message_id,
+            born_host="case",
+            **{"message_type": pb.NORMAL, **system},
+        )
+        parts.born_timestamp.FromMilliseconds(self.now_ms())
+        if deliver_ms is not None:
+            parts.delivery_timestamp.CopyFrom(timestamp(deliver_ms))
+        return pb.Message(
+            topic=pb.Resource(name=topic),
+            body=body.encode() if isinstance(body, str) else body,
+            user_properties=dict(properties or {}),
+            system_properties=parts,
+        )
+
+    def send(self, *messages: pb.Message, client: str | None = "client", **more: Any) -> Any:
+        """SendMessage."""
+        return self.call("SendMessage", sv.SendMessageRequest(messages=messages), client=client, **more)
+
+    def sent(self, topic: str, count: int = 1, **more: Any) -> list[Any]:
+        """Send messages `m0`, `m1`, ..., all of which must be stored."""
+        answers = [self.send(self.message(topic, f"m{number}", **more)) for number in range(count)]
+        for answer in answers:
+            stored = not isinstance(answer, Failure) and answer.status.code == pb.OK
+            self.require(stored, f"a message was not stored: {answer}")
+        return answers
+
+    def receive_request(
+        self,
+        topic: str,
+        group: str,
+        *,
+        max_messages: int = 32,
+        invisible_s: float | None = 60,
+        await_s: float | None = None,
+        expression: str = "*",
+        filter_type: int = pb.TAG,
+        auto_renew: bool = False,
+        queue_id: int = -1,
+        **fields: Any,
+    ) -> sv.ReceiveMessageRequest:
+        """A ReceiveMessageRequest; `await_s`: long_polling_timeout."""
+        request = sv.ReceiveMessageRequest(
+            group=pb.Resource(name=group),
+            message_queue=pb.MessageQueue(
+                topic=pb.Resource(name=topic),
+                id=queue_id,
+                permission=pb.READ_WRITE,
+                broker=pb.Broker(name=self.broker_name, id=0, endpoints=self.endpoints()),
+            ),
+            filter_expression=pb.FilterExpression(type=filter_type, expression=expression),  # type: ignore[arg-type]  # enum
+            batch_size=max_messages,
+            auto_renew=auto_renew,
+            **fields,
+        )
+        if invisible_s is not None:
+            request.invisible_duration.CopyFrom(duration(invisible_s))
+        if await_s is not None:
+            request.long_polling_timeout.CopyFrom(duration(await_s))
+        return request
+
+    def receive(
+        self, topic: str, group: str, *, client: str | None = "client", deadline: float | None = None, **more: Any
+    ) -> Received:
+        """Receive and wait for the end of the answer; `deadline` in s, which the server sees. See `receive_request`."""
+        return self.start_receive(topic, group, client=client, deadline=deadline, **more)()
+
+    def start_receive(
+        self, topic: str, group: str, *, client: str | None = "client", deadline: float | None = None, **more: Any
+    ) -> Callable[[], Received]:
+        """Begin a receive; call what comes back for everything that it answered. See `receive_request`."""
+        headers = {name: more.pop(name) for name in [*more] if name.startswith("x_mq_")}
+        method = self.channel.unary_stream(
+            _RPCS["ReceiveMessage"].path,
+            request_serializer=sv.ReceiveMessageRequest.SerializeToString,
+            response_deserializer=sv.ReceiveMessageResponse.FromString,
+        )
+        stream = method(
+            self.receive_request(topic, group, **more),
+            timeout=deadline,
+            metadata=self.metadata(client, **headers),
+            wait_for_ready=True,
+        )
+        received = Received()
+
+        def read() -> None:
+            try:
+                for part in stream:
+                    if part.HasField("status"):
+                        received.status = part.status
+                    elif part.HasField("message"):
+                        received.messages.append(part.message)
+            except grpc.RpcError as error:
+                received.failure = _failure(error)
+
+        reader = threading.Thread(target=read, name="receive", daemon=True)
+        reader.start()
+
+        def collect() -> Received:
+            reader.join(ANSWER_SECONDS + 10)
+            self.require(not reader.is_alive(), "a receive has not ended")
+            return received
+
+        return collect
+
+    def ack(self, topic: str, group: str, *entries: tuple[str, str], client: str | None = "client") -> Any:
+        """AckMessage of (message id, receipt handle) pairs."""
+        parts = [sv.AckMessageEntry(message_id=id_, receipt_handle=handle) for id_, handle in entries]
+        request = sv.AckMessageRequest(group=pb.Resource(name=group), topic=pb.Resource(name=topic), entries=parts)
+        return self.call("AckMessage", request, client=client)
+
+    def change(
+        self,
+        topic: str,
+        group: str,
+        handle: str,
+        invisible_s: float | None,
+        *,
+        message_id: str = "id",
+        client: str | None = "client",
+    ) -> Any:
+        """ChangeInvisibleDuration."""
+        request = sv.ChangeInvisibleDurationRequest(
+            group=pb.Resource(name=group), topic=pb.Resource(name=topic), receipt_handle=handle, message_id=message_id
+        )
+        if invisible_s is not None:
+            request.invisible_duration.CopyFrom(duration(invisible_s))
+        return self.call("ChangeInvisibleDuration", request, client=client)
+
+
+def duration(seconds: float) -> Duration:
+    """A protobuf duration."""
+    value = Duration()
+    value.FromMilliseconds(round(seconds * 1000))
+    return value
+
+
+def timestamp(ms: int) -> Timestamp:
+    """A protobuf timestamp of milliseconds since the epoch."""
+    value = Timestamp()
+    value.FromMilliseconds(ms)
+    return value
+
+
+def _failure(error: grpc.RpcError) -> Failure:
+    return Failure(error.code().name, error.details() or "")
+
+
+def _status_code(value: Any) -> Any:
+    if isinstance(value, Failure):
+        return value.grpc
+    status = getattr(value, "status", value)
+    return getattr(status, "code", None)

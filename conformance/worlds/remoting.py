@@ -1,0 +1,303 @@
+"""The world of a remoting case: the requests that SDKs make, each with the fields that matter as arguments.
+
+Everything else is `ask(code, ext, body)`.
+"""
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, properties_text
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..json_text import dumps
+from .answer import Answer
+from .world import World
+
+SUSPEND, SUBSCRIPTION, COMMIT, CLASS_FILTER = 0x2, 0x4, 0x1, 0x8
+"""Bits of a pull's sysFlag."""
+
+
+class Remoting(World):
+    """A raw client of the remoting protocol. Calls return the Answer, whatever its code."""
+
+    # --- sending
+
+    def send_fields(
+        self,
+        topic: str,
+        *,
+        queue: int | str = 0,
+        tag: str | None = None,
+        keys: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        unique: bool = True,
+        **fields: object,
+    ) -> dict[str, object]:
+        """The ext fields of a send by their long names; `unique`: with a message id of the client's own."""
+        text = {"TAGS": tag, "KEYS": keys, **(properties or {})}
+        if unique and "UNIQ_KEY" not in text:
+            text["UNIQ_KEY"] = self.message_id()
+        return {
+            "producerGroup": "PG",
+            "topic": topic,
+            "defaultTopic": "TBW102",
+            "defaultTopicQueueNums": 4,
+            "queueId": queue,
+            "sysFlag": 0,
+            "bornTimestamp": self.now_ms(),
+            "flag": 0,
+            "properties": properties_text({name: value for name, value in text.items() if value is not None}),
+            "reconsumeTimes": 0,
+            "unitMode": False,
+            "batch": False,
+            **fields,
+        }
+
+    def send(
+        self, topic: str, body: bytes | str = b"hello", *, to: RemotingClient | None = None, **more: Any
+    ) -> Answer:
+        """Send one message as SDKs do, by SEND_MESSAGE_V2; `more`: see `send_fields`, None leaves a field out."""
+        fields = self.send_fields(topic, **more)
+        short = {_SHORT[name]: value for name, value in fields.items()}
+        return self.ask(RequestCode.SEND_MESSAGE_V2, short, _body(body), to=to)
+
+    def send_v1(self, topic: str, body: bytes | str = b"hello", **more: Any) -> Answer:
+        """Send one message by SEND_MESSAGE, with long names."""
+        return self.ask(RequestCode.SEND_MESSAGE, self.send_fields(topic, **more), _body(body))
+
+    def sent(self, topic: str, count: int = 1, **more: Any) -> list[Answer]:
+        """Send messages `m0`, `m1`, ..., all of which must be stored."""
+        answers = [self.send(topic, f"m{number}", **more) for number in range(count)]
+        for answer in answers:
+            self.require(answer.code == 0, f"a message was not stored: {answer}")
+        return answers
+
+    # --- pulling
+
+    def pull_fields(
+        self,
+        topic: str,
+        group: str,
+        queue: int = 0,
+        offset: int = 0,
+        *,
+        expression: str | None = "*",
+        type: str | None = "TAG",  # noqa: A002 RocketMQ's own word
+        max_messages: int = 32,
+        suspend_ms: int = 0,
+        commit: int | None = None,
+        **fields: object,
+    ) -> dict[str, object]:
+        """The ext fields of a pull that brings its subscription along."""
+        flag = SUBSCRIPTION | (SUSPEND if suspend_ms else 0) | (0 if commit is None else COMMIT)
+        return {
+            "consumerGroup": group,
+            "topic": topic,
+            "queueId": queue,
+            "queueOffset": offset,
+            "maxMsgNums": max_messages,
+            "sysFlag": flag,
+            "commitOffset": commit or 0,
+            "suspendTimeoutMillis": suspend_ms,
+            "subscription": expression,
+            "subVersion": 0,
+            "expressionType": type,
+            **fields,
+        }
+
+    def pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> Answer:
+        """Pull; `more`: see `pull_fields`, and `to`."""
+        to = more.pop("to", None)
+        return self.ask(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group, queue, offset, **more), to=to)
+
+    def start_pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> Callable[[], Answer]:
+        """Begin a pull that may be held; call what comes back for the answer."""
+        to = more.pop("to", None)
+        return self.start(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group, queue, offset, **more), to=to)
+
+    # --- popping
+
+    def pop_fields(
+        self,
+        topic: str,
+        group: str,
+        *,
+        queue: int = -1,
+        max_messages: int = 32,
+        invisible_ms: int = 60_000,
+        poll_ms: int = 0,
+        init_mode: int = 0,
+        expression: str | None = "*",
+        type: str | None = "TAG",  # noqa: A002 RocketMQ's own word
+        order: bool = False,
+        attempt_id: str | None = None,
+        **fields: object,
+    ) -> dict[str, object]:
+        """The ext fields of a pop."""
+        return {
+            "consumerGroup": group,
+            "topic": topic,
+            "queueId": queue,
+            "maxMsgNums": max_messages,
+            "invisibleTime": invisible_ms,
+            "pollTime": poll_ms,
+            "bornTime": self.now_ms(),
+            "initMode": init_mode,
+            "expType": type,
+            "exp": expression,
+            "order": order,
+            "attemptId": attempt_id,
+            **fields,
+        }
+
+    def pop(self, topic: str, group: str, **more: Any) -> Answer:
+        """Pop; `more`: see `pop_fields`, and `to`."""
+        to = more.pop("to", None)
+        return self.ask(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)
+
+    def start_pop(self, topic: str, group: str, **more: Any) -> Callable[[], Answer]:
+        """Begin a pop that may be held; call what comes back for the answer."""
+        to = more.pop("to", None)
+        return self.start(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)
+
+    def popped(self, answer: Answer) -> list[tuple[ReceivedMessage, str]]:
+        """The messages of a pop with their handles, put together as clients do it from the answer's ext fields."""
+        starts = _by_queue(answer["startOffsetInfo"])
+        return [(message, _handle(message, answer, starts, self.broker_name)) for message in answer.messages]
+
+    def ack(self, topic: str, group: str, handle: str | None, offset: int, queue: int = 0, **fields: object) -> Answer:
+        """Acknowledge by handle (a message's POP_CK property)."""
+        ext = {"consumerGroup": group, "topic": topic, "queueId": queue, "extraInfo": handle, "offset": offset}
+        return self.ask(RequestCode.ACK_MESSAGE, {**ext, **fields})
+
+    def change(
+        self,
+        topic: str,
+        group: str,
+        handle: str | None,
+        offset: int,
+        invisible_ms: int,
+        queue: int = 0,
+        **fields: object,
+    ) -> Answer:
+        """Change the invisible time of what a handle (a message's POP_CK property) names."""
+        ext = {"consumerGroup": group, "topic": topic, "queueId": queue, "extraInfo": handle, "offset": offset}
+        return self.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, {**ext, "invisibleTime": invisible_ms, **fields})
+
+    # --- offsets
+
+    def commit(self, topic: str, group: str, offset: object, queue: object = 0) -> Answer:
+        """Commit an offset."""
+        ext = {"consumerGroup": group, "topic": topic, "queueId": queue, "commitOffset": offset}
+        return self.ask(RequestCode.UPDATE_CONSUMER_OFFSET, ext)
+
+    def committed(self, topic: str, group: str, queue: int = 0, **fields: object) -> Answer:
+        """Ask for the committed offset."""
+        ext = {"consumerGroup": group, "topic": topic, "queueId": queue, **fields}
+        return self.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext)
+
+    # --- clients
+
+    def heartbeat(
+        self,
+        client: str,
+        *,
+        groups: Mapping[str, Mapping[str, str]] | None = None,
+        producers: Sequence[str] = (),
+        to: RemotingClient | None = None,
+        model: str = "CLUSTERING",
+        type: str = "CONSUME_PASSIVELY",  # noqa: A002 RocketMQ's own word
+        expression_type: str = "TAG",
+        version: int | None = None,
+        **members: object,
+    ) -> Answer:
+        """Say that a client lives: its consumer groups, each with topics and expressions, and its producer groups."""
+        sub_version = self.now_ms() if version is None else version
+        body = {
+            "clientID": client,
+            "producerDataSet": [{"groupName": each} for each in producers],
+            "consumerDataSet": [
+                {
+                    "groupName": group,
+                    "consumeType": type,
+                    "messageModel": model,
+                    "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
+                    "unitMode": False,
+                    "subscriptionDataSet": [
+                        subscription(topic, expression, expression_type, sub_version)
+                        for topic, expression in topics.items()
+                    ],
+                }
+                for group, topics in (groups or {}).items()
+            ],
+            **members,
+        }
+        return self.ask(RequestCode.HEART_BEAT, None, dumps(body), to=to)
+
+
+def subscription(topic: str, expression: str, kind: str = "TAG", version: int = 0) -> dict[str, object]:
+    """A SubscriptionData as clients write it."""
+    tags = [] if kind != "TAG" or expression in ("", "*") else [each.strip() for each in expression.split("||")]
+    tags = [each for each in tags if each]
+    return {
+        "classFilterMode": False,
+        "topic": topic,
+        "subString": expression,
+        "expressionType": kind,
+        "tagsSet": tags,
+        "codeSet": [java_hash(each) for each in tags],
+        "subVersion": version,
+    }
+
+
+def java_hash(text: str) -> int:
+    """String.hashCode."""
+    value = 0
+    for unit in memoryview(text.encode("utf-16-le")).cast("H"):
+        value = value * 31 + unit & 0xFFFFFFFF
+    return value - (1 << 32) if value & 0x80000000 else value
+
+
+def compressed(data: bytes) -> bytes:
+    """A body as producers compress large ones (sysFlag 1)."""
+    return zlib.compress(data)
+
+
+def _by_queue(text: str) -> dict[tuple[str, str], str]:
+    """Retry digit and queue -> first offset, of a startOffsetInfo such as `0 3 17;1 0 2`."""
+    parts = [each.split(" ") for each in text.split(";") if each]
+    return {(digit, queue): offset for digit, queue, offset in parts}
+
+
+def _handle(message: ReceivedMessage, answer: Answer, starts: Mapping[tuple[str, str], str], broker_name: str) -> str:
+    """The message's POP_CK property, or what a client makes of an answer that leaves it out. Source: ExtraInfoUtil."""
+    own = message.properties.get("POP_CK")
+    if own is not None:
+        return own
+    queue = str(message.queue_id)
+    times = (answer["popTime"], answer["invisibleTime"], answer["reviveQid"])
+    return " ".join((starts["0", queue], *times, "0", broker_name, queue, str(message.queue_offset)))
+
+
+def _body(body: bytes | str) -> bytes:
+    return body.encode() if isinstance(body, str) else body
+
+
+_SHORT = {
+    "producerGroup": "a",
+    "topic": "b",
+    "defaultTopic": "c",
+    "defaultTopicQueueNums": "d",
+    "queueId": "e",
+    "sysFlag": "f",
+    "bornTimestamp": "g",
+    "flag": "h",
+    "properties": "i",
+    "reconsumeTimes": "j",
+    "unitMode": "k",
+    "maxReconsumeTimes": "l",
+    "batch": "m",
+    "brokerName": "n",
+}
+"""Names of SendMessageRequestHeader in SendMessageRequestHeaderV2."""

@@ -1,0 +1,82 @@
+"""How a thing that a case has seen is written down: as a small JSON value without what no client can feel."""
+
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from rocketmq_testkit.remoting.client import ReceivedMessage
+
+from .answer import Answer
+
+_TEXT_MAX = 400
+"""Longer bodies are counted, not shown."""
+
+
+def shape(value: Any) -> Any:
+    """The JSON value of answers, messages, gRPC messages, bytes, and lists and dicts of them."""
+    if isinstance(value, Answer):
+        return _answer(value)
+    if isinstance(value, ReceivedMessage):
+        return _message(value)
+    if isinstance(value, Message):
+        return MessageToDict(value, preserving_proto_field_name=True)
+    if isinstance(value, bytes):
+        return _bytes(value)
+    if isinstance(value, dict):
+        return {str(name): shape(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [shape(each) for each in value]
+    if isinstance(value, set | frozenset):
+        return sorted(map(shape, value))
+    return value
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    shown: dict[str, Any] = {"code": answer.code}
+    if answer.remark is not None:
+        shown["remark"] = answer.remark
+    if answer.fields:
+        shown["ext"] = {name: _field(name, value) for name, value in sorted(answer.fields.items())}
+    if answer.body:
+        shown["body"] = _body(answer)
+    return shown
+
+
+def _field(name: str, value: str) -> str:
+    # A counter that all pops of a broker share; 999 says that the pop was an orderly one.
+    return "{revive queue}" if name == "reviveQid" and value != "999" else value
+
+
+def _body(answer: Answer) -> Any:
+    if answer.body[:1] in (b"{", b"["):
+        try:
+            return answer.json
+        except ValueError:
+            return _bytes(answer.body)
+    try:
+        return [_message(each) for each in answer.messages]
+    except (ValueError, IndexError):
+        return _bytes(answer.body)
+
+
+def _message(message: ReceivedMessage) -> dict[str, Any]:
+    """All but times and the place in the log."""
+    return {
+        "topic": message.topic,
+        "queue": message.queue_id,
+        "offset": message.queue_offset,
+        "body": _bytes(message.body),
+        "properties": dict(sorted(message.properties.items())),
+        "sys_flag": message.sys_flag,
+        "flag": message.flag,
+        "reconsume_times": message.reconsume_times,
+    }
+
+
+def _bytes(data: bytes) -> str:
+    if len(data) <= _TEXT_MAX:
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return data.hex()
+    return f"{len(data)} bytes"

@@ -1,0 +1,234 @@
+"""What cases of both protocols share: names of their own, connections, the target's time, and notes."""
+
+import itertools
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..json_text import dumps
+from ..placeholders import Placeholders
+from ..targets.target import Place
+from .answer import Answer
+from .connections import open_connection
+from .shape import shape
+
+T = TypeVar("T")
+
+ANSWER_SECONDS = 30.0
+_STEP_MS = 200
+"""How often `until` looks, in the place's time."""
+
+
+class Contradiction(AssertionError):
+    """A case saw something else than it states."""
+
+
+class World:
+    """A case's side of one place. `token` keeps the names of this run apart from all others."""
+
+    def __init__(self, place: Place, token: str) -> None:
+        self.place = place
+        self.notes: list[tuple[str, Any]] = []
+        """What was seen: label and value, with placeholders."""
+        self.contradictions: list[str] = []
+        """Where a stated code was not the one that came."""
+        self.placeholders = Placeholders()
+        self._token = token
+        self._numbers: dict[str, itertools.count[int]] = {}
+        self._connections: list[RemotingClient] = []
+        self.namesrv = self.connect(place.access.namesrv)
+        """A connection to the name server."""
+        brokers = self.ask(RequestCode.GET_BROKER_CLUSTER_INFO, to=self.namesrv).json
+        self.cluster, names = next(iter(brokers["clusterAddrTable"].items()))
+        self.broker_name = str(sorted(names)[0])
+        self.broker_address = str(brokers["brokerAddrTable"][self.broker_name]["brokerAddrs"]["0"])
+        self.broker = self.connect(self.broker_address)
+        """A connection to the (first) broker."""
+        self.placeholders.put(self.cluster, "cluster")
+        self.placeholders.put(self.broker_name, "broker name")
+        self.placeholders.put(self.broker_address, "broker")
+        self.placeholders.put(place.access.namesrv, "namesrv")
+        self.placeholders.put(place.access.endpoint, "endpoint")
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in self._connections:
+            connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- notes
+
+    def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
+        """Note what was seen, and return it. `code`: the response or status code that the reference version gives."""
+        shown = self.placeholders.normal(shape(value))
+        self.notes.append((label, shown))
+        if code is not None and (came := _code(value)) != code:
+            self.contradictions.append(f"{label}: code {code} is stated, {came} came: {shown}")
+        return value
+
+    def require(self, truth: object, problem: str) -> None:
+        """Give up the case when something that it stands on is not so."""
+        if not truth:
+            raise Contradiction(problem)
+
+    # --- names
+
+    def new(self, kind: str = "topic") -> str:
+        """A name that nothing has yet; notes show it as `{topic 1}` or whatever its kind is."""
+        number = next(self._numbers.setdefault(kind, itertools.count(1)))
+        name = f"{kind.replace(' ', '-')}-{self._token}-{number}"
+        self.placeholders.put(name, f"{kind} {number}")
+        return name
+
+    def message_id(self) -> str:
+        """A new id for a message, of the form that clients make: 32 hex digits."""
+        number = next(self._numbers.setdefault("message id", itertools.count(1)))
+        digits = f"{int.from_bytes(self._token.encode(), 'big'):X}"[-20:].rjust(20, "0")
+        name = f"{digits}{number:012X}"
+        self.placeholders.put(name, f"message {number}")
+        return name
+
+    def topic(
+        self,
+        *,
+        queues: int = 4,
+        kind: str | None = None,
+        perm: int = 6,
+        read: int | None = None,
+        write: int | None = None,
+        name: str | None = None,
+    ) -> str:
+        """A new topic. `kind`: message type (NORMAL, FIFO, DELAY, TRANSACTION); `perm`: 4 read, 2 write."""
+        name = self.new() if name is None else name
+        ext: dict[str, object] = {
+            "topic": name,
+            "defaultTopic": "TBW102",
+            "readQueueNums": queues if read is None else read,
+            "writeQueueNums": queues if write is None else write,
+            "perm": perm,
+            "topicFilterType": "SINGLE_TAG",
+            "topicSysFlag": 0,
+            "order": False,
+        }
+        if kind is not None:
+            ext["attributes"] = f"+message.type={kind}"
+        answer = self.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, ext)
+        self.require(answer.code == 0, f"the topic {name} was not made: {answer}")
+        return name
+
+    def group(self, *, name: str | None = None, **config: object) -> str:
+        """A new subscription group; `config` holds fields of SubscriptionGroupConfig by their names."""
+        name = self.new("group") if name is None else name
+        fields = {
+            "groupName": name,
+            "consumeEnable": True,
+            "consumeFromMinEnable": True,
+            "consumeBroadcastEnable": True,
+            "retryQueueNums": 1,
+            "retryMaxTimes": 16,
+            "brokerId": 0,
+            "whichBrokerWhenConsumeSlowly": 1,
+            "notifyConsumerIdsChangedEnable": True,
+            **config,
+        }
+        answer = self.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, dumps(fields))
+        self.require(answer.code == 0, f"the group {name} was not made: {answer}")
+        return name
+
+    # --- connections
+
+    def connect(self, address: str | None = None, **more: Any) -> RemotingClient:
+        """One more connection, to the broker unless an address is given; closed at the end."""
+        connection = open_connection(self.place.access, address or self.broker_address, **more)
+        self._connections.append(connection)
+        return connection
+
+    def ask(
+        self,
+        code: int,
+        ext: Mapping[str, object] | None = None,
+        body: bytes = b"",
+        *,
+        to: RemotingClient | None = None,
+        timeout: float = ANSWER_SECONDS,
+    ) -> Answer:
+        """Ask and wait for the answer."""
+        return Answer.of((to or self.broker).request(code, ext, body, timeout=timeout))
+
+    def start(
+        self,
+        code: int,
+        ext: Mapping[str, object] | None = None,
+        body: bytes = b"",
+        *,
+        to: RemotingClient | None = None,
+    ) -> Callable[[], Answer]:
+        """Ask without waiting; call what comes back for the answer."""
+        connection = to or self.broker
+        opaque = connection.submit(code, ext, body)
+        return lambda: Answer.of(connection.collect(opaque, ANSWER_SECONDS))
+
+    # --- time
+
+    def now_ms(self) -> int:
+        """The place's time, milliseconds since the epoch."""
+        return self.place.now_ms()
+
+    def wait(self, seconds: float) -> None:
+        """Let the place's time pass; what was asked before is under way by then."""
+        if self.place.jumps:
+            self.settle()
+        self.place.pass_ms(round(seconds * 1000))
+
+    def settle(self) -> None:
+        """Return when the place has taken up everything that was sent so far."""
+        for connection in self._connections:
+            if connection is not self.namesrv:
+                connection.request(
+                    RequestCode.GET_MAX_OFFSET, {"topic": "TBW102", "queueId": 0}, timeout=ANSWER_SECONDS
+                )
+
+    def until(self, look: Callable[[], T], seconds: float = 30.0) -> T:
+        """Look again and again until something is there, and return it; after `seconds`, whatever is there then."""
+        end = self.now_ms() + round(seconds * 1000)
+        while not (found := look()) and self.now_ms() < end:
+            self.wait(_STEP_MS / 1000)
+        return found
+
+    def stopwatch(self) -> "Stopwatch":
+        """Measure the place's time from now on."""
+        return Stopwatch(self)
+
+
+class Stopwatch:
+    """Time since its making, for notes that say whether it lay between two bounds."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._begin = world.now_ms()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the place's time."""
+        return (self._world.now_ms() - self._begin) / 1000
+
+    def between(self, low: float, high: float) -> str:
+        """`low to high s` if that is so, else the time measured: what to put into a note."""
+        return f"{low:g} to {high:g} s" if low <= self.seconds <= high else f"{self.seconds:.3f} s"
+
+
+def _code(value: Any) -> Any:
+    if isinstance(value, Answer):
+        return value.code
+    status = getattr(value, "status", value)
+    return getattr(status, "code", None)
