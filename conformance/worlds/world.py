@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..json_text import dumps
@@ -152,6 +153,18 @@ class World:
         connection = open_connection(self.place.access, address or self.broker_address, **more)
         self._connections.append(connection)
         return connection
+
+    def disconnect(self, connection: RemotingClient) -> None:
+        """Close one of the connections as a client that dies does."""
+        self._connections.remove(connection)
+        connection.close()
+
+    def pushed(self, connection: RemotingClient) -> list[RemotingCommand]:
+        """What the broker has pushed down a connection since the last look; it has all arrived before an answer."""
+        connection.request(RequestCode.GET_MAX_OFFSET, {"topic": "TBW102", "queueId": 0}, timeout=ANSWER_SECONDS)
+        found = list(connection.pushes)
+        connection.pushes.clear()
+        return found
 
     def ask(
         self,
