@@ -3,133 +3,27 @@
 Everything else is `call(rpc, request)`. A client is a client id; one that has opened a telemetry stream is known.
 """
 
-import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
-from google.protobuf.timestamp_pb2 import Timestamp
 from rocketmq_testkit.grpc_v2.method_table import SERVICE
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services import RPCS
 
 from ..targets.target import Place
+from .grpc_answer import Failure, Received, duration, failure_of, timestamp
+from .session import Session
 from .world import ANSWER_SECONDS, World
 
 _RPCS = {rpc.name: rpc for rpc in RPCS}
 _TAKEN_UP_SECONDS = 0.05
 """A stream that grpcio was told to open is on the wire by then; its own threads send it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A call that ended with a gRPC status instead of an answer: its name and its text."""
-
-    grpc: str
-    text: str
-
-    def shown(self) -> dict[str, str]:
-        """The value for notes."""
-        return {"grpc": self.grpc, "text": self.text}
-
-
-@dataclass(slots=True)
-class Received:
-    """What came down a receive: the status, the messages, and the failure if it ended with one."""
-
-    status: pb.Status | None = None
-    messages: list[pb.Message] = field(default_factory=list)
-    failure: Failure | None = None
-
-    @property
-    def bodies(self) -> list[bytes]:
-        """The bodies of the messages."""
-        return [message.body for message in self.messages]
-
-    @property
-    def handles(self) -> list[str]:
-        """The receipt handles of the messages."""
-        return [message.system_properties.receipt_handle for message in self.messages]
-
-    def shown(self) -> dict[str, Any]:
-        """The value for notes."""
-        if self.failure is not None:
-            return self.failure.shown()
-        shown: dict[str, Any] = {} if self.status is None else {"status": self.status}
-        return {**shown, "messages": [message_shown(message) for message in self.messages]}
-
-
-def message_shown(message: pb.Message) -> dict[str, Any]:
-    """A message without times, hosts and digests, its body as text."""
-    system = pb.SystemProperties()
-    system.CopyFrom(message.system_properties)
-    for name in ("born_timestamp", "store_timestamp", "born_host", "store_host", "body_digest", "trace_context"):
-        system.ClearField(name)
-    return {
-        "topic": message.topic.name,
-        "body": message.body,
-        "user_properties": dict(sorted(message.user_properties.items())),
-        "system_properties": system,
-    }
-
-
-class Session:
-    """One telemetry stream of a client."""
-
-    def __init__(self, world: "Grpc", client: str, metadata: list[tuple[str, str]]) -> None:
-        self.client = client
-        self._out: queue.Queue[sv.TelemetryCommand | None] = queue.Queue()
-        self._in: queue.Queue[sv.TelemetryCommand | Failure | None] = queue.Queue()
-        rpc = _RPCS["Telemetry"]
-        method = world.channel.stream_stream(
-            rpc.path,
-            request_serializer=sv.TelemetryCommand.SerializeToString,
-            response_deserializer=sv.TelemetryCommand.FromString,
-        )
-        self._call = method(self._commands(), metadata=metadata)
-        threading.Thread(target=self._read, name=f"telemetry-{client}", daemon=True).start()
-
-    def send(self, command: sv.TelemetryCommand) -> None:
-        """Send a command."""
-        self._out.put(command)
-
-    def settings(self, settings: pb.Settings) -> None:
-        """Send settings."""
-        self.send(sv.TelemetryCommand(settings=settings))
-
-    def next(self, seconds: float = ANSWER_SECONDS) -> sv.TelemetryCommand | Failure | None:
-        """The next command of the server; a Failure or None where the stream has ended. Raises TimeoutError."""
-        try:
-            return self._in.get(timeout=seconds)
-        except queue.Empty:
-            raise TimeoutError(f"nothing came on the telemetry stream of {self.client} within {seconds:g} s") from None
-
-    def half_close(self) -> None:
-        """Say that nothing more will be sent."""
-        self._out.put(None)
-
-    def cancel(self) -> None:
-        """Reset the stream."""
-        self._call.cancel()
-        self._out.put(None)
-
-    def _commands(self) -> Iterator[sv.TelemetryCommand]:
-        while (command := self._out.get()) is not None:
-            yield command
-
-    def _read(self) -> None:
-        try:
-            for command in self._call:
-                self._in.put(command)
-            self._in.put(None)
-        except grpc.RpcError as error:
-            self._in.put(_failure(error))
 
 
 class Grpc(World):
@@ -190,7 +84,7 @@ class Grpc(World):
         try:
             return method(request, timeout=deadline, metadata=self.metadata(client, **headers), wait_for_ready=True)
         except grpc.RpcError as error:
-            return _failure(error)
+            return failure_of(error)
 
     def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
         """Note what was seen; a response by its status and fields."""
@@ -210,7 +104,7 @@ class Grpc(World):
 
     def open(self, client: str, settings: pb.Settings | None = None, **headers: str | None) -> Session:
         """A telemetry stream; with settings, they are the first command."""
-        session = Session(self, client, self.metadata(client, **headers))
+        session = Session(self.channel, client, self.metadata(client, **headers))
         self._sessions.append(session)
         if settings is not None:
             session.settings(settings)
@@ -388,7 +282,7 @@ class Grpc(World):
                     elif part.HasField("message"):
                         received.messages.append(part.message)
             except grpc.RpcError as error:
-                received.failure = _failure(error)
+                received.failure = failure_of(error)
 
         reader = threading.Thread(target=read, name="receive", daemon=True)
         reader.start()
@@ -423,24 +317,6 @@ class Grpc(World):
         if invisible_s is not None:
             request.invisible_duration.CopyFrom(duration(invisible_s))
         return self.call("ChangeInvisibleDuration", request, client=client)
-
-
-def duration(seconds: float) -> Duration:
-    """A protobuf duration."""
-    value = Duration()
-    value.FromMilliseconds(round(seconds * 1000))
-    return value
-
-
-def timestamp(ms: int) -> Timestamp:
-    """A protobuf timestamp of milliseconds since the epoch."""
-    value = Timestamp()
-    value.FromMilliseconds(ms)
-    return value
-
-
-def _failure(error: grpc.RpcError) -> Failure:
-    return Failure(error.code().name, error.details() or "")
 
 
 def _status_code(value: Any) -> Any:

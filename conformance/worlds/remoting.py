@@ -4,7 +4,7 @@ Everything else is `ask(code, ext, body)`.
 """
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, properties_text
@@ -12,7 +12,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..json_text import dumps
 from .answer import Answer
-from .world import World
+from .world import Pending, World
 
 SUSPEND, SUBSCRIPTION, COMMIT, CLASS_FILTER = 0x2, 0x4, 0x1, 0x8
 """Bits of a pull's sysFlag."""
@@ -111,7 +111,7 @@ class Remoting(World):
         to = more.pop("to", None)
         return self.ask(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group, queue, offset, **more), to=to)
 
-    def start_pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> Callable[[], Answer]:
+    def start_pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> Pending:
         """Begin a pull that may be held; call what comes back for the answer."""
         to = more.pop("to", None)
         return self.start(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group, queue, offset, **more), to=to)
@@ -156,7 +156,7 @@ class Remoting(World):
         to = more.pop("to", None)
         return self.ask(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)
 
-    def start_pop(self, topic: str, group: str, **more: Any) -> Callable[[], Answer]:
+    def start_pop(self, topic: str, group: str, **more: Any) -> Pending:
         """Begin a pop that may be held; call what comes back for the answer."""
         to = more.pop("to", None)
         return self.start(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)

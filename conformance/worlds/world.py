@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.client import RemotingClient, RemotingTimeout
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -19,6 +19,7 @@ from .shape import shape
 T = TypeVar("T")
 
 ANSWER_SECONDS = 30.0
+_PEEK_SECONDS = 0.005
 _STEP_MS = 200
 """How often `until` looks, in the place's time."""
 
@@ -185,11 +186,10 @@ class World:
         body: bytes = b"",
         *,
         to: RemotingClient | None = None,
-    ) -> Callable[[], Answer]:
+    ) -> "Pending":
         """Ask without waiting; call what comes back for the answer."""
         connection = to or self.broker
-        opaque = connection.submit(code, ext, body)
-        return lambda: Answer.of(connection.collect(opaque, ANSWER_SECONDS))
+        return Pending(connection, connection.submit(code, ext, body))
 
     # --- time
 
@@ -221,6 +221,30 @@ class World:
     def stopwatch(self) -> "Stopwatch":
         """Measure the place's time from now on."""
         return Stopwatch(self)
+
+
+class Pending:
+    """A request under way. Called, it waits for the answer."""
+
+    def __init__(self, connection: RemotingClient, opaque: int) -> None:
+        self._connection = connection
+        self._opaque = opaque
+        self._answer: Answer | None = None
+
+    def __call__(self) -> Answer:
+        return self._collect(ANSWER_SECONDS)
+
+    def arrived(self) -> Answer | None:
+        """The answer if it is there; a case looks with `until`, so that its stopwatch shows when it came."""
+        try:
+            return self._collect(_PEEK_SECONDS)
+        except RemotingTimeout:
+            return None
+
+    def _collect(self, seconds: float) -> Answer:
+        if self._answer is None:
+            self._answer = Answer.of(self._connection.collect(self._opaque, seconds))
+        return self._answer
 
 
 class Stopwatch:

@@ -1,0 +1,80 @@
+"""What comes back from a gRPC call, as a case sees it, and the times that go in."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A call that ended with a gRPC status instead of an answer: its name and its text."""
+
+    grpc: str
+    text: str
+
+    def shown(self) -> dict[str, str]:
+        """The value for notes."""
+        return {"grpc": self.grpc, "text": self.text}
+
+
+@dataclass(slots=True)
+class Received:
+    """What came down a receive: the status, the messages, and the failure if it ended with one."""
+
+    status: pb.Status | None = None
+    messages: list[pb.Message] = field(default_factory=list)
+    failure: Failure | None = None
+
+    @property
+    def bodies(self) -> list[bytes]:
+        """The bodies of the messages."""
+        return [message.body for message in self.messages]
+
+    @property
+    def handles(self) -> list[str]:
+        """The receipt handles of the messages."""
+        return [message.system_properties.receipt_handle for message in self.messages]
+
+    def shown(self) -> dict[str, Any]:
+        """The value for notes."""
+        if self.failure is not None:
+            return self.failure.shown()
+        shown: dict[str, Any] = {} if self.status is None else {"status": self.status}
+        return {**shown, "messages": [message_shown(message) for message in self.messages]}
+
+
+def message_shown(message: pb.Message) -> dict[str, Any]:
+    """A message without times, hosts and digests, its body as text."""
+    system = pb.SystemProperties()
+    system.CopyFrom(message.system_properties)
+    for name in ("born_timestamp", "store_timestamp", "born_host", "store_host", "body_digest", "trace_context"):
+        system.ClearField(name)
+    return {
+        "topic": message.topic.name,
+        "body": message.body,
+        "user_properties": dict(sorted(message.user_properties.items())),
+        "system_properties": system,
+    }
+
+
+def duration(seconds: float) -> Duration:
+    """A protobuf duration."""
+    value = Duration()
+    value.FromMilliseconds(round(seconds * 1000))
+    return value
+
+
+def timestamp(ms: int) -> Timestamp:
+    """A protobuf timestamp of milliseconds since the epoch."""
+    value = Timestamp()
+    value.FromMilliseconds(ms)
+    return value
+
+
+def failure_of(error: grpc.RpcError) -> Failure:
+    """The Failure of a call that grpcio ended."""
+    return Failure(error.code().name, error.details() or "")
