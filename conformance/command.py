@@ -4,16 +4,22 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from .case import Case, Protocol, all_cases
-from .outcome import Outcome
+from .case import Case, CaseError, Protocol, all_cases
+from .catalogue import entries
+from .drivers import build as driver_build
+from .drivers import registry
+from .drivers.recipe import BuildError
+from .report import document, junit, page
 from .report.terminal import Terminal
 from .runner.plan import Selection, SelectionError
-from .runner.run import carry_out, record
+from .runner.run import Run, carry_out, record
+from .targets.apache import recipe as apache_recipe
 from .targets.choose import FORMS, target
 from .targets.emulator import EmulatorTarget
-from .targets.target import TargetError
-from .truth import Truth
+from .targets.target import REFERENCE_VERSION, Target, TargetError
+from .truth import Truth, TruthError
 
 EXPECTED, UNEXPECTED, UNUSABLE = 0, 1, 2
 """Exit codes: all outcomes as expected; not; the command line cannot be used or a target does not start."""
@@ -24,9 +30,11 @@ def main(words: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(words)
     try:
         return int(options.run(options))
-    except (TargetError, SelectionError) as error:
+    except (TargetError, SelectionError, TruthError, CaseError, BuildError, document.DocumentError) as error:
         print(f"rocketmq-conformance: {error}", file=sys.stderr)
         return UNUSABLE
+    except KeyboardInterrupt:
+        return UNEXPECTED
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -41,15 +49,33 @@ def _parser() -> argparse.ArgumentParser:
     running = commands.add_parser("run", help="run them on targets and compare with what is recorded")
     _select(running)
     running.add_argument("--target", action="append", metavar="TARGET", help=f"{FORMS}; may be given several times")
-    running.add_argument("--jobs", type=int, default=os.cpu_count() or 2, metavar="N", help="how many at once")
+    running.add_argument("--jobs", type=_jobs, default=os.cpu_count() or 2, metavar="N", help="how many at once")
     running.add_argument("--record", action="store_true", help="write down what real brokers did, as the new truth")
+    running.add_argument("--json", type=Path, metavar="FILE", help="write the findings, for `report`")
+    running.add_argument("--junit", type=Path, metavar="FILE", help="write the findings as JUnit XML")
+    running.add_argument("--report", type=Path, metavar="DIR", help="write the findings as a page, DIR/index.html")
     running.set_defaults(run=_run)
+    building = commands.add_parser("build", help="build the SDK drivers and fetch the jars of brokers")
+    building.add_argument("--sdk", metavar="NAME,...", help=f"only these of {', '.join(registry.names())}")
+    building.add_argument("--apache", action="append", metavar="VERSION", help="also the jars of this broker")
+    building.set_defaults(run=_build)
+    reporting = commands.add_parser("report", help="make a page out of files that `run --json` has written")
+    reporting.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    reporting.add_argument("--report", type=Path, required=True, metavar="DIR", help="where index.html goes")
+    reporting.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML as well")
+    reporting.set_defaults(run=_report)
     return parser
 
 
 def _select(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-k", dest="expression", default="", metavar="EXPR", help="ids that match: 'pop and not order'")
     parser.add_argument("--protocol", choices=[each.value for each in Protocol], help="only cases of one protocol")
+
+
+def _jobs(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: give a number from 1 up")
+    return int(text)
 
 
 def _selection(options: argparse.Namespace) -> Selection:
@@ -75,20 +101,53 @@ def _run(options: argparse.Namespace) -> int:
     if not cases:
         raise SelectionError("nothing matches; `rocketmq-conformance list` shows what there is")
     terminal = Terminal(sys.stdout, len(cases) * len(targets))
-
-    def show(outcome: Outcome) -> None:
-        terminal.show(outcome)
-
-    run = carry_out(cases, targets, truth, jobs=options.jobs, each=show)
+    run = carry_out(cases, targets, truth, jobs=options.jobs, each=terminal.show)
     terminal.conclude(run)
+    _write(run, targets, options)
     if options.record:
-        real = [each for each in targets if not isinstance(each, EmulatorTarget)]
-        for name, ids in record(run, real, truth).items():
-            print(f"{name}: {len(ids)} records changed")
-            for id_ in ids:
-                print(f"  {id_}")
-        return EXPECTED if not run.problem and not run.interrupted else UNEXPECTED
+        return _record(run, targets, truth)
     return EXPECTED if run.good else UNEXPECTED
+
+
+def _write(run: Run, targets: Sequence[Target], options: argparse.Namespace) -> None:
+    content = document.document(run, {each.name: each.describe() for each in targets}, entries())
+    if options.json is not None:
+        document.write(options.json, content)
+    if options.junit is not None:
+        junit.write(options.junit, content)
+    if options.report is not None:
+        print(f"report: {page.write(options.report, content)}")
+
+
+def _record(run: Run, targets: Sequence[Target], truth: Truth) -> int:
+    real = [each for each in targets if not isinstance(each, EmulatorTarget)]
+    if not real:
+        raise SelectionError("only what real brokers do is recorded; give --target apache:VERSION")
+    for name, ids in record(run, real, truth).items():
+        print(f"{name}: {len(ids)} records changed")
+        for id_ in ids:
+            print(f"  {id_}")
+    return EXPECTED if not run.problem and not run.interrupted else UNEXPECTED
+
+
+def _build(options: argparse.Namespace) -> int:
+    names = options.sdk.split(",") if options.sdk else registry.names()
+    try:
+        recipes = [registry.recipe(name) for name in names]
+    except LookupError as error:
+        raise SelectionError(str(error)) from error
+    recipes += [apache_recipe(version) for version in options.apache or ([] if options.sdk else [REFERENCE_VERSION])]
+    for recipe in recipes:
+        print(f"{recipe.name}: {driver_build.build(recipe)}", flush=True)
+    return EXPECTED
+
+
+def _report(options: argparse.Namespace) -> int:
+    content = document.read(options.files)
+    print(f"report: {page.write(options.report, content)}")
+    if options.junit is not None:
+        junit.write(options.junit, content)
+    return EXPECTED
 
 
 if __name__ == "__main__":

@@ -38,8 +38,15 @@ class Outcome:
     seconds: float
     notes: Notes = field(default_factory=list)
     truth: Record | None = None
+    reference: Record | None = None
+    """What the reference version did, where the target's own version is recorded to do otherwise."""
     reason: str = ""
     """Why it is deliberate, a gap or not applicable; the error's text; the contradictions."""
+
+    @property
+    def otherwise(self) -> bool:
+        """Whether it went as recorded for its own version, which is not as the reference version does it."""
+        return self.verdict is Verdict.SAME and self.reference is not None
 
     @property
     def expected(self) -> bool:

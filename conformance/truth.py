@@ -50,6 +50,11 @@ class Truth:
                 return Record(each, found["date"], [(label, value) for label, value in found["seen"]])
         return None
 
+    def reference(self, record: Record | None, noun: str, name: str) -> Record | None:
+        """What the reference version did, where `record` is of another one."""
+        other = record is not None and record.version != REFERENCE_VERSION
+        return self.of(REFERENCE_VERSION, noun, name) if other else None
+
     def nouns(self, version: str) -> list[str]:
         """The files of a version."""
         return sorted(each.stem for each in (self._folder / version).glob("*.json"))

@@ -45,6 +45,11 @@ class Terminal:
             verdicts = Counter(each.verdict for each in run.outcomes if each.target == name)
             counts = ", ".join(f"{verdicts[verdict]} {verdict.value}" for verdict in Verdict if verdicts[verdict])
             self._print(f"{name}: {counts or 'nothing was run'}")
+            otherwise = [each.id for each in run.outcomes if each.target == name and each.otherwise]
+            if otherwise:
+                self._print(f"  {len(otherwise)} of them as recorded for this version, other than the reference:")
+                for id_ in otherwise:
+                    self._print(f"    {id_}")
         if run.problem:
             self._print(f"the run ended early: {run.problem}")
         if run.interrupted:

@@ -31,6 +31,7 @@ def run_case(case: Case, target: Target, truth: Truth, token: str) -> Outcome:
     if missing:
         return Outcome(case.id, target.name, Verdict.NOT_APPLICABLE, 0.0, reason=f"needs {', '.join(missing)}")
     record = truth.of(target.truth, case.noun, case.name)
+    reference = truth.reference(record, case.noun, case.name)
     begin = time.monotonic()
     notes: list[tuple[str, Any]] = []
     contradictions: list[str] = []
@@ -47,14 +48,13 @@ def run_case(case: Case, target: Target, truth: Truth, token: str) -> Outcome:
     seconds = time.monotonic() - begin
     deliberate, gap = _explained(case.id, target)
     if problem:
-        if gap is not None:
-            return Outcome(case.id, target.name, Verdict.GAP, seconds, notes, record, gap)
-        return Outcome(case.id, target.name, Verdict.ERROR, seconds, notes, record, problem)
-    if contradictions and target.truth == REFERENCE_VERSION and deliberate is None and gap is None:
+        verdict, reason = (Verdict.ERROR, problem) if gap is None else (Verdict.GAP, gap)
+    elif contradictions and target.truth == REFERENCE_VERSION and deliberate is None and gap is None:
         # The case states what the reference version does; what is recorded cannot say otherwise.
-        return Outcome(case.id, target.name, Verdict.DIFFERS, seconds, notes, record, "\n".join(contradictions))
-    verdict, reason = judge(notes, record, deliberate=deliberate, gap=gap)
-    return Outcome(case.id, target.name, verdict, seconds, notes, record, reason)
+        verdict, reason = Verdict.DIFFERS, "\n".join(contradictions)
+    else:
+        verdict, reason = judge(notes, record, deliberate=deliberate, gap=gap)
+    return Outcome(case.id, target.name, verdict, seconds, notes, record, reference, reason)
 
 
 def _explained(name: str, target: Target) -> tuple[str | None, str | None]:

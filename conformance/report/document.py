@@ -1,0 +1,121 @@
+"""The findings of a run as one JSON document, from which every other form is made.
+
+    {"format": 1, "date": "2026-01-31", "seconds": 12.3, "problem": "",
+     "targets": [{"name": "emulator", "about": "..."}],
+     "entries": {"send.a_message_is_stored":
+                     {"noun": "send", "sentence": "...", "source": "...", "protocol": "remoting"}},
+     "outcomes": [{"id": "...", "target": "emulator", "verdict": "same", "expected": true, "seconds": 0.1, "reason": "",
+                   "seen": [["label", value]], "truth": {"version": "5.3.3", "date": "...", "seen": [...]}}]}
+
+`seen` of both is there only where they differ, where nothing is recorded, and where the record of the target's version
+differs from the reference version's, which is then `reference`.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..outcome import Outcome
+from ..runner.run import Run
+from ..truth import comparable
+
+FORMAT = 1
+
+Document = dict[str, Any]
+
+
+class DocumentError(Exception):
+    """A file is not a report of this command; the text says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is said of a case or scenario, whatever its outcomes."""
+
+    noun: str
+    sentence: str
+    source: str
+    protocol: str
+
+
+def document(run: Run, about: Mapping[str, str], entries: Mapping[str, Entry]) -> Document:
+    """The document of a run. `about`: a line for each target; `entries`: by id, without an SDK's name."""
+    used = {entry_id(outcome.id) for outcome in run.outcomes}
+    return {
+        "format": FORMAT,
+        "date": run.date,
+        "seconds": round(run.seconds, 1),
+        "problem": run.problem or ("interrupted" if run.interrupted else ""),
+        "targets": [{"name": name, "about": about.get(name, "")} for name in run.targets],
+        "entries": {
+            id_: {"noun": each.noun, "sentence": each.sentence, "source": each.source, "protocol": each.protocol}
+            for id_, each in entries.items()
+            if id_ in used
+        },
+        "outcomes": [_outcome(outcome) for outcome in run.outcomes],
+    }
+
+
+def entry_id(outcome_id: str) -> str:
+    """The case or scenario of an outcome: its id without the SDK."""
+    return outcome_id.partition("@")[0]
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "id": outcome.id,
+        "target": outcome.target,
+        "verdict": outcome.verdict.value,
+        "expected": outcome.expected,
+        "seconds": round(outcome.seconds, 3),
+        "reason": outcome.reason,
+    }
+    seen = comparable(outcome.notes)
+    if outcome.truth is not None:
+        shown["truth"] = {"version": outcome.truth.version, "date": outcome.truth.date}
+        if outcome.reference is not None:
+            known = outcome.reference
+            shown["reference"] = {"version": known.version, "date": known.date, "seen": comparable(known.notes)}
+        if seen != comparable(outcome.truth.notes) or outcome.reference is not None:
+            shown["truth"]["seen"] = comparable(outcome.truth.notes)
+            shown["seen"] = seen
+    elif seen:
+        shown["seen"] = seen
+    return shown
+
+
+def write(path: Path, content: Document) -> None:
+    """Write a document."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def read(paths: Iterable[Path]) -> Document:
+    """One document out of several files; a later outcome of the same id and target wins. Errors: DocumentError."""
+    merged: Document = {"format": FORMAT, "date": "", "seconds": 0.0, "problem": "", "targets": [], "entries": {}}
+    outcomes: dict[tuple[str, str], dict[str, Any]] = {}
+    for path in paths:
+        content = _read(path)
+        merged["date"] = max(merged["date"], content["date"])
+        merged["seconds"] += content["seconds"]
+        merged["problem"] = "; ".join(filter(None, (merged["problem"], content["problem"])))
+        known = {each["name"] for each in merged["targets"]}
+        merged["targets"] += [each for each in content["targets"] if each["name"] not in known]
+        merged["entries"].update(content["entries"])
+        outcomes.update({(each["id"], each["target"]): each for each in content["outcomes"]})
+    merged["outcomes"] = list(outcomes.values())
+    return merged
+
+
+def _read(path: Path) -> Document:
+    try:
+        content = json.loads(path.read_text())
+    except OSError as error:
+        raise DocumentError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise DocumentError(f"{path} is no JSON: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DocumentError(f"{path} is not what `rocketmq-conformance run --json` writes (format {FORMAT})")
+    return content
