@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages
@@ -27,6 +27,10 @@ class Answer:
     def of(cls, command: RemotingCommand) -> "Answer":
         """The answer in a response command."""
         return cls(command.code, command.remark, dict(command.ext_fields or {}), command.body)
+
+    def without(self, *fields: str) -> "Answer":
+        """The answer without the ext fields that depend on what others did to a shared queue."""
+        return replace(self, fields={name: text for name, text in self.fields.items() if name not in fields})
 
     @property
     def json(self) -> Any:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, properties_text
+from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout, properties_text
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..json_text import dumps
@@ -116,6 +116,18 @@ class Remoting(World):
         to = more.pop("to", None)
         return self.start(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group, queue, offset, **more), to=to)
 
+    def arrived(
+        self, topic: str, group: str, count: int = 1, queue: int = 0, seconds: float = 20.0
+    ) -> list[ReceivedMessage]:
+        """The messages of a queue once there are `count` of them; those that came, when they do not come in time."""
+
+        def look() -> list[ReceivedMessage]:
+            answer = self.pull(topic, group, queue)
+            return answer.messages if answer.code == 0 else []
+
+        self.until(lambda: len(look()) >= count, seconds)
+        return look()
+
     # --- popping
 
     def pop_fields(
@@ -185,6 +197,16 @@ class Remoting(World):
         ext = {"consumerGroup": group, "topic": topic, "queueId": queue, "extraInfo": handle, "offset": offset}
         return self.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, {**ext, "invisibleTime": invisible_ms, **fields})
 
+    # --- topics
+
+    def config_of(self, topic: str) -> Answer:
+        """A topic as the broker has it."""
+        return self.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": topic})
+
+    def route(self, topic: str | None, **fields: object) -> Answer:
+        """Where the name server says that a topic lives."""
+        return self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic, **fields}, to=self.namesrv)
+
     # --- offsets
 
     def commit(self, topic: str, group: str, offset: object, queue: object = 0) -> Answer:
@@ -234,6 +256,25 @@ class Remoting(World):
             **members,
         }
         return self.ask(RequestCode.HEART_BEAT, None, dumps(body), to=to)
+
+
+def fate(connection: RemotingClient) -> str:
+    """`open` if the connection still answers a request, else `closed`."""
+    try:
+        connection.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "nobody"}, timeout=10)
+    except ConnectionError:
+        return "closed"
+    return "open"
+
+
+def reply_to(connection: RemotingClient, opaque: int, seconds: float = 0.5) -> Answer | str:
+    """The answer to a request that may get none, else `no answer` or `closed`."""
+    try:
+        return Answer.of(connection.collect(opaque, seconds))
+    except ConnectionError:
+        return "closed"
+    except RemotingTimeout:
+        return "no answer"
 
 
 def subscription(topic: str, expression: str, kind: str = "TAG", version: int = 0) -> dict[str, object]:
