@@ -26,6 +26,34 @@ _TAKEN_UP_SECONDS = 0.05
 """A stream that grpcio was told to open is on the wire by then; its own threads send it."""
 
 
+STRICT: Mapping[str, str] = {
+    "autoCreateTopicEnable": "false",
+    "autoCreateSubscriptionGroup": "false",
+    "recallMessageEnable": "false",
+    "rejectTransactionMessage": "true",
+    "popPollingSize": "1",
+}
+"""Settings of a broker that makes and allows little; one set, so that all cases that need some of it share a broker."""
+CHECKING: Mapping[str, str] = {"transactionCheckInterval": "3000", "transactionTimeOut": "1000"}
+"""Settings of a broker that asks for the state of half messages after a few seconds."""
+BAD_TOPICS: Mapping[str, str] = {
+    "blank": "",
+    "white space": "  ",
+    "illegal characters": "a b",
+    "a dot": "a.b",
+    "128 characters": "t" * 128,
+    "of the system": "TBW102",
+}
+"""Names that no topic may have, each with what is wrong with it."""
+BAD_GROUPS: Mapping[str, str] = {
+    "blank": "",
+    "illegal characters": "a b",
+    "256 characters": "g" * 256,
+    "of the system": "CID_RMQ_SYS_TRANS",
+}
+"""Names that no consumer group may have, each with what is wrong with it."""
+
+
 class Grpc(World):
     """A raw client of the gRPC protocol. Unary calls return the response message or a Failure."""
 
@@ -100,7 +128,37 @@ class Grpc(World):
         super().settle()
         self.call("QueryRoute", sv.QueryRouteRequest(topic=pb.Resource(name="TBW102")))
 
+    # --- routes
+
+    def route(self, topic: str, endpoints: pb.Endpoints | None = None, **more: Any) -> Any:
+        """QueryRoute."""
+        request = sv.QueryRouteRequest(topic=pb.Resource(name=topic), endpoints=endpoints or self.endpoints())
+        return self.call("QueryRoute", request, **more)
+
+    def assignment(self, topic: str, group: str, endpoints: pb.Endpoints | None = None, **more: Any) -> Any:
+        """QueryAssignment."""
+        request = sv.QueryAssignmentRequest(
+            topic=pb.Resource(name=topic), group=pb.Resource(name=group), endpoints=endpoints or self.endpoints()
+        )
+        return self.call("QueryAssignment", request, **more)
+
     # --- clients
+
+    def heartbeat(
+        self, client: str | None, group: str | None = None, kind: int = pb.SIMPLE_CONSUMER, **more: Any
+    ) -> Any:
+        """Heartbeat; without a group the field is absent."""
+        request = sv.HeartbeatRequest(client_type=kind)  # type: ignore[arg-type]  # an enum's value
+        if group is not None:
+            request.group.name = group
+        return self.call("Heartbeat", request, client=client, **more)
+
+    def leave(self, client: str | None, group: str | None = None, **more: Any) -> Any:
+        """NotifyClientTermination; without a group the field is absent."""
+        request = sv.NotifyClientTerminationRequest()
+        if group is not None:
+            request.group.name = group
+        return self.call("NotifyClientTermination", request, client=client, **more)
 
     def open(self, client: str, settings: pb.Settings | None = None, **headers: str | None) -> Session:
         """A telemetry stream; with settings, they are the first command."""
@@ -206,7 +264,10 @@ class Grpc(World):
 
     def send(self, *messages: pb.Message, client: str | None = "client", **more: Any) -> Any:
         """SendMessage."""
-        return self.call("SendMessage", sv.SendMessageRequest(messages=messages), client=client, **more)
+        answer = self.call("SendMessage", sv.SendMessageRequest(messages=messages), client=client, **more)
+        for entry in () if isinstance(answer, Failure) else answer.entries:
+            self.placeholders.put(entry.recall_handle, "recall handle")
+        return answer
 
     def sent(self, topic: str, count: int = 1, **more: Any) -> list[Any]:
         """Send messages `m0`, `m1`, ..., all of which must be stored."""
@@ -294,6 +355,18 @@ class Grpc(World):
 
         return collect
 
+    def receive_nothing(self, topic: str, group: str, *, seconds: float = 5.2, **more: Any) -> Received:
+        """Receive with the shortest poll there is, 5 s, and let the time pass that it takes where nothing comes."""
+        pending = self.start_receive(topic, group, **{"await_s": 5, "deadline": 10, **more})
+        self.wait(seconds)
+        return pending()
+
+    def take(self, topic: str, group: str, **more: Any) -> pb.Message:
+        """Receive one message that is there."""
+        received = self.receive(topic, group, **{"await_s": 5, "deadline": 10, "max_messages": 1, **more})
+        self.require(len(received.messages) == 1, f"no message was received: {received}")
+        return received.messages[0]
+
     def ack(self, topic: str, group: str, *entries: tuple[str, str], client: str | None = "client") -> Any:
         """AckMessage of (message id, receipt handle) pairs."""
         parts = [sv.AckMessageEntry(message_id=id_, receipt_handle=handle) for id_, handle in entries]
@@ -317,6 +390,55 @@ class Grpc(World):
         if invisible_s is not None:
             request.invisible_duration.CopyFrom(duration(invisible_s))
         return self.call("ChangeInvisibleDuration", request, client=client)
+
+    def forward(
+        self,
+        topic: str,
+        group: str,
+        handle: str,
+        *,
+        message_id: str = "id",
+        attempts: int = 1,
+        most: int = 17,
+        client: str | None = "client",
+    ) -> Any:
+        """ForwardMessageToDeadLetterQueue."""
+        request = sv.ForwardMessageToDeadLetterQueueRequest(
+            group=pb.Resource(name=group),
+            topic=pb.Resource(name=topic),
+            receipt_handle=handle,
+            message_id=message_id,
+            delivery_attempt=attempts,
+            max_delivery_attempts=most,
+        )
+        return self.call("ForwardMessageToDeadLetterQueue", request, client=client)
+
+    # --- transactions and timed messages
+
+    def end_transaction(
+        self,
+        topic: str,
+        transaction_id: str,
+        resolution: int = pb.COMMIT,
+        *,
+        message_id: str | None = None,
+        source: int = pb.SOURCE_CLIENT,
+        client: str | None = "client",
+    ) -> Any:
+        """EndTransaction."""
+        request = sv.EndTransactionRequest(
+            topic=pb.Resource(name=topic),
+            message_id=transaction_id if message_id is None else message_id,
+            transaction_id=transaction_id,
+            resolution=resolution,  # type: ignore[arg-type]  # an enum's value
+            source=source,  # type: ignore[arg-type]  # an enum's value
+        )
+        return self.call("EndTransaction", request, client=client)
+
+    def recall(self, topic: str, handle: str, *, client: str | None = "client") -> Any:
+        """RecallMessage."""
+        request = sv.RecallMessageRequest(topic=pb.Resource(name=topic), recall_handle=handle)
+        return self.call("RecallMessage", request, client=client)
 
 
 def _status_code(value: Any) -> Any:

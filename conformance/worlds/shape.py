@@ -19,7 +19,7 @@ def shape(value: Any) -> Any:
     if isinstance(value, ReceivedMessage):
         return _message(value)
     if isinstance(value, Message):
-        return MessageToDict(value, preserving_proto_field_name=True)
+        return _addresses(MessageToDict(value, preserving_proto_field_name=True))
     if isinstance(value, bytes):
         return _bytes(value)
     if isinstance(value, dict):
@@ -29,6 +29,15 @@ def shape(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(map(shape, value))
     return value
+
+
+def _addresses(value: Any) -> Any:
+    """Host and port in one text, which is known by its form or as the place's own."""
+    if isinstance(value, dict):
+        if value.keys() == {"host", "port"}:
+            return f"{value['host']}:{value['port']}"
+        return {name: _addresses(each) for name, each in value.items()}
+    return [_addresses(each) for each in value] if isinstance(value, list) else value
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
