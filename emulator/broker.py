@@ -5,6 +5,7 @@ effect. There is no rule in this file.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import operations as ops
@@ -27,7 +28,7 @@ from .memberships import Memberships
 from .notification import NotificationService
 from .offsets import Offsets
 from .operations import MessageQueue, Operation, Parked, Result
-from .ordered import Orders
+from .ordered import OrderInfo, Orders, Place
 from .pop import PopService
 from .pop_buffer import PopBuffer
 from .positions import Positions
@@ -40,12 +41,21 @@ from .revive import ReviveService
 from .scheduler import Scheduler
 from .send import SendHooks, SendService
 from .store import MessageStore
-from .timer import TimerService
+from .timer import Slot, TimerService
 from .topics import Topics
 from .transaction_checks import TransactionChecks
 from .transaction_ops import OpLog
 from .transactions import TransactionService
 from .views import Views
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What a run of a broker leaves to the next one, beside its store and its tables of topics, groups and offsets."""
+
+    orders: Mapping[Place, OrderInfo] = field(default_factory=dict)
+    delay_offsets: Mapping[int, int] = field(default_factory=dict)
+    timer_slots: Mapping[int, Slot] = field(default_factory=dict)
 
 
 class Broker:
@@ -67,22 +77,24 @@ class Broker:
         self._journal = journal
         self._gate = gate
         self.store_host = ("127.0.0.1", 10911)
-        identity = f"{config.broker_name}:{config.broker_id}"
-
+        self._emulation = emulation
+        self._chance = chance
         self.topics = Topics(config, scheduler)
         self.groups = Groups(config, scheduler)
-        self.offsets = Offsets()
-        self.store = MessageStore(
-            scheduler,
-            records.pack_host(self.store_host),
-            config.max_message_size,
-            config.mapped_file_size_commit_log,
-            emulation.store_max_bytes,
-        )
+        self.offsets = Offsets(config, scheduler)
+        self.store = MessageStore(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
+        self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
+        self._start(Remains())
+
+    def _start(self, remains: Remains) -> None:
+        """Put the services together: those that hold nothing but memory are new, the others go on from what is left."""
+        config, emulation = self.config, self._emulation
+        self._run = scheduler = self._scheduler.begin()
+        identity = f"{self.name}:{self.broker_id}"
         self.clients = Clients(config, scheduler, self.topics, self.groups, self._push)
         self.locks = QueueLocks(scheduler)
         self.reader = QueueReader(config, self.store)
-        self.orders = Orders(scheduler, self._order_freed)
+        self.orders = Orders(scheduler, self._order_freed, remains.orders)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)
         self.pop_buffer = PopBuffer(config, scheduler, self.offsets, revive_log, self._exist)
 
@@ -100,7 +112,7 @@ class Broker:
         self.pops = PopService(
             config,
             scheduler,
-            chance.stream(f"{identity} pop"),
+            self._chance.stream(f"{identity} pop"),
             self.store,
             self.topics,
             self.groups,
@@ -114,7 +126,7 @@ class Broker:
         self.notifications = NotificationService(
             config,
             scheduler,
-            chance.stream(f"{identity} notification"),
+            self._chance.stream(f"{identity} notification"),
             self.store,
             self.topics,
             self.groups,
@@ -136,15 +148,14 @@ class Broker:
             self.pop_buffer,
             self.pops.polling,
         )
-        self._emulation = emulation
         self.revive = ReviveService(
             config, scheduler, self.store, self.topics, self.groups, self.offsets, revive_log, self._redelivered
         )
-        self.delays = DelayService(config, emulation, scheduler, self.store)
-        self.timers = TimerService(config, scheduler, self.store)
+        self.delays = DelayService(config, emulation, scheduler, self.store, remains.delay_offsets)
+        self.timers = TimerService(config, scheduler, self.store, remains.timer_slots)
         self.store.hooks += [self.timers.before_put, self.delays.before_put]
         self.retry = RetryService(
-            config, self.store, self.topics, self.groups, self.locks, chance.stream(f"{identity} retry")
+            config, self.store, self.topics, self.groups, self.locks, self._chance.stream(f"{identity} retry")
         )
         self.recall = RecallService(config, scheduler, self.store, self.topics)
         op_log = OpLog(config, scheduler, self.store)
@@ -163,7 +174,7 @@ class Broker:
             config,
             self.store,
             self.topics,
-            chance.stream(f"{identity} send"),
+            self._chance.stream(f"{identity} send"),
             SendHooks(
                 lambda message, operation: self.transactions.prepare(message),
                 self.retry.redirect,
@@ -182,7 +193,7 @@ class Broker:
         config, topics, groups, clients = self.config, self.topics, self.groups, self.clients
         positions = Positions(config, self._emulation, self.store, topics, groups, self.offsets, self._was_reset)
         memberships = Memberships(config, clients, self.locks, self._drop_waiting)
-        assignments = Assignments(config, topics, groups, clients, self._read_queues)
+        assignments = Assignments(config, topics, groups, clients, self._read_queues, self._request_modes)
         topic_admin = TopicAdministration(config, self.store, topics, self.offsets, self.orders)
         group_admin = GroupAdministration(config, self.store, topics, groups, clients, self.offsets, self.orders)
         broker_admin = BrokerAdministration(config, self._scheduler, self.store, topics)
@@ -243,6 +254,20 @@ class Broker:
         """Take the address that clients reach the broker at; stored messages carry it from now on."""
         self.store_host = host
         self.store.store_host = records.pack_host(host)
+
+    def crash(self, *, power_loss: bool = True) -> None:
+        """Die and start again at once, with what was stored.
+
+        Gone is what was only in memory: who was connected, what waited for messages (it gets no answer), queue locks,
+        resets that nobody has taken, check points in the merge buffer, ends of transactions not yet noted. What is
+        written to files now and then is as it was written last: offsets of groups, of delay levels and of the timer,
+        ordered batches. With `power_loss` the end of the commit log that was not flushed is gone, too; without, only
+        the process died, and the operating system still has it.
+        """
+        self._scheduler.end(self._run)
+        self.store.crash(power_loss=power_loss)
+        self.offsets.crash()
+        self._start(Remains(self.orders.written(), self.delays.written(), self.timers.written()))
 
     # what goes back up
 

@@ -13,6 +13,7 @@ from . import properties as props
 from . import record as records
 from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
 from .config import BrokerConfig
+from .consume_queue import ConsumeQueue
 from .errors import EngineError
 from .groups import Groups
 from .message import Message
@@ -62,6 +63,16 @@ class ReviveService:
         self._start_ms = scheduler.now_ms
         self._queues: dict[int, ReviveQueue] = {}
         store.watchers[log.topic] = self.arrived
+        for stored in list(store.queues_of(log.topic)):
+            self._read_again(stored)
+
+    def _read_again(self, stored: ConsumeQueue) -> None:
+        """Go on after the last check point that is known to be decided."""
+        decided = self._offsets.query(REVIVE_GROUP, self._log.topic, stored.queue_id)
+        for offset in range(max(decided + 1, stored.min_offset), stored.max_offset):
+            record = self._store.record(self._log.topic, stored.queue_id, offset)
+            if record is not None:
+                self.arrived(stored.queue_id, offset, records.decode(record).property_map())
 
     def arrived(self, queue_id: int, offset: int, properties: dict[str, str]) -> None:
         """A message of the revive topic: take note of it if it is a check point or an acknowledgement.

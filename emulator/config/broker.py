@@ -95,4 +95,17 @@ class BrokerConfig(Config):
     mapped_file_size_commit_log: int = key(
         16 * 1024 * 1024, "Bytes of a commit log segment (upstream 1 GiB).", unit="bytes", low=64 * 1024
     )
+    flush_disk_type: str = key(
+        "ASYNC_FLUSH", "When a message is on disk: before its answer, or later.", choices=("ASYNC_FLUSH", "SYNC_FLUSH")
+    )
+    flush_interval_commit_log: int = key(
+        500, "With ASYNC_FLUSH, how often dirty pages are looked for.", unit="ms", low=1
+    )
+    flush_commit_log_least_pages: int = key(4, "Dirty pages (4 KiB) that such a look writes.", low=0)
+    flush_commit_log_thorough_interval: int = key(10_000, "How often it writes whatever is dirty.", unit="ms", low=0)
+    flush_consumer_offset_interval: int = key(5000, "How often the offsets of groups are written.", unit="ms", low=1)
+    flush_delay_offset_interval: int = key(
+        10_000, "How often the offsets of delay levels are written.", unit="ms", low=1
+    )
+    timer_flush_interval_ms: int = key(1000, "How often the timer writes how far it has read.", unit="ms", low=1)
     file_reserved_time: int = key(72, "Age at which stored messages are removed.", unit="h", low=0)
