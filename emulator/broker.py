@@ -36,6 +36,7 @@ from .pull import PullService
 from .queue_locks import QueueLocks
 from .queue_reader import QueueReader
 from .recall import RecallService
+from .redelivery import Redelivery
 from .retry import RetryService
 from .revive import ReviveService
 from .scheduler import Scheduler
@@ -148,8 +149,9 @@ class Broker:
             self.pop_buffer,
             self.pops.polling,
         )
+        redelivery = Redelivery(config, self.store, self.topics, self.offsets, self._redelivered)
         self.revive = ReviveService(
-            config, scheduler, self.store, self.topics, self.groups, self.offsets, revive_log, self._redelivered
+            config, scheduler, self.store, self.topics, self.groups, self.offsets, revive_log, redelivery
         )
         self.delays = DelayService(config, emulation, scheduler, self.store, remains.delay_offsets)
         self.timers = TimerService(config, scheduler, self.store, remains.timer_slots)
