@@ -31,6 +31,9 @@ from .operations import MessageQueue, Operation, Parked, Result
 from .ordered import OrderInfo, Orders, Place
 from .pop import PopService
 from .pop_buffer import PopBuffer
+from .pop_consumer import PopConsumer
+from .pop_positions import PopPositions
+from .pop_records import PopRecords
 from .positions import Positions
 from .pull import PullService
 from .queue_locks import QueueLocks
@@ -84,6 +87,7 @@ class Broker:
         self.groups = Groups(config, scheduler)
         self.offsets = Offsets(config, scheduler)
         self.store = MessageStore(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
+        self.pop_records = PopRecords()
         self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
         self._start(Remains())
 
@@ -98,6 +102,21 @@ class Broker:
         self.orders = Orders(scheduler, self._order_freed, remains.orders)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)
         self.pop_buffer = PopBuffer(config, scheduler, self.offsets, revive_log, self._exist)
+        pop_positions = PopPositions(config, self.store, self.offsets, self.orders)
+        redelivery = Redelivery(config, self.store, self.topics, self.offsets, self._redelivered)
+        self.pop_consumer: PopConsumer | None = None
+        if config.pop_consumer_kv_service_init:
+            self.pop_consumer = PopConsumer(
+                config,
+                scheduler,
+                self.store,
+                self.offsets,
+                pop_positions,
+                self.reader,
+                self.orders,
+                self.pop_records,
+                redelivery,
+            )
 
         self.pulls = PullService(
             config,
@@ -119,9 +138,11 @@ class Broker:
             self.groups,
             self.clients,
             self.offsets,
+            pop_positions,
             self.reader,
             self.orders,
             self.pop_buffer,
+            self.pop_consumer,
             self._complete,
         )
         self.notifications = NotificationService(
@@ -147,9 +168,9 @@ class Broker:
             self.orders,
             revive_log,
             self.pop_buffer,
+            self.pop_consumer,
             self.pops.polling,
         )
-        redelivery = Redelivery(config, self.store, self.topics, self.offsets, self._redelivered)
         self.revive = ReviveService(
             config, scheduler, self.store, self.topics, self.groups, self.offsets, revive_log, redelivery
         )
@@ -294,6 +315,9 @@ class Broker:
 
     def _was_reset(self, topic: str, group: str, queue_id: int) -> None:
         self.orders.clear((topic, group, queue_id))
+        if self.pop_consumer is not None and self.config.pop_consumer_kv_service_enable:
+            self.pop_consumer.clear((topic, group, queue_id))
+            self.offsets.forget_pulls(group, topic)
 
     def _drop_waiting(self) -> None:
         self.pulls.hold.drop_inactive()

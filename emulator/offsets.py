@@ -54,6 +54,11 @@ class Offsets:
         """How far a group has read, -1 for not at all."""
         return self._pulled.get((group, topic, queue_id), -1)
 
+    def forget_pulls(self, group: str, topic: str) -> None:
+        """Forget how far a group has read."""
+        for place in [place for place in self._pulled if place[:2] == (group, topic)]:
+            del self._pulled[place]
+
     def reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Move a group: at once for queries, and for its next pull or pop of the queue."""
         self._resets[group, topic, queue_id] = offset

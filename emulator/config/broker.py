@@ -68,6 +68,15 @@ class BrokerConfig(Config):
         20_000, "Pops of one queue whose position waits for check points in memory.", low=0
     )
     enable_pop_batch_ack: bool = key(False, "Acknowledgements that leave memory are stored as one message a pop.")
+    pop_consumer_kv_service_init: bool = key(
+        False, "Records of pops are looked after: those that are due are delivered again. Read at the start."
+    )
+    pop_consumer_kv_service_enable: bool = key(
+        False, "Pops write records instead of check points; needs popConsumerKVServiceInit."
+    )
+    pop_revive_max_attempt_times: int = key(
+        16, "Failed redeliveries of a record, after which the message is dropped.", low=0
+    )
     default_pop_share_queue_num: int = key(-1, "Queues shared by pop clients; <= 0 shares all.")
     default_message_request_mode: str = key("PULL", "Mode of groups that have none set.", choices=("PULL", "POP"))
     server_load_balancer_enable: bool = key(True, "QUERY_ASSIGNMENT balances; false gives every client all queues.")
