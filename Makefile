@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-oldest lint format types pages serve bench clean
+.PHONY: help demo test test-fast test-oldest simulate lint format types pages serve bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,6 +25,9 @@ test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host (a m
 
 test-oldest: $(VENV)/dev.stamp ## Test with the oldest dependencies that are allowed, and with other protobufs
 	$(STAGES) oldest protobuf
+
+simulate: $(VENV)/dev.stamp ## Watch many random runs of the engine; SEEDS=10000 says how many (ten minutes)
+	SEEDS=$${SEEDS:-10000} EXAMPLES=$${EXAMPLES:-1000} nice $(BIN)/pytest -q -n auto tests/simulation
 
 lint: $(VENV)/dev.stamp ## Judge style
 	$(STAGES) lint

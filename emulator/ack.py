@@ -21,7 +21,9 @@ from .operations import (
 )
 from .ordered import Orders
 from .pop_buffer import PopBuffer
+from .pop_consumer import PopConsumer, not_initialised
 from .pop_polling import PopPolling
+from .pop_records import PopRecord
 from .receipt import ORDER_REVIVE_QUEUE, Receipt, parse_extra_info, real_topic
 from .refusals import illegal_queue_id
 from .scheduler import Scheduler
@@ -42,6 +44,7 @@ class AckService:
         orders: Orders,
         log: ReviveLog,
         buffer: PopBuffer,
+        consumer: PopConsumer | None,
         polling: PopPolling[PopMessage],
     ) -> None:
         self._config = config
@@ -52,6 +55,7 @@ class AckService:
         self._orders = orders
         self._log = log
         self._buffer = buffer
+        self._consumer = consumer
         self._polling = polling
 
     def ack(self, call: Call, operation: AckMessage) -> Done:
@@ -112,6 +116,10 @@ class AckService:
     def _write(
         self, topic: str, group: str, queue_id: int, receipt: Receipt, offsets: list[int], *, batch: bool
     ) -> None:
+        if self._config.pop_consumer_kv_service_enable:
+            for offset in offsets:
+                self._records().acknowledge(_record_of(topic, group, queue_id, receipt, offset))
+            return
         ack = Ack(topic, group, queue_id, receipt.start_offset, receipt.pop_time, receipt.broker_name, offsets)
         if self._buffer.acknowledge(ack):
             return
@@ -119,6 +127,11 @@ class AckService:
         if not 0 <= revive_qid < self._config.revive_queue_num:
             return  # upstream stores it in a queue that nobody reads
         self._log.write_ack(ack, revive_qid, receipt.next_visible_ms, self._scheduler.now_ms, batch=batch)
+
+    def _records(self) -> PopConsumer:
+        if self._consumer is None:
+            raise not_initialised()
+        return self._consumer
 
     def _ack_ordered(self, call: Call, operation: AckMessage, receipt: Receipt) -> None:
         topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id
@@ -130,10 +143,11 @@ class AckService:
             return
         if following == Orders.UNKNOWN_OFFSET:
             address, port = call.channel.remote_address
+            records_only = self._config.pop_consumer_kv_service_enable
+            key = f"{group} {topic} {queue_id}" if records_only else f"{topic}@{group}@{queue_id}"
             raise EngineError(
                 ResponseCode.MESSAGE_ILLEGAL,
-                f"offset is illegal, key:{topic}@{group}@{queue_id}, old:{committed}, commit:{operation.offset}, "
-                f"next:-1, /{address}:{port}",
+                f"offset is illegal, key:{key}, old:{committed}, commit:{operation.offset}, next:-1, /{address}:{port}",
             )
         if self._offsets.pending_reset(group, topic, queue_id) is None:
             self._offsets.commit(group, topic, queue_id, following)
@@ -153,6 +167,13 @@ class AckService:
         receipt = parse_extra_info(operation.extra_info, reader="getReviveQid")
         if receipt.revive_qid == ORDER_REVIVE_QUEUE:
             return self._change_ordered(operation, receipt)
+        if self._config.pop_consumer_kv_service_enable:
+            now = self._scheduler.now_ms
+            self._records().change(
+                _record_of(topic, group, queue_id, receipt, operation.offset),
+                PopRecord(now, group, topic, queue_id, operation.invisible_ms, operation.offset),
+            )
+            return ChangeInvisibleResult(now, operation.invisible_ms, receipt.revive_qid)
         # A told clock may stand still between a pop and its change; the two check points must not share a key.
         pop_time = max(self._scheduler.now_ms, receipt.pop_time + 1)
         point = CheckPoint(
@@ -183,3 +204,7 @@ class AckService:
         config = self._topics.get(topic)
         if not 0 <= queue_id < config.read_queue_nums:
             raise illegal_queue_id(call, queue_id, config, ResponseCode.MESSAGE_ILLEGAL)
+
+
+def _record_of(topic: str, group: str, queue_id: int, receipt: Receipt, offset: int) -> PopRecord:
+    return PopRecord(receipt.pop_time, group, topic, queue_id, receipt.invisible_ms, offset)

@@ -29,14 +29,20 @@ class Assignments:
     """Message request modes by (topic, group), and what follows from them."""
 
     def __init__(
-        self, config: BrokerConfig, topics: Topics, groups: Groups, clients: Clients, read_queues: ReadQueues
+        self,
+        config: BrokerConfig,
+        topics: Topics,
+        groups: Groups,
+        clients: Clients,
+        read_queues: ReadQueues,
+        modes: dict[tuple[str, str], SetMessageRequestMode],
     ) -> None:
         self._config = config
         self._topics = topics
         self._groups = groups
         self._clients = clients
         self._read_queues = read_queues
-        self.modes: dict[tuple[str, str], SetMessageRequestMode] = {}
+        self.modes = modes
 
     def set_mode(self, call: Call, operation: SetMessageRequestMode) -> Done:
         """Errors: NO_PERMISSION (retry topics), TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST."""

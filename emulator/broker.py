@@ -5,6 +5,7 @@ effect. There is no rule in this file.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import operations as ops
@@ -27,25 +28,38 @@ from .memberships import Memberships
 from .notification import NotificationService
 from .offsets import Offsets
 from .operations import MessageQueue, Operation, Parked, Result
-from .ordered import Orders
+from .ordered import OrderInfo, Orders, Place
 from .pop import PopService
 from .pop_buffer import PopBuffer
+from .pop_consumer import PopConsumer
+from .pop_positions import PopPositions
+from .pop_records import PopRecords
 from .positions import Positions
 from .pull import PullService
 from .queue_locks import QueueLocks
 from .queue_reader import QueueReader
 from .recall import RecallService
+from .redelivery import Redelivery
 from .retry import RetryService
 from .revive import ReviveService
 from .scheduler import Scheduler
 from .send import SendHooks, SendService
 from .store import MessageStore
-from .timer import TimerService
+from .timer import Slot, TimerService
 from .topics import Topics
 from .transaction_checks import TransactionChecks
 from .transaction_ops import OpLog
 from .transactions import TransactionService
 from .views import Views
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What a run of a broker leaves to the next one, beside its store and its tables of topics, groups and offsets."""
+
+    orders: Mapping[Place, OrderInfo] = field(default_factory=dict)
+    delay_offsets: Mapping[int, int] = field(default_factory=dict)
+    timer_slots: Mapping[int, Slot] = field(default_factory=dict)
 
 
 class Broker:
@@ -67,24 +81,42 @@ class Broker:
         self._journal = journal
         self._gate = gate
         self.store_host = ("127.0.0.1", 10911)
-        identity = f"{config.broker_name}:{config.broker_id}"
-
+        self._emulation = emulation
+        self._chance = chance
         self.topics = Topics(config, scheduler)
         self.groups = Groups(config, scheduler)
-        self.offsets = Offsets()
-        self.store = MessageStore(
-            scheduler,
-            records.pack_host(self.store_host),
-            config.max_message_size,
-            config.mapped_file_size_commit_log,
-            emulation.store_max_bytes,
-        )
+        self.offsets = Offsets(config, scheduler)
+        self.store = MessageStore(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
+        self.pop_records = PopRecords()
+        self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
+        self._start(Remains())
+
+    def _start(self, remains: Remains) -> None:
+        """Put the services together: those that hold nothing but memory are new, the others go on from what is left."""
+        config, emulation = self.config, self._emulation
+        self._run = scheduler = self._scheduler.begin()
+        identity = f"{self.name}:{self.broker_id}"
         self.clients = Clients(config, scheduler, self.topics, self.groups, self._push)
         self.locks = QueueLocks(scheduler)
         self.reader = QueueReader(config, self.store)
-        self.orders = Orders(scheduler, self._order_freed)
+        self.orders = Orders(scheduler, self._order_freed, remains.orders)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)
         self.pop_buffer = PopBuffer(config, scheduler, self.offsets, revive_log, self._exist)
+        pop_positions = PopPositions(config, self.store, self.offsets, self.orders)
+        redelivery = Redelivery(config, self.store, self.topics, self.offsets, self._redelivered)
+        self.pop_consumer: PopConsumer | None = None
+        if config.pop_consumer_kv_service_init:
+            self.pop_consumer = PopConsumer(
+                config,
+                scheduler,
+                self.store,
+                self.offsets,
+                pop_positions,
+                self.reader,
+                self.orders,
+                self.pop_records,
+                redelivery,
+            )
 
         self.pulls = PullService(
             config,
@@ -100,21 +132,23 @@ class Broker:
         self.pops = PopService(
             config,
             scheduler,
-            chance.stream(f"{identity} pop"),
+            self._chance.stream(f"{identity} pop"),
             self.store,
             self.topics,
             self.groups,
             self.clients,
             self.offsets,
+            pop_positions,
             self.reader,
             self.orders,
             self.pop_buffer,
+            self.pop_consumer,
             self._complete,
         )
         self.notifications = NotificationService(
             config,
             scheduler,
-            chance.stream(f"{identity} notification"),
+            self._chance.stream(f"{identity} notification"),
             self.store,
             self.topics,
             self.groups,
@@ -134,17 +168,17 @@ class Broker:
             self.orders,
             revive_log,
             self.pop_buffer,
+            self.pop_consumer,
             self.pops.polling,
         )
-        self._emulation = emulation
         self.revive = ReviveService(
-            config, scheduler, self.store, self.topics, self.groups, self.offsets, revive_log, self._redelivered
+            config, scheduler, self.store, self.topics, self.groups, self.offsets, revive_log, redelivery
         )
-        self.delays = DelayService(config, emulation, scheduler, self.store)
-        self.timers = TimerService(config, scheduler, self.store)
+        self.delays = DelayService(config, emulation, scheduler, self.store, remains.delay_offsets)
+        self.timers = TimerService(config, scheduler, self.store, remains.timer_slots)
         self.store.hooks += [self.timers.before_put, self.delays.before_put]
         self.retry = RetryService(
-            config, self.store, self.topics, self.groups, self.locks, chance.stream(f"{identity} retry")
+            config, self.store, self.topics, self.groups, self.locks, self._chance.stream(f"{identity} retry")
         )
         self.recall = RecallService(config, scheduler, self.store, self.topics)
         op_log = OpLog(config, scheduler, self.store)
@@ -163,7 +197,7 @@ class Broker:
             config,
             self.store,
             self.topics,
-            chance.stream(f"{identity} send"),
+            self._chance.stream(f"{identity} send"),
             SendHooks(
                 lambda message, operation: self.transactions.prepare(message),
                 self.retry.redirect,
@@ -182,7 +216,7 @@ class Broker:
         config, topics, groups, clients = self.config, self.topics, self.groups, self.clients
         positions = Positions(config, self._emulation, self.store, topics, groups, self.offsets, self._was_reset)
         memberships = Memberships(config, clients, self.locks, self._drop_waiting)
-        assignments = Assignments(config, topics, groups, clients, self._read_queues)
+        assignments = Assignments(config, topics, groups, clients, self._read_queues, self._request_modes)
         topic_admin = TopicAdministration(config, self.store, topics, self.offsets, self.orders)
         group_admin = GroupAdministration(config, self.store, topics, groups, clients, self.offsets, self.orders)
         broker_admin = BrokerAdministration(config, self._scheduler, self.store, topics)
@@ -244,6 +278,20 @@ class Broker:
         self.store_host = host
         self.store.store_host = records.pack_host(host)
 
+    def crash(self, *, power_loss: bool = True) -> None:
+        """Die and start again at once, with what was stored.
+
+        Gone is what was only in memory: who was connected, what waited for messages (it gets no answer), queue locks,
+        resets that nobody has taken, check points in the merge buffer, ends of transactions not yet noted. What is
+        written to files now and then is as it was written last: offsets of groups, of delay levels and of the timer,
+        ordered batches. With `power_loss` the end of the commit log that was not flushed is gone, too; without, only
+        the process died, and the operating system still has it.
+        """
+        self._scheduler.end(self._run)
+        self.store.crash(power_loss=power_loss)
+        self.offsets.crash()
+        self._start(Remains(self.orders.written(), self.delays.written(), self.timers.written()))
+
     # what goes back up
 
     def _complete(self, call: Call, operation: Operation, outcome: Result | EngineError) -> None:
@@ -267,6 +315,9 @@ class Broker:
 
     def _was_reset(self, topic: str, group: str, queue_id: int) -> None:
         self.orders.clear((topic, group, queue_id))
+        if self.pop_consumer is not None and self.config.pop_consumer_kv_service_enable:
+            self.pop_consumer.clear((topic, group, queue_id))
+            self.offsets.forget_pulls(group, topic)
 
     def _drop_waiting(self) -> None:
         self.pulls.hold.drop_inactive()

@@ -46,6 +46,17 @@ class CommitLog:
         self.max_offset += size
         self.stored_bytes += size
 
+    def truncate(self, end: int) -> None:
+        """Cut off everything from `end` on, the start or the end of a record that is held."""
+        for number in [number for number in self._segments if number * self.segment_bytes > end]:
+            self.stored_bytes -= len(self._segments.pop(number))
+        self._last = max(self._segments)
+        self._tail = self._segments[self._last]
+        kept = end - self._last * self.segment_bytes
+        self.stored_bytes -= max(len(self._tail) - kept, 0)
+        del self._tail[kept:]
+        self.max_offset = end
+
     def read(self, physical_offset: int, size: int) -> bytes:
         """`size` bytes at an offset that is known to be held."""
         at = physical_offset % self.segment_bytes

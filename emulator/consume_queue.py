@@ -45,6 +45,11 @@ class ConsumeQueue:
             raise IndexError(offset)
         return self.physical[index], self.sizes[index], self.tags_codes[index]
 
+    def truncate(self, end: int) -> None:
+        """Cut off the units whose record lies at or after a physical offset."""
+        count = bisect_left(self.physical, end)
+        del self.physical[count:], self.sizes[count:], self.tags_codes[count:]
+
     def trim(self, min_physical_offset: int) -> None:
         """Cut off the units whose record lies before `min_physical_offset`."""
         count = bisect_left(self.physical, min_physical_offset)

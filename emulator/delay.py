@@ -7,6 +7,8 @@ Source: ScheduleMessageService, HookUtils.handleScheduleMessage (5.3.3).
 Not emulated: a clock that was set back, and the endless retries of a copy that cannot be stored (it is dropped).
 """
 
+from collections.abc import Mapping
+
 from . import properties as props
 from . import record as records
 from .codes import ResponseCode
@@ -14,6 +16,7 @@ from .config import BrokerConfig, ConfigError, EmulationConfig
 from .copies import copy_of, send_home
 from .errors import EngineError
 from .java_numbers import parse_integer, parse_long
+from .last_write import LastWrite
 from .message import Message
 from .names import HALF_TOPIC, SCHEDULE_TOPIC
 from .scheduler import Scheduler, Timer
@@ -61,16 +64,32 @@ class DelayService:
     """The delay levels of one broker. Raises ConfigError when `messageDelayLevel` cannot be read."""
 
     def __init__(
-        self, config: BrokerConfig, emulation: EmulationConfig, scheduler: Scheduler, store: MessageStore
+        self,
+        config: BrokerConfig,
+        emulation: EmulationConfig,
+        scheduler: Scheduler,
+        store: MessageStore,
+        written: Mapping[int, int] | None = None,
     ) -> None:
         self.delays_ms = parse_delay_levels(config.message_delay_level)
-        self.offsets: dict[int, int] = {}
-        """Level -> the offset of its queue up to which messages were delivered."""
+        self.offsets: dict[int, int] = dict(written or {})
+        """Level -> the offset of its queue up to which messages were delivered; written to a file every
+        `flushDelayOffsetInterval`."""
+        self._file: LastWrite[int, int] = LastWrite(scheduler, lambda: config.flush_delay_offset_interval)
         self._emulation = emulation
         self._scheduler = scheduler
         self._store = store
         self._first_look_ms = scheduler.now_ms + FIRST_LOOK_MS
         self._timers: dict[int, Timer] = {}
+        for level in range(1, len(self.delays_ms) + 1):
+            queue = store.queue(SCHEDULE_TOPIC, level - 1)
+            if queue is not None and self.offsets.get(level, 0) < queue.max_offset:
+                self._look_at(level, 0)
+
+    def written(self) -> dict[int, int]:
+        """The offsets as the file has them."""
+        offsets: dict[int, int | None] = {**self.offsets, **self._file.lost()}
+        return {level: offset for level, offset in offsets.items() if offset is not None}
 
     def before_put(self, message: Message) -> None:
         """Hook of the store: a message with a level goes to the schedule topic; a level above the last is the last."""
@@ -108,6 +127,8 @@ class DelayService:
                 break
             self._deliver(level, offset)
             offset += 1
+        if self._file.is_first_change(level):
+            self._file.keep(level, self.offsets.get(level))
         self.offsets[level] = offset
 
     def _deliver(self, level: int, offset: int) -> None:

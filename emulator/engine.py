@@ -88,6 +88,11 @@ class Engine:
         """A broker by its name and id (0 = master)."""
         return next((b for b in self.brokers if b.name == name and b.broker_id == broker_id), None)
 
+    def crash(self, broker: Broker | None = None, *, power_loss: bool = True) -> None:
+        """Let a broker (default: the first) die without warning and start again at once; `Broker.crash` says what is
+        lost."""
+        (broker or self.brokers[0]).crash(power_loss=power_loss)
+
     def excuse_clients(self, ms: int) -> None:
         """Announce that the clock is about to jump by `ms` (>= 0) while clients go on by the wall clock.
 

@@ -115,7 +115,11 @@ class NotificationService:
         offset = self._offsets.query(group, topic, queue_id)
         if offset < 0:
             offset = self._store.min_offset(topic, queue_id)
-        return self._store.max_offset(topic, queue_id) > self._buffer.beyond((topic, group, queue_id), offset)
+        if self._config.pop_consumer_kv_service_enable:
+            offset = max(self._offsets.pulled(group, topic, queue_id), offset)
+        else:
+            offset = self._buffer.beyond((topic, group, queue_id), offset)
+        return self._store.max_offset(topic, queue_id) > offset
 
     def peek(self, call: Call, operation: PeekMessage) -> PopResult:
         """Read what a pop would read; nothing is taken. PULL_NOT_FOUND when there is nothing."""

@@ -1,9 +1,14 @@
 """Positions of groups: committed, pulled, and resets that wait for the next read.
 
+Committed ones are written to a file every `flushConsumerOffsetInterval`, the others never.
 Source: ConsumerOffsetManager (5.3.3).
 """
 
 from collections.abc import Callable, Iterator
+
+from .config import BrokerConfig
+from .last_write import LastWrite
+from .scheduler import Scheduler
 
 _Matches = Callable[[str, str], bool]
 
@@ -11,16 +16,25 @@ _Matches = Callable[[str, str], bool]
 class Offsets:
     """Offsets by (group, topic) and queue id. Commits overwrite, also backwards."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._file = self._begin_file()
         self.committed: dict[tuple[str, str], dict[int, int]] = {}
         self._pulled: dict[tuple[str, str, int], int] = {}
         self._resets: dict[tuple[str, str, int], int] = {}
+
+    def _begin_file(self) -> LastWrite[tuple[str, str, int], int]:
+        return LastWrite(self._scheduler, lambda: self._config.flush_consumer_offset_interval)
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Overwrite the committed offset."""
         table = self.committed.get((group, topic))
         if table is None:
             table = self.committed[group, topic] = {}
+        place = (group, topic, queue_id)
+        if self._file.is_first_change(place):
+            self._file.keep(place, table.get(queue_id))
         table[queue_id] = offset
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
@@ -39,6 +53,11 @@ class Offsets:
     def pulled(self, group: str, topic: str, queue_id: int) -> int:
         """How far a group has read, -1 for not at all."""
         return self._pulled.get((group, topic, queue_id), -1)
+
+    def forget_pulls(self, group: str, topic: str) -> None:
+        """Forget how far a group has read."""
+        for place in [place for place in self._pulled if place[:2] == (group, topic)]:
+            del self._pulled[place]
 
     def reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Move a group: at once for queries, and for its next pull or pop of the queue."""
@@ -74,8 +93,24 @@ class Offsets:
         self._forget(lambda _, name: name == topic)
 
     def _forget(self, matches: _Matches) -> None:
-        for pair in [pair for pair in self.committed if matches(*pair)]:
-            del self.committed[pair]
+        for group, topic in [pair for pair in self.committed if matches(*pair)]:
+            for queue_id, offset in self.committed.pop((group, topic)).items():
+                if self._file.is_first_change((group, topic, queue_id)):
+                    self._file.keep((group, topic, queue_id), offset)
         for table in (self._pulled, self._resets):
             for place in [place for place in table if matches(place[0], place[1])]:
                 del table[place]
+
+    def crash(self) -> None:
+        """Go back to what the file says; what was never in it is gone."""
+        for (group, topic, queue_id), offset in self._file.lost().items():
+            table = self.committed.setdefault((group, topic), {})
+            if offset is None:
+                table.pop(queue_id, None)
+            else:
+                table[queue_id] = offset
+            if not table:
+                del self.committed[group, topic]
+        self._pulled.clear()
+        self._resets.clear()
+        self._file = self._begin_file()

@@ -1,15 +1,17 @@
 """Ordered pops: one batch of a queue is out at a time, and comes again from the first message not acknowledged.
 
-Source: ConsumerOrderInfoManager (5.3.3).
+The batches are written to a file every 10 s. Source: ConsumerOrderInfoManager (5.3.3).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
+from .last_write import LastWrite
 from .scheduler import Scheduler, Timer
 
 Place = tuple[str, str, int]
 """(topic, group, queue id)"""
+FILE_INTERVAL_MS = 10_000
 
 
 @dataclass(slots=True)
@@ -40,6 +42,10 @@ class OrderInfo:
         """Is any message not acknowledged still hidden?"""
         return self.blocked_until() > now_ms
 
+    def copy(self) -> "OrderInfo":
+        """An independent copy."""
+        return replace(self, counts=dict(self.counts), next_visible=dict(self.next_visible))
+
     def first_open(self) -> int:
         """The first offset not acknowledged, or the one after the batch."""
         for index, offset in enumerate(self.offsets):
@@ -54,11 +60,29 @@ class Orders:
     STALE = -2
     UNKNOWN_OFFSET = -1
 
-    def __init__(self, scheduler: Scheduler, freed: Callable[[str, str, int], None]) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        freed: Callable[[str, str, int], None],
+        written: Mapping[Place, OrderInfo] | None = None,
+    ) -> None:
         self._scheduler = scheduler
         self._freed = freed
-        self._infos: dict[Place, OrderInfo] = {}
+        self._file: LastWrite[Place, OrderInfo] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
+        self._infos: dict[Place, OrderInfo] = dict(written or {})
         self._timers: dict[Place, Timer] = {}
+        for place, info in self._infos.items():
+            self._watch(place, info)
+
+    def written(self) -> dict[Place, OrderInfo]:
+        """The batches as the file has them."""
+        infos: dict[Place, OrderInfo | None] = {**self._infos, **self._file.lost()}
+        return {place: info for place, info in infos.items() if info is not None}
+
+    def _changes(self, place: Place) -> None:
+        if self._file.is_first_change(place):
+            info = self._infos.get(place)
+            self._file.keep(place, None if info is None else info.copy())
 
     def blocks(self, place: Place, attempt_id: str | None, invisible_ms: int) -> bool:
         """May this pop not read the queue? The attempt that took the batch may have it again."""
@@ -66,6 +90,7 @@ class Orders:
         if info is None or (info.attempt_id and info.attempt_id == attempt_id):
             return False
         if info.invisible_ms <= 0:
+            self._changes(place)
             info.invisible_ms = invisible_ms
         return info.is_blocked(self._scheduler.now_ms)
 
@@ -86,6 +111,7 @@ class Orders:
                         info.counts[offset] = previous.counts[offset]
                 elif offset in previous.offsets:
                     info.counts[offset] = previous.counts.get(offset, 0) + 1
+        self._changes(place)
         self._infos[place] = info
         self._watch(place, info)
         queue_id = place[2]
@@ -102,6 +128,7 @@ class Orders:
             return self.STALE
         if offset not in info.offsets:
             return self.UNKNOWN_OFFSET
+        self._changes(place)
         info.acked |= 1 << info.offsets.index(offset)
         self._watch(place, info)
         return info.first_open()
@@ -110,11 +137,13 @@ class Orders:
         """Hide one message of the batch until another instant; a stale handle changes nothing."""
         info = self._infos.get(place)
         if info is not None and info.pop_time == pop_time and offset in info.offsets:
+            self._changes(place)
             info.next_visible[offset] = next_visible_ms
             self._watch(place, info)
 
     def clear(self, place: Place) -> None:
         """Forget the batch, as a reset of the offset does."""
+        self._changes(place)
         self._infos.pop(place, None)
         timer = self._timers.pop(place, None)
         if timer is not None:

@@ -4,9 +4,7 @@ Source: PopMessageProcessor (5.3.3).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from . import properties as props
 from . import record as records
 from .chance import Stream
 from .check_point import CheckPoint
@@ -17,7 +15,7 @@ from .errors import EngineError
 from .filters import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
 from .gate import Call
 from .groups import Groups
-from .names import is_retry, pop_retry_topic
+from .names import pop_retry_topic
 from .offsets import Offsets
 from .operations import (
     PARKED,
@@ -31,8 +29,11 @@ from .operations import (
     TopicConfig,
 )
 from .ordered import Orders
+from .pop_batch import READ_AGAIN, Batch, reconsume_times_of, with_receipt
 from .pop_buffer import PopBuffer
+from .pop_consumer import PopConsumer, not_initialised
 from .pop_polling import Park, PopPolling
+from .pop_positions import PopPositions
 from .queue_reader import QueueReader, Read
 from .receipt import NORMAL, ORDER_REVIVE_QUEUE, RETRY_V1, RETRY_V2, Receipt
 from .refusals import illegal_queue_id
@@ -42,31 +43,9 @@ from .topics import PERM_READ, Topics
 
 MAX_MESSAGES = 32
 TOO_OLD_MS = 500
-INIT_MIN, INIT_MAX = 0, 1
-_READ_AGAIN = (PullStatus.OFFSET_TOO_SMALL, PullStatus.OFFSET_OVERFLOW_BADLY, PullStatus.OFFSET_FOUND_NULL)
 _PROGRESSED = (PullStatus.NO_MATCHED_MESSAGE, PullStatus.OFFSET_FOUND_NULL, PullStatus.MESSAGE_WAS_REMOVING)
 
 Complete = Callable[[Call, Operation, Result | EngineError], None]
-
-
-@dataclass(slots=True)
-class _Batch:
-    """What one pop has collected so far."""
-
-    operation: PopMessage
-    message_filter: MessageFilter | None
-    pop_time: int
-    revive_qid: int
-    messages: list[PoppedMessage] = field(default_factory=list)
-    starts: list[str] = field(default_factory=list)
-    offsets: list[str] = field(default_factory=list)
-    counts: list[str] = field(default_factory=list)
-    rest: int = 0
-
-    @property
-    def room(self) -> int:
-        """How many messages still fit."""
-        return self.operation.max_msg_nums - len(self.messages)
 
 
 class PopService:
@@ -82,9 +61,11 @@ class PopService:
         groups: Groups,
         clients: Clients,
         offsets: Offsets,
+        positions: PopPositions,
         reader: QueueReader,
         orders: Orders,
         buffer: PopBuffer,
+        consumer: PopConsumer | None,
         complete: Complete,
     ) -> None:
         self._config = config
@@ -95,9 +76,11 @@ class PopService:
         self._groups = groups
         self._clients = clients
         self._offsets = offsets
+        self._positions = positions
         self._reader = reader
         self._orders = orders
         self._buffer = buffer
+        self._consumer = consumer
         self._complete = complete
         self._revive_turn = -1
         self.polling: PopPolling[PopMessage] = PopPolling(config, scheduler, self._resume, "pop")
@@ -183,16 +166,18 @@ class PopService:
         code = ResponseCode.POLLING_FULL if parked is Park.FULL else ResponseCode.POLLING_TIMEOUT
         return self._result(code, batch, "NO_MESSAGE_IN_QUEUE")
 
-    def _collect(self, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None) -> _Batch:
+    def _collect(self, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None) -> Batch:
         """Read the queues in upstream's order: the retry topic first with a probability, else last."""
         config = self._config
+        if config.pop_consumer_kv_service_enable:
+            return self._collect_records(operation, topic, message_filter)
         draw = self._chance.below(100)
         if operation.order:
             revive_qid = ORDER_REVIVE_QUEUE
         else:
             self._revive_turn += 1
             revive_qid = self._revive_turn % config.revive_queue_num
-        batch = _Batch(operation, message_filter, self._scheduler.now_ms, revive_qid)
+        batch = Batch(operation, message_filter, self._scheduler.now_ms, revive_qid)
         retry_first = draw < config.pop_from_retry_probability and not operation.order
         if retry_first:
             self._collect_retry(batch, draw)
@@ -205,7 +190,17 @@ class PopService:
             self._collect_retry(batch, draw)
         return batch
 
-    def _collect_retry(self, batch: _Batch, draw: int) -> None:
+    def _collect_records(
+        self, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None
+    ) -> Batch:
+        if self._consumer is None:
+            raise not_initialised()
+        revive_qid = ORDER_REVIVE_QUEUE if operation.order else 0
+        batch = Batch(operation, message_filter, self._scheduler.now_ms, revive_qid)
+        self._consumer.collect(batch, topic)
+        return batch
+
+    def _collect_retry(self, batch: Batch, draw: int) -> None:
         config, operation = self._config, batch.operation
         v2 = config.enable_retry_topic_v2
         if v2 and config.retrieve_message_from_pop_retry_topic_v1 and draw % 2 == 0:
@@ -218,7 +213,7 @@ class PopService:
         for step in range(retry.read_queue_nums):
             self._collect_queue(batch, name, (draw + step) % retry.read_queue_nums, digit)
 
-    def _collect_queue(self, batch: _Batch, topic: str, queue_id: int, digit: int) -> None:
+    def _collect_queue(self, batch: Batch, topic: str, queue_id: int, digit: int) -> None:
         operation = batch.operation
         group = operation.consumer_group
         offset = self._position(topic, group, queue_id, operation.init_mode)
@@ -228,10 +223,10 @@ class PopService:
         if batch.room <= 0:
             batch.rest += max(self._store.max_offset(topic, queue_id) - offset, 0)
             return
-        read = self._reader.read(topic, queue_id, offset, batch.room, batch.message_filter)
-        if read.status in _READ_AGAIN:
+        read = batch.read(self._reader, topic, queue_id, offset)
+        if read.status in READ_AGAIN:
             self._offsets.commit(group, topic, queue_id, read.next_offset)
-            read = self._reader.read(topic, queue_id, read.next_offset, batch.room, batch.message_filter)
+            read = batch.read(self._reader, topic, queue_id, read.next_offset)
         if read.status is PullStatus.FOUND:
             self._hand_out(batch, topic, queue_id, digit, offset, read)
         elif read.status in _PROGRESSED and operation.order:
@@ -242,28 +237,16 @@ class PopService:
 
     def _position(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
         """Where the group goes on reading; a new group's start is stored, a waiting reset is taken."""
-        reset = self._offsets.take_reset(group, topic, queue_id)
+        reset = self._positions.take_reset(topic, group, queue_id)
         if reset is not None:
-            self._orders.clear((topic, group, queue_id))
             self._buffer.clear((topic, group, queue_id))
-            self._offsets.commit(group, topic, queue_id, reset)
             return reset
         offset = self._offsets.query(group, topic, queue_id)
         if offset < 0:
-            offset = self._init_offset(topic, queue_id, init_mode)
-            self._offsets.commit(group, topic, queue_id, offset)
+            offset = self._positions.begin(topic, group, queue_id, init_mode)
         return self._buffer.beyond((topic, group, queue_id), offset)
 
-    def _init_offset(self, topic: str, queue_id: int, init_mode: int) -> int:
-        first = self._store.min_offset(topic, queue_id)
-        if init_mode == INIT_MIN or is_retry(topic):
-            return first
-        last = self._store.max_offset(topic, queue_id) - 1
-        if self._config.init_pop_offset_by_check_msg_in_mem and first <= 0 <= last:
-            return 0
-        return max(last, 0)
-
-    def _hand_out(self, batch: _Batch, topic: str, queue_id: int, digit: int, start_offset: int, read: Read) -> None:
+    def _hand_out(self, batch: Batch, topic: str, queue_id: int, digit: int, start_offset: int, read: Read) -> None:
         operation = batch.operation
         group = operation.consumer_group
         if operation.order:
@@ -289,12 +272,9 @@ class PopService:
             )
             if not self._buffer.add(point, batch.revive_qid, read.next_offset):
                 return  # what cannot be remembered is not handed out, and the position stays
-        batch.starts.append(f"{digit} {queue_id} {start_offset}")
-        batch.offsets.append(f"{digit} {queue_id} {','.join(map(str, read.offsets))}")
+        batch.describe(queue_id, digit, start_offset, read)
         for record, offset, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
-            reconsume_times = int.from_bytes(record[72:76], "big") if not record[39] & 0x30 else -1
-            if reconsume_times < 0:
-                reconsume_times = records.decode(record).reconsume_times
+            reconsume_times = reconsume_times_of(record)
             if digit != NORMAL and not self._config.pop_response_return_actual_retry_topic:
                 receipt = Receipt(
                     start_offset,
@@ -306,18 +286,13 @@ class PopService:
                     queue_id,
                     offset,
                 )
-                parts = records.decode(record)
-                record = records.reencode(
-                    parts,
-                    topic=operation.topic,
-                    properties=parts.property_map() | {props.POP_CK: receipt.text()},
-                )
+                record = with_receipt(record, operation.topic, receipt)
             batch.messages.append(
                 PoppedMessage(record, digit, queue_id, offset, start_offset, physical, reconsume_times)
             )
 
-    def _result(self, code: ResponseCode, batch: _Batch, remark: str) -> PopResult:
-        operation = batch.operation
+    def _result(self, code: ResponseCode, batch: Batch, remark: str) -> PopResult:
+        operation, records_only = batch.operation, self._config.pop_consumer_kv_service_enable
         return PopResult(
             code,
             batch.pop_time,
@@ -327,6 +302,6 @@ class PopService:
             batch.messages,
             ";".join(batch.starts),
             ";".join(batch.offsets),
-            ";".join(batch.counts) if operation.order else None,
+            ";".join(batch.counts) if operation.order and (batch.counts or not records_only) else None,
             remark,
         )

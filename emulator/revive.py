@@ -6,26 +6,21 @@ computed from the first undecided check point, so nothing runs while nothing is 
 acknowledgements are read once, when they become readable. Source: PopReviveService (5.3.3).
 """
 
-from collections.abc import Callable
-from contextlib import suppress
-
 from . import properties as props
 from . import record as records
 from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
 from .config import BrokerConfig
-from .errors import EngineError
+from .consume_queue import ConsumeQueue
 from .groups import Groups
-from .message import Message
-from .names import REVIVE_GROUP, is_retry, pop_retry_topic
+from .names import REVIVE_GROUP, is_retry
 from .offsets import Offsets
+from .redelivery import Redelivery
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
 from .topics import Topics
 
 SLACK_MS = 2000
 LOOK_MS = 100
-
-Redelivered = Callable[[str, str], None]
 
 
 class ReviveQueue:
@@ -49,7 +44,7 @@ class ReviveService:
         groups: Groups,
         offsets: Offsets,
         log: ReviveLog,
-        redelivered: Redelivered,
+        redelivery: Redelivery,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -58,10 +53,20 @@ class ReviveService:
         self._groups = groups
         self._offsets = offsets
         self._log = log
-        self._redelivered = redelivered
+        self._redelivery = redelivery
         self._start_ms = scheduler.now_ms
         self._queues: dict[int, ReviveQueue] = {}
         store.watchers[log.topic] = self.arrived
+        for stored in list(store.queues_of(log.topic)):
+            self._read_again(stored)
+
+    def _read_again(self, stored: ConsumeQueue) -> None:
+        """Go on after the last check point that is known to be decided."""
+        decided = self._offsets.query(REVIVE_GROUP, self._log.topic, stored.queue_id)
+        for offset in range(max(decided + 1, stored.min_offset), stored.max_offset):
+            record = self._store.record(self._log.topic, stored.queue_id, offset)
+            if record is not None:
+                self.arrived(stored.queue_id, offset, records.decode(record).property_map())
 
     def arrived(self, queue_id: int, offset: int, properties: dict[str, str]) -> None:
         """A message of the revive topic: take note of it if it is a check point or an acknowledgement.
@@ -116,42 +121,5 @@ class ReviveService:
             if self._groups.find(point.group) is None:
                 continue
             for offset in point.unacknowledged():
-                self._revive(point, offset)
+                self._redelivery.put(point.topic, point.group, point.queue_id, offset, point.pop_time)
         self._look_later(queue)
-
-    def _revive(self, point: CheckPoint, offset: int) -> None:
-        """Put one message into the retry topic of its group; a message that is gone counts as done."""
-        stored = self._store.record(point.topic, point.queue_id, offset)
-        if stored is None:
-            return
-        record = records.decode(stored)
-        properties = record.property_map()
-        if record.reconsume_times == 0 or props.FIRST_POP_TIME not in properties:
-            properties[props.FIRST_POP_TIME] = str(point.pop_time)
-        if is_retry(point.topic):
-            target = point.topic
-        else:
-            target = pop_retry_topic(point.topic, point.group, v2=self._config.enable_retry_topic_v2)
-        if self._topics.find(target) is None:
-            self._topics.create_internal(target, 1)
-        if self._offsets.query(point.group, target, 0) < 0:
-            self._offsets.commit(point.group, target, 0, 0)
-        message = Message(
-            target,
-            0,
-            record.body,
-            properties,
-            record.born_timestamp,
-            self._store.store_host,
-            record.sys_flag & ~(records.SYS_BORN_HOST_V6 | records.SYS_STORE_HOST_V6),
-            record.flag,
-            record.reconsume_times + 1,
-        )
-        try:
-            self._store.put(message)
-        except EngineError:
-            # A batch brings in properties that a send refuses, such as a delay level that is no number: come back at
-            # once rather than never.
-            with suppress(EngineError):
-                self._store.append(message)
-        self._redelivered(point.topic, point.group)

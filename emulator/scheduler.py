@@ -14,7 +14,7 @@ class Timer:
     `kind` says what will happen (`"revive"`, `"long poll"`), `owner` for whom (a group, a queue, a message).
     """
 
-    __slots__ = ("_scheduler", "action", "due_ms", "kind", "owner", "sequence")
+    __slots__ = ("_scheduler", "action", "due_ms", "kind", "lifetime", "owner", "sequence")
 
     def __init__(
         self, scheduler: "Scheduler", due_ms: int, sequence: int, action: Callable[[], None], kind: str, owner: str
@@ -25,6 +25,7 @@ class Timer:
         self.action: Callable[[], None] | None = action
         self.kind = kind
         self.owner = owner
+        self.lifetime: Lifetime | None = None
 
     def __lt__(self, other: "Timer") -> bool:
         return (self.due_ms, self.sequence) < (other.due_ms, other.sequence)
@@ -50,6 +51,7 @@ class Scheduler:
         self._sequence = 0
         self._cancelled = 0
         self._advancing = False
+        self._lifetimes: list[Lifetime] = []
         self.on_earlier: Callable[[], None] | None = None
         """Called when a new timer is due before all others, so that a real-time driver can come back sooner."""
 
@@ -94,11 +96,29 @@ class Scheduler:
                     continue
                 timer.action = None
                 if timer.due_ms > self.now_ms:
-                    self.now_ms = timer.due_ms
+                    self._set_now(timer.due_ms)
                 action()
-            self.now_ms = target_ms
+            self._set_now(target_ms)
         finally:
             self._advancing = False
+
+    def _set_now(self, now_ms: int) -> None:
+        self.now_ms = now_ms
+        for lifetime in self._lifetimes:
+            lifetime.now_ms = now_ms
+
+    def begin(self) -> "Lifetime":
+        """A lifetime of timers, from now on."""
+        lifetime = Lifetime(self)
+        self._lifetimes.append(lifetime)
+        return lifetime
+
+    def end(self, lifetime: "Lifetime") -> None:
+        """Forget all timers that were set through a lifetime."""
+        self._lifetimes.remove(lifetime)
+        for timer in list(self.scheduled()):
+            if timer.lifetime is lifetime:
+                timer.cancel()
 
     def forget_one(self) -> None:
         """A timer was cancelled. Long polls cancel one timer a message, so the heap is tidied when half is dead."""
@@ -111,3 +131,29 @@ class Scheduler:
     def scheduled(self) -> Iterator[Timer]:
         """The active timers, earliest first."""
         return (timer for timer in sorted(self._heap) if timer.action is not None)
+
+
+class Lifetime(Scheduler):
+    """The scheduler as one run of a broker sees it: the same time, and timers that end with the run."""
+
+    def __init__(self, world: Scheduler) -> None:
+        super().__init__(world.now_ms)
+        self._world = world
+
+    def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
+        """A timer of the world that is forgotten with this lifetime."""
+        timer = self._world.call_at(due_ms, action, kind, owner)
+        timer.lifetime = self
+        return timer
+
+    def next_deadline_ms(self) -> int | None:
+        """The world's."""
+        return self._world.next_deadline_ms()
+
+    def advance_to(self, target_ms: int) -> None:
+        """The world's."""
+        self._world.advance_to(target_ms)
+
+    def scheduled(self) -> Iterator[Timer]:
+        """The active timers of this lifetime, earliest first."""
+        return (timer for timer in self._world.scheduled() if timer.lifetime is self)

@@ -11,8 +11,10 @@ from . import properties as props
 from . import record as records
 from .codes import ResponseCode
 from .commit_log import CommitLog
+from .config import BrokerConfig
 from .consume_queue import ConsumeQueue
 from .errors import EngineError
+from .flushing import Flushing
 from .message import Message, Stored
 from .names import RETRY_OR_DLQ_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_retry_or_dlq
 from .scheduler import Scheduler
@@ -29,14 +31,14 @@ tags_code_of = lru_cache(maxsize=65536)(props.string_hash)
 class MessageStore:
     """Puts messages and finds them again."""
 
-    def __init__(
-        self, scheduler: Scheduler, store_host: bytes, max_message_size: int, segment_bytes: int, max_bytes: int
-    ) -> None:
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store_host: bytes, max_bytes: int) -> None:
+        self._config = config
         self._scheduler = scheduler
         self.store_host = store_host
-        self.max_message_size = max_message_size
-        largest = max_message_size + 2 * 65536
-        segment_bytes = max(min(segment_bytes, max_bytes // 8), largest)
+        self.max_message_size = config.max_message_size
+        largest = config.max_message_size + 2 * 65536
+        segment_bytes = max(min(config.mapped_file_size_commit_log, max_bytes // 8), largest)
+        self._flushing = Flushing(config, scheduler.now_ms, 0)
         self.log = CommitLog(segment_bytes, max_bytes, self._trimmed)
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
         self.hooks: list[Hook] = []
@@ -79,8 +81,10 @@ class MessageStore:
             queue = self.queues[key] = ConsumeQueue(topic, queue_id)
         born_host, store_host = message.born_host, self.store_host
         size = records.encoded_size(born_host, store_host, topic_bytes, len(body), len(text))
-        physical_offset = self.log.place(size)
         now = self._scheduler.now_ms
+        if now >= self._flushing.next_look_ms:
+            self._flushing.catch_up(now, self.log.max_offset)
+        physical_offset = self.log.place(size)
         queue_offset = queue.append(physical_offset, size, tags_code)
         self.log.append(
             records.encode(
@@ -114,6 +118,20 @@ class MessageStore:
             "the message is illegal, maybe msg body or properties length not matched. "
             f"msg body length limit {self.max_message_size}B, msg properties length limit 32KB.",
         )
+
+    def crash(self, *, power_loss: bool) -> None:
+        """Begin again: after a loss of power without what was not flushed, else with all that was stored."""
+        now = self._scheduler.now_ms
+        if power_loss:
+            end = max(self._flushing.flushed(now, self.log.max_offset), self.log.min_offset)
+            if end < self.log.max_offset:
+                self.log.truncate(end)
+                for queue in self.queues.values():
+                    queue.truncate(end)
+        self._flushing = Flushing(self._config, now, self.log.max_offset)
+        self.hooks.clear()
+        self.arrivals.clear()
+        self.watchers.clear()
 
     # reading
 

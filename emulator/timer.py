@@ -5,9 +5,14 @@ slot that holds it; the slot is read once it is over, so the message appears at 
 its time. One timer a slot in use; what waits is told by offset only, the store holds the message.
 Check points and acknowledgements of pops take this way too. Source: TimerMessageStore, HookUtils (5.3.3).
 
+Which slots were read is written to a file every `timerFlushIntervalMs`; after a crash those since are read again, so
+that their messages come twice.
+
 Upstream needs 65 to 140 ms more than the boundary; here none. Not emulated: flow control of a crowded slot.
 """
 
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from . import properties as props
@@ -53,13 +58,48 @@ class Slot:
 class TimerService:
     """The timer wheel of one broker."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store: MessageStore,
+        written: Mapping[int, Slot] | None = None,
+    ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
-        self.slots: dict[int, Slot] = {}
+        self._start_ms = scheduler.now_ms
+        self.slots: dict[int, Slot] = dict(written or {})
         """Slot time (ms) -> what waits in it."""
+        self._read_slots: deque[tuple[int, int, Slot]] = deque()
+        """When a slot was read, its time and what it held: those that the file does not know as read."""
         store.watchers[TIMER_TOPIC] = self._arrived
+        for slot_ms in self.slots:
+            self._read_later(slot_ms, "")
+
+    def written(self) -> dict[int, Slot]:
+        """The slots that are not read as far as the file knows, without messages that were lost."""
+        self._forget_read()
+        end = self._store.max_offset(TIMER_TOPIC, 0)
+        slots = {slot_ms: slot for _, slot_ms, slot in self._read_slots}
+        for slot_ms, slot in self.slots.items():
+            known = slots.setdefault(slot_ms, slot)
+            if known is not slot:
+                known.waiting += slot.waiting
+                known.deleted |= slot.deleted
+        for slot in slots.values():
+            slot.waiting = [waiting for waiting in slot.waiting if waiting.offset < end]
+        return slots
+
+    def _forget_read(self) -> None:
+        """Forget the slots that were read before the file was written last."""
+        interval, now = self._config.timer_flush_interval_ms, self._scheduler.now_ms
+        written_ms = now - (now - self._start_ms) % interval
+        while self._read_slots and self._read_slots[0][0] < written_ms:
+            self._read_slots.popleft()
+
+    def _read_later(self, slot_ms: int, owner: str) -> None:
+        self._scheduler.call_at(slot_ms + self.precision_ms, lambda: self._read(slot_ms), "timer", owner)
 
     @property
     def precision_ms(self) -> int:
@@ -146,8 +186,7 @@ class TimerService:
         slot = self.slots.get(slot_ms)
         if slot is None:
             slot = self.slots[slot_ms] = Slot()
-            owner = properties.get(props.REAL_TOPIC, "")
-            self._scheduler.call_at(slot_ms + precision, lambda: self._read(slot_ms), "timer", owner)
+            self._read_later(slot_ms, properties.get(props.REAL_TOPIC, ""))
         rolls = slot_ms != out_ms
         key = properties.get(props.TIMER_DEL_UNIQKEY)
         if key is not None and not rolls:
@@ -167,6 +206,8 @@ class TimerService:
     def _read(self, slot_ms: int) -> None:
         """A slot is over: deliver what waits in it and was not taken back."""
         slot = self.slots.pop(slot_ms)
+        self._forget_read()
+        self._read_slots.append((self._scheduler.now_ms, slot_ms, slot))
         dequeue_ms = str(self._scheduler.now_ms)
         for waiting in slot.waiting:
             stored = self._store.record(TIMER_TOPIC, 0, waiting.offset)

@@ -85,6 +85,9 @@ class TransactionChecks:
         }
         store.watchers[names.HALF_TOPIC] = self._arrived
         store.watchers[names.OP_HALF_TOPIC] = self._arrived
+        for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
+            if self._committed(topic) < store.max_offset(topic, 0):
+                self._arrived(0, 0, {})
 
     # when
 

@@ -1,8 +1,10 @@
 """How every Java program here is built and started: jars copied by Maven, plain javac, light JVM switches."""
 
+import hashlib
+import json
 from pathlib import Path
 
-from .recipe import Launch, Tool, Workshop
+from .recipe import BuildError, Launch, Tool, Workshop
 
 JAVA_TOOLS = (
     Tool("java", "install a JDK, version 17 or newer (Debian: apt-get install openjdk-17-jdk-headless)"),
@@ -13,7 +15,10 @@ COMMON = Path(__file__).parent / "java_common"
 
 
 def copy_jars(workshop: Workshop, version: str) -> None:
-    """Fetch the jars of the folder's ``pom.xml`` with its property ``sdk.version`` set, into ``lib``."""
+    """Fetch the jars of the folder's ``pom.xml`` with its property ``sdk.version`` set, into ``lib``.
+
+    Raises BuildError when they are not those of ``jars-<version>.json``, where the folder has one.
+    """
     pom = workshop.target / "pom.xml"
     # Maven writes beside the pom, and the source folder may be read-only.
     pom.write_bytes((workshop.source / "pom.xml").read_bytes())
@@ -27,6 +32,20 @@ def copy_jars(workshop: Workshop, version: str) -> None:
         "dependency:copy-dependencies",
         f"-DoutputDirectory={workshop.target / 'lib'}",
     )
+    lock = workshop.source / f"jars-{version}.json"
+    if lock.is_file():
+        _compare(json.loads(lock.read_text(encoding="utf-8")), lock_of(workshop.target / "lib"))
+
+
+def lock_of(folder: Path) -> dict[str, str]:
+    """The jars in ``folder`` with the SHA-256 of each, which is what a lock file holds."""
+    return {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in sorted(folder.glob("*.jar"))}
+
+
+def _compare(locked: dict[str, str], found: dict[str, str]) -> None:
+    wrong = sorted(name for name in locked.keys() | found.keys() if locked.get(name) != found.get(name))
+    if wrong:
+        raise BuildError(f"Maven brought other jars than the lock file has: {', '.join(wrong)}")
 
 
 def build_driver(workshop: Workshop, version: str) -> None:

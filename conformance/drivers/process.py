@@ -130,6 +130,11 @@ class Driver:
         """The modes that its push consumers can take."""
         return frozenset(self.hello.get("modes", ()))
 
+    @property
+    def outcomes(self) -> frozenset[str]:
+        """What the listeners of its push consumers can do with a message."""
+        return frozenset(self.hello.get("outcomes", ()))
+
     def post(self, verb: str, **fields: Any) -> Future[Fields]:
         """Send a command and return the future of its reply.
 

@@ -68,6 +68,15 @@ class BrokerConfig(Config):
         20_000, "Pops of one queue whose position waits for check points in memory.", low=0
     )
     enable_pop_batch_ack: bool = key(False, "Acknowledgements that leave memory are stored as one message a pop.")
+    pop_consumer_kv_service_init: bool = key(
+        False, "Records of pops are looked after: those that are due are delivered again. Read at the start."
+    )
+    pop_consumer_kv_service_enable: bool = key(
+        False, "Pops write records instead of check points; needs popConsumerKVServiceInit."
+    )
+    pop_revive_max_attempt_times: int = key(
+        16, "Failed redeliveries of a record, after which the message is dropped.", low=0
+    )
     default_pop_share_queue_num: int = key(-1, "Queues shared by pop clients; <= 0 shares all.")
     default_message_request_mode: str = key("PULL", "Mode of groups that have none set.", choices=("PULL", "POP"))
     server_load_balancer_enable: bool = key(True, "QUERY_ASSIGNMENT balances; false gives every client all queues.")
@@ -95,4 +104,17 @@ class BrokerConfig(Config):
     mapped_file_size_commit_log: int = key(
         16 * 1024 * 1024, "Bytes of a commit log segment (upstream 1 GiB).", unit="bytes", low=64 * 1024
     )
+    flush_disk_type: str = key(
+        "ASYNC_FLUSH", "When a message is on disk: before its answer, or later.", choices=("ASYNC_FLUSH", "SYNC_FLUSH")
+    )
+    flush_interval_commit_log: int = key(
+        500, "With ASYNC_FLUSH, how often dirty pages are looked for.", unit="ms", low=1
+    )
+    flush_commit_log_least_pages: int = key(4, "Dirty pages (4 KiB) that such a look writes.", low=0)
+    flush_commit_log_thorough_interval: int = key(10_000, "How often it writes whatever is dirty.", unit="ms", low=0)
+    flush_consumer_offset_interval: int = key(5000, "How often the offsets of groups are written.", unit="ms", low=1)
+    flush_delay_offset_interval: int = key(
+        10_000, "How often the offsets of delay levels are written.", unit="ms", low=1
+    )
+    timer_flush_interval_ms: int = key(1000, "How often the timer writes how far it has read.", unit="ms", low=1)
     file_reserved_time: int = key(72, "Age at which stored messages are removed.", unit="h", low=0)

@@ -22,7 +22,8 @@ def main() -> None:
         number = command["i"]
         match command["do"]:
             case "hello":
-                say(i=number, ok=True, ms=0.1, verbs=["hello", "exit"], modes=[], arguments=sys.argv[1:])
+                about = {"verbs": ["hello", "exit"], "modes": ["pop"], "outcomes": ["throw"]}
+                say(i=number, ok=True, ms=0.1, **about, arguments=sys.argv[1:])
             case "echo":
                 say(i=number, ok=True, ms=0.1, command=command, home=os.environ["HOME"])
             case "refuse":

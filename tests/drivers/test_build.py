@@ -1,6 +1,7 @@
 """The cache of driver builds, tried with recipes that need no SDK."""
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from rocketmq_testkit.conformance.drivers import build as building
 from rocketmq_testkit.conformance.drivers import registry
+from rocketmq_testkit.conformance.drivers.java_build import copy_jars, lock_of
 from rocketmq_testkit.conformance.drivers.recipe import BuildError, Recipe, Tool, Workshop
 
 TOY = Path(__file__).parent / "toy_build.py"
@@ -144,3 +146,24 @@ def test_the_registry_is_in_order() -> None:
         assert recipe.name == name
         assert (recipe.folder / "recipe.py").is_file()
         assert recipe.version.removeprefix("v")[0].isdigit()
+
+
+def test_jars_that_are_not_those_of_the_lock_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A jar that is changed, missing or too many is named; the same jars pass."""
+    source, target, tools = (tmp_path / name for name in ("source", "target", "tools"))
+    for folder in (source, target / "lib", tools):
+        folder.mkdir(parents=True)
+    (source / "pom.xml").write_text("<project/>")
+    for name in ("same.jar", "changed.jar", "more.jar"):
+        (target / "lib" / name).write_bytes(name.encode())
+    (tools / "mvn").write_text("#!/bin/sh\n")
+    (tools / "mvn").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    workshop = Workshop(source=source, target=target)
+    lock = lock_of(target / "lib")
+    (source / "jars-1.0.json").write_text(json.dumps(lock))
+    copy_jars(workshop, "1.0")
+    del lock["more.jar"]
+    (source / "jars-1.0.json").write_text(json.dumps({**lock, "changed.jar": "0" * 64, "gone.jar": "0" * 64}))
+    with pytest.raises(BuildError, match=r"changed\.jar, gone\.jar, more\.jar"):
+        copy_jars(workshop, "1.0")

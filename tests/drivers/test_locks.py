@@ -56,6 +56,17 @@ def test_crates_are_pinned(name: str) -> None:
     assert [package["version"] for package in locked] == [recipe.version]
 
 
+@pytest.mark.parametrize("name", _by_file("pom.xml"))
+def test_jars_are_pinned_with_checksums(name: str) -> None:
+    """Every version in the pom is exact, and the lock of the recipe's version has each jar's SHA-256, the SDK's too."""
+    recipe = RECIPES[name]
+    versions = re.findall(r"<(?:version|sdk\.version)>(.*?)</", _read(name, "pom.xml"))
+    assert all(re.fullmatch(r"[0-9][0-9.]*|\$\{sdk\.version\}", version) for version in versions)
+    lock = json.loads(_read(name, f"jars-{recipe.version}.json"))
+    assert f"{recipe.package.rpartition(':')[2]}-{recipe.version}.jar" in lock
+    assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in lock.values())
+
+
 def test_every_driver_has_a_lock() -> None:
     """No driver's folder leaves its versions open."""
     files = ("go.mod", "requirements.txt", "package-lock.json", "Cargo.lock", "pom.xml")

@@ -26,6 +26,13 @@ def test_a_command_is_answered_with_its_own_reply(driver: Driver) -> None:
     assert driver.result(first)["number"] < driver.result(second)["number"] < third["number"]
 
 
+def test_hello_tells_what_a_driver_can_do(driver: Driver) -> None:
+    """Verbs, modes and outcomes are those of the reply."""
+    assert driver.verbs == {"hello", "exit"}
+    assert driver.modes == {"pop"}
+    assert driver.outcomes == {"throw"}
+
+
 def test_keywords_and_bytes_are_sent_as_the_protocol_wants_them(driver: Driver) -> None:
     """A trailing underscore goes, bytes become base64 at any depth, None and text stay."""
     reply = driver.call("echo", as_="p", body=b"\x00\xff", messages=[{"body": b"hi", "tag": None}], text="grün")

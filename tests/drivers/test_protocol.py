@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rocketmq_testkit.conformance import drivers
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.build import build
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, start
@@ -17,6 +19,30 @@ from rocketmq_testkit.conformance.drivers.recipe import Launch
 
 NOWHERE = Addresses(namesrv="127.0.0.1:1", endpoint="127.0.0.1:1")
 JAVA = [name for name in registry.names() if registry.recipe(name).language == "java"]
+
+
+PAGE = (Path(drivers.__file__).parent / "PROTOCOL.md").read_text(encoding="utf-8")
+
+
+def _rows(head: str) -> list[list[str]]:
+    """The cells of the page's one table whose head begins with this word."""
+    (table,) = re.findall(rf"^\| {head} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines()]
+
+
+def _words(cell: str) -> list[str]:
+    return re.findall(r"`(\w+)`", cell)
+
+
+def _who(head: str) -> dict[str, set[str]]:
+    """What the page says each SDK has, from the table with this head."""
+    has: dict[str, set[str]] = {sdk: set() for sdk in registry.names()}
+    for cell, sdks in _rows(head):
+        named = set() if sdks == "all" else set(sdks.removeprefix("all but ").split(", "))
+        assert named <= set(has), f"no driver is called one of {named - set(has)}"
+        for sdk in set(has) - named if sdks.startswith("all") else named:
+            has[sdk].update(_words(cell))
+    return has
 
 
 @pytest.fixture(params=registry.names(), scope="module")
@@ -62,6 +88,20 @@ def test_hello_tells_what_the_recipe_promises(driver: Driver) -> None:
     assert {"hello", "producer", "send", "close", "exit"} <= driver.verbs
     assert driver.modes <= {"concurrent", "orderly", "broadcast", "pop"}
     assert bool(driver.modes) == ("push" in driver.verbs)
+
+
+def test_every_verb_of_the_page_is_had_by_a_driver() -> None:
+    """The table of verbs and the table of who has them name the same ones, each once."""
+    explained = [word for row in _rows("verb") for word in _words(row[0])]
+    had = [word for row in _rows("verbs") for word in _words(row[0])]
+    assert sorted(explained) == sorted(had)
+    assert len(set(had)) == len(had)
+
+
+def test_a_driver_has_what_the_page_says(driver: Driver) -> None:
+    """Its hello lists exactly the verbs and the outcomes that the page names beside it."""
+    assert driver.verbs == _who("verbs")[driver.name]
+    assert driver.outcomes == _who("outcomes")[driver.name]
 
 
 @pytest.mark.parametrize(

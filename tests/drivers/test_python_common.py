@@ -1,5 +1,6 @@
 """What the drivers of Python SDKs have in common: reading commands, scripts of listeners, measuring."""
 
+import base64
 import json
 import os
 from collections.abc import Callable
@@ -7,8 +8,9 @@ from typing import Any
 
 import pytest
 from rocketmq_testkit.conformance.drivers.python_common.command import Command, Refusal
-from rocketmq_testkit.conformance.drivers.python_common.line import Driver, Script
+from rocketmq_testkit.conformance.drivers.python_common.line import Driver
 from rocketmq_testkit.conformance.drivers.python_common.load import drain, send_many
+from rocketmq_testkit.conformance.drivers.python_common.script import Answers, Script
 
 
 @pytest.mark.parametrize(
@@ -59,21 +61,79 @@ def _script(**fields: Any) -> Script:
 def test_a_script_fails_the_first_attempts() -> None:
     """The first n attempts of a named message fail, others never do."""
     script = _script(fail={"a": 2})
-    answers = [script.answer({"id": "1", "attempt": n}, b"a") for n in (1, 2, 3)]
-    assert answers == [False, False, True]
-    assert script.answer({"id": "2", "attempt": 1}, b"b")
+    answers = [script.act({"id": "1", "attempt": n}, b"a") for n in (1, 2, 3)]
+    assert answers == ["fail", "fail", "success"]
+    assert script.act({"id": "2", "attempt": 1}, b"b") == "success"
     assert script.calls == 4
 
 
 def test_a_script_counts_where_the_sdk_does_not() -> None:
     """An SDK that shows every attempt as the first is counted for."""
     script = _script(fail={"a": 2})
-    assert [script.answer({"id": "1", "attempt": 1}, b"a") for _ in range(3)] == [False, False, True]
+    assert [script.act({"id": "1", "attempt": 1}, b"a") for _ in range(3)] == ["fail", "fail", "success"]
 
 
 def test_a_script_believes_an_attempt_that_another_consumer_began() -> None:
     """What earlier consumers of the group failed counts as well."""
-    assert _script(fail={"a": 2}).answer({"id": "1", "attempt": 3}, b"a")
+    assert _script(fail={"a": 2}).act({"id": "1", "attempt": 3}, b"a") == "success"
+
+
+def test_a_script_throws_before_it_fails() -> None:
+    """Of two outcomes for one body `throw` has the first attempts, and `fail` what is left of its own."""
+    script = _script(fail={"a": 2}, throw={"a": 1})
+    assert [script.act({"id": "1", "attempt": n}, b"a") for n in (1, 2, 3)] == ["throw", "fail", "success"]
+
+
+def test_a_star_stands_for_the_bodies_that_are_not_named() -> None:
+    """A named body has its own number, also when that is zero; all others have the star's."""
+    script = _script(fail={"*": 1, "a": 0})
+    assert [script.act({"id": text, "attempt": 1}, text.encode()) for text in "abc"] == ["success", "fail", "fail"]
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("check", "wanted"),
+    [
+        ("COMMIT", ["COMMIT", "COMMIT", "COMMIT"]),
+        (["UNKNOWN", "ROLLBACK"], ["UNKNOWN", "ROLLBACK", "ROLLBACK"]),
+        ({"a": "ROLLBACK", "*": "COMMIT"}, ["ROLLBACK", "ROLLBACK", "ROLLBACK"]),
+        ({"a": ["UNKNOWN", "COMMIT"]}, ["UNKNOWN", "COMMIT", "COMMIT"]),
+        ({"*": "COMMIT"}, ["COMMIT", "COMMIT", "COMMIT"]),
+        ({"b": "COMMIT"}, ["UNKNOWN", "UNKNOWN", "UNKNOWN"]),
+    ],
+)
+def test_answers_to_checks(check: Any, wanted: list[str]) -> None:
+    """One word answers all, a list goes on from check to check and stays at its end, a map goes by the body."""
+    answers = Answers(check)
+    assert [answers.next(_base64("a")) for _ in range(3)] == list(zip(wanted, (1, 2, 3), strict=True))
+
+
+def test_checks_of_two_bodies_are_counted_apart() -> None:
+    """Each transaction has the list from its start."""
+    answers = Answers(["UNKNOWN", "COMMIT"])
+    assert [answers.next(_base64(text))[0] for text in "abab"] == ["UNKNOWN", "UNKNOWN", "COMMIT", "COMMIT"]
+
+
+@pytest.mark.parametrize("check", ["PERHAPS", [], ["COMMIT", "PERHAPS"], {"a": "PERHAPS"}, 7])
+def test_words_that_are_no_states_are_refused(check: Any) -> None:
+    """A producer is not made with an answer that means nothing."""
+    with pytest.raises(Refusal, match="COMMIT, ROLLBACK, UNKNOWN"):
+        Answers(check)
+
+
+def test_a_check_is_told_with_what_the_sdk_shows() -> None:
+    """The event has the answer that the SDK gets, the count, the broker's count and the transaction's id."""
+    read, write = os.pipe()
+    driver = Driver({}, write)
+    message = {"body": _base64("a"), "props": {"TRANSACTION_CHECK_TIMES": "4", "__transactionId__": "t1"}}
+    assert driver.checked("p", Answers("ROLLBACK"), message) == "ROLLBACK"
+    os.close(write)
+    (event,) = _replies(read, 1)
+    told = {"ev": "check", "of": "p", "n": 1, "times": 4, "transaction": "t1", "answer": "ROLLBACK", "msg": message}
+    assert {name: value for name, value in event.items() if name != "t"} == told
 
 
 def _replies(read: int, count: int) -> list[dict[str, Any]]:
@@ -82,15 +142,17 @@ def _replies(read: int, count: int) -> list[dict[str, Any]]:
 
 
 def test_events_are_lines_of_their_own() -> None:
-    """A listener's event tells the answer that the SDK gets; a quiet one tells nothing and is counted."""
+    """A listener's events tell that it was called and what it does; a quiet one tells nothing and is counted."""
     read, write = os.pipe()
     driver = Driver({}, write)
     quiet = _script(quiet=True)
-    assert driver.listen("c", quiet, {}, b"a")
-    assert not driver.listen("c", _script(fail={"a": 1}), {"id": "1", "attempt": 1}, b"a")
+    assert driver.listen("c", quiet, {}, b"a") == "success"
+    message = {"id": "1", "attempt": 1}
+    assert driver.listen("c", _script(throw={"a": 1}, begin=True), message, b"a") == "throw"
     os.close(write)
-    (event,) = _replies(read, 1)
-    assert (event["ev"], event["of"], event["ok"], event["msg"]["id"]) == ("msg", "c", False, "1")
+    begun, event = _replies(read, 2)
+    assert event == {"ev": "msg", "of": "c", "t": event["t"], "ok": False, "did": "throw", "msg": message}
+    assert begun == {"ev": "begin", "of": "c", "t": event["t"], "msg": message}
     assert quiet.calls == 1
 
 

@@ -14,8 +14,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..python_common.command import Command, bad, unsupported
-from ..python_common.line import Driver, Fields, Script, protect_stdout
+from ..python_common.line import Driver, Fields, protect_stdout
 from ..python_common.load import send_many
+from ..python_common.script import Script
 from .memory import Memory
 
 _PACKAGE = "rocketmq"
@@ -232,7 +233,8 @@ class Program:
         mode = command.text("mode", "concurrent")
         if mode not in ("concurrent", "orderly", "broadcast"):
             raise unsupported(f"this SDK has no push mode {mode!r}")
-        for field in ("max_reconsume", "answer"):
+        # To raise into C is an answer by chance: the caller there reads whatever number is left behind.
+        for field in ("max_reconsume", "answer", "throw", "suspend"):
             if command.has(field):
                 raise unsupported(f"the wrapper has no {field}")
         # `from` cannot be set either. A new group starts at the end, except that the broker answers with the first
@@ -245,7 +247,7 @@ class Program:
             try:
                 message = self._show(self._sdk.RecvMessage(handle)) if script.shows else {}
                 body = self._memory.body(handle)
-                return _SUCCESS if self._driver.listen(name, script, message, body) else _LATER
+                return _SUCCESS if self._driver.listen(name, script, message, body) == "success" else _LATER
             except Exception:
                 traceback.print_exc()  # nothing but a number can be handed back into C
                 return _LATER
@@ -341,6 +343,7 @@ class Program:
         props = self._memory.properties(message._handle)
         keys = (message.keys or b"").decode(errors="replace")
         deliver_at = props.get(_DELIVER_AT)
+        born_host, store_host = self._memory.hosts(message._handle)
         return {
             "h": None,
             "id": message.id,
@@ -355,6 +358,11 @@ class Program:
             "offset": message.queue_offset,
             "born": message.born_timestamp,
             "deliver_at": int(deliver_at) if deliver_at else None,
+            "stored": message.store_timestamp,
+            "offset_id": self._memory.offset_id(message._handle) or None,
+            "broker": None,
+            "born_host": born_host or None,
+            "store_host": store_host or None,
         }
 
 
@@ -370,6 +378,7 @@ def main() -> None:
         "language": "c++",
         "protocol": "remoting",
         "modes": ["concurrent", "orderly", "broadcast"],
+        "outcomes": ["success", "fail", "hang"],
     }
     driver = Driver(about, out)
     Program(options.namesrv, driver, client, ffi)

@@ -12,6 +12,7 @@ _MAP_BYTES = 48
 _MAP_ROOT, _MAP_COUNT = 16, 40
 _NODE_LEFT, _NODE_RIGHT, _NODE_KEY, _NODE_VALUE = 16, 24, 32, 40
 _STRING_LENGTH = -24
+_STRING_BYTES = 8
 
 
 def _pointer(address: int) -> int:
@@ -33,6 +34,30 @@ class Memory:
         self._body = dll._ZNK8rocketmq9MQMessage7getBodyEv
         self._body.argtypes = [ctypes.c_void_p]
         self._body.restype = ctypes.c_void_p
+
+        self._offset_id = dll._ZNK8rocketmq12MQMessageExt14getOffsetMsgIdEv
+        self._offset_id.argtypes = [ctypes.c_void_p]
+        self._offset_id.restype = ctypes.c_void_p
+        self._hosts = (
+            dll._ZNK8rocketmq12MQMessageExt17getBornHostStringEv,
+            dll._ZNK8rocketmq12MQMessageExt18getStoreHostStringEv,
+        )
+        for host in self._hosts:
+            host.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+            host.restype = None
+
+    def offset_id(self, message: int) -> str:
+        """The id that names broker and place of the message at the address ``message``."""
+        return _string(self._offset_id(message)).decode(errors="replace")
+
+    def hosts(self, message: int) -> tuple[str, str]:
+        """Where the message was born and where it is stored."""
+        texts = []
+        for host in self._hosts:
+            room = ctypes.create_string_buffer(_STRING_BYTES)
+            host(ctypes.addressof(room), message)
+            texts.append(_string(ctypes.addressof(room)).decode(errors="replace"))
+        return texts[0], texts[1]
 
     def body(self, message: int) -> bytes:
         """The body of the message at the address ``message``, zero bytes included."""

@@ -19,7 +19,7 @@ type Command struct {
 	Outgoing
 	Messages []Outgoing `json:"messages"`
 
-	Check     string            `json:"check"`
+	Check     *Answers          `json:"check"`
 	Outcome   string            `json:"outcome"`
 	Handle    string            `json:"handle"`
 	Topics    []string          `json:"topics"`
@@ -40,12 +40,18 @@ type Command struct {
 	Mode         string           `json:"mode"`
 	From         string           `json:"from"`
 	Fail         map[string]int   `json:"fail"`
+	Throw        map[string]int   `json:"throw"`
+	Suspend      map[string]int   `json:"suspend"`
+	SuspendMs    *int64           `json:"suspend_ms"`
 	HangMs       map[string]int64 `json:"hang_ms"`
+	Begin        bool             `json:"begin"`
 	MaxReconsume *int32           `json:"max_reconsume"`
 	Answer       *string          `json:"answer"`
 	Quiet        bool             `json:"quiet"`
 	Batch        *int32           `json:"batch"`
 	Offset       *int64           `json:"offset"`
+	Queues       *int             `json:"queues"`
+	Broker       string           `json:"broker"`
 }
 
 // Outgoing is a message to send. Group is also the consumer or producer group of the verbs that make a client.
@@ -102,6 +108,18 @@ type Message struct {
 	Offset    *int64            `json:"offset"`
 	Born      *int64            `json:"born"`
 	DeliverAt *int64            `json:"deliver_at"`
+	Stored    *int64            `json:"stored"`
+	OffsetID  *string           `json:"offset_id"`
+	Broker    *string           `json:"broker"`
+	BornHost  *string           `json:"born_host"`
+	StoreHost *string           `json:"store_host"`
+}
+
+// Queue is one queue of a topic on one broker.
+type Queue struct {
+	Topic  string `json:"topic"`
+	Broker string `json:"broker"`
+	Queue  int    `json:"queue"`
 }
 
 // Refusal is an error of the driver itself; its kind is one of PROTOCOL.md.

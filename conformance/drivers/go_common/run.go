@@ -28,6 +28,8 @@ type Driver struct {
 	Package  string
 	Protocol string
 	Modes    []string
+	// Outcomes are what the listeners of push consumers can do.
+	Outcomes []Did
 	Verbs    map[string]Handler
 	// Explain returns class and code of an error of the SDK, or nil for no code.
 	Explain func(error) (string, *int64)
@@ -148,11 +150,6 @@ func (d *Driver) name(err error) (string, *int64, string) {
 	return kind.Name(), nil, err.Error()
 }
 
-// Checked tells that the producer called name was asked for a transaction and what it answers.
-func (d *Driver) Checked(name, answer string, message *Message) {
-	d.write(map[string]any{"ev": "check", "of": name, "msg": message, "answer": answer})
-}
-
 func (d *Driver) write(line map[string]any) {
 	text, err := json.Marshal(line)
 	if err != nil {
@@ -173,7 +170,7 @@ func (d *Driver) hello(*Command) (Reply, error) {
 	sort.Strings(verbs)
 	return Reply{
 		"sdk": d.Package, "version": versionOf(d.Package), "language": "go", "protocol": d.Protocol,
-		"protocol_version": 1, "verbs": verbs, "modes": d.Modes,
+		"protocol_version": 1, "verbs": verbs, "modes": d.Modes, "outcomes": d.Outcomes,
 	}, nil
 }
 

@@ -169,14 +169,21 @@ func (d *driver) makePush(command *line.Command) (line.Reply, error) {
 	if command.Mode != "" && command.Mode != "concurrent" && command.Mode != "orderly" {
 		return nil, line.Unsupported("a gRPC push consumer has no mode %q", command.Mode)
 	}
+	if command.Suspend != nil {
+		return nil, line.Unsupported("only the SDK's consumers of lite topics can suspend")
+	}
 	script := line.NewScript(command)
 	options := []rmq.PushConsumerOption{
 		rmq.WithPushSubscriptionExpressions(subscriptions),
 		rmq.WithPushMessageListener(&rmq.FuncMessageListener{Consume: func(view *rmq.MessageView) rmq.ConsumerResult {
-			if script.Listen(d.Driver, command.As, shown(view)) {
+			switch script.Listen(d.Driver, command.As, shown(view)) {
+			case line.Success:
 				return rmq.SUCCESS
+			case line.Throw:
+				panic("the listener panics, as the script says")
+			default:
+				return rmq.FAILURE
 			}
-			return rmq.FAILURE
 		}}),
 	}
 	if command.Threads > 0 {

@@ -37,6 +37,7 @@ func main() {
 		Package:  "github.com/apache/rocketmq-clients/golang/v5",
 		Protocol: "grpc",
 		Modes:    []string{"concurrent", "orderly"},
+		Outcomes: []line.Did{line.Success, line.Fail, line.Hang, line.Throw},
 		Explain:  explain,
 	}, endpoint: *endpoint}
 	d.Verbs = map[string]line.Handler{
@@ -115,6 +116,7 @@ func shown(view *rmq.MessageView) *line.Message {
 	}
 	message.Born = millis(view.GetBornTimestamp())
 	message.DeliverAt = millis(view.GetDeliveryTimestamp())
+	message.BornHost = view.GetBornHost()
 	return message
 }
 

@@ -16,15 +16,10 @@ var resolutions = map[string]rmq.TransactionResolution{
 
 func (d *driver) makeProducer(command *line.Command) (line.Reply, error) {
 	made := &producer{driver: d}
-	if command.Check != "" {
-		resolution, known := resolutions[command.Check]
-		if !known {
-			return nil, line.Bad("check is none of COMMIT, ROLLBACK, UNKNOWN")
-		}
+	if command.Check != nil {
 		made.options = append(made.options, rmq.WithTransactionChecker(&rmq.TransactionChecker{
 			Check: func(view *rmq.MessageView) rmq.TransactionResolution {
-				d.Checked(command.As, command.Check, shown(view))
-				return resolution
+				return resolutions[d.Checked(command.As, command.Check, shown(view), "")]
 			},
 		}))
 	}

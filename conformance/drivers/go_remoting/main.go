@@ -40,24 +40,33 @@ func main() {
 		Package:  "github.com/apache/rocketmq-client-go/v2",
 		Protocol: "remoting",
 		Modes:    []string{"concurrent", "orderly", "broadcast"},
+		Outcomes: []line.Did{line.Success, line.Fail, line.Hang, line.Throw, line.Suspend},
 		Explain:  explain,
 	}, namesrv: addresses, slow: *slow}
 	d.Verbs = map[string]line.Handler{
-		"producer":   d.makeProducer,
-		"send":       d.send,
-		"send_async": d.sendAsync,
-		"oneway":     d.oneway,
-		"send_batch": d.sendBatch,
-		"send_many":  d.sendMany,
-		"send_tx":    d.sendTransaction,
-		"request":    d.request,
-		"push":       d.makePush,
-		"count":      d.count,
-		"lite":       d.makeLite,
-		"poll":       d.poll,
-		"commit":     d.commit,
-		"offsets":    d.offsets,
-		"close":      d.close,
+		"producer":     d.makeProducer,
+		"send":         d.send,
+		"send_async":   d.sendAsync,
+		"oneway":       d.oneway,
+		"send_batch":   d.sendBatch,
+		"send_many":    d.sendMany,
+		"send_tx":      d.sendTransaction,
+		"request":      d.request,
+		"push":         d.makePush,
+		"count":        d.count,
+		"pause":        d.pause,
+		"resume":       d.resume,
+		"lite":         d.makeLite,
+		"poll":         d.poll,
+		"commit":       d.commit,
+		"offsets":      d.offsets,
+		"admin":        d.makeAdmin,
+		"create_topic": d.createTopic,
+		"delete_topic": d.deleteTopic,
+		"topics":       d.topics,
+		"groups":       d.groups,
+		"route":        d.route,
+		"close":        d.close,
 	}
 	if err := d.Protect(); err != nil {
 		fmt.Fprintln(os.Stderr, "standard output:", err)
@@ -140,8 +149,13 @@ func stored(message *primitive.MessageExt) *line.Message {
 	made.Attempt = line.Ptr(int64(message.ReconsumeTimes) + 1)
 	made.Offset = line.Ptr(message.QueueOffset)
 	made.Born = line.Ptr(message.BornTimestamp)
+	made.Stored = line.Ptr(message.StoreTimestamp)
+	made.OffsetID = line.Some(message.OffsetMsgId)
+	made.BornHost = line.Some(message.BornHost)
+	made.StoreHost = line.Some(message.StoreHost)
 	if message.Queue != nil {
 		made.Queue = line.Ptr(int64(message.Queue.QueueId))
+		made.Broker = line.Some(message.Queue.BrokerName)
 	}
 	return made
 }

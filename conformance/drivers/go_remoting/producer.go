@@ -41,17 +41,12 @@ type sender struct {
 
 func (d *driver) makeProducer(command *line.Command) (line.Reply, error) {
 	made := &sender{driver: d, name: command.As, group: command.Group}
-	if command.Check != "" {
-		if _, known := states[command.Check]; !known {
-			return nil, line.Bad("check is none of COMMIT, ROLLBACK, UNKNOWN")
-		}
-	}
 	return nil, d.objects.Make(command.As, func() (any, error) {
-		if command.Check == "" {
+		if command.Check == nil {
 			_, err := made.client()
 			return made, err
 		}
-		made.listener = &listener{driver: d, name: command.As, check: command.Check}
+		made.listener = &listener{driver: d, name: command.As, answers: command.Check}
 		transaction, err := rocketmq.NewTransactionProducer(made.listener, made.options("")...)
 		if err == nil {
 			err = transaction.Start()
@@ -269,7 +264,7 @@ func (d *driver) sendMany(command *line.Command) (line.Reply, error) {
 type listener struct {
 	*driver
 	name     string
-	check    string
+	answers  *line.Answers
 	outcomes sync.Map
 }
 
@@ -282,8 +277,7 @@ func (l *listener) ExecuteLocalTransaction(message *primitive.Message) primitive
 
 // CheckLocalTransaction answers what the producer's command wants.
 func (l *listener) CheckLocalTransaction(message *primitive.MessageExt) primitive.LocalTransactionState {
-	l.Checked(l.name, l.check, stored(message))
-	return states[l.check]
+	return states[l.Checked(l.name, l.answers, stored(message), message.TransactionId)]
 }
 
 func (d *driver) sendTransaction(command *line.Command) (line.Reply, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type push struct {
 	client  rocketmq.PushConsumer
 	script  *line.Script
 	orderly bool
+	pause   *int64
 	reply   *string
 	once    sync.Once
 	replier *sender
@@ -49,7 +51,12 @@ func (d *driver) makePush(command *line.Command) (line.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &push{driver: d, name: command.As, script: line.NewScript(command), reply: command.Answer}
+	if command.Suspend != nil && command.Mode != "orderly" {
+		return nil, line.Unsupported("only an orderly consumer can suspend")
+	}
+	made := &push{
+		driver: d, name: command.As, script: line.NewScript(command), pause: command.SuspendMs, reply: command.Answer,
+	}
 	switch command.Mode {
 	case "", "concurrent":
 	case "orderly":
@@ -96,9 +103,10 @@ func selectorOf(filter line.Filter) consumer.MessageSelector {
 }
 
 // listen gets one message at a time, which is the SDK's default.
-func (p *push) listen(_ context.Context, messages ...*primitive.MessageExt) (consumer.ConsumeResult, error) {
+func (p *push) listen(ctx context.Context, messages ...*primitive.MessageExt) (consumer.ConsumeResult, error) {
 	for _, message := range messages {
-		if p.script.Listen(p.Driver, p.name, stored(message)) {
+		did := p.script.Listen(p.Driver, p.name, stored(message))
+		if did == line.Success {
 			if p.reply != nil && consumer.GetReplyToClient(message) != "" {
 				if err := p.answer(message); err != nil {
 					return consumer.ConsumeRetryLater, err
@@ -106,13 +114,25 @@ func (p *push) listen(_ context.Context, messages ...*primitive.MessageExt) (con
 			}
 			continue
 		}
+		result := consumer.ConsumeRetryLater
 		if p.orderly {
-			return consumer.SuspendCurrentQueueAMoment, nil
+			result = consumer.SuspendCurrentQueueAMoment
 		}
-		return consumer.ConsumeRetryLater, nil
+		if did == line.Suspend && p.pause != nil {
+			if orderly, found := primitive.GetOrderlyCtx(ctx); found {
+				orderly.SuspendCurrentQueueTimeMillis = int(*p.pause)
+			}
+		}
+		if did == line.Throw {
+			return result, errThrown
+		}
+		return result, nil
 	}
 	return consumer.ConsumeSuccess, nil
 }
+
+// errThrown is what a listener returns that is to throw: the SDK forgets the message of one that panics.
+var errThrown = errors.New("the listener fails with an error, as the script says")
 
 func (p *push) answer(request *primitive.MessageExt) error {
 	p.once.Do(func() { p.replier = &sender{driver: p.driver, name: p.name + "-reply", group: p.name + "-reply"} })
@@ -146,4 +166,20 @@ func (d *driver) count(command *line.Command) (line.Reply, error) {
 		return nil, err
 	}
 	return made.script.Calls(), nil
+}
+
+func (d *driver) pause(command *line.Command) (line.Reply, error) {
+	made, err := line.Get[*push](&d.objects, command.On)
+	if err == nil {
+		made.client.Suspend()
+	}
+	return nil, err
+}
+
+func (d *driver) resume(command *line.Command) (line.Reply, error) {
+	made, err := line.Get[*push](&d.objects, command.On)
+	if err == nil {
+		made.client.Resume()
+	}
+	return nil, err
 }

@@ -3,8 +3,9 @@
 
 const { ConsumeResult, FilterExpression, PushConsumer, SimpleConsumer } = require('rocketmq-client-nodejs');
 const { FilterType } = require('rocketmq-client-nodejs/proto/apache/rocketmq/v2/definition_pb');
-const { Command, Script, bad, unsupported } = require('./line');
+const { Command, bad, unsupported } = require('./line');
 const { drain } = require('./load');
+const { Script } = require('./script');
 
 const TYPES = { TAG: FilterType.TAG, SQL92: FilterType.SQL };
 
@@ -85,10 +86,14 @@ function register(driver, base, show) {
       // The order of a gRPC push consumer comes from its group; the SDK has no switch for it.
       const mode = command.text('mode', 'concurrent');
       if (!['concurrent', 'orderly'].includes(mode)) throw unsupported(`a gRPC push consumer has no mode ${mode}`);
+      if (command.has('suspend')) throw unsupported("only the SDK's consumers of lite topics can suspend");
       const [first, ...others] = subscriptions(command);
       const script = new Script(command);
-      const consume = async view =>
-        (await script.listen(driver, name, show(view))) ? ConsumeResult.SUCCESS : ConsumeResult.FAILURE;
+      const consume = async view => {
+        const did = await script.listen(driver, name, show(view));
+        if (did === 'throw') throw new Error('the listener throws, as the script says');
+        return did === 'success' ? ConsumeResult.SUCCESS : ConsumeResult.FAILURE;
+      };
       const consumer = new PushConsumer({
         ...base,
         consumerGroup: command.text('group'),

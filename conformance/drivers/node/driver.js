@@ -35,6 +35,11 @@ function show(view, handle = null) {
     offset: view.offset ?? null,
     born: view.bornTimestamp?.getTime() ?? null,
     deliver_at: view.deliveryTimestamp?.getTime() ?? null,
+    stored: null,
+    offset_id: null,
+    broker: null,
+    born_host: view.bornHost || null,
+    store_host: null,
   };
 }
 
@@ -60,6 +65,7 @@ function main() {
     language: 'javascript',
     protocol: 'grpc',
     modes: ['concurrent', 'orderly'],
+    outcomes: ['success', 'fail', 'hang', 'throw'],
   });
   const quiet = () => {};
   const base = {

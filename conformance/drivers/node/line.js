@@ -78,42 +78,6 @@ class Command {
   }
 }
 
-/** What the listener of a push consumer does, from the fields of its command. */
-class Script {
-  calls = 0;
-  #fail;
-  #hang;
-  #quiet;
-  #seen = new Map();
-
-  constructor(command) {
-    this.#fail = command.get('counts', 'fail', {});
-    this.#hang = command.get('counts', 'hang_ms', {});
-    this.#quiet = command.get('flag', 'quiet', false);
-  }
-
-  /** The whole of the listener: wait, tell the caller about the message, return whether it is to be consumed well. */
-  async listen(driver, name, message) {
-    const now = Date.now();
-    this.calls += 1;
-    const text = Buffer.from(message.body, 'base64').toString();
-    if (this.#hang[text]) await new Promise(resolve => setTimeout(resolve, this.#hang[text]));
-    const ok = this.#answer(message, text);
-    if (!this.#quiet) driver.write({ ev: 'msg', of: name, t: now, ok, msg: message });
-    return ok;
-  }
-
-  // The attempt is the higher one of what the SDK shows and what this listener has counted: another consumer of the
-  // group may have had the earlier attempts, and local retries need not raise the number.
-  #answer(message, text) {
-    if (this.#fail[text] === undefined) return true;
-    const key = `${message.id}\0${text}`;
-    const attempt = (this.#seen.get(key) ?? 0) + 1;
-    this.#seen.set(key, attempt);
-    return Math.max(attempt, message.attempt ?? 1) > this.#fail[text];
-  }
-}
-
 /** One driver: its verbs, its named objects, and the messages that it gave handles to. */
 class Driver {
   verbs = {};
@@ -253,4 +217,4 @@ function protectStdout() {
   Object.defineProperty(process, 'stdout', { get: () => process.stderr, configurable: true });
 }
 
-module.exports = { Command, Driver, Refusal, Script, bad, protectStdout, unsupported };
+module.exports = { Command, Driver, Refusal, bad, isObject, protectStdout, unsupported };

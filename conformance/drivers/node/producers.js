@@ -5,6 +5,7 @@ const { Producer } = require('rocketmq-client-nodejs');
 const { TransactionResolution } = require('rocketmq-client-nodejs/proto/apache/rocketmq/v2/definition_pb');
 const { bad, unsupported } = require('./line');
 const { sendMany } = require('./load');
+const { Answers } = require('./script');
 
 const RESOLUTIONS = {
   COMMIT: TransactionResolution.COMMIT,
@@ -48,17 +49,14 @@ function register(driver, base, show) {
 
   driver.verbs.producer = command =>
     driver.make(command, async name => {
-      const answer = command.has('check') ? resolution(command, 'check') : null;
-      const check = async view => {
-        driver.write({ ev: 'check', of: name, msg: show(view), answer });
-        return RESOLUTIONS[answer];
-      };
+      const answers = command.has('check') ? new Answers(command) : null;
+      const check = async view => RESOLUTIONS[answers.checked(driver, name, show(view))];
       const producer = new Producer({
         ...base,
         // With more than one topic the start of this SDK hangs for ever when the settings come before the last route.
         // Routes of the others are fetched when they are used, unless the caller wants to see just that start.
         topics: command.get('texts', 'topics', []).slice(0, command.get('flag', 'at_once', false) ? undefined : 1),
-        checker: answer === null ? undefined : { check },
+        checker: answers === null ? undefined : { check },
       });
       await producer.startup();
       return producer;

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..python_common.command import Command, bad, unsupported
-from ..python_common.line import Driver, Fields, Script, protect_stdout
+from ..python_common.line import Driver, Fields, protect_stdout
 from ..python_common.load import drain, send_many
+from ..python_common.script import OUTCOMES, Answers, Script
 
 _PACKAGE = "rocketmq-python-client"
-_OUTCOMES = ("COMMIT", "ROLLBACK", "UNKNOWN")
 
 
 def _options() -> argparse.Namespace:
@@ -57,10 +57,8 @@ class Program:
 
     def _producer(self, command: Command) -> None:
         name = command.text("as")
-        check = command.text("check", None)
-        if check is not None and check not in _OUTCOMES:
-            raise bad(f"check is none of {', '.join(_OUTCOMES)}")
-        checker = None if check is None else self._checker(name, check)
+        answers = Answers.of(command)
+        checker = None if answers is None else self._checker(name, answers)
 
         def make() -> Any:
             producer = self._sdk.Producer(
@@ -71,18 +69,17 @@ class Program:
 
         self._driver.make(command, make)
 
-    def _checker(self, name: str, check: str) -> Any:
+    def _checker(self, name: str, answers: Answers) -> Any:
         driver = self._driver
-        resolution = {
+        resolutions = {
             "COMMIT": self._sdk.TransactionResolution.COMMIT,
             "ROLLBACK": self._sdk.TransactionResolution.ROLLBACK,
             "UNKNOWN": self._sdk.TransactionResolution.TRANSACTION_RESOLUTION_UNSPECIFIED,
-        }[check]
+        }
 
         class Checker(self._sdk.TransactionChecker):  # type: ignore[misc, name-defined]  # the SDK is not here to see
             def check(self, message: Any) -> Any:
-                driver.checked(name, check, show(message))
-                return resolution
+                return resolutions[driver.checked(name, answers, show(message))]
 
         return Checker()
 
@@ -119,8 +116,8 @@ class Program:
 
     def _send_tx(self, command: Command) -> Fields:
         outcome = command.text("outcome")
-        if outcome not in _OUTCOMES:
-            raise bad(f"outcome is none of {', '.join(_OUTCOMES)}")
+        if outcome not in OUTCOMES:
+            raise bad(f"outcome is none of {', '.join(OUTCOMES)}")
         producer = self._driver.on(command, self._sdk.Producer)
         transaction = producer.begin_transaction()
         reply = receipt(producer.send(self._message(command), transaction))
@@ -200,6 +197,8 @@ class Program:
         # The order of a gRPC push consumer comes from its group; the SDK has no switch for it.
         if command.text("mode", "concurrent") not in ("concurrent", "orderly"):
             raise unsupported(f"a gRPC push consumer has no mode {command.text('mode')!r}")
+        if command.has("suspend"):
+            raise unsupported("a listener of this SDK cannot suspend")
         script = Script.of(command)
         listener = self._listener(name, script)
         more = {"consumption_thread_count": command.number("threads")} if command.has("threads") else {}
@@ -219,8 +218,10 @@ class Program:
 
         class Listener(self._sdk.MessageListener):  # type: ignore[misc, name-defined]  # the SDK is not here to see
             def consume(self, message: Any) -> Any:
-                ok = driver.listen(name, script, show(message) if script.shows else {}, message.body)
-                return results.SUCCESS if ok else results.FAILURE
+                did = driver.listen(name, script, show(message) if script.shows else {}, message.body)
+                if did == "throw":
+                    raise RuntimeError("the listener throws, as the script says")
+                return results.SUCCESS if did == "success" else results.FAILURE
 
         return Listener()
 
@@ -255,6 +256,11 @@ def show(message: Any, handle: int | None = None) -> Fields:
         "offset": None,
         "born": message.born_timestamp,
         "deliver_at": message.delivery_timestamp or None,
+        "stored": None,
+        "offset_id": None,
+        "broker": None,
+        "born_host": message.born_host or None,
+        "store_host": None,
     }
 
 
@@ -297,6 +303,7 @@ def main() -> None:
         "language": "python",
         "protocol": "grpc",
         "modes": ["concurrent", "orderly"],
+        "outcomes": ["success", "fail", "hang", "throw"],
     }
     driver = Driver(about, out, explain)
     Program(options, driver, sdk, wire)

@@ -8,10 +8,10 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from .command import Command, Refusal, bad
+from .script import Answers, Did, Script
 
 Fields = dict[str, Any]
 Verb = Callable[[Command], Fields | None]
@@ -28,45 +28,6 @@ def protect_stdout() -> int:
     kept = os.dup(1)
     os.dup2(2, 1)
     return kept
-
-
-@dataclass(slots=True)
-class Script:
-    """What the listener of a push consumer does, from the fields of its command."""
-
-    fail: dict[str, int]
-    hang_ms: dict[str, int]
-    quiet: bool
-    calls: int = 0
-    _seen: dict[tuple[str, str], int] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @classmethod
-    def of(cls, command: Command) -> "Script":
-        """The script in a push command."""
-        return cls(command.counts("fail"), command.counts("hang_ms"), command.flag("quiet"))
-
-    @property
-    def shows(self) -> bool:
-        """Whether the listener needs the fields of its messages at all."""
-        return bool(self.fail) or not self.quiet
-
-    def answer(self, message: Fields, body: bytes) -> bool:
-        """Hang as long as the script says and return whether the message is to be consumed well.
-
-        The attempt is the higher one of what the SDK shows and what this listener has counted: some SDKs never raise
-        the number in local retries, and another consumer of the group may have had the earlier attempts.
-        """
-        text = body.decode(errors="replace")
-        if text in self.hang_ms:
-            time.sleep(self.hang_ms[text] / 1000)
-        with self._lock:
-            self.calls += 1
-            if text not in self.fail:
-                return True
-            key = (str(message["id"]), text)
-            self._seen[key] = attempt = self._seen.get(key, 0) + 1
-        return max(attempt, message["attempt"] or 1) > self.fail[text]
 
 
 class Driver:
@@ -143,17 +104,37 @@ class Driver:
 
     # --- events
 
-    def listen(self, name: str, script: Script, message: Fields, body: bytes) -> bool:
-        """The whole of a push consumer's listener: wait, tell the caller about the message, return the answer."""
-        now = int(time.time() * 1000)
-        ok = script.answer(message, body)
-        if not script.quiet:
-            self._write({"ev": "msg", "of": name, "t": now, "ok": ok, "msg": message})
-        return ok
+    def listen(self, name: str, script: Script, message: Fields, body: bytes) -> Did:
+        """The whole of a push consumer's listener: wait, tell the caller about the message, return what is to be done.
 
-    def checked(self, name: str, answer: str, message: Fields) -> None:
-        """Tell that the producer ``name`` was asked for a transaction and what it answers."""
-        self._write({"ev": "check", "of": name, "msg": message, "answer": answer})
+        To fail or to raise is up to the caller, who knows the SDK's words for it.
+        """
+        now = int(time.time() * 1000)
+        if script.begin:
+            self._write({"ev": "begin", "of": name, "t": now, "msg": message})
+        did = script.act(message, body)
+        if not script.quiet:
+            self._write({"ev": "msg", "of": name, "t": now, "ok": did == "success", "did": did, "msg": message})
+        return did
+
+    def checked(self, name: str, answers: Answers, message: Fields, transaction: str | None = None) -> str:
+        """Tell that the producer ``name`` was asked for a transaction, and return the answer to give."""
+        now = int(time.time() * 1000)
+        answer, n = answers.next(message["body"])
+        times = message["props"].get("TRANSACTION_CHECK_TIMES")
+        self._write(
+            {
+                "ev": "check",
+                "of": name,
+                "t": now,
+                "n": n,
+                "times": int(times) if times else None,
+                "transaction": transaction or message["props"].get("__transactionId__"),
+                "msg": message,
+                "answer": answer,
+            }
+        )
+        return answer
 
     # --- the loop
 

@@ -220,7 +220,7 @@ fn hello() -> Map<String, Value> {
     // The version is that of the exact requirement in Cargo.toml; cargo tells a program nothing of its dependencies.
     let hello = json!({
         "sdk": "rocketmq", "version": "5.0.0", "language": "rust", "protocol": "grpc", "protocol_version": 1,
-        "verbs": VERBS, "modes": [],
+        "verbs": VERBS, "modes": [], "outcomes": [],
     });
     hello.as_object().cloned().unwrap_or_default()
 }

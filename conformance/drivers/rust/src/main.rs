@@ -1,5 +1,6 @@
 //! Drives the Rust SDK of the gRPC protocol (crate rocketmq) by the driver protocol.
 
+mod answers;
 mod codes;
 mod command;
 mod consumer;

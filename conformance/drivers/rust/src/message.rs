@@ -21,6 +21,11 @@ pub fn show(handle: Option<usize>, message: &MessageView) -> Value {
         "offset": null,
         "born": message.born_timestamp() * 1000,
         "deliver_at": message.delivery_timestamp().map(|seconds| seconds * 1000),
+        "stored": null,
+        "offset_id": null,
+        "broker": null,
+        "born_host": Some(message.born_host()).filter(|host| !host.is_empty()),
+        "store_host": null,
     })
 }
 

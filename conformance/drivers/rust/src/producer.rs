@@ -10,10 +10,11 @@ use rocketmq::model::message::{Message, MessageBuilder, MessageView};
 use rocketmq::model::transaction::{Transaction, TransactionResolution};
 use serde_json::json;
 
+use crate::answers::Answers;
 use crate::command::{Command, Failure, Reply, bad, unsupported};
 use crate::driver::{Driver, Object};
 use crate::load;
-use crate::message::{map, seconds, show};
+use crate::message::{map, seconds};
 
 /// What every client of this driver is made with.
 pub fn option(driver: &Driver) -> ClientOption {
@@ -34,8 +35,7 @@ fn resolution(name: &str) -> Result<TransactionResolution, Failure> {
 
 pub async fn make(driver: Arc<Driver>, command: Command) -> Reply {
     let topics = command.texts("topics")?;
-    let check = command.maybe_text("check")?;
-    check.as_deref().map(resolution).transpose()?;
+    let check = Answers::of(&command)?;
     let name = driver.claim(&command)?;
     let made = start(&driver, name.clone(), topics, check).await;
     driver.keep(name, made, |producer| Object::Producer(Arc::new(producer)))
@@ -45,16 +45,16 @@ async fn start(
     driver: &Arc<Driver>,
     name: String,
     topics: Vec<String>,
-    check: Option<String>,
+    check: Option<Answers>,
 ) -> Result<Producer, ClientError> {
     let mut options = ProducerOption::default();
     options.set_topics(topics);
     let mut producer = match check {
         None => Producer::new(options, option(driver))?,
-        Some(answer) => {
+        Some(answers) => {
             let events = driver.clone();
-            let checker = move |_transaction: String, message: MessageView| {
-                events.write(json!({"ev": "check", "of": name, "msg": show(None, &message), "answer": answer}));
+            let checker = move |transaction: String, message: MessageView| {
+                let answer = answers.checked(&events, &name, &transaction, &message);
                 resolution(&answer).unwrap_or(TransactionResolution::UNKNOWN)
             };
             Producer::new_transaction_producer(options, option(driver), Box::new(checker))?

@@ -24,6 +24,8 @@ import testkit.driver.Options;
 
 /** Driver of rocketmq-client-java (gRPC): start, `hello`, simple consumers and `close`; producers and push are beside it. */
 public final class Main {
+    static final List<String> MODES = List.of("concurrent", "orderly");
+
     private static final Pattern CODE = Pattern.compile("response-code=(\\d+)");
 
     final ClientServiceProvider provider = ClientServiceProvider.loadService();
@@ -66,7 +68,8 @@ public final class Main {
         reply.put("protocol", "grpc");
         reply.put("protocol_version", 1);
         reply.put("verbs", loop.verbs());
-        reply.put("modes", List.of("concurrent", "orderly"));
+        reply.put("modes", MODES);
+        reply.put("outcomes", List.of("success", "fail", "hang", "throw"));
         return reply;
     }
 
@@ -105,8 +108,10 @@ public final class Main {
 
     private Map<String, Object> invisible(Command command) throws Exception {
         SimpleConsumer consumer = loop.on(command, SimpleConsumer.class);
-        consumer.changeInvisibleDuration(
-            loop.message(command.number("h"), MessageView.class), Duration.ofMillis(command.number("ms")));
+        Duration duration = Duration.ofMillis(command.number("ms"));
+        for (long handle : command.numbers("h")) {
+            consumer.changeInvisibleDuration(loop.message(handle, MessageView.class), duration);
+        }
         return Map.of();
     }
 

@@ -11,6 +11,7 @@ import org.apache.rocketmq.client.apis.message.MessageBuilder;
 import org.apache.rocketmq.client.apis.message.MessageView;
 import org.apache.rocketmq.client.java.message.MessageViewImpl;
 import testkit.driver.Command;
+import testkit.driver.Refusal;
 
 /** Messages between the protocol's objects and the SDK's. */
 final class Messages {
@@ -24,6 +25,11 @@ final class Messages {
 
     static Message make(ClientServiceProvider provider, Command command, byte[] body, String... keys)
         throws Exception {
+        for (String field : new String[] {"delay_level", "queue"}) {
+            if (command.has(field)) {
+                throw new Refusal("Unsupported", "this SDK has no " + field);
+            }
+        }
         MessageBuilder builder = provider.newMessageBuilder().setTopic(command.text("topic")).setBody(body);
         if (command.has("tag")) {
             builder.setTag(command.text("tag"));
@@ -52,6 +58,7 @@ final class Messages {
 
     /** The message as the protocol shows it; `handle` may be null. */
     static Map<String, Object> show(MessageView message, Long handle) {
+        MessageViewImpl view = message instanceof MessageViewImpl ? (MessageViewImpl) message : null;
         Map<String, Object> shown = new LinkedHashMap<>();
         shown.put("h", handle);
         shown.put("id", message.getMessageId().toString());
@@ -64,9 +71,15 @@ final class Messages {
         shown.put("attempt", message.getDeliveryAttempt());
         // The SDK knows the queue that it asked only, and the answer may come from another one.
         shown.put("queue", null);
-        shown.put("offset", message instanceof MessageViewImpl ? ((MessageViewImpl) message).getOffset() : null);
+        shown.put("offset", view == null ? null : view.getOffset());
         shown.put("born", message.getBornTimestamp());
         shown.put("deliver_at", message.getDeliveryTimestamp().orElse(null));
+        shown.put("stored", null);
+        shown.put("offset_id", null);
+        shown.put("broker",
+            view == null || view.getMessageQueue() == null ? null : view.getMessageQueue().getBroker().getName());
+        shown.put("born_host", message.getBornHost());
+        shown.put("store_host", null);
         return shown;
     }
 }

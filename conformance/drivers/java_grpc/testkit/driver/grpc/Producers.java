@@ -10,6 +10,7 @@ import org.apache.rocketmq.client.apis.producer.SendReceipt;
 import org.apache.rocketmq.client.apis.producer.Transaction;
 import org.apache.rocketmq.client.apis.producer.TransactionResolution;
 import org.apache.rocketmq.client.java.impl.producer.SendReceiptImpl;
+import testkit.driver.Answers;
 import testkit.driver.Command;
 import testkit.driver.Load;
 
@@ -40,22 +41,14 @@ final class Producers {
 
     private Map<String, Object> producer(Command command) throws Exception {
         main.loop.free(command);
-        String name = command.text("as");
         ProducerBuilder builder = main.provider.newProducerBuilder().setClientConfiguration(main.configuration);
         if (!command.texts("topics").isEmpty()) {
             builder.setTopics(command.texts("topics").toArray(new String[0]));
         }
         if (command.has("check")) {
-            TransactionResolution answer = TransactionResolution.valueOf(command.text("check"));
-            builder.setTransactionChecker(message -> {
-                Map<String, Object> event = new LinkedHashMap<>();
-                event.put("ev", "check");
-                event.put("of", name);
-                event.put("msg", Messages.show(message, null));
-                event.put("answer", answer.name());
-                main.loop.emit(event);
-                return answer;
-            });
+            Answers answers = new Answers(main.loop, command);
+            builder.setTransactionChecker(message ->
+                TransactionResolution.valueOf(answers.checked(Messages.show(message, null), null)));
         }
         main.loop.keep(command, builder.build());
         return Map.of();

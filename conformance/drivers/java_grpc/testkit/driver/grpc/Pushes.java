@@ -2,15 +2,16 @@ package testkit.driver.grpc;
 
 import java.io.Closeable;
 import java.io.IOException;
-import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.apache.rocketmq.client.apis.consumer.ConsumeResult;
 import org.apache.rocketmq.client.apis.consumer.MessageListener;
 import org.apache.rocketmq.client.apis.consumer.PushConsumer;
 import org.apache.rocketmq.client.apis.consumer.PushConsumerBuilder;
 import org.apache.rocketmq.client.apis.message.MessageView;
 import testkit.driver.Command;
+import testkit.driver.Refusal;
+import testkit.driver.Script;
 
 /** The verbs of push consumers. */
 final class Pushes {
@@ -22,12 +23,20 @@ final class Pushes {
 
     void register() {
         main.loop.verb("push", this::push);
-        main.loop.verb("count", command -> Map.of("count", main.loop.on(command, Push.class).count.get()));
+        main.loop.verb("count", command -> Map.of("count", main.loop.on(command, Push.class).script.calls.get()));
     }
 
     private Map<String, Object> push(Command command) throws Exception {
         main.loop.free(command);
-        Push push = new Push(command);
+        if (command.has("suspend")) {
+            throw new Refusal("Unsupported", "a listener of this SDK cannot suspend");
+        }
+        // The order of a gRPC push consumer comes from its group; the SDK has no switch for it.
+        String mode = command.text("mode", "concurrent");
+        if (!Main.MODES.contains(mode)) {
+            throw new Refusal("Unsupported", "a gRPC push consumer has no mode " + mode);
+        }
+        Push push = new Push(new Script(main.loop, command));
         PushConsumerBuilder builder = main.provider.newPushConsumerBuilder()
             .setClientConfiguration(main.configuration)
             .setConsumerGroup(command.text("group"))
@@ -41,49 +50,26 @@ final class Pushes {
         return Map.of();
     }
 
-    /** A push consumer and the listener that decides by body and attempt. */
-    private final class Push implements MessageListener, Closeable {
-        final AtomicLong count = new AtomicLong();
-        private final String name;
-        private final Map<String, Long> failures;
-        private final Map<String, Long> hangs;
-        private final boolean quiet;
+    /** A push consumer and its listener. */
+    private static final class Push implements MessageListener, Closeable {
+        final Script script;
         private volatile PushConsumer consumer;
 
-        Push(Command command) throws Exception {
-            name = command.text("as");
-            failures = command.counts("fail");
-            hangs = command.counts("hang_ms");
-            quiet = command.flag("quiet");
+        Push(Script script) {
+            this.script = script;
         }
 
         @Override
         public ConsumeResult consume(MessageView message) {
-            long now = System.currentTimeMillis();
-            count.incrementAndGet();
-            String text = failures.isEmpty() && hangs.isEmpty() ? "" : Command.utf8(Messages.body(message));
-            hang(hangs.getOrDefault(text, 0L));
-            boolean ok = message.getDeliveryAttempt() > failures.getOrDefault(text, 0L);
-            if (!quiet) {
-                Map<String, Object> event = new LinkedHashMap<>();
-                event.put("ev", "msg");
-                event.put("of", name);
-                event.put("t", now);
-                event.put("ok", ok);
-                event.put("msg", Messages.show(message, null));
-                main.loop.emit(event);
+            Supplier<Map<String, Object>> shown = () -> Messages.show(message, null);
+            long now = script.begin(shown);
+            String did =
+                script.act(message.getMessageId(), Messages.body(message), message.getDeliveryAttempt());
+            script.tell(now, did, shown);
+            if (did.equals(Script.THROW)) {
+                throw new IllegalStateException("the listener throws, as the script says");
             }
-            return ok ? ConsumeResult.SUCCESS : ConsumeResult.FAILURE;
-        }
-
-        private void hang(long millis) {
-            try {
-                if (millis > 0) {
-                    Thread.sleep(millis);
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
+            return did.equals(Script.SUCCESS) ? ConsumeResult.SUCCESS : ConsumeResult.FAILURE;
         }
 
         @Override

@@ -30,6 +30,7 @@ final class Lites {
         main.loop.verb("seek", this::seek);
         main.loop.verb("commit", this::commit);
         main.loop.verb("offsets", this::offsets);
+        main.loop.verb("assign", this::assign);
     }
 
     private Map<String, Object> lite(Command command) throws Exception {
@@ -48,18 +49,7 @@ final class Lites {
         Lite lite = new Lite(consumer, topics);
         if (command.has("assign")) {
             topics.add(command.text("assign"));
-            Collection<MessageQueue> queues = consumer.fetchMessageQueues(command.text("assign"));
-            consumer.assign(queues);
-            for (MessageQueue queue : queues) {
-                // An assigned consumer starts from its stored offset, or at one end where it has none.
-                if (consumer.committed(queue) == null || consumer.committed(queue) < 0) {
-                    if (command.text("from", "last").equals("first")) {
-                        consumer.seekToBegin(queue);
-                    } else {
-                        consumer.seekToEnd(queue);
-                    }
-                }
-            }
+            hold(lite, consumer.fetchMessageQueues(command.text("assign")), command.text("from", "last"));
         }
         main.loop.keep(command, lite);
         return Map.of();
@@ -74,9 +64,66 @@ final class Lites {
         return Map.of("messages", messages);
     }
 
+    private Map<String, Object> assign(Command command) throws Exception {
+        Lite lite = main.loop.on(command, Lite.class);
+        List<Long> numbers = command.numbers("numbers");
+        List<MessageQueue> chosen = new ArrayList<>();
+        for (MessageQueue queue : lite.consumer.fetchMessageQueues(command.text("topic"))) {
+            if (!command.has("numbers") || numbers.contains((long) queue.getQueueId())) {
+                chosen.add(queue);
+            }
+        }
+        if (command.has("numbers") && chosen.size() != numbers.size()) {
+            throw new Refusal("BadCommand", "not all of these queues are there: " + numbers);
+        }
+        lite.topics.add(command.text("topic"));
+        hold(lite, chosen, "first");
+        return Map.of();
+    }
+
+    /** Holds these queues and no others, each from its stored offset or, without one, from an end. */
+    private static void hold(Lite lite, Collection<MessageQueue> queues, String from) throws Exception {
+        lite.consumer.assign(queues);
+        for (MessageQueue queue : queues) {
+            Long committed = lite.consumer.committed(queue);
+            if (committed != null && committed >= 0) {
+                continue;
+            }
+            if (from.equals("first")) {
+                lite.consumer.seekToBegin(queue);
+            } else {
+                lite.consumer.seekToEnd(queue);
+            }
+        }
+    }
+
     private Map<String, Object> seek(Command command) throws Exception {
         Lite lite = main.loop.on(command, Lite.class);
-        lite.consumer.seek(queue(lite, command), command.number("offset"));
+        MessageQueue queue = queue(lite, command);
+        if (!command.has("to")) {
+            lite.consumer.seek(queue, command.number("offset"));
+        } else if (command.text("to").equals("first")) {
+            lite.consumer.seekToBegin(queue);
+        } else {
+            lite.consumer.seekToEnd(queue);
+        }
+        return Map.of();
+    }
+
+    /** Stops or starts the pulls of one queue, or of all that the consumer holds of the topic. */
+    static Map<String, Object> pause(Lite lite, Command command, boolean stop) throws Exception {
+        List<MessageQueue> chosen = new ArrayList<>();
+        for (MessageQueue queue : lite.consumer.assignment()) {
+            if (queue.getTopic().equals(command.text("topic"))
+                && command.number("queue", (long) queue.getQueueId()) == queue.getQueueId()) {
+                chosen.add(queue);
+            }
+        }
+        if (stop) {
+            lite.consumer.pause(chosen);
+        } else {
+            lite.consumer.resume(chosen);
+        }
         return Map.of();
     }
 
@@ -103,6 +150,8 @@ final class Lites {
         reply.put("min", admin.minOffset(queue));
         reply.put("max", admin.maxOffset(queue));
         reply.put("committed", lite.consumer.committed(queue));
+        reply.put("at", command.has("at") ? admin.searchOffset(queue, command.number("at")) : null);
+        reply.put("earliest", admin.earliestMsgStoreTime(queue));
         return reply;
     }
 
@@ -117,8 +166,8 @@ final class Lites {
     }
 
     /** A started lite pull consumer and its topics. */
-    private static final class Lite implements Closeable {
-        private final DefaultLitePullConsumer consumer;
+    static final class Lite implements Closeable {
+        final DefaultLitePullConsumer consumer;
         private final Set<String> topics;
 
         Lite(DefaultLitePullConsumer consumer, Set<String> topics) {

@@ -1,15 +1,19 @@
 package testkit.driver.remoting;
 
 import java.io.Closeable;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeSet;
 import org.apache.rocketmq.client.ClientConfig;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.exception.MQBrokerException;
 import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.exception.RequestTimeoutException;
 import org.apache.rocketmq.common.MQVersion;
+import org.apache.rocketmq.common.message.MessageQueue;
 import testkit.driver.Command;
 import testkit.driver.Loop;
 import testkit.driver.Options;
@@ -48,6 +52,7 @@ public final class Main {
         new Producers(main).register();
         new Pushes(main).register();
         new Lites(main).register();
+        new Admins(main).register();
         main.loop.verb("close", main::close);
         main.loop.serve();
     }
@@ -62,6 +67,7 @@ public final class Main {
         reply.put("verbs", loop.verbs());
         reply.put("modes", Old.method(DefaultMQPushConsumer.class, "setClientRebalance", boolean.class) == null
             ? List.of("concurrent", "orderly", "broadcast") : List.of("concurrent", "orderly", "broadcast", "pop"));
+        reply.put("outcomes", List.of("success", "fail", "hang", "throw", "suspend"));
         return reply;
     }
 
@@ -80,6 +86,15 @@ public final class Main {
     private Map<String, Object> close(Command command) throws Exception {
         ((Closeable) loop.drop(command)).close();
         return Map.of();
+    }
+
+    /** Queues as the protocol shows them. */
+    static List<Object> show(Collection<MessageQueue> queues) {
+        List<Object> shown = new ArrayList<>();
+        for (MessageQueue queue : new TreeSet<>(queues)) {
+            shown.add(Map.of("topic", queue.getTopic(), "broker", queue.getBrokerName(), "queue", queue.getQueueId()));
+        }
+        return shown;
     }
 
     private static Integer codeOf(Throwable error) {

@@ -1,11 +1,13 @@
 package testkit.driver.remoting;
 
+import java.net.SocketAddress;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageAccessor;
+import org.apache.rocketmq.common.message.MessageClientExt;
 import org.apache.rocketmq.common.message.MessageExt;
 import testkit.driver.Command;
 
@@ -66,6 +68,16 @@ final class Messages {
         shown.put("offset", stored == null ? null : stored.getQueueOffset());
         shown.put("born", stored == null ? null : stored.getBornTimestamp());
         shown.put("deliver_at", deliverAt == null ? null : Long.valueOf(deliverAt));
+        shown.put("stored", stored == null ? null : stored.getStoreTimestamp());
+        shown.put("offset_id", stored instanceof MessageClientExt ? ((MessageClientExt) stored).getOffsetMsgId() : null);
+        shown.put("broker", stored == null ? null : stored.getBrokerName());
+        shown.put("born_host", stored == null ? null : host(stored.getBornHost()));
+        shown.put("store_host", stored == null ? null : host(stored.getStoreHost()));
         return shown;
+    }
+
+    private static String host(SocketAddress address) {
+        // The form of an address with a leading slash says that no name was looked up.
+        return address == null ? null : address.toString().replaceFirst("^.*/", "");
     }
 }

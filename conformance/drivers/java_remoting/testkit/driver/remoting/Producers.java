@@ -17,6 +17,7 @@ import org.apache.rocketmq.client.producer.TransactionMQProducer;
 import org.apache.rocketmq.client.producer.selector.SelectMessageQueueByHash;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
+import testkit.driver.Answers;
 import testkit.driver.Command;
 import testkit.driver.Load;
 import testkit.driver.Refusal;
@@ -59,7 +60,7 @@ final class Producers {
         DefaultMQProducer producer;
         if (command.has("check")) {
             TransactionMQProducer transactional = new TransactionMQProducer(group);
-            transactional.setTransactionListener(new Decided(name, state(command.text("check"))));
+            transactional.setTransactionListener(new Decided(new Answers(main.loop, command)));
             producer = transactional;
         } else {
             producer = new DefaultMQProducer(group);
@@ -214,13 +215,11 @@ final class Producers {
     }
 
     /** Ends a transaction as the send said, and answers a check as the producer said. */
-    private final class Decided implements TransactionListener {
-        private final String name;
-        private final LocalTransactionState answer;
+    private static final class Decided implements TransactionListener {
+        private final Answers answers;
 
-        Decided(String name, LocalTransactionState answer) {
-            this.name = name;
-            this.answer = answer;
+        Decided(Answers answers) {
+            this.answers = answers;
         }
 
         @Override
@@ -230,13 +229,11 @@ final class Producers {
 
         @Override
         public LocalTransactionState checkLocalTransaction(MessageExt message) {
-            Map<String, Object> event = new LinkedHashMap<>();
-            event.put("ev", "check");
-            event.put("of", name);
-            event.put("msg", Messages.show(message));
-            event.put("answer", answer.name().replace("_MESSAGE", "").replaceAll("UNKNOW$", "UNKNOWN"));
-            main.loop.emit(event);
-            return answer;
+            try {
+                return state(answers.checked(Messages.show(message), message.getTransactionId()));
+            } catch (Refusal e) {
+                throw new IllegalStateException(e);
+            }
         }
     }
 }

@@ -1,22 +1,27 @@
 package testkit.driver.remoting;
 
 import java.io.Closeable;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
-import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.Set;
+import java.util.function.Supplier;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.MessageSelector;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.client.impl.consumer.RebalanceImpl;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.utils.MessageUtil;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.MessageExt;
+import org.apache.rocketmq.common.message.MessageQueue;
 import testkit.driver.Command;
 import testkit.driver.Refusal;
+import testkit.driver.Script;
 
 /** The verbs of push consumers. */
 final class Pushes {
@@ -28,7 +33,10 @@ final class Pushes {
 
     void register() {
         main.loop.verb("push", this::push);
-        main.loop.verb("count", command -> Map.of("count", main.loop.on(command, Push.class).count.get()));
+        main.loop.verb("count", command -> Map.of("count", main.loop.on(command, Push.class).script.calls.get()));
+        main.loop.verb("queues", this::queues);
+        main.loop.verb("pause", command -> pause(command, true));
+        main.loop.verb("resume", command -> pause(command, false));
     }
 
     private Map<String, Object> push(Command command) throws Exception {
@@ -48,13 +56,14 @@ final class Pushes {
         for (Map.Entry<String, Command> sub : command.table("sub").entrySet()) {
             consumer.subscribe(sub.getKey(), selector(sub.getValue()));
         }
-        Push push = new Push(command, consumer);
         String mode = command.text("mode", "concurrent");
+        if (command.has("suspend") && !mode.equals("orderly")) {
+            throw new Refusal("Unsupported", "only an orderly consumer can suspend");
+        }
+        Push push = new Push(command, consumer);
         switch (mode) {
             case "orderly":
-                consumer.registerMessageListener((MessageListenerOrderly) (messages, context) ->
-                    push.consume(messages.get(0))
-                        ? ConsumeOrderlyStatus.SUCCESS : ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT);
+                push.orderly();
                 break;
             case "broadcast":
                 Old.setEnum(consumer, "setMessageModel", "BROADCASTING");
@@ -75,8 +84,8 @@ final class Pushes {
         return Map.of();
     }
 
-    private static java.lang.reflect.Method method(String mode) throws Refusal {
-        java.lang.reflect.Method setter =
+    private static Method method(String mode) throws Refusal {
+        Method setter =
             Old.method(DefaultMQPushConsumer.class, "setClientRebalance", boolean.class);
         if (setter == null) {
             throw new Refusal("BadCommand", "this SDK has no push mode " + mode);
@@ -95,25 +104,52 @@ final class Pushes {
             ? MessageSelector.bySql(expression) : MessageSelector.byTag(expression);
     }
 
-    /** A push consumer and the decisions of its listener, by body and attempt. */
+    /** Stops or starts the pulls of a whole push consumer, or of queues of a lite one. */
+    private Map<String, Object> pause(Command command, boolean stop) throws Exception {
+        if (main.loop.on(command, Object.class) instanceof Lites.Lite) {
+            return Lites.pause(main.loop.on(command, Lites.Lite.class), command, stop);
+        }
+        DefaultMQPushConsumer consumer = main.loop.on(command, Push.class).consumer;
+        if (stop) {
+            consumer.suspend();
+        } else {
+            consumer.resume();
+        }
+        return Map.of();
+    }
+
+    /** The queues that a consumer holds right now. */
+    private Map<String, Object> queues(Command command) throws Exception {
+        if (main.loop.on(command, Object.class) instanceof Lites.Lite) {
+            return Map.of("queues", Main.show(main.loop.on(command, Lites.Lite.class).consumer.assignment()));
+        }
+        RebalanceImpl rebalance =
+            main.loop.on(command, Push.class).consumer.getDefaultMQPushConsumerImpl().getRebalanceImpl();
+        Set<MessageQueue> held = new LinkedHashSet<>(rebalance.getProcessQueueTable().keySet());
+        Method popped = Old.method(RebalanceImpl.class, "getPopProcessQueueTable");
+        if (popped != null) {
+            for (Object queue : ((Map<?, ?>) Old.call(popped, rebalance)).keySet()) {
+                held.add((MessageQueue) queue);
+            }
+        }
+        return Map.of("queues", Main.show(held));
+    }
+
+    /** A push consumer and its listener. */
     private final class Push implements Closeable {
-        final AtomicLong count = new AtomicLong();
+        final Script script;
         private final DefaultMQPushConsumer consumer;
-        private final String name;
-        private final Map<String, Long> failures;
-        private final Map<String, Long> hangs;
+        private final Long pause;
         private final String answer;
-        private final boolean quiet;
         private DefaultMQProducer replier;
 
         Push(Command command, DefaultMQPushConsumer consumer) throws Exception {
             this.consumer = consumer;
-            name = command.text("as");
-            failures = command.counts("fail");
-            hangs = command.counts("hang_ms");
+            script = new Script(main.loop, command);
+            pause = command.number("suspend_ms", null);
             answer = command.text("answer", null);
-            quiet = command.flag("quiet");
             if (answer != null) {
+                String name = command.text("as");
                 replier = new DefaultMQProducer("driver-replier-" + name);
                 main.prepare(replier, name + "-replier").start();
             }
@@ -121,38 +157,44 @@ final class Pushes {
 
         void concurrent() {
             consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) ->
-                consume(messages.get(0))
+                consume(messages.get(0)).equals(Script.SUCCESS)
                     ? ConsumeConcurrentlyStatus.CONSUME_SUCCESS : ConsumeConcurrentlyStatus.RECONSUME_LATER);
         }
 
-        boolean consume(MessageExt message) {
-            long now = System.currentTimeMillis();
-            count.incrementAndGet();
-            String text = failures.isEmpty() && hangs.isEmpty() ? "" : Command.utf8(message.getBody());
-            boolean ok = message.getReconsumeTimes() >= failures.getOrDefault(text, 0L);
+        void orderly() {
+            consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> {
+                String did = consume(messages.get(0));
+                if (did.equals(Script.SUSPEND) && pause != null) {
+                    context.setSuspendCurrentQueueTimeMillis(pause);
+                }
+                return did.equals(Script.SUCCESS)
+                    ? ConsumeOrderlyStatus.SUCCESS : ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT;
+            });
+        }
+
+        private String consume(MessageExt message) {
+            Supplier<Map<String, Object>> shown = () -> Messages.show(message);
+            long now = script.begin(shown);
+            String did = script.act(message.getMsgId(), message.getBody(), message.getReconsumeTimes() + 1);
+            if (answer != null && message.getProperty("REPLY_TO_CLIENT") != null && !reply(message)) {
+                did = Script.FAIL;
+            }
+            script.tell(now, did, shown);
+            if (did.equals(Script.THROW)) {
+                throw new IllegalStateException("the listener throws, as the script says");
+            }
+            return did;
+        }
+
+        private boolean reply(MessageExt message) {
             try {
-                if (hangs.containsKey(text)) {
-                    Thread.sleep(hangs.get(text));
-                }
-                if (answer != null && message.getProperty("REPLY_TO_CLIENT") != null) {
-                    byte[] body = answer.getBytes(StandardCharsets.UTF_8);
-                    replier.send(MessageUtil.createReplyMessage(message, body));
-                }
+                replier.send(MessageUtil.createReplyMessage(message, answer.getBytes(StandardCharsets.UTF_8)));
+                return true;
             } catch (Exception e) {
                 // Seen by the tests as a failed delivery; the log tells why.
                 e.printStackTrace();
-                ok = false;
+                return false;
             }
-            if (!quiet) {
-                Map<String, Object> event = new LinkedHashMap<>();
-                event.put("ev", "msg");
-                event.put("of", name);
-                event.put("t", now);
-                event.put("ok", ok);
-                event.put("msg", Messages.show(message));
-                main.loop.emit(event);
-            }
-            return ok;
         }
 
         @Override

@@ -1,0 +1,98 @@
+"""What a caller scripted: what the listener of a push consumer does, and what a producer answers to checks."""
+
+import base64
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .command import Command, bad
+
+Fields = dict[str, Any]
+Did = Literal["success", "fail", "throw", "suspend"]
+
+OUTCOMES = ("COMMIT", "ROLLBACK", "UNKNOWN")
+"""The states of a transaction."""
+
+_OTHERS = "*"
+
+
+def _of(table: dict[str, int], text: str) -> int:
+    return table.get(text, table.get(_OTHERS, 0))
+
+
+@dataclass(slots=True)
+class Script:
+    """What the listener of a push consumer does, from the fields of its command."""
+
+    fail: dict[str, int]
+    throw: dict[str, int]
+    hang_ms: dict[str, int]
+    quiet: bool
+    begin: bool
+    calls: int = 0
+    _seen: dict[tuple[str, str], int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def of(cls, command: Command) -> "Script":
+        """The script in a push command."""
+        fail, throw, hang_ms = (command.counts(name) for name in ("fail", "throw", "hang_ms"))
+        return cls(fail, throw, hang_ms, command.flag("quiet"), command.flag("begin"))
+
+    @property
+    def shows(self) -> bool:
+        """Whether the listener needs the fields of its messages at all."""
+        return bool(self.fail or self.throw) or self.begin or not self.quiet
+
+    def act(self, message: Fields, body: bytes) -> Did:
+        """Hang as long as the script says and return what is to be done then.
+
+        The attempt is the higher one of what the SDK shows and what this listener has counted: some SDKs never raise
+        the number in local retries, and another consumer of the group may have had the earlier attempts.
+        """
+        text = body.decode(errors="replace")
+        hang_ms = _of(self.hang_ms, text)
+        if hang_ms:
+            time.sleep(hang_ms / 1000)
+        with self._lock:
+            self.calls += 1
+            if not self.fail and not self.throw:
+                return "success"
+            key = (str(message["id"]), text)
+            self._seen[key] = counted = self._seen.get(key, 0) + 1
+        attempt = max(counted, message["attempt"] or 1)
+        if attempt <= _of(self.throw, text):
+            return "throw"
+        return "fail" if attempt <= _of(self.fail, text) else "success"
+
+
+class Answers:
+    """What a producer answers to checks, from the field ``check`` of its command: a word, a list, or a map of those."""
+
+    def __init__(self, check: Any) -> None:
+        self._by_body = {
+            body: _listed(one) for body, one in (check if isinstance(check, dict) else {_OTHERS: check}).items()
+        }
+        self._asked: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, command: Command) -> "Answers | None":
+        """The answers in a producer command; none when it has no check. Raises Refusal for words that are no states."""
+        return cls(command.fields["check"]) if command.has("check") else None
+
+    def next(self, body: str) -> tuple[str, int]:
+        """The answer to one more check of the message with this body (base64), and how many that makes."""
+        with self._lock:
+            self._asked[body] = n = self._asked.get(body, 0) + 1
+        text = base64.b64decode(body).decode(errors="replace")
+        answers = self._by_body.get(text) or self._by_body.get(_OTHERS) or ["UNKNOWN"]
+        return answers[min(n, len(answers)) - 1], n
+
+
+def _listed(answers: Any) -> list[str]:
+    words = answers if isinstance(answers, list) else [answers]
+    if not words or not all(isinstance(word, str) and word in OUTCOMES for word in words):
+        raise bad(f"check is none of {', '.join(OUTCOMES)}, nor a list or a map of them")
+    return words

@@ -1,0 +1,29 @@
+"""What a broker still holds after everybody has consumed everything: nothing that grows with the work done."""
+
+from session import Session
+
+HOUSEKEEPING = {"client housekeeping"}
+"""Runs as long as clients are registered."""
+DEAD_TIMERS_MAX = 1_000
+"""The scheduler tidies up when half of its timers are dead, and not below some hundreds."""
+
+
+def leftovers(session: Session) -> list[str]:
+    """Everything that should be gone and is not, in words."""
+    broker, scheduler = session.broker, session.engine.scheduler
+    counted = {
+        "waiting pops": broker.pops.polling.total,
+        "waiting notifications": broker.notifications.polling.total,
+        "waiting pulls": len(broker.pulls.hold),
+        "check points in memory": len(broker.pop_buffer),
+        "timer slots": len(broker.timers.slots),
+    }
+    found = [f"{count} {what}" for what, count in counted.items() if count]
+    found += [
+        f"timer {timer.kind} of {timer.owner}" for timer in scheduler.scheduled() if timer.kind not in HOUSEKEEPING
+    ]
+    if len(session.engine.journal) > session.engine.emulation.journal_max_entries:
+        found.append("a journal beyond its bound")
+    if broker.store.log.stored_bytes > session.engine.emulation.store_max_bytes + broker.store.log.segment_bytes:
+        found.append("a store beyond its bound")
+    return found

@@ -1,0 +1,188 @@
+"""The oracle: is what was seen of a broker what upstream allows?
+
+It is fed with observations and raises Violation at the first that upstream's broker would not make. It keeps books of
+its own, each with its rules written at its head; it knows nothing of the engine.
+"""
+
+from collections.abc import Iterable
+
+from members import Members
+from observations import (
+    Acked,
+    Beat,
+    Committed,
+    Drained,
+    Hidden,
+    Left,
+    Locked,
+    MembersSeen,
+    Notified,
+    Observation,
+    OffsetSeen,
+    PopParked,
+    Popped,
+    Pulled,
+    PullHeld,
+    RangeSeen,
+    Reset,
+    Sent,
+    SentBack,
+    StepEnded,
+    Stored,
+    Unlocked,
+)
+from ordered_queues import OrderedQueues
+from popped_messages import CHECK_POINTS, PoppedMessages, Timing
+from pulled_queues import PulledQueues
+from stored_messages import StoredMessages, Violation
+
+
+class Oracle:
+    """`tags` is what each group wants; a group that is not in it wants everything."""
+
+    def __init__(
+        self,
+        *,
+        pop_groups: Iterable[str],
+        ordered_groups: Iterable[str],
+        pull_groups: Iterable[str],
+        topics: Iterable[str],
+        tags: dict[str, tuple[str, ...]],
+        timing: Timing = CHECK_POINTS,
+        retry_v2: bool = False,
+    ) -> None:
+        self.pop_groups = tuple(pop_groups)
+        self.ordered_groups = tuple(ordered_groups)
+        self.pull_groups = tuple(pull_groups)
+        self.topics = tuple(topics)
+        self.log = StoredMessages()
+        self.pops = PoppedMessages(self.log, timing, tags, retry_v2=retry_v2)
+        self.ordered = OrderedQueues(self.log)
+        self.pulls = PulledQueues(self.log, tags)
+        self.members = Members()
+        self._now = 0
+
+    def observe(self, seen: Observation) -> None:
+        """Take one observation. Raises Violation."""
+        if seen.now < self._now:
+            raise Violation(f"time went back from {self._now}: {seen}")
+        self._now = seen.now
+        match seen:
+            case Stored():
+                self.log.stored(seen)
+            case Sent():
+                self.log.sent(seen)
+            case Popped():
+                self._popped(seen)
+            case PopParked():
+                (self.ordered if seen.order else self.pops).parked(seen)
+            case Acked():
+                (self.ordered if seen.order else self.pops).acked(seen)
+            case Hidden():
+                (self.ordered if seen.order else self.pops).hidden(seen)
+            case Notified():
+                self._notified(seen)
+            case Pulled():
+                self.pulls.pulled(seen)
+            case PullHeld():
+                self.pulls.held(seen)
+            case Committed():
+                self.pulls.committed_offset(seen)
+            case Reset():
+                self._reset(seen)
+            case OffsetSeen():
+                self._offset_seen(seen)
+            case RangeSeen():
+                if (seen.low, seen.high) != (0, self.log.size((seen.topic, seen.queue_id))):
+                    raise Violation(f"the queue has {self.log.size((seen.topic, seen.queue_id))} messages: {seen}")
+            case SentBack():
+                self.pulls.sent_back(seen)
+            case Beat():
+                self.members.beat(seen)
+            case Left():
+                self._left(seen)
+            case MembersSeen():
+                self.members.members_seen(seen)
+            case Locked():
+                self.members.locked(seen)
+            case Unlocked():
+                self.members.unlocked(seen)
+            case StepEnded():
+                for book in (self.log, self.pops, self.ordered, self.pulls):
+                    book.step_ended(seen.now)
+            case Drained():
+                self._drained()
+
+    def _popped(self, seen: Popped) -> None:
+        if not seen.messages and seen.now < seen.deadline:
+            raise Violation(f"gave up before its time: {seen}")
+        if (seen.code == "SUCCESS") != bool(seen.messages):
+            raise Violation(f"code and messages do not fit: {seen}")
+        (self.ordered if seen.order else self.pops).popped(seen)
+
+    def _notified(self, seen: Notified) -> None:
+        if not seen.has_message and seen.now < seen.deadline:
+            raise Violation(f"gave up before its time: {seen}")
+        if seen.has_message and not self.pops.is_behind(seen.group, seen.topic):
+            raise Violation(f"told of messages that are not there: {seen}")
+
+    def _reset(self, seen: Reset) -> None:
+        if seen.group in self.pop_groups:
+            self.pops.reset(seen)
+        elif seen.group in self.ordered_groups:
+            self.ordered.reset(seen)
+        else:
+            self.pulls.reset(seen)
+
+    def _offset_seen(self, seen: OffsetSeen) -> None:
+        """The offset of a group that pops is behind what it got and never passes what it has not got."""
+        place = (seen.topic, seen.queue_id)
+        if seen.group in self.pull_groups:
+            self.pulls.offset_seen(seen)
+            return
+        if seen.offset is None:
+            low = self.log.size(place)
+            high = 0
+        elif seen.group in self.ordered_groups:
+            low = high = self.ordered.queues[seen.group, place].committed
+        else:
+            low, high = self.pops.offset_bounds(seen.group, place)
+        if seen.offset is None and low > 0:
+            raise Violation(f"no offset although messages are there: {seen}")
+        if seen.offset is not None and not low <= seen.offset <= high:
+            raise Violation(f"the offset lies not from {low} to {high}: {seen}")
+
+    def _left(self, seen: Left) -> None:
+        self.members.left(seen)
+        if seen.closed:
+            for book in (self.pops, self.ordered, self.pulls):
+                book.gone(seen.client)
+
+    def _drained(self) -> None:
+        """Every group got every message that it wants, and nothing is on its way any more."""
+        for what in self.missing():
+            raise Violation(f"never got {what}")
+        for group in self.pull_groups:
+            for topic in (*self.topics, f"%RETRY%{group}"):
+                for queue_id in self.log.queue_ids(topic):
+                    if unread := self.pulls.unread(group, (topic, queue_id)):
+                        raise Violation(f"{group} never got {topic}@{queue_id}:{unread}")
+        if (due := self.log.last_due(self._now)) > self._now:
+            raise Violation(f"something is still due until {due}")
+
+    def missing(self) -> list[str]:
+        """What groups that pop want and have not got, or have not finished in order."""
+        popped = [
+            f"{group}: {place}"
+            for group in self.pop_groups
+            for topic in self.topics
+            for name in (topic, self.pops.retry_topic(group, topic))
+            for place in self.pops.unread(group, name)
+        ]
+        ordered = [
+            f"{group}: {place}"
+            for group in self.ordered_groups
+            for topic in self.topics
+            for place in self.ordered.unread(group, topic)
+        ]
+        return popped + ordered

@@ -1,0 +1,245 @@
+"""The oracle's book of unordered pops: who has which message until when, and what must come back.
+
+What upstream allows, and nothing else (PopMessageProcessor, AckMessageProcessor, PopReviveService 5.3.3):
+
+- A group reads each queue of a topic, and of its own retry topic, from the first message to the last, and gets each
+  message of a queue that its tag matches exactly once. Only a reset makes it read messages again.
+- A delivery that nobody acknowledged by its handle comes back exactly once, as a copy in the retry topic of the group
+  with one attempt more: later than `slack_ms` after its invisible time, and `late_ms` after it at the latest. The
+  copy passes its delay level again if the message has one.
+- An acknowledgement counts until the copy is made. Between the earliest and the latest instant of that nobody knows
+  whether it came in time; afterwards it has no effect.
+- A change of the invisible time is a new delivery with a new handle, and an acknowledgement of the old one. Each
+  change that is accepted counts, also of a message that was acknowledged or came back long ago: it may come back once
+  for every change.
+- Nothing else has an effect: other people's handles, old handles, repeated acknowledgements.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from observations import Acked, Handle, Hidden, Place, PopParked, Popped, Reset
+from stored_messages import DELAY_LATE_MS, DELAY_LEVELS_MS, Promise, StoredMessages, Violation
+
+
+class Timing(NamedTuple):
+    """When a message comes back after its invisible time ended: later than `slack_ms`, at most `late_ms`."""
+
+    slack_ms: int
+    late_ms: int
+
+
+CHECK_POINTS = Timing(2_000, 3_200)
+"""A check point is decided more than 2 s after its invisible time. It surfaces at most 1 s early, so one before it in
+its queue ends at most 1 s later; looks are 100 ms apart."""
+
+Key = tuple[Place, str, int, int, int, int, str]
+
+
+@dataclass(slots=True)
+class Reading:
+    """How far a group has read a queue; `fresh` are the offsets that it got in the current step."""
+
+    position: int = 0
+    fresh: set[int] = field(default_factory=set)
+
+
+class PoppedMessages:
+    """All groups that pop without order."""
+
+    def __init__(
+        self, log: StoredMessages, timing: Timing, tags: dict[str, tuple[str, ...]], *, retry_v2: bool
+    ) -> None:
+        self._log = log
+        self._timing = timing
+        self._tags = tags
+        self._retry_sign = "+" if retry_v2 else "_"
+        self._retry_always_read = not retry_v2
+        self.readings: dict[tuple[str, Place], Reading] = defaultdict(Reading)
+        self._dirty: set[tuple[str, Place]] = set()
+        self._flights: dict[Key, Promise] = {}
+        self._waiting: dict[int, PopParked] = {}
+        self._half_empty: list[Popped] = []
+
+    # deliveries
+
+    def retry_topic(self, group: str, topic: str) -> str:
+        """Where messages of a topic come back for a group."""
+        return topic if topic.startswith("%RETRY%") else f"%RETRY%{group}{self._retry_sign}{topic}"
+
+    def popped(self, seen: Popped) -> None:
+        """A pop was answered."""
+        self._waiting.pop(seen.call, None)
+        if len(seen.messages) > seen.asked:
+            raise Violation(f"{len(seen.messages)} messages instead of {seen.asked}: {seen}")
+        for message in seen.messages:
+            handle = message.handle
+            if handle is None:
+                raise Violation(f"a popped message without handle: {message}")
+            if handle.topic not in (seen.topic, self.retry_topic(seen.group, seen.topic)):
+                raise Violation(f"{seen.group} popped {seen.topic} and got {handle}")
+            if seen.queue_id >= 0 and handle.topic == seen.topic and handle.queue_id != seen.queue_id:
+                raise Violation(f"a message of another queue than {seen.queue_id}: {handle}")
+            if handle.pop_time != seen.now or handle.invisible_ms != seen.invisible_ms:
+                raise Violation(f"at {seen.now} for {seen.invisible_ms} ms it was popped, the handle says {handle}")
+            stored = self._log.at(handle.place, message.offset)
+            if (stored.message_id, stored.attempt) != (message.message_id, message.attempt):
+                raise Violation(f"{stored} lies at {handle.place}:{message.offset}, delivered was {message}")
+            if not self._wanted(seen.group, handle.topic, stored.tag):
+                raise Violation(f"{seen.group} does not want {stored}")
+            reading = self.readings[seen.group, handle.place]
+            if message.offset < reading.position or message.offset in reading.fresh:
+                raise Violation(f"{seen.group} got {handle.place}:{message.offset} twice: {message}")
+            reading.fresh.add(message.offset)
+            self._dirty.add((seen.group, handle.place))
+            self._fly(handle, seen.now)
+        if not seen.waited and len(seen.messages) < seen.asked:
+            self._half_empty.append(seen)
+
+    def _wanted(self, group: str, topic: str, tag: str | None) -> bool:
+        wanted = self._tags.get(group)
+        return wanted is None or tag in wanted or topic.startswith("%RETRY%")
+
+    def _fly(self, handle: Handle, now: int) -> None:
+        """A message is out under a handle: it comes back unless it is acknowledged."""
+        stored = self._log.at(handle.place, handle.offset)
+        delay_ms = DELAY_LEVELS_MS[stored.delay_level - 1] if stored.delay_level else 0
+        earliest = handle.hidden_until + self._timing.slack_ms + 1 + delay_ms
+        latest = max(handle.hidden_until, now) + self._timing.late_ms + delay_ms + (DELAY_LATE_MS if delay_ms else 0)
+        key = _key(handle)
+        first_pop_ms = handle.pop_time if stored.attempt == 0 else stored.first_pop_ms
+        promise = Promise(
+            self.retry_topic(handle.group, handle.topic),
+            stored.message_id,
+            stored.attempt + 1,
+            earliest,
+            latest,
+            first_pop_ms=first_pop_ms,
+        )
+        old = self._flights.get(key)
+        if old is not None and not old.kept:
+            # Two deliveries with the same handle, by two requests within one millisecond: both may count, one must.
+            promise.twins = old.twins
+            promise.twins += [promise] if old.twins else [old, promise]
+            earliest, latest = min(promise.earliest, old.earliest), max(promise.latest, old.latest)
+            promise.must, old.must = old.must, False
+            for twin in promise.twins:
+                twin.earliest, twin.latest = earliest, latest
+        self._flights[key] = self._log.promise(promise)
+
+    # what clients do with them
+
+    def acked(self, seen: Acked) -> None:
+        """An acknowledgement succeeded: it counts until the copy is made."""
+        self._acknowledge(seen.handle, seen.now)
+
+    def _acknowledge(self, handle: Handle, now: int) -> None:
+        promise = self._flights.get(_key(handle))
+        if promise is None or promise.kept:
+            return
+        stored = self._log.at(handle.place, handle.offset)
+        delay_ms = DELAY_LEVELS_MS[stored.delay_level - 1] if stored.delay_level else 0
+        if now < promise.earliest - delay_ms and not promise.twins:
+            promise.withdrawn = True
+        elif now <= promise.latest - delay_ms:
+            promise.must = False
+
+    def hidden(self, seen: Hidden) -> None:
+        """A change was accepted: a new delivery, and the old one is acknowledged."""
+        if seen.new is None:
+            raise Violation(f"refused: {seen}")
+        if seen.new.pop_time <= seen.handle.pop_time or seen.new.invisible_ms != seen.invisible_ms:
+            raise Violation(f"changed to {seen.new}: {seen}")
+        self._fly(seen.new, seen.now)
+        self._acknowledge(seen.handle, seen.now)
+
+    def reset(self, seen: Reset) -> None:
+        """The group goes on reading somewhere else."""
+        for queue_id, offset in seen.offsets:
+            reading = self.readings[seen.group, (seen.topic, queue_id)]
+            reading.position = min(offset, self._log.size((seen.topic, queue_id)))
+        for call, parked in list(self._waiting.items()):
+            if (parked.group, parked.topic) == (seen.group, seen.topic):
+                del self._waiting[call]  # upstream does not wake it for that
+
+    # waiting
+
+    def parked(self, seen: PopParked) -> None:
+        """A pop waits."""
+        if seen.deadline <= seen.now:
+            raise Violation(f"waits without time left: {seen}")
+        self._waiting[seen.call] = seen
+
+    def gone(self, client: str) -> None:
+        """A client is gone, and its waiting pops with it."""
+        self._waiting = {call: parked for call, parked in self._waiting.items() if parked.client != client}
+
+    # after each step
+
+    def step_ended(self, now: int) -> None:
+        """No message was passed over; no pop waits although there is something for it, or longer than it asked."""
+        for group, place in self._dirty:
+            self._move(group, place)
+        self._dirty.clear()
+        for seen in self._half_empty:
+            unread = next(self.unread(seen.group, seen.topic, seen.queue_id), None)
+            if unread is not None:
+                raise Violation(f"there was room for {unread}: {seen}")
+            retry = self.retry_topic(seen.group, seen.topic)
+            if self._retry_always_read and self.next_unread(seen.group, (retry, 0)) is not None:
+                raise Violation(f"there was room for what is in {retry}: {seen}")
+        self._half_empty.clear()
+        for parked in self._waiting.values():
+            if parked.deadline <= now:
+                raise Violation(f"still waits at {now}: {parked}")
+            unread = next(self.unread(parked.group, parked.topic, parked.queue_id), None)
+            if unread is not None:
+                raise Violation(f"{unread} is there and {parked} sleeps")
+
+    def _move(self, group: str, place: Place) -> None:
+        reading = self.readings[group, place]
+        following = max(reading.fresh) + 1
+        for offset in range(reading.position, following):
+            if offset not in reading.fresh and self._wanted(group, place[0], self._log.at(place, offset).tag):
+                raise Violation(f"{group} did not get {place}:{offset} but what is behind it")
+        reading.position = following
+        reading.fresh.clear()
+
+    def unread(self, group: str, topic: str, queue_id: int = -1) -> Iterator[tuple[str, int, int]]:
+        """The places of a topic that hold something that the group has not got."""
+        queue_ids = [queue_id] if queue_id >= 0 else sorted(self._log.queue_ids(topic))
+        return (
+            (topic, one, offset) for one in queue_ids if (offset := self.next_unread(group, (topic, one))) is not None
+        )
+
+    def next_unread(self, group: str, place: Place) -> int | None:
+        """The next offset of a queue that a group wants."""
+        position = self.readings[group, place].position
+        for offset in range(position, self._log.size(place)):
+            if self._wanted(group, place[0], self._log.at(place, offset).tag):
+                return offset
+        return None
+
+    def is_behind(self, group: str, topic: str) -> bool:
+        """Does a queue of the topic or of the retry topic hold something after what the group got, wanted or not?"""
+        places = [(name, one) for name in (topic, self.retry_topic(group, topic)) for one in self._log.queue_ids(name)]
+        return any(self._log.size(place) > self.readings[group, place].position for place in places)
+
+    def offset_bounds(self, group: str, place: Place) -> tuple[int, int]:
+        """Where the committed offset of a group may be: behind what it got, before what it has not got."""
+        unread = self.next_unread(group, place)
+        return self.readings[group, place].position, self._log.size(place) if unread is None else unread
+
+
+def _key(handle: Handle) -> Key:
+    return (
+        handle.place,
+        handle.group,
+        handle.offset,
+        handle.start_offset,
+        handle.pop_time,
+        handle.revive_qid,
+        handle.broker,
+    )

@@ -1,0 +1,128 @@
+"""The oracle's book of pulls and of committed offsets.
+
+What upstream allows, and nothing else (PullMessageProcessor, ConsumerOffsetManager 5.3.3):
+
+- A pull returns, in order and without gaps, what its tag matches from the offset that it asks for on.
+- A pull that waits is answered as soon as a message that it wants is there, and at the first look (every
+  `LOOK_MS`) after its deadline.
+- A committed offset is what was committed last. After a reset commits have no effect until the group reads the queue;
+  that pull is told where to go on.
+- A message given back appears once in the retry topic of the group after its delay level, or at once in the dead
+  letter topic after too many attempts.
+"""
+
+from collections import defaultdict
+
+from observations import Committed, OffsetSeen, Place, Pulled, PullHeld, Reset, SentBack
+from stored_messages import DELAY_LATE_MS, DELAY_LEVELS_MS, Promise, StoredMessages, Violation
+
+LOOK_MS = 5_000
+
+
+class PulledQueues:
+    """All groups that pull."""
+
+    def __init__(self, log: StoredMessages, tags: dict[str, tuple[str, ...]]) -> None:
+        self._log = log
+        self._tags = tags
+        self._held: dict[int, PullHeld] = {}
+        self.committed: dict[tuple[str, Place], int] = {}
+        self._resets: dict[tuple[str, Place], int] = {}
+        self.read: dict[tuple[str, Place], set[int]] = defaultdict(set)
+
+    def _wanted(self, group: str, topic: str, offset: int, queue_id: int) -> bool:
+        wanted = self._tags.get(group)
+        return wanted is None or topic.startswith("%RETRY%") or self._log.at((topic, queue_id), offset).tag in wanted
+
+    def pulled(self, seen: Pulled) -> None:
+        """A pull was answered."""
+        self._held.pop(seen.call, None)
+        place = (seen.topic, seen.queue_id)
+        reset = self._resets.pop((seen.group, place), None)
+        if reset is not None:
+            if (seen.code, seen.next_offset) != ("PULL_OFFSET_MOVED", reset):
+                raise Violation(f"the reset to {reset} was passed over: {seen}")
+            return
+        if seen.high > self._log.size(place) or len(seen.messages) > max(1, seen.asked):
+            raise Violation(f"more than there is or than was asked for: {seen}")
+        end = min(seen.next_offset, seen.high)
+        wanted = [n for n in range(seen.asked_offset, end) if self._wanted(seen.group, seen.topic, n, seen.queue_id)]
+        if [message.offset for message in seen.messages] != wanted:
+            raise Violation(f"expected the offsets {wanted}: {seen}")
+        for message in seen.messages:
+            stored = self._log.at(place, message.offset)
+            if (stored.message_id, stored.attempt) != (message.message_id, message.attempt):
+                raise Violation(f"{stored} lies there: {message}")
+        self.read[seen.group, place].update(wanted)
+        self._check_code(seen)
+
+    @staticmethod
+    def _check_code(seen: Pulled) -> None:
+        if seen.messages:
+            right = seen.code == "SUCCESS"
+        elif seen.asked_offset > seen.high:
+            right = seen.code == "PULL_OFFSET_MOVED" and seen.next_offset == seen.high
+        elif seen.asked_offset == seen.high:
+            right = seen.code == "PULL_NOT_FOUND" and (
+                not seen.waited or seen.deadline is None or seen.now >= seen.deadline
+            )
+        else:
+            right = seen.code == "PULL_RETRY_IMMEDIATELY" and seen.next_offset > seen.asked_offset
+        if not right:
+            raise Violation(f"wrong code or too early: {seen}")
+
+    def held(self, seen: PullHeld) -> None:
+        """A pull waits."""
+        self._held[seen.call] = seen
+
+    def gone(self, client: str) -> None:
+        """A client is gone, and its waiting pulls with it."""
+        self._held = {call: held for call, held in self._held.items() if held.client != client}
+
+    def committed_offset(self, seen: Committed) -> None:
+        """A commit was accepted; it counts unless a reset waits."""
+        key = (seen.group, (seen.topic, seen.queue_id))
+        if key not in self._resets:
+            self.committed[key] = seen.offset
+
+    def reset(self, seen: Reset) -> None:
+        """A group was moved."""
+        for queue_id, offset in seen.offsets:
+            key = (seen.group, (seen.topic, queue_id))
+            self._resets[key] = self.committed[key] = offset
+
+    def offset_seen(self, seen: OffsetSeen) -> None:
+        """A committed offset was asked for; a young queue answers 0 where there is none."""
+        place = (seen.topic, seen.queue_id)
+        expected = self.committed.get((seen.group, place), 0 if self._log.size(place) else None)
+        if seen.offset != expected:
+            raise Violation(f"committed was {expected}: {seen}")
+
+    def sent_back(self, seen: SentBack) -> None:
+        """A message was given back."""
+        dead = seen.attempt >= seen.most or seen.level < 0
+        topic = f"%DLQ%{seen.group}" if dead else f"%RETRY%{seen.group}"
+        level = seen.level or 3 + seen.attempt
+        delay_ms = 0 if dead else DELAY_LEVELS_MS[level - 1]
+        due = seen.now + delay_ms
+        late_ms = 0 if dead else DELAY_LATE_MS
+        self._log.promise(Promise(topic, seen.message_id, seen.attempt + 1, due, due + late_ms))
+
+    def step_ended(self, now: int) -> None:
+        """No pull waits although what it wants is there, or longer than upstream lets it."""
+        for held in self._held.values():
+            if now >= held.deadline + LOOK_MS:
+                raise Violation(f"still waits at {now}: {held}")
+            place = (held.topic, held.queue_id)
+            for offset in range(held.asked_offset, self._log.size(place)):
+                if self._wanted(held.group, held.topic, offset, held.queue_id):
+                    raise Violation(f"{place}:{offset} is there and {held} sleeps")
+
+    def unread(self, group: str, place: Place) -> list[int]:
+        """Offsets of a queue that a group wants and never got."""
+        read = self.read[group, place]
+        return [
+            offset
+            for offset in range(self._log.size(place))
+            if offset not in read and self._wanted(group, place[0], offset, place[1])
+        ]

@@ -1,0 +1,628 @@
+"""One simulated broker with its clients: carries out requests and tells an onlooker what was asked and answered.
+
+What a client does with an answer is the client's business; the onlooker sees every answer, those included that the
+client never gets.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from observations import (
+    Acked,
+    Beat,
+    Committed,
+    Delivery,
+    Drained,
+    Handle,
+    Hidden,
+    Left,
+    Locked,
+    MembersSeen,
+    Notified,
+    Observation,
+    OffsetSeen,
+    Place,
+    PopParked,
+    Popped,
+    Pulled,
+    PullHeld,
+    RangeSeen,
+    Reset,
+    Sent,
+    SentBack,
+    StepEnded,
+    Stored,
+    Unlocked,
+)
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.engine import DirectChannel, Engine
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.record import decode
+
+START_MS = 1_700_000_000_000
+DELAY_LEVELS_MS = (1_000, 5_000)
+
+Onlooker = Callable[[Observation], None]
+OnAnswer = Callable[[Outcome, bool], None]
+
+
+@dataclass(eq=False)
+class Client:
+    """A client of one group on one connection, and what it remembers."""
+
+    name: str
+    group: str
+    tags: tuple[str, ...] = ()
+    channel: DirectChannel = field(init=False)
+    handles: list[Handle] = field(default_factory=list)
+    pulled: list[tuple[str, int, int, str]] = field(default_factory=list)
+    """Messages that it may give back: id, attempt, physical offset, topic."""
+    attempt: int = 0
+    connections: int = 0
+
+    def __post_init__(self) -> None:
+        self.connect()
+
+    @property
+    def expression(self) -> str:
+        """What it subscribes to."""
+        return " || ".join(self.tags) or "*"
+
+    def connect(self) -> None:
+        """A new connection; what the client remembers stays."""
+        self.connections += 1
+        self.channel = DirectChannel(f"{self.name}.{self.connections}", ("10.0.0.1", 4000 + self.connections))
+
+
+class SimulatedCall:
+    """One request; its answer goes to `on_answer` with whether the request had to wait."""
+
+    label = "simulated"
+
+    def __init__(self, session: "Session", number: int, client: Client, on_answer: OnAnswer) -> None:
+        self._session = session
+        self.number = number
+        self.channel = client.channel
+        self.on_answer = on_answer
+        self.answered = False
+
+    @property
+    def active(self) -> bool:
+        """A call lives as long as its connection."""
+        return self.channel.active
+
+    def reply(self, outcome: Outcome) -> None:
+        """Take the answer."""
+        if self.answered or not self.active:
+            raise AssertionError(f"an answer too many for call {self.number} of {self.channel.channel_id}: {outcome}")
+        self.answered = True
+        self._session.answered(self, outcome)
+
+
+class Session:
+    """An engine, its clients and the onlooker. All randomness lies with the caller."""
+
+    def __init__(
+        self, config: BrokerConfig, emulation: EmulationConfig, seed: int, onlooker: Onlooker, now_ms: int = START_MS
+    ) -> None:
+        self.engine = Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=now_ms)
+        self.broker = self.engine.brokers[0]
+        self._onlooker = onlooker
+        self._calls = 0
+        self._asking: SimulatedCall | None = None
+        self._own: Outcome | None = None
+        self._meanwhile: list[tuple[SimulatedCall, Outcome]] = []
+        self.broker.store.arrivals.insert(0, self._stored)
+
+    @property
+    def now_ms(self) -> int:
+        """The simulated time."""
+        return self.engine.scheduler.now_ms
+
+    # the way of a request
+
+    def ask(
+        self,
+        client: Client,
+        operation: ops.Operation,
+        on_answer: OnAnswer,
+        on_wait: Callable[[int], None] | None = None,
+    ) -> int:
+        """Ask; `on_wait` is given the call's number when there is no answer yet."""
+        self._calls += 1
+        call = SimulatedCall(self, self._calls, client, on_answer)
+        self._asking, self._own = call, None
+        self.engine.gate.submit(self.broker, call, operation)
+        self._asking = None
+        if self._own is not None:
+            on_answer(self._own, False)
+        elif on_wait is not None:
+            on_wait(call.number)
+        else:
+            raise AssertionError(f"{operation} waits")
+        # What others were told because of this request comes after what this one was told.
+        meanwhile, self._meanwhile = self._meanwhile, []
+        for other, outcome in meanwhile:
+            other.on_answer(outcome, True)
+        return call.number
+
+    def answered(self, call: SimulatedCall, outcome: Outcome) -> None:
+        """A call got its answer."""
+        if call is self._asking:
+            self._own = outcome
+        elif self._asking is not None:
+            self._meanwhile.append((call, outcome))
+        else:
+            call.on_answer(outcome, True)
+
+    def see(self, seen: Observation) -> None:
+        """Tell the onlooker."""
+        self._onlooker(seen)
+
+    def _stored(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: dict[str, str]) -> None:
+        if topic.startswith(("rmq_sys_", "SCHEDULE_TOPIC", "RMQ_SYS_")):
+            return
+        record = self.broker.store.record(topic, queue_id, offset)
+        if record is None:
+            raise AssertionError(f"{topic}@{queue_id}:{offset} cannot be read")
+        message = decode(record)
+        first_pop = properties.get("1ST_POP_TIME")
+        self.see(
+            Stored(
+                self.now_ms,
+                topic,
+                queue_id,
+                offset,
+                message.body.rstrip(b".").decode(),
+                properties.get("UNIQ_KEY", ""),
+                properties.get("TAGS"),
+                message.reconsume_times,
+                message.born_timestamp,
+                message.store_timestamp,
+                int(properties.get("DELAY", "0")),
+                int(first_pop) if first_pop is not None else None,
+            )
+        )
+
+    # time
+
+    def end_step(self) -> None:
+        """Say that everything due has happened."""
+        self.see(StepEnded(self.now_ms))
+
+    def advance(self, ms: int) -> None:
+        """Let time pass."""
+        self.engine.scheduler.advance_to(self.now_ms + ms)
+
+    # producers
+
+    def create_topic(self, name: str, queues: int) -> None:
+        """Create a topic."""
+        self.engine.ask(self.broker, ops.CreateTopic(ops.TopicConfig(name, queues, queues)))
+
+    def send(
+        self,
+        client: Client,
+        topic: str,
+        queue_id: int,
+        message_id: str,
+        tag: str | None,
+        *,
+        level: int = 0,
+        timer_ms: int = 0,
+        size: int = 0,
+    ) -> None:
+        """Send one message; with a delay level, or to be delivered `timer_ms` from now."""
+        properties = {"UNIQ_KEY": message_id}
+        if tag is not None:
+            properties["TAGS"] = tag
+        due = None
+        now = self.now_ms
+        if level:
+            properties["DELAY"] = str(level)
+            due = now + DELAY_LEVELS_MS[level - 1]
+        elif timer_ms > 0:
+            due = now + timer_ms
+            properties["TIMER_DELIVER_MS"] = str(due)
+        body = message_id.encode().ljust(size, b".")
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            assert isinstance(outcome, ops.SendResult), outcome
+            self.see(Sent(now, topic, outcome.queue_id, outcome.queue_offset, message_id, level, due))
+
+        self.ask(
+            client,
+            ops.SendMessage("producers", topic, queue_id, body, properties, ("10.0.0.1", 5000), now),
+            on_answer,
+        )
+
+    # consumers that pop
+
+    def pop(
+        self,
+        client: Client,
+        topic: str,
+        queue_id: int,
+        count: int,
+        invisible_ms: int,
+        poll_ms: int,
+        *,
+        late_ms: int = 0,
+        order: bool = False,
+        attempt_id: str | None = None,
+        forget: bool = False,
+    ) -> None:
+        """Pop; the request was made `late_ms` ago. `forget`: the client never gets the answer."""
+        born = self.now_ms - late_ms
+        deadline = max(born + poll_ms, self.now_ms)
+        number = self._calls + 1
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            if isinstance(outcome, EngineError):
+                assert outcome.code.name == "POLLING_TIMEOUT", outcome
+                assert late_ms > poll_ms + 500, outcome
+                return
+            assert isinstance(outcome, ops.PopResult), outcome
+            popped = self._popped(client, topic, outcome, order)
+            if not forget:
+                client.handles += [message.handle for message in popped if message.handle is not None]
+            self.see(
+                Popped(
+                    self.now_ms,
+                    number,
+                    client.channel.channel_id,
+                    client.group,
+                    topic,
+                    queue_id,
+                    count,
+                    invisible_ms,
+                    deadline,
+                    order,
+                    attempt_id,
+                    waited,
+                    outcome.code.name,
+                    outcome.rest_num,
+                    popped,
+                )
+            )
+
+        def on_wait(number: int) -> None:
+            self.see(
+                PopParked(
+                    self.now_ms,
+                    number,
+                    client.channel.channel_id,
+                    client.group,
+                    topic,
+                    queue_id,
+                    order,
+                    deadline,
+                )
+            )
+
+        self.ask(
+            client,
+            ops.PopMessage(
+                client.group,
+                topic,
+                queue_id,
+                count,
+                invisible_ms,
+                poll_ms,
+                born,
+                1,
+                "TAG",
+                client.expression,
+                order,
+                attempt_id,
+            ),
+            on_answer,
+            on_wait,
+        )
+
+    def _popped(self, client: Client, topic: str, result: ops.PopResult, order: bool) -> tuple[Delivery, ...]:
+        counts = _order_counts(result.order_count_info) if order else {}
+        found = []
+        for message in result.messages:
+            record = decode(message.record)
+            real = topic
+            if message.topic_digit:
+                sign = "+" if message.topic_digit == 2 else "_"
+                real = f"%RETRY%{client.group}{sign}{topic}"
+                assert record.topic == topic, record
+            handle = Handle(
+                client.group,
+                real,
+                message.queue_id,
+                message.queue_offset,
+                message.start_offset,
+                result.pop_time,
+                result.invisible_ms,
+                result.revive_qid,
+                self.broker.name,
+            )
+            if message.topic_digit:
+                assert record.property_map()["POP_CK"] == receipt(handle), record
+            found.append(
+                Delivery(
+                    real,
+                    message.queue_id,
+                    message.queue_offset,
+                    record.body.rstrip(b".").decode(),
+                    message.reconsume_times,
+                    handle,
+                    counts.get((message.queue_id, message.queue_offset), 0),
+                )
+            )
+        return tuple(found)
+
+    def ack(self, client: Client, handle: Handle, *, order: bool = False) -> None:
+        """Acknowledge by a handle."""
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"
+            if not order:
+                assert code == "SUCCESS", outcome
+            self.see(Acked(self.now_ms, handle, order, code))
+
+        operation = ops.AckMessage(handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset)
+        self.ask(client, operation, on_answer)
+
+    def batch_ack(self, client: Client, topic: str, handles: Iterable[Handle]) -> None:
+        """Acknowledge several unordered handles of one topic with one request."""
+        batches: dict[Handle, tuple[int, list[Handle]]] = {}
+        for handle in handles:
+            key = handle._replace(offset=-1)
+            bits, members = batches.get(key, (0, []))
+            if handle.offset - handle.start_offset < 64:
+                batches[key] = (bits | 1 << (handle.offset - handle.start_offset), [*members, handle])
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            assert isinstance(outcome, ops.Done), outcome
+            for _, members in batches.values():
+                for handle in members:
+                    self.see(Acked(self.now_ms, handle, False, "SUCCESS"))
+
+        entries = [
+            ops.BatchAck(
+                key.group,
+                topic,
+                _digit(key),
+                key.start_offset,
+                key.queue_id,
+                key.revive_qid,
+                key.pop_time,
+                key.invisible_ms,
+                bits,
+            )
+            for key, (bits, _) in batches.items()
+        ]
+        if entries:
+            self.ask(client, ops.BatchAckMessage(entries, self.broker.name), on_answer)
+
+    def hide(
+        self, client: Client, handle: Handle, invisible_ms: int, *, order: bool = False, forget: bool = False
+    ) -> None:
+        """Change the invisible time; the client goes on with the new handle unless it never gets the answer."""
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            assert isinstance(outcome, ops.ChangeInvisibleResult), outcome
+            new = handle._replace(
+                start_offset=handle.start_offset if order else handle.offset,
+                pop_time=outcome.pop_time,
+                invisible_ms=outcome.invisible_ms,
+                revive_qid=outcome.revive_qid,
+            )
+            if not forget and not order and handle in client.handles:
+                client.handles[client.handles.index(handle)] = new
+            self.see(Hidden(self.now_ms, handle, order, invisible_ms, "SUCCESS", new))
+
+        operation = ops.ChangeInvisibleTime(
+            handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset, invisible_ms
+        )
+        self.ask(client, operation, on_answer)
+
+    def notify(self, client: Client, topic: str, poll_ms: int) -> None:
+        """Wait until a pop would find something."""
+        deadline = self.now_ms + poll_ms
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            assert isinstance(outcome, ops.NotificationResult), outcome
+            self.see(Notified(self.now_ms, client.group, topic, outcome.has_msg, waited, deadline))
+
+        operation = ops.Notification(client.group, topic, -1, poll_ms, self.now_ms)
+        self.ask(client, operation, on_answer, lambda number: None)
+
+    # consumers that pull
+
+    def pull(
+        self,
+        client: Client,
+        topic: str,
+        queue_id: int,
+        offset: int,
+        count: int,
+        suspend_ms: int | None = None,
+        *,
+        forget: bool = False,
+    ) -> int:
+        """Pull, and wait if `suspend_ms` is given; returns where to go on, `offset` while it waits."""
+        number = self._calls + 1
+        deadline = None if suspend_ms is None else self.now_ms + suspend_ms
+        went_on = offset
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            nonlocal went_on
+            assert isinstance(outcome, ops.PullResult), outcome
+            found = []
+            for record in outcome.records:
+                message = decode(record)
+                message_id = message.body.rstrip(b".").decode()
+                found.append(Delivery(topic, queue_id, message.queue_offset, message_id, message.reconsume_times))
+                if not forget:
+                    client.pulled.append((message_id, message.reconsume_times, message.physical_offset, topic))
+            if not forget:
+                went_on = outcome.next_begin_offset
+            self.see(
+                Pulled(
+                    self.now_ms,
+                    number,
+                    client.group,
+                    topic,
+                    queue_id,
+                    offset,
+                    count,
+                    waited,
+                    deadline,
+                    outcome.code.name,
+                    outcome.next_begin_offset,
+                    outcome.min_offset,
+                    outcome.max_offset,
+                    tuple(found),
+                )
+            )
+
+        def on_wait(number: int) -> None:
+            assert deadline is not None
+            self.see(
+                PullHeld(
+                    self.now_ms, number, client.channel.channel_id, client.group, topic, queue_id, offset, deadline
+                )
+            )
+
+        flags = 4 | (0 if suspend_ms is None else 2)
+        self.ask(
+            client,
+            ops.PullMessage(
+                client.group, topic, queue_id, offset, count, flags, 0, suspend_ms or 0, 0, client.expression, "TAG"
+            ),
+            on_answer,
+            on_wait,
+        )
+        return went_on
+
+    def commit(self, client: Client, topic: str, queue_id: int, offset: int) -> None:
+        """Commit an offset."""
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            assert isinstance(outcome, ops.Done), outcome
+            self.see(Committed(self.now_ms, client.group, topic, queue_id, offset))
+
+        self.ask(client, ops.UpdateConsumerOffset(client.group, topic, queue_id, offset), on_answer)
+
+    def send_back(self, client: Client, pulled: tuple[str, int, int, str], level: int, most: int) -> None:
+        """Give a message back: level 0 lets the broker choose, -1 makes it a dead letter."""
+        message_id, attempt, physical_offset, topic = pulled
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            assert isinstance(outcome, ops.Done), outcome
+            self.see(SentBack(self.now_ms, client.group, message_id, attempt, level, most))
+
+        operation = ops.SendMessageBack(client.group, physical_offset, level, message_id, topic, False, most)
+        self.ask(client, operation, on_answer)
+
+    # everybody
+
+    def reset(self, client: Client, topic: str, queue_id: int, offset: int) -> None:
+        """Move a group."""
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            assert isinstance(outcome, ops.ResetOffsetResult), outcome
+            self.see(Reset(self.now_ms, client.group, topic, tuple(sorted(outcome.offsets.items()))))
+
+        self.ask(client, ops.ResetOffset(client.group, topic, 0, queue_id, offset), on_answer)
+
+    def look(self, client: Client, topic: str, queue_id: int) -> None:
+        """Ask for the committed offset, the extent of the queue and the members of the group."""
+
+        def on_offset(outcome: Outcome, waited: bool) -> None:
+            offset = outcome.offset if isinstance(outcome, ops.OffsetResult) else None
+            self.see(OffsetSeen(self.now_ms, client.group, topic, queue_id, offset))
+
+        def on_members(outcome: Outcome, waited: bool) -> None:
+            clients = tuple(outcome.client_ids) if isinstance(outcome, ops.ConsumerListResult) else ()
+            self.see(MembersSeen(self.now_ms, client.group, clients))
+
+        self.ask(client, ops.QueryConsumerOffset(client.group, topic, queue_id), on_offset)
+        low, high = (
+            self.engine.ask(self.broker, kind(topic, queue_id)) for kind in (ops.GetMinOffset, ops.GetMaxOffset)
+        )
+        assert isinstance(low, ops.OffsetResult)
+        assert isinstance(high, ops.OffsetResult)
+        self.see(RangeSeen(self.now_ms, topic, queue_id, low.offset, high.offset))
+        self.ask(client, ops.GetConsumerListByGroup(client.group), on_members)
+
+    def beat(self, client: Client, topics: Iterable[str]) -> None:
+        """Send a heartbeat."""
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            assert isinstance(outcome, ops.HeartbeatResult), outcome
+            self.see(Beat(self.now_ms, client.channel.channel_id, client.group))
+
+        tags = frozenset(client.tags)
+        subscriptions = [ops.SubscriptionData(topic, client.expression, tags=tags) for topic in topics]
+        data = ops.ConsumerData(client.group, subscriptions=subscriptions)
+        self.ask(client, ops.Heartbeat(client.channel.channel_id, ["producers"], [data]), on_answer)
+
+    def leave(self, client: Client, *, close: bool) -> None:
+        """Unregister, or lose the connection and make another."""
+        left = Left(self.now_ms, client.channel.channel_id, client.group, close)
+        if close:
+            client.channel.active = False
+            self.see(left)
+            self.engine.submit(self.broker, ops.ChannelClosed(), client.channel)
+            client.connect()
+            return
+        operation = ops.UnregisterClient(client.channel.channel_id, "producers", client.group)
+        self.ask(client, operation, lambda outcome, waited: self.see(left))
+
+    def lock(self, client: Client, queues: list[Place]) -> None:
+        """Ask for queue locks."""
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            assert isinstance(outcome, ops.LockBatchResult), outcome
+            granted = tuple((queue.topic, queue.queue_id) for queue in outcome.queues)
+            self.see(Locked(self.now_ms, client.group, client.name, tuple(queues), granted))
+
+        wanted = [ops.MessageQueue(topic, self.broker.name, queue_id) for topic, queue_id in queues]
+        self.ask(client, ops.LockBatchMq(client.group, client.name, wanted), on_answer)
+
+    def unlock(self, client: Client, queues: list[Place]) -> None:
+        """Give queue locks back."""
+        wanted = [ops.MessageQueue(topic, self.broker.name, queue_id) for topic, queue_id in queues]
+        self.ask(
+            client,
+            ops.UnlockBatchMq(client.group, client.name, wanted),
+            lambda outcome, waited: self.see(Unlocked(self.now_ms, client.group, client.name, tuple(queues))),
+        )
+
+    def drained(self) -> None:
+        """Say that everybody consumed until nothing came any more."""
+        self.see(Drained(self.now_ms))
+
+
+def receipt(handle: Handle) -> str:
+    """The text of a handle, as clients put it together."""
+    return (
+        f"{handle.start_offset} {handle.pop_time} {handle.invisible_ms} {handle.revive_qid} {_digit(handle)} "
+        f"{handle.broker} {handle.queue_id} {handle.offset}"
+    )
+
+
+def _digit(handle: Handle) -> str:
+    if not handle.topic.startswith("%RETRY%"):
+        return "0"
+    return "2" if "+" in handle.topic else "1"
+
+
+def _order_counts(text: str | None) -> dict[tuple[int, int], int]:
+    """How often which message came again, by (queue id, offset), from `0 qo<queue>%<offset> <count>;...`."""
+    counts = {}
+    for entry in (text or "").split(";"):
+        if " qo" in entry:
+            _, place, count = entry.split(" ")
+            queue_id, _, offset = place[2:].partition("%")
+            counts[int(queue_id), int(offset)] = int(count)
+    return counts

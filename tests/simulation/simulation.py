@@ -1,0 +1,542 @@
+"""A seeded simulation: random clients on a simulated broker, watched by the oracle.
+
+    python tests/simulation/simulation.py SEED [--journal]
+
+runs one seed and prints what was done, or the broker's journal.
+
+A seed decides how the broker is set up and what is done. What is done is a list of actions in plain numbers, and an
+action means something in every situation, so parts of a list can be left out: a list that fails is cut down to one
+that is as short as can be.
+"""
+
+import json
+import random
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from observations import Handle, Observation
+from oracle import Oracle
+from popped_messages import CHECK_POINTS, Timing
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.fixtures.control.json_form import entry
+from session import Client, Session
+from stored_messages import Violation
+
+TOPICS = {"A": 2, "B": 1, "O": 3}
+TAGS = {"pop-red": ("red", "green", "yellow"), "pull-red": ("red",)}
+"""What groups want; the others want everything."""
+POP_GROUPS = ("pop-all", "pop-red")
+ORDERED_GROUPS = ("order",)
+PULL_GROUPS = ("pull-all", "pull-red")
+MEMBERS = 2
+"""Clients in each group."""
+ACTIONS = 120
+"""Actions of one seed."""
+NUMBERS = 60
+"""An action's numbers lie below this; it divides by the lengths of all tables below."""
+
+INVISIBLE_MS = (10_000, 3_000, 1_000, 60_000, 500, 0, 300_000, 10_001, 30_000, -1)
+ORDER_INVISIBLE_MS = (10_000, 3_000, 1_000, 30_000, 1)
+POLL_MS = (0, 0, 5_000, 1_000, 15_000)
+COUNTS = (1, 2, 5, 32)
+JUMPS_MS = (1_000, 1, 100, 700, 2_000, 5_000, 10_000, 2_001, 30_000, 130_000, 3_600_000, -5_000)
+SETTLE_MS = 20_000
+DRAIN_ROUNDS = 200
+
+
+class Action(NamedTuple):
+    """What one client does; the numbers mean what the verb makes of them."""
+
+    verb: str
+    client: int = 0
+    a: int = 0
+    b: int = 0
+    c: int = 0
+    d: int = 0
+    fate: str = ""
+
+
+FATES = ("", "lost", "doubled", "given up")
+"""The answer comes; it is lost and the client asks again; the request comes twice; it is lost and that was that."""
+
+
+class Setup(NamedTuple):
+    """How the broker is set up."""
+
+    seed: int
+    retry_v2: bool = False
+    retry_first: int = 20
+    mode: str = "check points"
+
+    @property
+    def timing(self) -> Timing:
+        """When messages come back in this mode."""
+        return CHECK_POINTS
+
+    def configs(self) -> tuple[BrokerConfig, EmulationConfig]:
+        """The configuration of broker and emulator."""
+        broker = BrokerConfig()
+        broker.enable_retry_topic_v2 = self.retry_v2
+        broker.pop_from_retry_probability = self.retry_first
+        return broker, EmulationConfig()
+
+
+class Simulation:
+    """A broker, its clients and the oracle; `observations` is kept if asked for."""
+
+    def __init__(self, setup: Setup, *, keep: bool = False) -> None:
+        self.setup = setup
+        self.oracle = new_oracle(setup)
+        self.observations: list[Observation] = []
+        self._keep = keep
+        self._steps = 0
+        self.session = Session(*setup.configs(), setup.seed, self._see)
+        for topic, queues in TOPICS.items():
+            self.session.create_topic(topic, queues)
+        groups = (*POP_GROUPS, *ORDERED_GROUPS, *PULL_GROUPS)
+        self.clients = [
+            Client(f"{group}-{number}", group, TAGS.get(group, ())) for group in groups for number in range(MEMBERS)
+        ]
+        self.poppers = [client for client in self.clients if client.group in POP_GROUPS]
+        self.orderly = [client for client in self.clients if client.group in ORDERED_GROUPS]
+        self.pullers = [client for client in self.clients if client.group in PULL_GROUPS]
+        self._used: list[tuple[Client, Handle]] = []
+        self._cursors: dict[tuple[str, str, int], int] = {}
+        for client in self.clients:
+            self.session.beat(client, TOPICS)
+        self.session.end_step()
+
+    def _see(self, seen: Observation) -> None:
+        if self._keep:
+            self.observations.append(seen)
+        self.oracle.observe(seen)
+
+    def perform(self, action: Action) -> None:
+        """Carry out an action and let the oracle judge. Raises Violation."""
+        self._steps += 1
+        verb = VERBS[action.verb]
+        if action.fate in ("lost", "given up"):
+            verb(self, action, True)
+        if action.fate != "given up":
+            verb(self, action, False)
+        if action.fate == "doubled":
+            verb(self, action, False)
+        self.session.end_step()
+
+    # what the numbers mean
+
+    def _topic(self, number: int) -> str:
+        return list(TOPICS)[number % len(TOPICS)]
+
+    def _queue(self, topic: str, number: int) -> int:
+        return number % TOPICS[topic]
+
+    def _any_or_one(self, topic: str, number: int) -> int:
+        """Every second number means any queue."""
+        return -1 if number % 2 == 0 else self._queue(topic, number // 2)
+
+    # verbs
+
+    def send(self, action: Action, lost: bool) -> None:
+        """Send a message: plain, with a delay level or timed."""
+        topic = self._topic(action.a)
+        level, timer_ms = ((0, 0), (0, 0), (0, 0), (1, 0), (2, 0), (0, 700), (0, 6_000))[action.d % 7]
+        tag = ("red", "blue", None)[action.c % 3]
+        queue_id = self._any_or_one(topic, action.b)
+        client = self.clients[action.client % len(self.clients)]
+        self.session.send(client, topic, queue_id, f"m{self._steps}", tag, level=level, timer_ms=timer_ms)
+
+    def burst(self, action: Action, lost: bool) -> None:
+        """Send several messages."""
+        topic = self._topic(action.a)
+        for number in range(3 + action.b % 40):
+            tag = ("red", "blue")[number % 2]
+            queue_id = self._queue(topic, number)
+            self.session.send(self.clients[0], topic, queue_id, f"m{self._steps}.{number}", tag)
+
+    def pop(self, action: Action, lost: bool) -> None:
+        """Pop without order."""
+        topic = self._topic(action.a)
+        late_ms = 700 if action.d % 10 == 9 else 0
+        self.session.pop(
+            self.poppers[action.client % len(self.poppers)],
+            topic,
+            self._any_or_one(topic, action.b),
+            COUNTS[action.c % len(COUNTS)],
+            INVISIBLE_MS[action.d % len(INVISIBLE_MS)],
+            POLL_MS[(action.c // len(COUNTS)) % len(POLL_MS)],
+            late_ms=late_ms,
+            forget=lost,
+        )
+
+    def pop_in_order(self, action: Action, lost: bool) -> None:
+        """Pop in order: a new attempt, the last one again, or none."""
+        topic = self._topic(action.a)
+        client = self.orderly[action.client % len(self.orderly)]
+        if action.b % 4 == 0 and not lost and action.fate != "lost":
+            client.attempt += 1
+        attempt_id = None if action.b % 4 == 3 else f"{client.name}#{client.attempt}"
+        self.session.pop(
+            client,
+            topic,
+            self._any_or_one(topic, action.b // 4),
+            COUNTS[action.c % len(COUNTS)],
+            ORDER_INVISIBLE_MS[action.d % len(ORDER_INVISIBLE_MS)],
+            POLL_MS[(action.c // len(COUNTS)) % len(POLL_MS)],
+            order=True,
+            attempt_id=attempt_id,
+            forget=lost,
+        )
+
+    def _holder(self, action: Action) -> tuple[Client, Handle] | None:
+        """A client that holds a handle, and the handle."""
+        holders = [client for client in (*self.poppers, *self.orderly) if client.handles]
+        if not holders:
+            return None
+        client = holders[action.client % len(holders)]
+        return client, client.handles[action.a % len(client.handles)]
+
+    def _is_ordered(self, client: Client) -> bool:
+        return client.group in ORDERED_GROUPS
+
+    def ack(self, action: Action, lost: bool) -> None:
+        """Acknowledge; the client keeps no handle that it has used."""
+        held = self._holder(action)
+        if held is None:
+            return
+        client, handle = held
+        self.session.ack(client, handle, order=self._is_ordered(client))
+        if not lost:
+            client.handles.remove(handle)
+            self._used = [*self._used[-20:], (client, handle)]
+
+    def ack_again(self, action: Action, lost: bool) -> None:
+        """Acknowledge with a handle that was used before."""
+        if self._used:
+            client, handle = self._used[action.a % len(self._used)]
+            self.session.ack(client, handle, order=self._is_ordered(client))
+
+    def ack_many(self, action: Action, lost: bool) -> None:
+        """Acknowledge many unordered deliveries of one topic with one request."""
+        client = self.poppers[action.client % len(self.poppers)]
+        topic = self._topic(action.a)
+        names = (topic, self.oracle.pops.retry_topic(client.group, topic))
+        chosen = [handle for handle in client.handles if handle.topic in names][: 1 + action.b % 40]
+        self.session.batch_ack(client, topic, chosen)
+        if not lost:
+            client.handles = [handle for handle in client.handles if handle not in chosen]
+
+    def ack_forged(self, action: Action, lost: bool) -> None:
+        """Acknowledge with a handle that was never given out."""
+        held = self._holder(action)
+        if held is None:
+            return
+        client, handle = held
+        order = self._is_ordered(client)
+        forged = (
+            handle._replace(pop_time=handle.pop_time - 1),
+            handle._replace(broker="broker-z") if not order else handle._replace(pop_time=1),
+            handle._replace(revive_qid=(handle.revive_qid + 1) % 8) if not order else handle._replace(pop_time=2),
+            handle._replace(start_offset=handle.start_offset + 1) if not order else handle._replace(pop_time=3),
+        )[action.b % 4]
+        self.session.ack(client, forged, order=order)
+
+    def hide(self, action: Action, lost: bool) -> None:
+        """Change the invisible time."""
+        held = self._holder(action)
+        if held is None:
+            return
+        client, handle = held
+        order = self._is_ordered(client)
+        table = ORDER_INVISIBLE_MS if order else INVISIBLE_MS
+        self.session.hide(client, handle, table[action.b % len(table)], order=order, forget=lost)
+
+    def notify(self, action: Action, lost: bool) -> None:
+        """Wait for a pop to be worth while."""
+        client = self.poppers[action.client % len(self.poppers)]
+        self.session.notify(client, self._topic(action.a), POLL_MS[action.b % len(POLL_MS)])
+
+    def pull(self, action: Action, lost: bool) -> None:
+        """Pull on from where the group stands, from the beginning, or from beyond the end."""
+        client = self.pullers[action.client % len(self.pullers)]
+        topic, queue_id = self._place_of(client, action)
+        key = (client.group, topic, queue_id)
+        high = self.session.broker.store.max_offset(topic, queue_id)
+        offset = (self._cursors.get(key, 0), self._cursors.get(key, 0), self._cursors.get(key, 0), 0, high, high + 3)[
+            action.b % 6
+        ]
+        suspend_ms = (None, 1_000, 15_000)[action.d % 3]
+        count = COUNTS[action.c % len(COUNTS)]
+        self._cursors[key] = self.session.pull(client, topic, queue_id, offset, count, suspend_ms, forget=lost)
+
+    def _place_of(self, client: Client, action: Action) -> tuple[str, int]:
+        names = [*TOPICS, f"%RETRY%{client.group}"]
+        topic = names[action.a % len(names)]
+        return topic, action.a // len(names) % TOPICS.get(topic, 1)
+
+    def commit(self, action: Action, lost: bool) -> None:
+        """Commit how far the group has read."""
+        client = self.pullers[action.client % len(self.pullers)]
+        topic, queue_id = self._place_of(client, action)
+        self.session.commit(client, topic, queue_id, self._cursors.get((client.group, topic, queue_id), 0))
+
+    def send_back(self, action: Action, lost: bool) -> None:
+        """Give a pulled message back."""
+        client = self.pullers[action.client % len(self.pullers)]
+        if client.pulled:
+            pulled = client.pulled[action.a % len(client.pulled)]
+            self.session.send_back(client, pulled, (0, 1, 2, -1)[action.b % 4], (16, 2, 0)[action.c % 3])
+
+    def beat(self, action: Action, lost: bool) -> None:
+        """Send a heartbeat."""
+        self.session.beat(self.clients[action.client % len(self.clients)], TOPICS)
+
+    def leave(self, action: Action, lost: bool) -> None:
+        """Leave the group, or lose the connection; it may come back."""
+        client = self.clients[action.client % len(self.clients)]
+        self.session.leave(client, close=action.a % 2 == 0)
+        if action.b % 2 == 0:
+            self.session.beat(client, TOPICS)
+
+    def lock(self, action: Action, lost: bool) -> None:
+        """Lock the queues of a topic."""
+        client = self.pullers[action.client % len(self.pullers)]
+        topic = self._topic(action.a)
+        self.session.lock(client, [(topic, queue_id) for queue_id in range(TOPICS[topic])])
+
+    def unlock(self, action: Action, lost: bool) -> None:
+        """Unlock the queues of a topic."""
+        client = self.pullers[action.client % len(self.pullers)]
+        topic = self._topic(action.a)
+        self.session.unlock(client, [(topic, queue_id) for queue_id in range(TOPICS[topic])])
+
+    def look(self, action: Action, lost: bool) -> None:
+        """Look at offsets and members."""
+        client = self.clients[action.client % len(self.clients)]
+        topic = self._topic(action.a)
+        self.session.look(client, topic, self._queue(topic, action.b))
+
+    def reset(self, action: Action, lost: bool) -> None:
+        """Move a group to some offset of one queue."""
+        client = self.clients[action.client % len(self.clients)]
+        topic = self._topic(action.a)
+        queue_id = self._queue(topic, action.b)
+        high = self.session.broker.store.max_offset(topic, queue_id)
+        self.session.reset(client, topic, queue_id, action.c % (high + 1))
+        # What is acknowledged after that would move an orderly group over messages that it has not got.
+        for other in self.orderly:
+            other.handles = [handle for handle in other.handles if (other.group, handle.topic) != (client.group, topic)]
+        self._used = [(one, handle) for one, handle in self._used if not self._is_ordered(one)]
+
+    def advance(self, action: Action, lost: bool) -> None:
+        """Let time pass, or set the clock back, which has no effect."""
+        self.session.advance(JUMPS_MS[action.a % len(JUMPS_MS)])
+
+    # the end
+
+    def drain(self) -> None:
+        """Everybody consumes until nothing comes any more; then nothing may be missing and nothing left behind."""
+        session = self.session
+        session.advance(SETTLE_MS)
+        session.end_step()
+        for _ in range(DRAIN_ROUNDS):
+            came = [self._consume(client) for client in (*self.poppers[::MEMBERS], *self.orderly[:1])]
+            due = self.oracle.log.last_due(session.now_ms)
+            if not any(came) and due <= session.now_ms and not self.oracle.missing():
+                break
+            session.advance(max(due - session.now_ms, SETTLE_MS))
+            session.end_step()
+        for client in self.pullers[::MEMBERS]:
+            for topic in (*TOPICS, f"%RETRY%{client.group}"):
+                self._pull_all(client, topic)
+        session.end_step()
+        session.drained()
+
+    def _consume(self, client: Client) -> int:
+        """Pop and acknowledge all that is there."""
+        order = self._is_ordered(client)
+        came = 0
+        for topic in TOPICS:
+            for _ in range(1000):
+                client.handles.clear()
+                client.attempt += 1
+                attempt_id = f"{client.name}#{client.attempt}" if order else None
+                self.session.pop(client, topic, -1, 32, 10_000, 0, order=order, attempt_id=attempt_id)
+                self.session.end_step()
+                if not client.handles:
+                    break
+                came += len(client.handles)
+                for handle in list(client.handles):
+                    self.session.ack(client, handle, order=order)
+                self.session.end_step()
+        return came
+
+    def _pull_all(self, client: Client, topic: str) -> None:
+        for queue_id in range(TOPICS.get(topic, 1)):
+            self.session.pull(client, topic, queue_id, 0, 32)  # takes a reset that may wait
+            offset = 0
+            while offset < self.session.broker.store.max_offset(topic, queue_id):
+                offset = self.session.pull(client, topic, queue_id, offset, 32)
+
+
+VERBS: dict[str, Callable[[Simulation, Action, bool], None]] = {
+    "send": Simulation.send,
+    "burst": Simulation.burst,
+    "pop": Simulation.pop,
+    "pop in order": Simulation.pop_in_order,
+    "ack": Simulation.ack,
+    "ack again": Simulation.ack_again,
+    "ack many": Simulation.ack_many,
+    "ack forged": Simulation.ack_forged,
+    "hide": Simulation.hide,
+    "notify": Simulation.notify,
+    "pull": Simulation.pull,
+    "commit": Simulation.commit,
+    "send back": Simulation.send_back,
+    "beat": Simulation.beat,
+    "leave": Simulation.leave,
+    "lock": Simulation.lock,
+    "unlock": Simulation.unlock,
+    "look": Simulation.look,
+    "reset": Simulation.reset,
+    "advance": Simulation.advance,
+}
+WEIGHTS = {
+    "send": 12, "burst": 2, "pop": 12, "pop in order": 8, "ack": 10, "ack again": 2, "ack many": 3, "ack forged": 2,
+    "hide": 5, "notify": 2, "pull": 6, "commit": 2, "send back": 2, "beat": 2, "leave": 2, "lock": 1, "unlock": 1,
+    "look": 3, "reset": 1, "advance": 14,
+}  # fmt: skip
+
+
+def new_oracle(setup: Setup) -> Oracle:
+    """An oracle that knows the groups and what they want."""
+    return Oracle(
+        pop_groups=POP_GROUPS,
+        ordered_groups=ORDERED_GROUPS,
+        pull_groups=PULL_GROUPS,
+        topics=TOPICS,
+        tags=TAGS,
+        timing=setup.timing,
+        retry_v2=setup.retry_v2,
+    )
+
+
+def plan(seed: int) -> tuple[Setup, list[Action]]:
+    """What a seed means. Each seed prefers some verbs and leaves some out: that reaches more than one mixture would."""
+    draw = random.Random(seed)
+    setup = Setup(seed, draw.random() < 0.3, draw.choice((20, 20, 0, 100)))
+    weights = [weight * draw.choice((0, 1, 1, 1, 4)) for weight in WEIGHTS.values()]
+    weights[list(WEIGHTS).index("send")] = WEIGHTS["send"]
+    weights[list(WEIGHTS).index("advance")] = WEIGHTS["advance"]
+    verbs = draw.choices(list(WEIGHTS), weights, k=ACTIONS)
+    return setup, [_drawn(verb, draw) for verb in verbs]
+
+
+def _drawn(verb: str, draw: random.Random) -> Action:
+    client, a, b, c, d = (draw.randrange(NUMBERS) for _ in range(5))
+    return Action(verb, client, a, b, c, d, draw.choice(FATES[1:]) if draw.random() < 0.15 else "")
+
+
+def run(setup: Setup, actions: Iterable[Action], *, keep: bool = False) -> Simulation:
+    """Carry out all actions and drain. Raises Violation."""
+    simulation = Simulation(setup, keep=keep)
+    for action in actions:
+        simulation.perform(action)
+    simulation.drain()
+    return simulation
+
+
+def failure(setup: Setup, actions: Iterable[Action]) -> str:
+    """What goes wrong, "" for nothing."""
+    try:
+        run(setup, actions)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _kind(text: str) -> list[str]:
+    """The first words that do not depend on names and numbers."""
+    return [word for word in text.split()[:5] if word.isalpha() or word.endswith(":")]
+
+
+def shortest(
+    setup: Setup, actions: list[Action], judge: Callable[[Setup, list[Action]], str] = failure
+) -> list[Action]:
+    """A list that fails as the given one does (by the kind of its failure) and has no action too many."""
+    kind = _kind(judge(setup, actions))
+
+    def fails(some: list[Action]) -> bool:
+        return _kind(judge(setup, some)) == kind
+
+    before = len(actions) + 1
+    while len(actions) < before:
+        before = len(actions)
+        actions = _simplified(_without_needless(actions, fails), fails)
+    return actions
+
+
+def _without_needless(actions: list[Action], fails: Callable[[list[Action]], bool]) -> list[Action]:
+    size = len(actions) // 2
+    while size:
+        start = 0
+        while start < len(actions):
+            shorter = actions[:start] + actions[start + size :]
+            if fails(shorter):
+                actions = shorter
+            else:
+                start += size
+        size //= 2
+    return actions
+
+
+def _simplified(actions: list[Action], fails: Callable[[list[Action]], bool]) -> list[Action]:
+    for index in range(len(actions)):
+        for name in ("fate", "client", "a", "b", "c", "d"):
+            zero: Any = {name: "" if name == "fate" else 0}
+            simpler = [*actions[:index], actions[index]._replace(**zero), *actions[index + 1 :]]
+            if actions[index] != simpler[index] and fails(simpler):
+                actions = simpler
+    return actions
+
+
+def report(seed: int) -> str:
+    """How to see a failing seed again, and the shortest way to it; "" if the seed does not fail."""
+    setup, actions = plan(seed)
+    if not failure(setup, actions):
+        return ""
+    steps = shortest(setup, actions)
+    lines = [
+        f"seed {seed} fails: SEED={seed} pytest tests/simulation/test_simulation.py",
+        f"{setup}, {len(steps)} of {len(actions)} actions are enough:",
+        *(f"    {action}," for action in steps),
+        failure(setup, steps),
+    ]
+    return "\n".join(lines)
+
+
+def journal_lines(simulation: Simulation) -> Iterator[str]:
+    """The journal of a simulation as the control port writes it, a line of JSON each."""
+    for index, found in enumerate(simulation.session.engine.journal):
+        yield json.dumps(entry(index, found))
+
+
+def main(words: list[str]) -> int:
+    """Run one seed and show it."""
+    seed = int(words[0])
+    setup, actions = plan(seed)
+    try:
+        simulation = run(setup, actions)
+    except Violation:
+        print(report(seed))
+        return 1
+    if "--journal" in words:
+        print("\n".join(journal_lines(simulation)))
+    else:
+        print(setup, *actions, sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,172 @@
+"""The oracle's book of queues: what lies in them, and what has been promised to appear.
+
+A promise is a message that must (or may) appear in a topic within a span of time: a delayed send, a message given
+back, a popped message that nobody acknowledged. What appears must be promised or just sent; what is promised must
+appear.
+"""
+
+import heapq
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from observations import Place, Sent, Stored
+
+DELAY_LEVELS_MS = (1_000, 5_000, 10_000, 30_000, *(n * 60_000 for n in (*range(1, 11), 20, 30, 60, 120)))
+"""Upstream's delay levels."""
+DELAY_LATE_MS = 1_100
+"""A delay level looks every 100 ms, first a second after the start."""
+TIMER_LATE_MS = 1_000
+"""A timed message appears at the first full second at or after its time."""
+
+
+class Violation(AssertionError):
+    """The broker did what upstream does not do."""
+
+
+class Known(NamedTuple):
+    """A message in a queue."""
+
+    message_id: str
+    tag: str | None
+    attempt: int
+    delay_level: int
+    first_pop_ms: int | None
+
+
+@dataclass(slots=True, eq=False)
+class Promise:
+    """Message `message_id` with `attempt` shall appear in `topic` from `earliest` to `latest`.
+
+    `must` False: it may also stay away. `first_pop_ms` is what the message has to say of its first pop. Of a promise
+    and its `twins` only one must be kept.
+    """
+
+    topic: str
+    message_id: str
+    attempt: int
+    earliest: int
+    latest: int
+    must: bool = True
+    withdrawn: bool = False
+    kept: bool = False
+    first_pop_ms: int | None = None
+    twins: "list[Promise]" = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"{self.message_id} as attempt {self.attempt + 1} in {self.topic} from {self.earliest} to {self.latest}"
+
+
+class StoredMessages:
+    """All queues, and all open promises."""
+
+    def __init__(self) -> None:
+        self.queues: dict[Place, list[Known]] = defaultdict(list)
+        self.by_topic: dict[str, set[int]] = defaultdict(set)
+        self._born: dict[str, set[tuple[int, str]]] = defaultdict(set)
+        self._promises: dict[tuple[str, str, int], list[Promise]] = defaultdict(list)
+        self._latest: list[tuple[int, int, Promise]] = []
+        self._sequence = 0
+        self._unexplained: dict[tuple[str, int, int], Stored] = {}
+        self._last_store_ms = 0
+
+    # what happens
+
+    def stored(self, seen: Stored) -> None:
+        """A message appeared."""
+        queue = self.queues[seen.topic, seen.queue_id]
+        self.by_topic[seen.topic].add(seen.queue_id)
+        if seen.offset != len(queue):
+            raise Violation(f"{seen.topic}@{seen.queue_id} went on at offset {seen.offset}, not at {len(queue)}")
+        if not self._last_store_ms <= seen.store_ms <= seen.now:
+            raise Violation(f"{seen.message_id} was stored at {seen.store_ms}, after one at {self._last_store_ms}")
+        self._last_store_ms = seen.store_ms
+        queue.append(Known(seen.message_id, seen.tag, seen.attempt, seen.delay_level, seen.first_pop_ms))
+        born = self._born[seen.message_id]
+        if not seen.attempt:
+            born.add((seen.born_ms, seen.unique_key))
+        elif (seen.born_ms, seen.unique_key) not in born:
+            raise Violation(f"{seen.message_id} was born {born}, its copy says {(seen.born_ms, seen.unique_key)}")
+        if not self._keep(seen):
+            self._unexplained[seen.topic, seen.queue_id, seen.offset] = seen
+
+    def _keep(self, seen: Stored) -> bool:
+        """Take the promise that this message keeps: one that must be kept before one that may."""
+        promises = self._promises.get((seen.topic, seen.message_id, seen.attempt), [])
+        fitting = [
+            promise
+            for promise in promises
+            if not promise.withdrawn and promise.earliest <= seen.store_ms <= promise.latest
+        ]
+        if not fitting:
+            return False
+        # After a reset several deliveries of one message may be on their way back.
+        fitting = [promise for promise in fitting if promise.first_pop_ms in (None, seen.first_pop_ms)] or fitting
+        promise = min(fitting, key=lambda promise: (not promise.must, promise.latest))
+        if promise.first_pop_ms is not None and seen.first_pop_ms != promise.first_pop_ms:
+            raise Violation(f"{seen.message_id} says that it was popped first at {seen.first_pop_ms}: {promise}")
+        promise.kept = True
+        for twin in promise.twins:
+            twin.must = False
+        promises.remove(promise)
+        return True
+
+    def sent(self, seen: Sent) -> None:
+        """A send was accepted."""
+        if seen.due_ms is not None:
+            late = DELAY_LATE_MS if seen.delay_level else TIMER_LATE_MS
+            self.promise(Promise(seen.topic, seen.message_id, 0, seen.due_ms, seen.due_ms + late))
+            return
+        there = self._unexplained.pop((seen.topic, seen.queue_id, seen.offset), None)
+        if there is None or there.message_id != seen.message_id:
+            raise Violation(f"{seen.message_id} was accepted for {seen.topic}@{seen.queue_id}:{seen.offset}: {there}")
+
+    def promise(self, promise: Promise) -> Promise:
+        """Expect a message, which may have appeared in this very step."""
+        for place, seen in self._unexplained.items():
+            same = (seen.topic, seen.message_id, seen.attempt) == (promise.topic, promise.message_id, promise.attempt)
+            if same and promise.earliest <= seen.store_ms <= promise.latest:
+                promise.kept = True
+                del self._unexplained[place]
+                return promise
+        self._promises[promise.topic, promise.message_id, promise.attempt].append(promise)
+        self._watch(promise)
+        return promise
+
+    def _watch(self, promise: Promise) -> None:
+        self._sequence += 1
+        heapq.heappush(self._latest, (promise.latest, self._sequence, promise))
+
+    def step_ended(self, now: int) -> None:
+        """Nothing may lie in a queue that nobody has sent or promised, and no promise may be overdue."""
+        for seen in self._unexplained.values():
+            waiting = self._promises.get((seen.topic, seen.message_id, seen.attempt), [])
+            raise Violation(f"nothing accounts for {seen}; open promises: {'; '.join(map(str, waiting)) or 'none'}")
+        while self._latest and self._latest[0][0] < now:
+            promise = heapq.heappop(self._latest)[2]
+            if promise.latest >= now:
+                self._watch(promise)
+            elif promise.must and not promise.kept and not promise.withdrawn:
+                raise Violation(f"lost by {now}: {promise}")
+
+    # looking
+
+    def queue_ids(self, topic: str) -> set[int]:
+        """The queues of a topic that hold something."""
+        return self.by_topic.get(topic, set())
+
+    def at(self, place: Place, offset: int) -> Known:
+        """The message at an offset, which must be there."""
+        queue = self.queues.get(place, [])
+        if not 0 <= offset < len(queue):
+            raise Violation(f"{place[0]}@{place[1]} has no message at offset {offset}, it ends at {len(queue)}")
+        return queue[offset]
+
+    def size(self, place: Place) -> int:
+        """How many messages a queue has."""
+        queue = self.queues.get(place)
+        return 0 if queue is None else len(queue)
+
+    def last_due(self, now: int) -> int:
+        """When the last open promise must have been kept, at least `now`."""
+        return max((latest for latest, _, promise in self._latest if promise.must and not promise.kept), default=now)

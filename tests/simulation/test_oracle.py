@@ -1,0 +1,441 @@
+"""The oracle bites: what a broker answered is falsified in one place, and the oracle finds it."""
+
+import random
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import pytest
+from observations import (
+    Acked,
+    Delivery,
+    Handle,
+    Hidden,
+    Locked,
+    MembersSeen,
+    Notified,
+    Observation,
+    OffsetSeen,
+    Popped,
+    Pulled,
+    RangeSeen,
+    Sent,
+    SentBack,
+    StepEnded,
+    Stored,
+)
+from simulation import ORDERED_GROUPS, POP_GROUPS, Setup, new_oracle, plan, run
+from stored_messages import Violation
+
+SEEDS = range(16)
+TRIES = 6
+"""Places in which each seed's answers are falsified, at most."""
+
+Stream = list[Observation]
+Falsify = Callable[[Stream], Iterator[Stream]]
+"""Each stream that has one thing wrong."""
+
+
+@cache
+def answers(seed: int) -> tuple[Setup, tuple[Observation, ...]]:
+    """What was seen of a broker that did everything right."""
+    setup, actions = plan(seed)
+    return setup, tuple(run(setup, actions, keep=True).observations)
+
+
+def complaint(setup: Setup, stream: Stream) -> str:
+    """What the oracle has to say, "" for nothing."""
+    oracle = new_oracle(setup)
+    try:
+        for seen in stream:
+            oracle.observe(seen)
+    except Violation as violation:
+        return str(violation)
+    return ""
+
+
+def at(stream: Stream, index: int, *instead: Observation) -> Stream:
+    """A stream with something else in one place."""
+    return [*stream[:index], *instead, *stream[index + 1 :]]
+
+
+def is_copy(seen: Observation, prefix: str = "%RETRY%pop-") -> bool:
+    """Is this the appearance of a message that comes back?"""
+    return isinstance(seen, Stored) and seen.topic.startswith(prefix)
+
+
+def deliveries(stream: Stream, groups: tuple[str, ...]) -> Iterator[tuple[int, Popped]]:
+    """The pops of some groups that got something."""
+    return (
+        (index, seen)
+        for index, seen in enumerate(stream)
+        if isinstance(seen, Popped) and seen.messages and seen.group in groups
+    )
+
+
+# each of these is one way to be wrong
+
+
+def a_message_is_handed_out_twice(stream: Stream) -> Iterator[Stream]:
+    for index, seen in deliveries(stream, POP_GROUPS):
+        yield at(stream, index, seen, seen)
+
+
+def a_message_is_handed_out_again_later(stream: Stream) -> Iterator[Stream]:
+    """A consumer gets, under a new handle, what another one got before."""
+    for index, seen in deliveries(stream, POP_GROUPS):
+        for later, other in deliveries(stream[index + 1 :], (seen.group,)):
+            if other.topic == seen.topic and other.now > seen.now and len(other.messages) < other.asked:
+                old = seen.messages[0]
+                assert old.handle is not None
+                handle = old.handle._replace(pop_time=other.now, invisible_ms=other.invisible_ms)
+                again = old._replace(handle=handle)
+                yield at(stream, index + 1 + later, other._replace(messages=(*other.messages, again)))
+                break
+
+
+def a_delivery_is_lost(stream: Stream) -> Iterator[Stream]:
+    """The broker skips a message: no group member ever sees it."""
+    for index, seen in deliveries(stream, POP_GROUPS):
+        if len(seen.messages) > 1:
+            yield at(stream, index, seen._replace(messages=seen.messages[1:]))
+            yield at(stream, index, seen._replace(messages=seen.messages[:-1]))
+
+
+def a_copy_comes_too_early(stream: Stream) -> Iterator[Stream]:
+    """A message comes back at the end of its invisible time, not after it."""
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Stored) and is_copy(seen) and not seen.delay_level:
+            for earlier in range(index, 0, -1):
+                then = stream[earlier].now
+                if then < seen.now - 1_300:
+                    moved = seen._replace(now=then, store_ms=then)
+                    yield [*stream[: earlier + 1], moved, *stream[earlier + 1 : index], *stream[index + 1 :]]
+                    break
+
+
+def a_copy_never_comes(stream: Stream) -> Iterator[Stream]:
+    """What nobody acknowledged does not come back, and so nobody gets it."""
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Stored) and is_copy(seen):
+            before = [other for other in stream[:index] if not is_copy(other)]
+            yield [*before, *(other for other in stream[index:] if _without_copies(other))]
+            return
+
+
+def _without_copies(seen: Observation) -> bool:
+    if is_copy(seen):
+        return False
+    if isinstance(seen, Popped):
+        return not any(message.topic.startswith("%RETRY%") for message in seen.messages)
+    return not isinstance(seen, Acked | Hidden | OffsetSeen)
+
+
+def what_was_acknowledged_comes_back(stream: Stream) -> Iterator[Stream]:
+    """Deliveries that came back are acknowledged in time, in vain."""
+    backs = {(seen.topic, seen.message_id, seen.attempt) for seen in stream if isinstance(seen, Stored)}
+    changed = {seen.handle.offset for seen in stream if isinstance(seen, Hidden)}
+    for _, seen in deliveries(stream, POP_GROUPS):
+        for message in seen.messages:
+            handle = message.handle
+            assert handle is not None
+            names = {f"%RETRY%{seen.group}{sign}{seen.topic}" for sign in "_+"} | {handle.topic}
+            if message.offset not in changed and any(
+                (name, message.message_id, message.attempt + 1) in backs for name in names
+            ):
+                acks = [Acked(seen.now, one, False, "SUCCESS") for one in _handles_of(stream, message, seen.group)]
+                at_their_pops = stream
+                for ack in acks:
+                    place = next(n for n, other in enumerate(at_their_pops) if _delivers(other, ack.handle))
+                    at_their_pops = at(at_their_pops, place, at_their_pops[place], ack)
+                yield at_their_pops
+
+
+def _handles_of(stream: Stream, wanted: Delivery, group: str) -> list[Handle]:
+    """All handles under which a message with its number of attempts was delivered to a group."""
+    return [
+        message.handle
+        for _, seen in deliveries(stream, (group,))
+        for message in seen.messages
+        if message.handle is not None and (message.message_id, message.attempt) == (wanted.message_id, wanted.attempt)
+    ]
+
+
+def _delivers(seen: Observation, handle: Handle) -> bool:
+    return isinstance(seen, Popped) and any(message.handle == handle for message in seen.messages)
+
+
+def a_message_is_hidden_for_longer_than_it_stays_away(stream: Stream) -> Iterator[Stream]:
+    """The handle promises more invisible time than the broker keeps to."""
+    copies = [seen for seen in stream if isinstance(seen, Stored) and is_copy(seen)]
+    changed = {(seen.handle.topic, seen.handle.offset) for seen in stream if isinstance(seen, Hidden)}
+    for index, seen in deliveries(stream, POP_GROUPS):
+        first = seen.messages[0]
+        if (
+            len(_handles_of(stream, first, seen.group)) == 1
+            and (first.topic, first.offset) not in changed
+            and any(
+                (copy.message_id, copy.attempt) == (first.message_id, first.attempt + 1)
+                and copy.topic.startswith(f"%RETRY%{seen.group}")
+                for copy in copies
+            )
+        ):
+            longer = seen.invisible_ms + 400_000
+            messages = tuple(
+                message._replace(handle=message.handle._replace(invisible_ms=longer))
+                for message in seen.messages
+                if message.handle is not None
+            )
+            yield at(stream, index, seen._replace(invisible_ms=longer, messages=messages))
+
+
+def an_unwanted_tag_is_delivered(stream: Stream) -> Iterator[Stream]:
+    for _, seen in deliveries(stream, ("pop-red",)):
+        for message in seen.messages:
+            if not message.topic.startswith("%RETRY%"):
+                yield [
+                    other._replace(tag="blue")
+                    if isinstance(other, Stored)
+                    and (other.topic, other.queue_id, other.offset) == (message.topic, message.queue_id, message.offset)
+                    else other
+                    for other in stream
+                ]
+
+
+def another_message_is_delivered(stream: Stream) -> Iterator[Stream]:
+    for index, seen in deliveries(stream, (*POP_GROUPS, *ORDERED_GROUPS)):
+        wrong = seen.messages[-1]._replace(message_id="another")
+        yield at(stream, index, seen._replace(messages=(*seen.messages[:-1], wrong)))
+
+
+def an_attempt_is_not_counted(stream: Stream) -> Iterator[Stream]:
+    for index, seen in deliveries(stream, POP_GROUPS):
+        if seen.messages[0].attempt:
+            wrong = seen.messages[0]._replace(attempt=seen.messages[0].attempt - 1)
+            yield at(stream, index, seen._replace(messages=(wrong, *seen.messages[1:])))
+
+
+def a_pop_comes_back_empty_handed(stream: Stream) -> Iterator[Stream]:
+    """Messages are there, and a pop is told that there are none."""
+    for index, seen in deliveries(stream, (*POP_GROUPS, *ORDERED_GROUPS)):
+        if not seen.waited:
+            empty = seen._replace(code="POLLING_TIMEOUT", messages=(), now=max(seen.now, seen.deadline))
+            if empty.now == seen.now:
+                yield at(stream, index, empty)
+
+
+def a_pop_gives_up_too_early(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Popped) and seen.waited and not seen.messages:
+            yield at(stream, index, seen._replace(deadline=seen.deadline + 1))
+
+
+def a_waiting_pop_is_not_woken(stream: Stream) -> Iterator[Stream]:
+    for index, seen in deliveries(stream, POP_GROUPS):
+        if seen.waited and seen.messages[0].topic == seen.topic:
+            yield at(stream, index)
+
+
+def an_ordered_queue_is_given_to_two(stream: Stream) -> Iterator[Stream]:
+    """Another attempt gets the batch that is out."""
+    for index, seen in deliveries(stream, ORDERED_GROUPS):
+        if seen.invisible_ms > 1:
+            yield at(stream, index, seen, seen._replace(attempt_id="another", call=10**9))
+
+
+def an_ordered_batch_is_out_of_order(stream: Stream) -> Iterator[Stream]:
+    for index, seen in deliveries(stream, ORDERED_GROUPS):
+        if len(seen.messages) > 1 and seen.messages[0].queue_id == seen.messages[1].queue_id:
+            first, second, *rest = seen.messages
+            yield at(stream, index, seen._replace(messages=(second, first, *rest)))
+
+
+def an_ordered_batch_has_a_gap(stream: Stream) -> Iterator[Stream]:
+    for index, seen in deliveries(stream, ORDERED_GROUPS):
+        if len(seen.messages) > 1 and seen.messages[0].queue_id == seen.messages[1].queue_id:
+            yield at(stream, index, seen._replace(messages=seen.messages[1:]))
+
+
+def an_order_count_is_wrong(stream: Stream) -> Iterator[Stream]:
+    for index, seen in deliveries(stream, ORDERED_GROUPS):
+        wrong = seen.messages[0]._replace(again=seen.messages[0].again + 1)
+        yield at(stream, index, seen._replace(messages=(wrong, *seen.messages[1:])))
+
+
+def an_accepted_message_is_not_stored(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Stored) and not seen.attempt:
+            yield at(stream, index)
+
+
+def an_answer_names_another_place(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Sent) and seen.due_ms is None:
+            yield at(stream, index, seen._replace(offset=seen.offset + 1))
+
+
+def an_offset_is_left_out(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Stored):
+            yield at(stream, index, seen._replace(offset=seen.offset + 1))
+
+
+def a_message_appears_that_nobody_sent(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Stored):
+            yield at(stream, index, seen, seen._replace(offset=seen.offset + 1, message_id="nobody's"))
+
+
+def a_delayed_message_comes_too_early(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Sent) and seen.due_ms is not None:
+            yield at(stream, index, seen._replace(due_ms=seen.due_ms + 2_500))
+
+
+def a_delayed_message_comes_too_late(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Sent) and seen.due_ms is not None:
+            yield at(stream, index, seen._replace(due_ms=seen.due_ms - 2_500))
+
+
+def a_copy_is_not_like_its_original(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Stored) and seen.attempt:
+            yield at(stream, index, seen._replace(born_ms=seen.born_ms + 1))
+            yield at(stream, index, seen._replace(unique_key="another"))
+        if isinstance(seen, Stored) and is_copy(seen):
+            yield at(stream, index, seen._replace(first_pop_ms=0))
+
+
+def a_message_given_back_is_lost(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Stored) and seen.topic.startswith("%DLQ%"):
+            yield at(stream, index)
+
+
+def a_message_is_given_back_too_early(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, SentBack) and seen.level >= 0 and seen.attempt < seen.most:
+            yield at(stream, index, seen._replace(level=(seen.level or 3 + seen.attempt) + 1))
+
+
+def a_pull_has_a_gap(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Pulled) and seen.messages:
+            yield at(stream, index, seen._replace(messages=seen.messages[1:]))
+            yield at(stream, index, seen._replace(messages=seen.messages[::-1] + seen.messages[:1]))
+
+
+def a_pull_skips(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Pulled) and seen.messages and seen.next_offset < seen.high and seen.group == "pull-all":
+            yield at(stream, index, seen._replace(next_offset=seen.next_offset + 1))
+
+
+def a_waiting_pull_is_not_woken(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Pulled) and seen.waited and seen.messages:
+            yield at(stream, index)
+
+
+def a_committed_offset_is_wrong(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, OffsetSeen) and seen.offset is not None and seen.group != "pop-red":
+            yield at(stream, index, seen._replace(offset=seen.offset + 1))
+
+
+def a_queue_shows_too_much(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, RangeSeen):
+            yield at(stream, index, seen._replace(high=seen.high + 1))
+
+
+def a_member_is_missing(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, MembersSeen):
+            yield at(stream, index, seen._replace(clients=(*seen.clients, "nobody")))
+
+
+def a_queue_has_two_owners(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Locked) and seen.granted:
+            other = seen._replace(client="another")
+            yield at(stream, index, seen, other)
+
+
+def a_notification_gives_up_too_early(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Notified) and not seen.has_message:
+            yield at(stream, index, seen._replace(deadline=seen.now + 1))
+
+
+def a_notification_tells_of_nothing(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Notified) and not seen.has_message:
+            yield at(stream, index, seen._replace(has_message=True))
+
+
+def time_goes_back(stream: Stream) -> Iterator[Stream]:
+    for index, seen in enumerate(stream):
+        if isinstance(seen, StepEnded) and index > 200:
+            yield at(stream, index, seen, StepEnded(seen.now - 1))
+
+
+FALSIFIED: tuple[Falsify, ...] = (
+    a_message_is_handed_out_twice,
+    a_message_is_handed_out_again_later,
+    a_delivery_is_lost,
+    a_copy_comes_too_early,
+    a_copy_never_comes,
+    what_was_acknowledged_comes_back,
+    a_message_is_hidden_for_longer_than_it_stays_away,
+    an_unwanted_tag_is_delivered,
+    another_message_is_delivered,
+    an_attempt_is_not_counted,
+    a_pop_comes_back_empty_handed,
+    a_pop_gives_up_too_early,
+    a_waiting_pop_is_not_woken,
+    an_ordered_queue_is_given_to_two,
+    an_ordered_batch_is_out_of_order,
+    an_ordered_batch_has_a_gap,
+    an_order_count_is_wrong,
+    an_accepted_message_is_not_stored,
+    an_answer_names_another_place,
+    an_offset_is_left_out,
+    a_message_appears_that_nobody_sent,
+    a_delayed_message_comes_too_early,
+    a_delayed_message_comes_too_late,
+    a_copy_is_not_like_its_original,
+    a_message_given_back_is_lost,
+    a_message_is_given_back_too_early,
+    a_pull_has_a_gap,
+    a_pull_skips,
+    a_waiting_pull_is_not_woken,
+    a_committed_offset_is_wrong,
+    a_queue_shows_too_much,
+    a_member_is_missing,
+    a_queue_has_two_owners,
+    a_notification_gives_up_too_early,
+    a_notification_tells_of_nothing,
+    time_goes_back,
+)
+
+
+def test_right_answers_pass() -> None:
+    """The same answers, not falsified, please the oracle when they are read a second time."""
+    for seed in SEEDS:
+        setup, stream = answers(seed)
+        assert complaint(setup, list(stream)) == ""
+
+
+@pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda falsify: falsify.__name__)
+def test_a_falsified_answer_is_found(falsify: Falsify) -> None:
+    """Wherever one answer is made wrong in this way, the oracle complains."""
+    draw = random.Random(falsify.__name__)
+    tried = 0
+    for seed in SEEDS:
+        setup, stream = answers(seed)
+        falsified = list(falsify(list(stream)))
+        for one in draw.sample(falsified, min(TRIES, len(falsified))):
+            tried += 1
+            assert complaint(setup, one), f"seed {seed}: nothing was found"
+    assert tried >= 3, "too few places to be wrong in"
