@@ -64,8 +64,6 @@ def test_a_pseudo_header_field_is_missing(missing: str) -> None:
         ("content-length", "1,2"),
         ("content-length", "9" * 5_000),
         ("content-length", "²"),
-        ("x-a", " leading"),
-        ("x-a", "trailing\t"),
         ("x-a", "new\nline"),
         ("x-a", "nul\0"),
     ],
@@ -77,9 +75,9 @@ def test_a_field_is_not_allowed(extra: tuple[str, str]) -> None:
         _read([*fields, extra])
 
 
-@pytest.mark.parametrize("value", ["", "a b", "a | b", "ünï", "tab\tinside", "x-|"])
+@pytest.mark.parametrize("value", ["", "a b", "a | b", "ünï", "tab\tinside", "x-|", " ", " leading", "trailing\t"])
 def test_a_value_is_allowed(value: str) -> None:
-    """Blanks inside, bars and characters beyond ASCII are kept as they are."""
+    """Blanks, at the ends too as in upstream, bars and characters beyond ASCII are kept as they are."""
     assert _read([*request_fields(), ("x-a", value)]).metadata["x-a"] == value
 
 
