@@ -59,7 +59,7 @@ class Remoting(World):
     ) -> Answer:
         """Send one message as SDKs do, by SEND_MESSAGE_V2; `more`: see `send_fields`, None leaves a field out."""
         fields = self.send_fields(topic, **more)
-        short = {_SHORT[name]: value for name, value in fields.items()}
+        short = {SHORT_NAMES[name]: value for name, value in fields.items()}
         return self.ask(RequestCode.SEND_MESSAGE_V2, short, _body(body), to=to)
 
     def send_v1(self, topic: str, body: bytes | str = b"hello", **more: Any) -> Answer:
@@ -67,11 +67,20 @@ class Remoting(World):
         return self.ask(RequestCode.SEND_MESSAGE, self.send_fields(topic, **more), _body(body))
 
     def sent(self, topic: str, count: int = 1, **more: Any) -> list[Answer]:
-        """Send messages `m0`, `m1`, ..., all of which must be stored."""
-        answers = [self.send(topic, f"m{number}", **more) for number in range(count)]
-        for answer in answers:
+        """Send messages `m0`, `m1`, ..., all of which must be stored, and return when they can be read."""
+        return self.readable(topic, *(self.send(topic, f"m{number}", **more) for number in range(count)))
+
+    def readable(self, topic: str, *sends: Answer) -> list[Answer]:
+        """Return, with the answers, when the messages of these sends can be read: a broker queues after its answer."""
+        ends: dict[str, int] = {}
+        for answer in sends:
             self.require(answer.code == 0, f"a message was not stored: {answer}")
-        return answers
+            ends[answer["queueId"]] = int(answer["queueOffset"]) + 1
+        for queue, end in ends.items():
+            ext = {"topic": topic, "queueId": queue}
+            there = self.until(lambda ext=ext, end=end: int(self.ask(RequestCode.GET_MAX_OFFSET, ext)["offset"]) >= end)
+            self.require(there, f"what was sent to {topic} cannot be read")
+        return list(sends)
 
     # --- pulling
 
@@ -325,7 +334,7 @@ def _body(body: bytes | str) -> bytes:
     return body.encode() if isinstance(body, str) else body
 
 
-_SHORT = {
+SHORT_NAMES = {
     "producerGroup": "a",
     "topic": "b",
     "defaultTopic": "c",
