@@ -278,6 +278,15 @@ class Broker:
         self.store_host = host
         self.store.store_host = records.pack_host(host)
 
+    def restart(self) -> None:
+        """Stop in order and start again at once: all that is kept in files is written, all connections are gone."""
+        self.pop_buffer.write()
+        if self.pop_consumer is not None:
+            self.pop_consumer.write()
+        for file in (self.offsets, self.orders, self.delays, self.timers):
+            file.write()
+        self.crash(power_loss=False)
+
     def crash(self, *, power_loss: bool = True) -> None:
         """Die and start again at once, with what was stored.
 

@@ -65,6 +65,11 @@ class PopBuffer:
         """How many check points are in memory."""
         return len(self._held)
 
+    def write(self) -> None:
+        """Store all check points, as an orderly stop does."""
+        for step in [*self._held.values()]:
+            self._flush(step)
+
     # pops
 
     def add(self, point: CheckPoint, revive_qid: int, next_offset: int) -> bool:

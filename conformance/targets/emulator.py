@@ -23,6 +23,14 @@ class EmulatorPlace(Place):
         """Jump."""
         self.emulator.clock.advance(ms)
 
+    def restart(self) -> None:
+        """Stop and start the broker; it is back at once."""
+        self.emulator.restart()
+
+    def crash(self) -> None:
+        """Let broker and machine die; the broker is back at once."""
+        self.emulator.crash()
+
     @property
     def jumps(self) -> bool:
         """Always."""
@@ -34,7 +42,9 @@ class EmulatorTarget(Target):
 
     name = "emulator"
     truth = REFERENCE_VERSION
-    capabilities = frozenset({Capability.ADMIN, Capability.CONFIGURE, Capability.VIRTUAL_TIME})
+    capabilities = frozenset(
+        {Capability.ADMIN, Capability.CONFIGURE, Capability.RESTART, Capability.CRASH, Capability.VIRTUAL_TIME}
+    )
 
     @contextmanager
     def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:

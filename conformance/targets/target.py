@@ -82,6 +82,10 @@ class Place(ABC):
         """Stop it in order and start it again on the same addresses. Errors: TargetError."""
         raise TargetError("this place cannot be restarted")
 
+    def crash(self) -> None:
+        """Let it die without a chance to write anything, and start it again. Errors: TargetError."""
+        raise TargetError("this place cannot be crashed")
+
     @property
     def jumps(self) -> bool:
         """Whether `pass_ms` takes no time."""

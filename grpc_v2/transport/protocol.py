@@ -265,6 +265,10 @@ class GrpcServerFactory(protocol.Factory):
         self._settle_shutdown()
         return stopped
 
+    def drop_connections(self) -> None:
+        """Close all connections at once; new ones are served."""
+        self._cut_all()
+
     @property
     def stopping(self) -> bool:
         """Whether new connections are turned away."""

@@ -402,3 +402,20 @@ def test_leaving_after_a_crash_is_no_error(world: World) -> None:
     world.heartbeat("c", topics={})
     process_dies(world)
     world.engine.ask(world.broker, UnregisterClient("c", "", "G"), world.channels["c"])
+
+
+# orderly stops
+
+
+@pytest.mark.parametrize("keys", [{}, {"enable_pop_buffer_merge": True}, {"pop_consumer_kv_service_init": True}])
+def test_an_orderly_restart_loses_nothing(keys: dict[str, Any]) -> None:
+    """Positions, hidden messages and check points in memory are written before the broker stops."""
+    world = make_world(**keys)
+    filled(world)
+    world.popped("A", count=4)
+    world.engine.restart()
+
+    assert committed(world) == 4
+    assert bodies(world.popped("A", count=4)) == []
+    world.advance(70_000)
+    assert sorted(bodies(world.popped("A", count=4))) == [b"0", b"1", b"2", b"3"]
