@@ -61,7 +61,8 @@ class PullService:
         self._offsets = offsets
         self._reader = reader
         self._complete = complete
-        self.hold = PullHold(scheduler, emulation.pull_hold_check_interval, self._resume)
+        self._emulation = emulation
+        self.hold = PullHold(scheduler, self._check_interval_ms, self._resume)
 
     def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
         """Read a queue, or wait. Errors: in upstream's order of checks, see `_check`."""
@@ -83,6 +84,11 @@ class PullService:
             self.hold.hold(call, operation, message_filter, operation.queue_offset, timeout_ms)
             return PARKED
         return self._result(code, read, topic_sys_flag, group_sys_flag)
+
+    def _check_interval_ms(self) -> int:
+        if self._config.long_polling_enable:
+            return self._emulation.pull_hold_check_interval
+        return max(self._config.short_polling_time_mills, 1)
 
     def _resume(self, call: Call, operation: PullMessage) -> None:
         """Read once more for a pull that waited; it does not wait or commit again."""

@@ -1,8 +1,9 @@
 """Pulls that wait for messages.
 
-Upstream looks at waiting pulls every 5 s and when a message arrives. A pull therefore ends at the first look after
-its deadline, and a message that its filter hides is noticed at the next look; both instants are computed here, and
-nothing runs while nothing happens. Source: PullRequestHoldService (5.3.3).
+Upstream looks at waiting pulls every 5 s (every shortPollingTimeMills where long polling is off) and when a message
+arrives. A pull therefore ends at the first look after its deadline, and a message that its filter hides is noticed at
+the next look; both instants are computed here, and nothing runs while nothing happens.
+Source: PullRequestHoldService (5.3.3).
 """
 
 from collections.abc import Callable
@@ -30,7 +31,7 @@ class HeldPull:
 class PullHold:
     """Waiting pulls by (topic, queue id)."""
 
-    def __init__(self, scheduler: Scheduler, check_interval_ms: int, resume: Resume) -> None:
+    def __init__(self, scheduler: Scheduler, check_interval_ms: Callable[[], int], resume: Resume) -> None:
         self._scheduler = scheduler
         self._interval_ms = check_interval_ms
         self._start_ms = scheduler.now_ms
@@ -52,8 +53,9 @@ class PullHold:
 
     def _look_at(self, deadline_ms: int) -> int:
         """The first look at or after a deadline."""
-        periods = -(-(deadline_ms - self._start_ms) // self._interval_ms)
-        return self._start_ms + periods * self._interval_ms
+        interval_ms = self._interval_ms()
+        periods = -(-(deadline_ms - self._start_ms) // interval_ms)
+        return self._start_ms + periods * interval_ms
 
     def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: dict[str, str]) -> None:
         """A message was stored: resume the pulls that it matches, look again soon at the others."""

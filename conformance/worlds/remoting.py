@@ -77,10 +77,12 @@ class Remoting(World):
             self.require(answer.code == 0, f"a message was not stored: {answer}")
             ends[answer["queueId"]] = int(answer["queueOffset"]) + 1
         for queue, end in ends.items():
-            ext = {"topic": topic, "queueId": queue}
-            there = self.until(lambda ext=ext, end=end: int(self.ask(RequestCode.GET_MAX_OFFSET, ext)["offset"]) >= end)
-            self.require(there, f"what was sent to {topic} cannot be read")
+            self.require(self._reaches(topic, queue, end), f"what was sent to {topic} cannot be read")
         return list(sends)
+
+    def _reaches(self, topic: str, queue: str, end: int) -> bool:
+        ext = {"topic": topic, "queueId": queue}
+        return self.until(lambda: int(self.ask(RequestCode.GET_MAX_OFFSET, ext)["offset"]) >= end)
 
     # --- pulling
 
