@@ -1,0 +1,94 @@
+"""The command: list, run, report, and what it says to bad input."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance.case import all_cases
+from rocketmq_testkit.conformance.command import main
+
+
+SENT = "(send.a_message_is_stored and not grpc)"
+
+
+def test_list_shows_every_case(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line each, with the protocol and the sentence."""
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    cases = all_cases()
+    assert len([line for line in lines if " remoting " in line or " grpc " in line]) >= len(cases)
+    assert any(line.startswith(cases[0].id) and cases[0].sentence in line for line in lines)
+
+
+def test_run_writes_its_findings_in_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page, the JUnit file and the JSON file tell of the same outcomes."""
+    words = ["run", "-k", f"{SENT} or pop.a_popped_message_is_hidden", "--jobs", "2"]
+    files = ["--json", str(tmp_path / "r.json"), "--junit", str(tmp_path / "r.xml"), "--report", str(tmp_path / "page")]
+    assert main([*words, *files]) == 0
+    assert "emulator: 2 same" in capsys.readouterr().out
+    outcomes = json.loads((tmp_path / "r.json").read_text())["outcomes"]
+    assert [each["verdict"] for each in outcomes] == ["same", "same"]
+    suite = ET.parse(tmp_path / "r.xml").getroot()[0]
+    assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("emulator", "2", "0")
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "a popped message is hidden" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_report_joins_runs(tmp_path: Path) -> None:
+    """Findings of several runs become one page; the later one of the same case counts."""
+    first, second = tmp_path / "1.json", tmp_path / "2.json"
+    main(["run", "-k", SENT, "--json", str(first)])
+    main(["run", "-k", "pop.a_popped_message_is_hidden", "--json", str(second)])
+    content = json.loads(first.read_text())
+    content["outcomes"][0].update(
+        verdict="differs",
+        expected=False,
+        seen=[["sent", {"code": 29, "remark": "<b>"}]],
+        truth={"version": "5.3.3", "date": "2026-01-31", "seen": [["sent", {"code": 0}]]},
+    )
+    first.write_text(json.dumps(content))
+    assert (
+        main(["report", str(first), str(second), "--report", str(tmp_path / "page"), "--junit", str(tmp_path / "j")])
+        == 0
+    )
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "recorded from 5.3.3 on 2026-01-31" in page
+    assert "&lt;b&gt;" in page
+    assert "<b>&quot;" not in page
+    failure = ET.parse(tmp_path / "j").getroot()[0].find("testcase/failure")
+    assert failure is not None
+    assert '- sent: {"code": 0}' in (failure.text or "")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["run", "-k", "no_such_case_at_all"], "nothing matches"),
+        (["run", "-k", "("], "a name is missing"),
+        (["run", "--target", "emulater"], "is not a target"),
+        (["run", "-k", SENT, "--record"], "only what real brokers do is recorded"),
+        (["report", "/nowhere.json", "--report", "/tmp"], "No such file"),
+        (["build", "--sdk", "cobol"], "no SDK driver is called 'cobol'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, a sentence, no traceback."""
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert problem in said
+    assert said.startswith("rocketmq-conformance: ")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "--jobs", "0"], ["run", "--jobs", "many"], ["run", "--protocol", "amqp"], []]
+)
+def test_bad_options(words: list[str]) -> None:
+    """The parser refuses them with exit code 2."""
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2

@@ -1,0 +1,69 @@
+"""Placeholders: what stands for that which differs between two runs."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rocketmq_testkit.conformance.placeholders import Placeholders
+
+
+@pytest.fixture
+def placeholders() -> Placeholders:
+    found = Placeholders()
+    found.put("topic-ab12-1", "topic 1")
+    found.put("topic-ab12-11", "topic 11")
+    found.put("127.0.0.1:10911", "broker")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Topic topic-ab12-1 not exist!", "Topic {topic 1} not exist!"),
+        ("%RETRY%g_topic-ab12-11", "%RETRY%g_{topic 11}"),
+        ("consumer:[/127.0.0.1:40508] at 127.0.0.1:10911", "consumer:[/{address}] at {broker}"),
+        ("the broker[192.0.2.7] sending", "the broker[{broker ip}] sending"),
+        ("7F00000100003A3F0000000000009FA4", "{id}"),
+        ("FD0000000000000000000000000000025D284E0E2F2A6930C5D90002", "{id}"),
+        ("TIMER_OUT_MS=1795256004000", "TIMER_OUT_MS={time}"),
+        ("2026-11-21T14:35:01.123Z", "{time}"),
+        ("0 1795256004000 60000 5 0 broker-a 3 17", "0 {time} 60000 {revive queue} 0 broker-a 3 17"),
+        ("0 1795256004000 6021 999 0 broker-a 3 17 48611", "0 {time} 6021 999 0 broker-a 3 17 {log offset}"),
+        (
+            "java.lang.NullPointerException: no body, org.apache.rocketmq.X.y(X.java:361)",
+            "java.lang.NullPointerException: no body",
+        ),
+        (
+            "For input. NumberFormatException. java.base/java.lang.Long.parse(Long.java:67)",
+            "For input. NumberFormatException.",
+        ),
+        ("offset 5800941 of 12", "offset 5800941 of 12"),
+    ],
+)
+def test_texts(placeholders: Placeholders, text: str, shown: str) -> None:
+    """Names are known exactly, the longest first; the rest is told by its form."""
+    assert placeholders.normal(text) == shown
+
+
+def test_values_of_any_shape(placeholders: Placeholders) -> None:
+    """Lists and keys are looked through, numbers that are times are times, others stay."""
+    value = {"topic-ab12-1": [1795256004000, 4194304, True, None, 0.5], "n": -1}
+    assert placeholders.normal(value) == {"{topic 1}": ["{time}", 4194304, True, None, 0.5], "n": -1}
+
+
+def test_what_is_no_json_is_refused(placeholders: Placeholders) -> None:
+    """A case says itself what of an object it has seen."""
+    with pytest.raises(TypeError, match="bytes is no JSON value"):
+        placeholders.normal(b"x")
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda each: st.lists(each) | st.dictionaries(st.text(), each),
+    )
+)
+def test_normal_values_stay_normal(value: object) -> None:
+    """To replace twice is to replace once, whatever the value; so recorded notes can be compared with fresh ones."""
+    placeholders = Placeholders()
+    once = placeholders.normal(value)
+    assert placeholders.normal(once) == once

@@ -1,0 +1,87 @@
+"""Which cases a command line leaves, and how targets are named."""
+
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance.runner.plan import SelectionError, matcher
+from rocketmq_testkit.conformance.targets.address import AddressTarget
+from rocketmq_testkit.conformance.targets.apache_target import ApacheTarget
+from rocketmq_testkit.conformance.targets.choose import target
+from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
+from rocketmq_testkit.conformance.targets.target import Capability, TargetError
+
+
+@pytest.mark.parametrize(
+    ("expression", "matching"),
+    [
+        ("", {"send.one", "send.batch", "pop.one"}),
+        ("send", {"send.one", "send.batch"}),
+        ("SEND and not batch", {"send.one"}),
+        ("pop or batch", {"pop.one", "send.batch"}),
+        ("not (pop or batch)", {"send.one"}),
+        ("send and one or pop", {"send.one", "pop.one"}),
+        ("nothing", set()),
+    ],
+)
+def test_expressions(expression: str, matching: set[str]) -> None:
+    """Words are parts of ids; `or` binds weakest, `not` strongest."""
+    wanted = matcher(expression)
+    assert {id_ for id_ in ("send.one", "send.batch", "pop.one") if wanted(id_)} == matching
+
+
+@pytest.mark.parametrize("expression", ["and", "send and", "not", "(send", "send)", "send batch", "()"])
+def test_broken_expressions_are_refused(expression: str) -> None:
+    """The error shows the expression."""
+    with pytest.raises(SelectionError, match="-k"):
+        matcher(expression)
+
+
+def test_targets_by_name() -> None:
+    """The three forms, with their versions and what each can do."""
+    assert isinstance(target("emulator"), EmulatorTarget)
+    real = target("apache:5.5.0,enablePopLog=true")
+    assert isinstance(real, ApacheTarget)
+    assert (real.name, real.truth) == ("apache:5.5.0", "5.5.0")
+    own = target("namesrv=10.0.0.1:9876,endpoint=mq.example:8081")
+    assert isinstance(own, AddressTarget)
+    assert (own.truth, own.capabilities) == ("5.3.3", {Capability.ADMIN})
+    assert target("namesrv=a:1,endpoint=b:2,read_only,version=5.5.0").capabilities == frozenset()
+
+
+def test_credentials_and_tls(tmp_path: Path) -> None:
+    """An address may say how to sign and whom to trust."""
+    ca = tmp_path / "ca.pem"
+    ca.write_text("")
+    words = f"namesrv=a:1,endpoint=b:2,ca={ca},access_key=k,secret_key=s,token=t"
+    with target(words).lend({}) as place:
+        assert place.access.tls is not None
+        assert place.access.tls.ca == ca
+        assert place.access.credentials is not None
+        assert place.access.credentials.security_token == "t"
+    with target("namesrv=a:1,endpoint=b:2,tls").lend({}) as place:
+        assert place.access.tls is not None
+        assert place.access.tls.ca is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("emulater", "is not a target; write emulator"),
+        ("apache:newest", "name a published version, such as apache:5.3.3"),
+        ("namesrv=a:1", "endpoint must be HOST:PORT"),
+        ("namesrv=a,endpoint=b:2", "namesrv must be HOST:PORT"),
+        ("namesrv=a:1,endpoint=b:2,colour=red", "colour is not known"),
+        ("namesrv=a:1,endpoint=b:2,access_key=k", "belong together"),
+        ("namesrv=a:1,endpoint=b:2,ca=/nowhere.pem", "there is no such file"),
+    ],
+)
+def test_bad_targets(text: str, problem: str) -> None:
+    """One sentence that says what to write."""
+    with pytest.raises(TargetError, match=problem):
+        target(text)
+
+
+def test_an_address_cannot_be_configured() -> None:
+    """Somebody's broker is as it is."""
+    with pytest.raises(TargetError, match="as it is"), target("namesrv=a:1,endpoint=b:2").lend({"k": "v"}):
+        pass

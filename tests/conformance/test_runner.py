@@ -1,0 +1,249 @@
+"""Running cases: verdicts, isolation, targets that die, interruption."""
+
+import os
+import signal
+import types
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance import explained
+from rocketmq_testkit.conformance.case import Case, CaseError, all_cases, cases_of, grpc_case, remoting_case
+from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.runner.run import carry_out, record
+from rocketmq_testkit.conformance.runner.work import run_case
+from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
+from rocketmq_testkit.conformance.targets.target import Capability, Place, TargetError
+from rocketmq_testkit.conformance.truth import Truth
+from rocketmq_testkit.conformance.worlds.grpc import Grpc
+from rocketmq_testkit.conformance.worlds.remoting import Remoting
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+
+@remoting_case("SendMessageProcessor")
+def stored(t: Remoting) -> None:
+    """A message is stored."""
+    t.see("sent", t.send(t.topic()), 0)
+
+
+@remoting_case("SendMessageProcessor")
+def contradicted(t: Remoting) -> None:
+    """A message is refused, says the case, wrongly."""
+    t.see("sent", t.send(t.topic()), 29)
+
+
+@remoting_case("SendMessageProcessor")
+def broken(t: Remoting) -> None:
+    """A case that does not come to its end."""
+    t.see("sent", t.send(t.topic()), 0)
+    t.see("missing", t.send(t.topic())["nothing"])
+
+
+@remoting_case("SendMessageProcessor", needs={Capability.SEVERAL_BROKERS})
+def demanding(t: Remoting) -> None:
+    """A case for several brokers."""
+    t.see("never", 1)
+
+
+@remoting_case("BrokerConfig", settings={"autoCreateTopicEnable": "false"})
+def configured(t: Remoting) -> None:
+    """A broker with a key of its own does not make topics."""
+    t.see("sent", t.send(t.new()), 17)
+
+
+@remoting_case("PullMessageProcessor")
+def waiting(t: Remoting) -> None:
+    """A held pull is answered when its time is over, without anybody having to wait for it."""
+    topic, group = t.topic(), t.group()
+    pending = t.start_pull(topic, group, suspend_ms=60_000)
+    watch = t.stopwatch()
+    t.wait(70)
+    t.see("pulled", pending(), 19)
+    t.see("after", watch.between(70, 71))
+
+
+@grpc_case("RouteActivity")
+def routed(t: Grpc) -> None:
+    """A route is answered."""
+    t.see("route", t.call("QueryRoute", sv.QueryRouteRequest(topic=pb.Resource(name=t.topic()))), 20000)
+
+
+def case(function: Callable[..., None]) -> Case:
+    module = types.ModuleType("cases.own")
+    function.__module__ = "cases.own"
+    setattr(module, function.__name__, function)
+    (found,) = cases_of(module)
+    return found
+
+
+def outcome(function: Callable[..., None], truth: Truth) -> Outcome:
+    with EmulatorTarget() as target:
+        return run_case(case(function), target, truth, "t1")
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Truth:
+    return Truth(tmp_path)
+
+
+def recorded(truth: Truth, function: Callable[..., None]) -> None:
+    """Record what the emulator does now."""
+    truth.put("5.3.3", "own", {function.__name__: outcome(function, truth).notes}, "2026-01-31")
+
+
+@pytest.mark.parametrize("function", [stored, configured, waiting, routed])
+def test_what_is_as_recorded_is_the_same(truth: Truth, function: Callable[..., None]) -> None:
+    """Two runs with different names and times leave equal notes."""
+    assert outcome(function, truth).verdict is Verdict.UNRECORDED
+    recorded(truth, function)
+    assert outcome(function, truth).verdict is Verdict.SAME
+
+
+def test_what_is_otherwise_differs(truth: Truth) -> None:
+    """The outcome has both sides."""
+    truth.put("5.3.3", "own", {"stored": [("sent", {"code": 29})]}, "2026-01-31")
+    found = outcome(stored, truth)
+    assert found.verdict is Verdict.DIFFERS
+    assert not found.expected
+    assert found.truth is not None
+    assert found.truth.notes == [("sent", {"code": 29})]
+    assert found.notes[0][1]["code"] == 0
+
+
+def test_a_stated_code_is_held_against_what_comes(truth: Truth) -> None:
+    """A case that states a code which does not come differs, also where the same is recorded."""
+    recorded(truth, contradicted)
+    found = outcome(contradicted, truth)
+    assert found.verdict is Verdict.DIFFERS
+    assert "code 29 is stated, 0 came" in found.reason
+
+
+def test_an_error_says_where(truth: Truth) -> None:
+    """A case that cannot be carried out keeps what it saw before."""
+    found = outcome(broken, truth)
+    assert found.verdict is Verdict.ERROR
+    assert "the answer has no nothing" in found.reason
+    assert [label for label, _ in found.notes] == ["sent"]
+
+
+def test_what_the_target_cannot_do_is_not_applicable(truth: Truth) -> None:
+    """It is not carried out, and not counted as passed."""
+    found = outcome(demanding, truth)
+    assert found.verdict is Verdict.NOT_APPLICABLE
+    assert found.reason == "needs several-brokers"
+    assert found.notes == []
+
+
+@pytest.mark.parametrize(("table", "verdict"), [("DELIBERATE", Verdict.DELIBERATE), ("GAPS", Verdict.GAP)])
+def test_explained_differences(truth: Truth, monkeypatch: pytest.MonkeyPatch, table: str, verdict: Verdict) -> None:
+    """A listed difference is expected with its reason; one that is none any more fails until it is taken out."""
+    monkeypatch.setattr(explained, table, {"own.stored": "because"})
+    truth.put("5.3.3", "own", {"stored": [("sent", {"code": 29})]}, "2026-01-31")
+    found = outcome(stored, truth)
+    assert (found.verdict, found.reason, found.expected) == (verdict, "because", True)
+    monkeypatch.setattr(explained, table, {})
+    recorded(truth, stored)
+    monkeypatch.setattr(explained, table, {"own.stored": "because"})
+    stale = outcome(stored, truth)
+    assert stale.verdict is Verdict.STALE
+    assert not stale.expected
+
+
+def test_explanations_are_of_things_that_exist() -> None:
+    """Every listed difference names a case, or a scenario with or without an SDK, and has a sentence."""
+    ids = {each.id for each in all_cases()}
+    for table in (explained.DELIBERATE, explained.GAPS):
+        for name, reason in table.items():
+            assert name in ids or "scenarios." in name or "@" in name, name
+            assert len(reason) > 20, name
+
+
+def test_every_case_is_recorded() -> None:
+    """No case is without what the reference version did, and no record is without its case."""
+    truth = Truth()
+    cases = {each.id for each in all_cases()}
+    records = {
+        f"{noun}.{name}" for noun in truth.nouns("5.3.3") for name in truth.names("5.3.3", noun) if "@" not in name
+    }
+    assert cases == records
+
+
+def test_a_case_without_a_sentence_is_refused() -> None:
+    """The error names the case."""
+
+    @remoting_case("X")
+    def silent(t: Remoting) -> None:
+        t.see("x", 1)
+
+    with pytest.raises(CaseError, match=r"own\.silent has no sentence"):
+        case(silent)
+
+
+def test_many_cases_at_once(truth: Truth) -> None:
+    """Cases that run side by side do not see each other, and outcomes come in the order of the cases."""
+    cases = [case(stored), case(waiting), case(configured), case(routed)]
+    run = carry_out(cases, [EmulatorTarget()], truth, jobs=4, each=lambda _: None)
+    assert [each.id for each in run.outcomes] == [each.id for each in cases]
+    assert {each.verdict for each in run.outcomes} == {Verdict.UNRECORDED}
+    assert not run.good
+    changed = record(run, [EmulatorTarget()], truth)
+    assert sorted(changed["emulator"]) == ["own.configured", "own.routed", "own.stored", "own.waiting"]
+    assert carry_out(cases, [EmulatorTarget()], truth, jobs=4, each=lambda _: None).good
+
+
+def test_what_cannot_be_carried_out_is_not_recorded(truth: Truth) -> None:
+    """Neither errors nor contradictions become truth."""
+    recorded(truth, contradicted)
+    cases = [case(broken), case(contradicted), case(demanding)]
+    run = carry_out(cases, [EmulatorTarget()], truth, jobs=1, each=lambda _: None)
+    assert record(run, [EmulatorTarget()], truth)["emulator"] == []
+
+
+class MortalTarget(EmulatorTarget):
+    """Lends emulators, and is dead after so many of them."""
+
+    def __init__(self, lives: int) -> None:
+        self.lives = lives
+        self.stopped = False
+
+    @contextmanager
+    def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:
+        self.lives -= 1
+        with super().lend(settings, alone=alone) as place:
+            yield place
+
+    def check(self) -> None:
+        if self.lives <= 0:
+            raise TargetError("it died; the end of its log: out of memory")
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+def test_a_target_that_dies_ends_the_run(truth: Truth) -> None:
+    """What was found before is kept, the run says what happened, and the target is stopped."""
+    target = MortalTarget(2)
+    run = carry_out([case(stored)] * 5, [target], truth, jobs=1, each=lambda _: None)
+    assert len(run.outcomes) == 2
+    assert "it died; the end of its log" in run.problem
+    assert not run.good
+    assert target.stopped
+
+
+def test_an_interrupted_run_keeps_what_it_has(truth: Truth) -> None:
+    """Ctrl-C ends the run, not its findings; targets are stopped."""
+    target = MortalTarget(1000)
+    seen: list[Outcome] = []
+
+    def interrupt(found: Outcome) -> None:
+        seen.append(found)
+        if len(seen) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    run = carry_out([case(stored)] * 1000, [target], truth, jobs=1, each=interrupt)
+    assert run.interrupted
+    assert not run.good
+    assert 2 <= len(run.outcomes) < 1000
+    assert target.stopped

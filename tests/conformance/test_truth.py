@@ -1,0 +1,74 @@
+"""Recorded truth: files of what real brokers did."""
+
+import json
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance.truth import FOLDER, Truth, TruthError
+
+NOTES = [("sent", {"code": 0}), ("pulled", [1, "é"])]
+OTHER = [("sent", {"code": 29})]
+
+
+def test_what_was_put_is_read_again(tmp_path: Path) -> None:
+    """A record has its notes, its version and its date, also for the next process."""
+    Truth(tmp_path).put("5.3.3", "send", {"a": NOTES}, "2026-01-31")
+    record = Truth(tmp_path).of("5.3.3", "send", "a")
+    assert record is not None
+    assert (record.version, record.date, record.notes) == ("5.3.3", "2026-01-31", NOTES)
+    assert Truth(tmp_path).of("5.3.3", "send", "b") is None
+
+
+def test_other_versions_hold_only_what_differs(tmp_path: Path) -> None:
+    """A version that does as the reference does has no record of its own, and loses one when it comes to do so."""
+    truth = Truth(tmp_path)
+    truth.put("5.3.3", "send", {"a": NOTES, "b": NOTES}, "2026-01-31")
+    assert truth.put("5.5.0", "send", {"a": NOTES, "b": OTHER}, "2026-02-01") == ["b"]
+    assert truth.names("5.5.0", "send") == ["b"]
+    same, other = truth.of("5.5.0", "send", "a"), truth.of("5.5.0", "send", "b")
+    assert same is not None
+    assert other is not None
+    assert (same.version, other.version) == ("5.3.3", "5.5.0")
+    assert truth.reference(same, "send", "a") is None
+    reference = truth.reference(other, "send", "b")
+    assert reference is not None
+    assert reference.notes == NOTES
+    assert truth.put("5.5.0", "send", {"b": NOTES}, "2026-02-02") == ["b"]
+    assert not (tmp_path / "5.5.0" / "send.json").exists()
+
+
+def test_a_date_changes_only_with_what_was_seen(tmp_path: Path) -> None:
+    """Each record keeps the day of its last run, and only records whose notes changed are named."""
+    truth = Truth(tmp_path)
+    truth.put("5.3.3", "send", {"a": NOTES}, "2026-01-31")
+    assert truth.put("5.3.3", "send", {"a": NOTES}, "2026-03-01") == []
+    assert truth.put("5.3.3", "send", {"a": OTHER}, "2026-03-02") == ["a"]
+
+
+def test_one_thing_seen_is_one_line(tmp_path: Path) -> None:
+    """A change of one note shows as one line in a comparison of files, and the file is JSON."""
+    Truth(tmp_path).put("5.3.3", "send", {"a": NOTES}, "2026-01-31")
+    text = (tmp_path / "5.3.3" / "send.json").read_text()
+    assert sum('"sent"' in line or '"pulled"' in line for line in text.splitlines()) == 2
+    assert json.loads(text)["a"]["date"] == "2026-01-31"
+
+
+def test_a_broken_file_is_named(tmp_path: Path) -> None:
+    """Nobody wants to look for a merge conflict in a hundred files."""
+    (tmp_path / "5.3.3").mkdir()
+    (tmp_path / "5.3.3" / "send.json").write_text("<<<<<<<")
+    with pytest.raises(TruthError, match=r"send\.json is no JSON"):
+        Truth(tmp_path).of("5.3.3", "send", "a")
+
+
+def test_the_records_of_the_project_can_be_read() -> None:
+    """Every file has records with a date and notes of label and value."""
+    truth = Truth()
+    for version in truth.versions():
+        for noun in truth.nouns(version):
+            for name in truth.names(version, noun):
+                record = truth.of(version, noun, name)
+                assert record is not None
+                assert len(record.date) == 10
+                assert record.notes, f"{version} {noun} {name} holds nothing"
+    assert list(FOLDER.glob("5.3.3/*.json"))
