@@ -7,6 +7,13 @@ import re
 from typing import Any
 
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # What a virtual machine says of its own exceptions is lost once it has compiled the method that throws them often.
+    (
+        re.compile(
+            r"(?s)(\bjava\.lang\.(?:NullPointer|Arithmetic|ArrayIndexOutOfBounds|ClassCast|ArrayStore)Exception): .*"
+        ),
+        r"\1",
+    ),
     # The remark of an unhandled exception ends with the first frame of its stack, whose line moves with each release.
     (re.compile(r",? ?[\w.$]+(?:/[\w.$]+)?\.[\w$<>]+\([A-Z]\w*\.java:\d+\)"), ""),
     (re.compile(r"\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost):\d{2,5}\b"), "{address}"),

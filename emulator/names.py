@@ -67,7 +67,8 @@ PREDEFINED_GROUPS = (
 )
 
 TOPIC_MAX_LENGTH = 127
-RETRY_OR_DLQ_TOPIC_MAX_LENGTH = 255
+RETRY_TOPIC_MAX_LENGTH = 255
+"""What the broker itself may store into; nobody may create or send to a topic of more than TOPIC_MAX_LENGTH."""
 GROUP_MAX_LENGTH = 255
 _LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+\Z")
 ALLOWED = "^[%|a-zA-Z0-9_-]+$"
@@ -87,8 +88,7 @@ def check_topic(topic: str) -> None:
             ResponseCode.INVALID_PARAMETER,
             f"The specified topic contains illegal characters, allowing only {ALLOWED}",
         )
-    longest = RETRY_OR_DLQ_TOPIC_MAX_LENGTH if is_retry_or_dlq(topic) else TOPIC_MAX_LENGTH
-    if len(topic) > longest:
+    if len(topic) > TOPIC_MAX_LENGTH:
         raise EngineError(ResponseCode.INVALID_PARAMETER, "The specified topic is longer than topic max length.")
 
 

@@ -23,6 +23,7 @@ SYS_TRANSACTION_COMMIT = 0x8
 SYS_TRANSACTION_ROLLBACK = 0xC
 SYS_BORN_HOST_V6 = 0x10
 SYS_STORE_HOST_V6 = 0x20
+SYS_INNER_BATCH = 0x80
 
 _HEAD = {
     (born_v6, store_v6): Struct(f">iIIiiqqiq{20 if born_v6 else 8}sq{20 if store_v6 else 8}siqi")

@@ -87,7 +87,9 @@ class SendService:
                 f"request queueId[{queue_id}] is illegal, {describe_topic(config)} Producer: {address}:{port}",
             )
         if queue_id < 0:
-            return self._chance.below(config.write_queue_nums) if config.write_queue_nums > 0 else 0
+            if config.write_queue_nums <= 0:
+                raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.ArithmeticException: / by zero")
+            return self._chance.below(config.write_queue_nums)
         return queue_id
 
     def _send_single(self, operation: SendMessage, queue_id: int) -> SendResult:
@@ -118,7 +120,7 @@ class SendService:
             stored.queue_offset,
             unique_key,
             stored.physical_offset,
-            self._hooks.recall_handle(message, unique_key) if props.TIMER_OUT_MS in properties else None,
+            self._recall_handle(message, unique_key),
         )
 
     def _send_batch(self, operation: SendMessage, queue_id: int) -> SendResult:
@@ -137,12 +139,16 @@ class SendService:
             )
         unique_key = shared.get(props.UNIQ_KEY)
         parts = split_batch(body)
+        # The hooks look at the batch as a whole; what its messages say for themselves (a delay) is stored unread.
+        whole = self._message(operation, queue_id, body, dict(shared))
+        self._store.prepare(whole)
         stored: list[Stored] = []
         for part_flag, part_body, part_properties in parts:
             # Upstream merges what the request's own properties say into every message of the batch.
-            merged = part_properties | shared
+            merged = part_properties | whole.properties
             self._add_own(merged)
-            message = self._message(operation, queue_id, part_body, merged)
+            message = self._message(operation, whole.queue_id, part_body, merged)
+            message.topic = whole.topic
             message.flag = part_flag
             stored.append(self._store.append(message))
         if not stored:
@@ -154,7 +160,11 @@ class SendService:
             stored[0].queue_offset,
             unique_key,
             stored[0].physical_offset,
+            self._recall_handle(whole, unique_key or ""),
         )
+
+    def _recall_handle(self, message: Message, unique_key: str) -> str | None:
+        return self._hooks.recall_handle(message, unique_key) if props.TIMER_OUT_MS in message.properties else None
 
     def _add_own(self, properties: dict[str, str]) -> None:
         properties.pop(props.POP_CK, None)
@@ -203,29 +213,35 @@ def _number(text: str) -> int:
 
 
 def split_batch(body: bytes) -> list[tuple[int, bytes, dict[str, str]]]:
-    """(flag, body, properties) of each message of a batch body. Errors: SYSTEM_ERROR when it is cut short.
+    """(flag, body, properties) of each message of a batch body. Errors: SYSTEM_ERROR when it is none.
 
     Source: MessageDecoder.encodeMessages (5.3.3): size, magic, crc, flag, body length, body, properties length,
     properties; magic and crc are not looked at.
     """
     found = []
-    at = 0
+    at, limit = 0, len(body)
     try:
-        while at < len(body):
+        while at < limit:
             _, _, _, flag, body_length = _BATCH_HEAD.unpack_from(body, at)
             at += _BATCH_HEAD.size
+            if not 0 <= body_length <= limit - at:
+                raise _broken("java.lang.ArrayIndexOutOfBoundsException")
             end = at + body_length
             (property_length,) = _SHORT.unpack_from(body, end)
-            text_end = end + 2 + property_length
-            if body_length < 0 or property_length < 0 or text_end > len(body):
-                raise StructError
-            found.append((flag, body[at:end], props.decode(body[end + 2 : text_end].decode())))
-            at = text_end
-    except (StructError, UnicodeDecodeError):
-        raise EngineError(
-            ResponseCode.SYSTEM_ERROR, "java.nio.BufferUnderflowException, the batch body is cut short"
-        ) from None
+            if property_length < 0:
+                raise StructError  # upstream goes back by that many bytes and reads on there
+            start, at = at, end + _SHORT.size + property_length
+            if at > limit:
+                raise _broken(f"java.lang.IllegalArgumentException: newPosition > limit: ({at} > {limit})")
+            text = body[end + _SHORT.size : at].decode(errors="replace")
+            found.append((flag, body[start:end], props.decode(text)))
+    except StructError:
+        raise _broken("java.nio.BufferUnderflowException") from None
     return found
+
+
+def _broken(exception: str) -> EngineError:
+    return EngineError(ResponseCode.SYSTEM_ERROR, exception)
 
 
 def describe_topic(config: TopicConfig) -> str:

@@ -16,7 +16,7 @@ from .consume_queue import ConsumeQueue
 from .errors import EngineError
 from .flushing import Flushing
 from .message import Message, Stored
-from .names import RETRY_OR_DLQ_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_retry_or_dlq
+from .names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_retry
 from .scheduler import Scheduler
 
 PROPERTIES_MAX_BYTES = 32767
@@ -52,10 +52,16 @@ class MessageStore:
     # writing
 
     def put(self, message: Message) -> Stored:
-        """Store a message. Errors: MESSAGE_ILLEGAL for bodies, properties and topics over their limits."""
+        """Store a message. Errors: MESSAGE_ILLEGAL for sizes over their limits and what says that it holds others."""
+        self.prepare(message)
+        return self.append(message)
+
+    def prepare(self, message: Message) -> None:
+        """Let the hooks look at what is about to be stored. Errors: MESSAGE_ILLEGAL, and those of the hooks."""
+        if props.INNER_NUM in message.properties or message.sys_flag & records.SYS_INNER_BATCH:
+            raise self._too_large()  # only topics of the type BatchCQ take such, which are not emulated
         for hook in self.hooks:
             hook(message)
-        return self.append(message)
 
     def append(self, message: Message) -> Stored:
         """Store a message as it is, past the hooks."""
@@ -67,7 +73,7 @@ class MessageStore:
         topic = message.topic
         topic_bytes = topic.encode()
         if len(topic_bytes) > TOPIC_MAX_LENGTH and (
-            not is_retry_or_dlq(topic) or len(topic_bytes) > RETRY_OR_DLQ_TOPIC_MAX_LENGTH
+            not is_retry(topic) or len(topic_bytes) > RETRY_TOPIC_MAX_LENGTH
         ):
             raise self._too_large()
         tags_code = message.tags_code

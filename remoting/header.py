@@ -61,6 +61,10 @@ class Header:
     UPSTREAM: ClassVar[str] = ""
     """Upstream's class where its name is not this one's."""
 
+    FAST: ClassVar[bool] = False
+    """Upstream decodes it without reflection (FastCodesHeader): a number that cannot be read is an error of its own,
+    where other headers count it as missing."""
+
     @classmethod
     def parse(cls, ext: Mapping[str, Any]) -> Self:
         """The header of ext fields as they were decoded. Raises EngineError for a missing or unreadable field."""
@@ -71,8 +75,13 @@ class Header:
         texts = ext_fields(dict(ext))
         values = {}
         for each in cls.FIELDS:
-            value = _read(each, texts.get(each.name))
+            text = texts.get(each.name)
+            value = _read(each, text)
             if value is None:
+                if text is not None and cls.FAST:
+                    raise EngineError(
+                        ResponseCode.SYSTEM_ERROR, f'java.lang.NumberFormatException: For input string: "{text}"'
+                    )
                 value = each.default
                 if value is _REQUIRED:
                     raise EngineError(ResponseCode.SYSTEM_ERROR, missing(cls, each))

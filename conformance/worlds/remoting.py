@@ -127,17 +127,11 @@ class Remoting(World):
         to = more.pop("to", None)
         return self.start(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group, queue, offset, **more), to=to)
 
-    def arrived(
-        self, topic: str, group: str, count: int = 1, queue: int = 0, seconds: float = 20.0
-    ) -> list[ReceivedMessage]:
-        """The messages of a queue once there are `count` of them; those that came, when they do not come in time."""
-
-        def look() -> list[ReceivedMessage]:
-            answer = self.pull(topic, group, queue)
-            return answer.messages if answer.code == 0 else []
-
-        self.until(lambda: len(look()) >= count, seconds)
-        return look()
+    def stored(self, topic: str, count: int = 1, queue: int = 0, seconds: float = 20.0) -> Answer:
+        """A queue read from its beginning once it holds `count` messages; as it is then if they do not come in time."""
+        end = {"topic": topic, "queueId": queue}
+        self.until(lambda: int(self.ask(RequestCode.GET_MAX_OFFSET, end)["offset"]) >= count, seconds)
+        return self.pull(topic, self.group(), queue)
 
     # --- popping
 

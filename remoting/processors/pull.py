@@ -25,6 +25,8 @@ class PullMessageRequestHeader(Header):
     Not emulated: `maxMsgBytes`, which the default store ignores as well.
     """
 
+    FAST = True
+
     consumer_group: str
     topic: str
     queue_id: Int
