@@ -9,7 +9,7 @@ from .clients import Clients, Member
 from .codes import ResponseCode
 from .config import BrokerConfig
 from .errors import EngineError
-from .filters import SqlError, filter_of, is_tag_type
+from .filters import SQL92, SqlError, filter_of, is_tag_type
 from .gate import Call
 from .operations import (
     ChannelClosed,
@@ -30,6 +30,12 @@ from .operations import (
     UnregisterClient,
 )
 from .queue_locks import QueueLocks
+
+_NO_FILTER = (
+    'Cannot invoke "org.apache.rocketmq.filter.FilterSpi.compile(String)" because the return value of '
+    '"org.apache.rocketmq.filter.FilterFactory.get(String)" is null'
+)
+"""What upstream says of an expression type that it has no filter for: the text of its own failure."""
 
 
 class Memberships:
@@ -84,6 +90,8 @@ class Memberships:
                 ResponseCode.SYSTEM_ERROR,
                 f"The broker does not support consumer to filter message by {subscription.expression_type}",
             )
+        if subscription.expression_type != SQL92:
+            raise EngineError(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _NO_FILTER)
         try:
             filter_of(subscription)
         except SqlError as error:
