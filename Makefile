@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-oldest simulate lint format types pages serve bench clean
+.PHONY: help demo test test-fast test-oldest simulate lint format types pages serve conformance conformance-real bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -44,6 +44,13 @@ pages: $(VENV)/dev.stamp ## Write the generated pages of docs/ anew
 
 serve: $(VENV)/install.stamp ## Serve on upstream's ports until Ctrl-C
 	exec $(BIN)/rocketmq-emulator
+
+conformance: $(VENV)/dev.stamp ## Hold the emulator against what real brokers did, by protocol and through every SDK
+	$(STAGES) drivers conformance
+
+conformance-real: $(VENV)/dev.stamp ## Ask real brokers again, write down what they did, and show what changed (half an hour)
+	$(BIN)/rocketmq-conformance run --target apache:5.3.3 --target apache:5.5.0 --sdk all --jobs 8 --record
+	git --no-pager diff --stat -- conformance/recorded
 
 bench: $(VENV)/dev.stamp ## Compare with the real broker (ten minutes)
 	$(BIN)/python bench/run.py

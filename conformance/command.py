@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .case import Case, CaseError, Protocol, all_cases
+from .case import CaseError, Protocol, all_cases
 from .catalogue import entries
 from .drivers import build as driver_build
 from .drivers import registry
@@ -15,6 +15,7 @@ from .report import document, junit, page
 from .report.terminal import Terminal
 from .runner.plan import Selection, SelectionError
 from .runner.run import Run, carry_out, record
+from .scenario import all_scenarios
 from .targets.apache import recipe as apache_recipe
 from .targets.choose import FORMS, target
 from .targets.emulator import EmulatorTarget
@@ -69,7 +70,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _select(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-k", dest="expression", default="", metavar="EXPR", help="ids that match: 'pop and not order'")
-    parser.add_argument("--protocol", choices=[each.value for each in Protocol], help="only cases of one protocol")
+    parser.add_argument("--protocol", choices=[each.value for each in Protocol], help="only what speaks it")
+    parser.add_argument("--sdk", metavar="NAME,...", help="also scenarios, with these SDKs, or with all")
 
 
 def _jobs(text: str) -> int:
@@ -80,28 +82,32 @@ def _jobs(text: str) -> int:
 
 def _selection(options: argparse.Namespace) -> Selection:
     protocols = frozenset(Protocol) if options.protocol is None else frozenset({Protocol(options.protocol)})
-    return Selection(expression=options.expression, protocols=protocols)
-
-
-def _cases(options: argparse.Namespace) -> list[Case]:
-    selection = _selection(options)
-    return [case for case in all_cases() if selection.case(case)]
+    sdks = options.sdk or ""
+    names = registry.names() if sdks == "all" else tuple(filter(None, sdks.split(",")))
+    return Selection(expression=options.expression, protocols=protocols, sdks=names)
 
 
 def _list(options: argparse.Namespace) -> int:
-    for case in _cases(options):
+    selection = _selection(options)
+    for case in selection.of_cases(all_cases()):
         print(f"{case.id:60} {case.mark.protocol:9} {case.sentence}")
+    for scenario in selection.of_scenarios(all_scenarios()):
+        print(f"scenarios.{scenario.id:50} {'SDKs':9} {scenario.sentence}")
     return EXPECTED
 
 
 def _run(options: argparse.Namespace) -> int:
     truth = Truth()
     targets = [target(text) for text in options.target or ["emulator"]]
-    cases = _cases(options)
-    if not cases:
-        raise SelectionError("nothing matches; `rocketmq-conformance list` shows what there is")
-    terminal = Terminal(sys.stdout, len(cases) * len(targets))
-    run = carry_out(cases, targets, truth, jobs=options.jobs, each=terminal.show)
+    selection = _selection(options)
+    cases, sdks = selection.of_cases(all_cases()), selection.of_sdks()
+    scenarios = selection.of_scenarios(all_scenarios()) if sdks else []
+    if not cases and not scenarios:
+        hint = "" if options.sdk else "; scenarios need --sdk"
+        raise SelectionError(f"nothing matches; `rocketmq-conformance list` shows what there is{hint}")
+    total = (len(cases) + len(scenarios) * len(sdks)) * len(targets)
+    terminal = Terminal(sys.stdout, total)
+    run = carry_out(cases, targets, truth, jobs=options.jobs, each=terminal.show, scenarios=scenarios, sdks=sdks)
     terminal.conclude(run)
     _write(run, targets, options)
     if options.record:

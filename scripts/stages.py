@@ -145,6 +145,13 @@ def run_alone() -> None:
     pytest("alone", "-m", "alone", *WITHOUT_OTHER_STAGES, "tests", workers="0")
 
 
+def run_conformance() -> None:
+    """Hold the emulator against what real brokers did: every case, and every scenario through every SDK."""
+    command = Path(sys.executable).with_name("rocketmq-conformance")
+    findings = ("--json", REPORTS / "conformance.json", "--report", REPORTS / "conformance")
+    call(command, "run", "--target", "emulator", "--sdk", "all", "--jobs", WORKERS, *findings)
+
+
 def run_clients() -> None:
     """Test with every real SDK."""
     pytest("clients", *existing(CLIENTS))
@@ -189,6 +196,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("tests", "all tests without outside clients", run_tests),
     Stage("alone", "tests that need the machine for themselves", run_alone),
     Stage("demo", "the example application", run_demo),
+    Stage("conformance", "the emulator against recorded brokers", run_conformance),
     Stage("clients", "real SDKs", run_clients),
     Stage("sidecar", "the image", run_sidecar),
     Stage("oldest", "oldest allowed dependencies", run_oldest),

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..case import Case, Protocol
+from ..drivers import registry
+from ..scenario import Scenario
 
 
 class SelectionError(ValueError):
@@ -17,13 +19,27 @@ class Selection:
 
     expression: str = ""
     protocols: frozenset[Protocol] = field(default_factory=lambda: frozenset(Protocol))
-    sdks: tuple[str, ...] | None = None
-    """None: all SDKs; empty: no scenario at all."""
-    cases: bool = True
+    sdks: tuple[str, ...] = ()
+    """The SDKs that scenarios run through; without any, none runs."""
 
-    def case(self, case: Case) -> bool:
-        """Whether a case is wanted."""
-        return self.cases and case.mark.protocol in self.protocols and matcher(self.expression)(case.id)
+    def of_cases(self, cases: Iterable[Case]) -> list[Case]:
+        """The wanted ones."""
+        wanted = matcher(self.expression)
+        return [case for case in cases if case.mark.protocol in self.protocols and wanted(case.id)]
+
+    def of_scenarios(self, scenarios: Iterable[Scenario]) -> list[Scenario]:
+        """The wanted ones; an expression sees `scenarios.` before their ids."""
+        wanted = matcher(self.expression)
+        return [each for each in scenarios if wanted(f"scenarios.{each.id}")]
+
+    def of_sdks(self) -> list[str]:
+        """The names of the wanted SDKs. Errors: SelectionError."""
+        try:
+            recipes = [registry.recipe(name) for name in self.sdks]
+        except LookupError as error:
+            raise SelectionError(str(error)) from error
+        protocols = {protocol.value for protocol in self.protocols}
+        return [recipe.name for recipe in recipes if recipe.protocol in protocols]
 
 
 _WORD = re.compile(r"\(|\)|[^\s()]+")

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 
 from ..case import Case
 from ..outcome import Outcome, Verdict
+from ..scenario import Scenario, truth_of
 from ..targets.target import Target
 from ..truth import Truth
 from .plan import in_order
 from .pool import Pool, Work
+from .scenario_work import scenario_works
 from .work import run_case
 
 
@@ -40,8 +42,13 @@ def carry_out(
     *,
     jobs: int,
     each: Callable[[Outcome], None],
+    scenarios: Sequence[Scenario] = (),
+    sdks: Sequence[str] = (),
 ) -> Run:
-    """Start the targets, run every case on each, stop the targets; what has been found is there even after Ctrl-C."""
+    """Start the targets, run every case and every scenario with every SDK on each, stop the targets.
+
+    What has been found is there even after Ctrl-C.
+    """
     run = Run([target.name for target in targets])
     begin = time.monotonic()
 
@@ -54,14 +61,19 @@ def carry_out(
             for target in targets:
                 started.enter_context(target)
             pool = Pool(jobs, note)
-            pool.run([_case(case, target, truth) for target in targets for case in in_order(cases)], targets)
+            works: list[Work] = []
+            for target in targets:
+                works += scenario_works(scenarios, sdks, target, truth)
+                works += [_case(case, target, truth) for case in in_order(cases)]
+            pool.run(works, targets)
             if pool.problem is not None:
                 run.problem = f"{type(pool.problem).__name__}: {pool.problem}"
     except KeyboardInterrupt:
         run.interrupted = True
     run.seconds = time.monotonic() - begin
-    order = {case.id: number for number, case in enumerate(cases)}
-    run.outcomes.sort(key=lambda outcome: (run.targets.index(outcome.target), order.get(outcome.id, len(order))))
+    ids = [case.id for case in cases] + [each.id_with(sdk) for each in scenarios for sdk in sdks]
+    order = {id_: number for number, id_ in enumerate(ids)}
+    run.outcomes.sort(key=lambda outcome: (run.targets.index(outcome.target), order[outcome.id]))
     return run
 
 
@@ -82,9 +94,11 @@ def record(run: Run, targets: Sequence[Target], truth: Truth) -> dict[str, list[
                 continue
             if outcome.verdict is Verdict.DIFFERS and outcome.reason:
                 continue
-            noun, _, name = outcome.id.partition(".")
+            noun, name = truth_of(outcome.id) if "@" in outcome.id else outcome.id.split(".", 1)
             by_noun.setdefault(noun, {})[name] = list(outcome.notes)
         changed[target.name] = [
-            f"{noun}.{name}" for noun, seen in by_noun.items() for name in truth.put(target.truth, noun, seen, run.date)
+            f"{noun.rpartition('/')[2]}.{name}"
+            for noun, seen in by_noun.items()
+            for name in truth.put(target.truth, noun, seen, run.date)
         ]
     return changed

@@ -14,7 +14,7 @@ from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.command_options import emulator_options, parse
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/fixtures.md", "docs/command.md")
+PAGES = ("README.md", "docs/fixtures.md", "docs/command.md", "docs/conformance.md")
 PROGRAMS = Path(sys.executable).parent
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^(?://|#) (\S+\.\w+)\n")
@@ -135,6 +135,32 @@ def test_the_service_of_the_ci_example_starts() -> None:
     options = emulator_options(parse(json.loads(command)))
     assert options["profile"] == "fast"
     assert options["topics"] == ["orders"]
+
+
+def test_somebodys_broker_is_held_against_the_record(served: Emulator, tmp_path: Path) -> None:
+    """The command for a broker at an address, word for word but for its ports, and fewer cases."""
+    command = only("sh", "--report report").strip()
+    command = command.replace("127.0.0.1:9876", served.namesrv).replace("127.0.0.1:8081", served.endpoint)
+    printed = run("bash", "-euc", f"{command} -k messages_stored", cwd=tmp_path)
+
+    assert "as expected" in printed
+    assert (tmp_path / "report" / "index.html").is_file()
+
+
+def test_the_suite_runs_under_pytest(tmp_path: Path) -> None:
+    """The line with pytest and xdist, word for word but for fewer cases."""
+    command = only("sh", "--pyargs").strip().replace("-k send", "-k limits")
+
+    assert "passed" in run("bash", "-euc", command, cwd=tmp_path)
+
+
+def test_cases_are_listed(tmp_path: Path) -> None:
+    """The expression of the page leaves cases of popping, and none of ordered popping."""
+    command = next(line for line in only("sh", "conformance list").splitlines() if "list" in line)
+    ids = [line.split()[0] for line in run("bash", "-euc", command, cwd=tmp_path).splitlines()]
+
+    assert ids
+    assert not [id_ for id_ in ids if "order" in id_ or "pop" not in id_]
 
 
 def test_links_lead_somewhere() -> None:

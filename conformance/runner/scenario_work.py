@@ -1,0 +1,130 @@
+"""Work of the matrix: one SDK's scenarios on one place, one after the other, from lending the place to the verdicts."""
+
+import secrets
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .. import explained
+from ..drivers.process import Addresses, DriverError, DriverFailure, start
+from ..drivers.recipe import BuildError
+from ..outcome import Outcome, Verdict, judge
+from ..scenario import Scenario, truth_of
+from ..stage import Crew, on_stage
+from ..targets.emulator import EmulatorTarget
+from ..targets.target import Place, Target, TargetError
+from ..truth import Truth
+from .pool import Work
+
+_NOWHERE = "127.0.0.1:1"
+_CONDITIONS = (DriverError, DriverFailure, BuildError, AssertionError)
+"""What says all in its text; any other error is shown with the line that it comes from."""
+
+
+class Hellos:
+    """What the drivers say of themselves, asked once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._of: dict[str, tuple[threading.Lock, dict[str, Any]]] = {}
+
+    def of(self, sdk: str) -> Mapping[str, Any]:
+        """The hello of an SDK's driver. Errors: LookupError, BuildError, DriverFailure."""
+        with self._lock:
+            lock, hello = self._of.setdefault(sdk, (threading.Lock(), {}))
+        with lock:
+            if not hello:
+                # A hello needs no broker; scenarios that need one of their own are ruled out before it is started.
+                with start(sdk, Addresses(_NOWHERE, _NOWHERE)) as driver:
+                    hello.update(driver.hello)
+        return hello
+
+
+def scenario_works(scenarios: Sequence[Scenario], sdks: Sequence[str], target: Target, truth: Truth) -> list[Work]:
+    """The work of running every scenario with every SDK on a target: a piece for each SDK and each kind of place.
+
+    Pieces may run side by side. Each yields an outcome for each of its scenarios.
+    """
+    hellos = Hellos()
+    common = [each for each in scenarios if not each.mark.settings and not each.mark.alone]
+    # Pieces that need a broker of their own go first: they take longest.
+    groups = [[each] for each in scenarios if each.mark.settings or each.mark.alone]
+    if common:
+        groups.append(common)
+    return [_piece(group, sdk, target, truth, hellos) for group in groups for sdk in sdks]
+
+
+def _piece(group: Sequence[Scenario], sdk: str, target: Target, truth: Truth, hellos: Hellos) -> Work:
+    return lambda: _outcomes(group, sdk, target, truth, hellos)
+
+
+def _outcomes(group: Sequence[Scenario], sdk: str, target: Target, truth: Truth, hellos: Hellos) -> Iterator[Outcome]:
+    def none(scenario: Scenario, verdict: Verdict, reason: str) -> Outcome:
+        return Outcome(scenario.id_with(sdk), target.name, verdict, 0.0, reason=reason)
+
+    possible = []
+    for scenario in group:
+        missing = sorted(scenario.capabilities - target.capabilities)
+        if missing:
+            yield none(scenario, Verdict.NOT_APPLICABLE, f"needs {', '.join(missing)}")
+        else:
+            possible.append(scenario)
+    try:
+        hello = hellos.of(sdk) if possible else {}
+    except (BuildError, DriverFailure) as error:
+        for scenario in possible:
+            yield none(scenario, Verdict.ERROR, str(error))
+        return
+    wanted = []
+    for scenario in possible:
+        obstacle = scenario.obstacle(sdk, hello)
+        if obstacle:
+            yield none(scenario, Verdict.NOT_APPLICABLE, obstacle)
+        else:
+            wanted.append(scenario)
+    if wanted:
+        mark = wanted[0].mark
+        with target.lend(mark.settings, alone=mark.alone) as place, Crew(sdk, place) as crew:
+            for scenario in sorted(wanted, key=lambda each: each.mark.passes):
+                yield run_scenario(scenario, place, crew, target, truth)
+
+
+def run_scenario(scenario: Scenario, place: Place, crew: Crew, target: Target, truth: Truth) -> Outcome:
+    """Run one scenario with a crew and judge it. Errors: TargetError, which ends the whole run."""
+    name = scenario.id_with(crew.sdk)
+    record = truth.of(target.truth, *truth_of(name))
+    begin = time.monotonic()
+    notes: list[tuple[str, Any]] = []
+    problem = ""
+    try:
+        with on_stage(place, crew, secrets.token_hex(4)) as stage:
+            notes = stage.notes
+            scenario.run(stage)
+    except TargetError:
+        raise
+    except Exception as error:
+        problem = str(error) if isinstance(error, _CONDITIONS) else f"{type(error).__name__}: {error}{_place(error)}"
+    seconds = time.monotonic() - begin
+    deliberate, gap = _explained(scenario, name, target)
+    if problem:
+        verdict, reason = (Verdict.ERROR, problem) if gap is None else (Verdict.GAP, gap)
+    else:
+        verdict, reason = judge(notes, record, deliberate=deliberate, gap=gap)
+    reference = truth.reference(record, *truth_of(name))
+    return Outcome(name, target.name, verdict, seconds, notes, record, reference, reason)
+
+
+def _explained(scenario: Scenario, name: str, target: Target) -> tuple[str | None, str | None]:
+    """The deliberate difference and the known gap that stand for this SDK, or for the scenario with all of them."""
+    if not isinstance(target, EmulatorTarget):
+        return None, None
+    deliberate = explained.DELIBERATE.get(name, explained.DELIBERATE.get(scenario.id))
+    return deliberate, explained.GAPS.get(name, explained.GAPS.get(scenario.id))
+
+
+def _place(error: Exception) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else f" ({trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno})"

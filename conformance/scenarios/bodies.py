@@ -1,0 +1,56 @@
+"""Bodies that are small, large, or no text."""
+
+import hashlib
+
+from ..drivers.process import body
+from ..scenario import scenario
+from ..stage import Stage
+
+LARGE = 4 * 1024 * 1024 - 4096
+"""Just below the largest body, 4 MiB, with room for properties."""
+
+
+def _arrives(s: Stage, content: bytes) -> None:
+    topic, group = s.pair(s.usual)
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic)
+    producer.send(topic, content)
+    [message] = s.wait_for(1, consumer)
+    came = body(message)
+    s.see("length", len(came))
+    s.see("as sent", came == content)
+
+
+@scenario("SendMessageProcessor.sendMessage", verbs={"send"})
+def one_byte(s: Stage) -> None:
+    """A body of one byte arrives."""
+    _arrives(s, b"x")
+
+
+@scenario("SendMessageProcessor.sendMessage", verbs={"send"}, without={"cpp": "its bodies are C strings"})
+def every_byte_value(s: Stage) -> None:
+    """A body of zeros and of every other byte value arrives unchanged."""
+    _arrives(s, bytes(16) + bytes(range(256)) + bytes(16))
+
+
+@scenario("SendMessageProcessor.sendMessage", verbs={"send"})
+def text_of_all_planes(s: Stage) -> None:
+    """Text of two, three and four bytes a character arrives unchanged."""
+    _arrives(s, "grün ☕ 消息 🚀".encode())
+
+
+@scenario("DefaultMessageStore.putMessage", verbs={"send"})
+def almost_four_mebibytes(s: Stage) -> None:
+    """A body of almost 4 MiB that does not compress well arrives unchanged."""
+    block = hashlib.sha512(b"body").hexdigest().encode()
+    parts = []
+    for _ in range(LARGE // len(block)):
+        block = hashlib.sha512(block).hexdigest().encode()
+        parts.append(block)
+    _arrives(s, b"".join(parts))
+
+
+@scenario("DefaultMQProducerImpl.tryToCompressMessage", verbs={"send"})
+def one_hundred_thousand_equal_bytes(s: Stage) -> None:
+    """A body that a remoting SDK compresses arrives as it was."""
+    _arrives(s, b"a" * 100_000)

@@ -1,0 +1,30 @@
+"""Broadcasting: each consumer of a group is given everything."""
+
+from ..actors import comparison
+from ..scenario import scenario
+from ..stage import Stage
+
+
+@scenario("RebalanceImpl.rebalanceByTopic", modes={"broadcast"})
+def each_consumer_gets_everything(s: Stage) -> None:
+    """Two broadcasting consumers of one group are given all messages each."""
+    topic, group = s.pair("broadcast", queues=4)
+    producer = s.producer(topic)
+    consumers = [s.consumer(group, topic, "broadcast", process=number) for number in range(2)]
+    sent = producer.send_numbered(topic, 10)
+    for number, consumer in enumerate(consumers, 1):
+        s.wait_for(10, consumer)
+        s.see(f"consumer {number}", comparison(sent, [consumer.messages]))
+
+
+@scenario("ConsumeMessageConcurrentlyService.processConsumeResult", modes={"broadcast"})
+def a_failed_message_is_not_tried_again(s: Stage) -> None:
+    """A broadcasting consumer that fails a message is not given it again; the next one comes."""
+    topic, group = s.pair("broadcast")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "broadcast", fail={"bad": 9})
+    producer.send(topic, "bad")
+    s.wait_for(1, consumer)
+    producer.send(topic, "good")
+    s.wait_for(1, consumer, stem="good")
+    s.see("received", [[message["ok"], text] for message, text in zip(consumer.messages, consumer.bodies, strict=True)])

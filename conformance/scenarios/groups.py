@@ -1,0 +1,96 @@
+"""Consumers of one group share, groups are given everything each, and who leaves is replaced."""
+
+import itertools
+
+from ..actors import Style, comparison
+from ..scenario import scenario
+from ..stage import Stage
+
+QUEUES = 4
+GROUPS = 16
+"""Message groups of an ordered topic: enough that their hashes reach every queue."""
+ROUNDS_MAX = 60
+HAND_OVER_SECONDS = 150.0
+"""What an abandoned long poll of the proxy was handed comes again after a minute."""
+
+
+def _share_and_hand_over(s: Stage, style: Style) -> None:
+    topic, group = s.pair(style, queues=QUEUES)
+    producer = s.producer(topic)
+    rest = s.consumer(group, topic, style)
+    leaver = s.consumer(group, topic, style, process=1)
+
+    def send(stem: str) -> list[dict[str, object]]:
+        sent = []
+        for number in range(GROUPS):
+            ordered = {"group": f"group-{number}"} if style == "orderly" else {}
+            sent += producer.send_numbered(topic, 1, f"{stem}{number}-", **ordered)
+        return sent
+
+    # Only a round that was shared tells that the group has settled.
+    for number in itertools.count():
+        stem = f"probe{number}-"
+        send(stem)
+        s.wait_for(GROUPS, rest, leaver, stem=stem)
+        if rest.of(stem) and leaver.of(stem):
+            break
+        s.require(number < ROUNDS_MAX, f"two consumers did not share {topic} in {ROUNDS_MAX} rounds")
+    both = send("both-")
+    s.wait_for(GROUPS, rest, leaver, stem="both-")
+    s.leave(leaver)
+    s.see("shared", comparison(both, [rest.of("both-"), leaver.of("both-")]))
+    s.see("both had some", bool(rest.of("both-")) and bool(leaver.of("both-")))
+    alone = send("alone-")
+    s.wait_for(GROUPS, rest, stem="alone-", seconds=HAND_OVER_SECONDS, passing=5)
+    seen = comparison(alone, [rest.of("alone-")])
+    # The attempt is the second one of what an abandoned poll was handed first.
+    s.see("handed over", {name: value for name, value in seen.items() if name != "attempts"})
+
+
+_CONSTANTS = "its intervals are constants: handing over takes more than a minute"
+
+
+@scenario("PopMessageProcessor.processRequest", verbs={"simple"})
+def two_simple_consumers(s: Stage) -> None:
+    """Two simple consumers of a group share what comes, and one goes on alone when the other is closed."""
+    _share_and_hand_over(s, "simple")
+
+
+@scenario("RebalanceImpl.rebalanceByTopic", modes={"concurrent"})
+def two_concurrent_consumers(s: Stage) -> None:
+    """Two concurrent push consumers of a group share what comes, and one goes on alone when the other is closed."""
+    _share_and_hand_over(s, "concurrent")
+
+
+@scenario(
+    "ConsumeMessageOrderlyService.lockMQPeriodically",
+    modes={"orderly"},
+    without={"go-remoting": _CONSTANTS, "cpp": _CONSTANTS},
+)
+def two_orderly_consumers(s: Stage) -> None:
+    """Two orderly push consumers of a group share what comes, and one goes on alone when the other is closed."""
+    _share_and_hand_over(s, "orderly")
+
+
+@scenario("QueryAssignmentProcessor.doLoadBalance", modes={"pop"})
+def two_popping_consumers(s: Stage) -> None:
+    """Two popping push consumers of a group share what comes, and one goes on alone when the other is closed."""
+    _share_and_hand_over(s, "pop")
+
+
+@scenario("DefaultLitePullConsumerImpl.updateAssignedMessageQueue", verbs={"lite", "poll", "commit"})
+def two_lite_consumers(s: Stage) -> None:
+    """Two lite pull consumers of a group share what comes, and one goes on alone when the other is closed."""
+    _share_and_hand_over(s, "lite")
+
+
+@scenario("ConsumerOffsetManager.commitOffset", verbs={"send"})
+def two_groups_get_everything_each(s: Stage) -> None:
+    """Two groups that are subscribed to a topic are given all of its messages each."""
+    topic = s.topic(queues=QUEUES)
+    producer = s.producer(topic)
+    consumers = [s.consumer(s.group(), topic, process=number) for number in range(2)]
+    sent = producer.send_numbered(topic, 10)
+    for number, consumer in enumerate(consumers, 1):
+        s.wait_for(10, consumer)
+        s.see(f"group {number}", comparison(sent, [consumer.messages]))

@@ -1,0 +1,48 @@
+"""Messages that are received and not acknowledged."""
+
+from ..actors import Consumer, shown
+from ..drivers.process import Fields
+from ..scenario import scenario
+from ..stage import Stage
+
+SHORTEST_MS = 10_000
+SECONDS = 60.0
+
+
+def _received(s: Stage, consumer: Consumer, count: int) -> list[Fields]:
+    """Receive until `count` messages are there."""
+    messages: list[Fields] = []
+    while len(messages) < count:
+        pending = consumer.post_receive(SHORTEST_MS)
+        messages += s.finish(pending, seconds=SECONDS)["messages"]
+    return messages
+
+
+@scenario("PopReviveService.reviveRetry", verbs={"simple", "receive"}, passes=True)
+def it_comes_again_when_nobody_acknowledges(s: Stage) -> None:
+    """A received message comes again after its invisible time, unless it is acknowledged."""
+    topic, group = s.pair("simple")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic)
+    producer.send(topic, "left")
+    producer.send(topic, "done")
+    first = _received(s, consumer, 2)
+    consumer.ack([message for message in first if shown(message)["body"] == "done"])
+    s.see("first", sorted((shown(message, "attempt") for message in first), key=str))
+    again = _received(s, consumer, 1)
+    s.see("again", [shown(message, "attempt") for message in again])
+    consumer.ack(again)
+
+
+@scenario("ChangeInvisibleTimeProcessor.processRequest", verbs={"simple", "invisible"}, passes=True)
+def its_invisible_time_is_made_shorter(s: Stage) -> None:
+    """A message whose invisible time is changed from an hour to ten seconds is received again soon."""
+    topic, group = s.pair("simple")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic)
+    producer.send(topic, "left")
+    [message] = consumer.receive(3_600_000)
+    consumer.driver.call("invisible", on=consumer.name, h=message["h"], ms=SHORTEST_MS)
+    again = _received(s, consumer, 1)
+    s.see("again", [shown(message, "attempt") for message in again])
+    s.refusal("acknowledged", lambda: consumer.ack(again))

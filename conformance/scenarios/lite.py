@@ -1,0 +1,48 @@
+"""Consumers that poll, seek and commit by themselves."""
+
+from ..actors import Consumer, text
+from ..scenario import scenario
+from ..stage import Stage
+
+
+def _polled(s: Stage, consumer: Consumer, last: str) -> list[str]:
+    """Poll until a message with this body is there, and return all bodies."""
+    bodies: list[str] = []
+
+    def look() -> bool:
+        bodies.extend(text(message) for message in consumer.poll())
+        return last in bodies
+
+    s.wait_until(look, last)
+    return bodies
+
+
+@scenario("DefaultLitePullConsumerImpl.seek", verbs={"lite", "poll", "seek"})
+def it_seeks(s: Stage) -> None:
+    """A consumer that seeks back is given everything from there once more."""
+    topic, group = s.pair("lite")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "lite")
+    producer.send_numbered(topic, 6)
+    s.see("polled", _polled(s, consumer, "m5"))
+    consumer.driver.call("seek", on=consumer.name, topic=topic, queue=0, offset=3)
+    s.see("after the seek", _polled(s, consumer, "m5"))
+
+
+@scenario("ConsumerManageProcessor.queryConsumerOffset", verbs={"lite", "poll", "commit", "offsets"})
+def it_commits(s: Stage) -> None:
+    """What was polled counts as consumed when it is committed, not before."""
+    topic, group = s.pair("lite")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "lite")
+    producer.send_numbered(topic, 4)
+    _polled(s, consumer, "m3")
+
+    def offsets() -> dict[str, object]:
+        reply = consumer.driver.call("offsets", on=consumer.name, topic=topic, queue=0)
+        return {name: reply.get(name) for name in ("min", "max", "committed")}
+
+    s.see("polled", offsets())
+    consumer.driver.call("commit", on=consumer.name)
+    s.wait_until(lambda: offsets()["committed"] == 4, "the committed offset")
+    s.see("committed", offsets())

@@ -1,0 +1,115 @@
+"""Everything that is sent is received, in each way that an SDK can consume."""
+
+from ..actors import Producer, Style, comparison
+from ..drivers.process import Fields
+from ..scenario import scenario
+from ..stage import Stage
+
+COUNT = 20
+QUEUES = 4
+GROUPS = 4
+COLOUR = "grün ☕"
+
+
+def _sent(s: Stage, producer: Producer, topic: str, style: Style) -> list[Fields]:
+    tail = bytes(range(256)) if s.binary else COLOUR.encode()
+    sent = []
+    for number in range(COUNT):
+        fields: Fields = {
+            "tag": "even" if number % 2 == 0 else "odd",
+            "keys": [f"key-{number}", "all"],
+            "props": {"n": str(number), "colour": COLOUR},
+            "group": f"group-{number % GROUPS}" if style == "orderly" else None,
+        }
+        content = f"{number}-".encode() + tail
+        reply = producer.send(topic, content, **fields)
+        sent.append({**fields, "topic": topic, "body": content, "id": reply.get("id")})
+    return sent
+
+
+def _each_once(s: Stage, style: Style) -> None:
+    topic, group = s.pair(style, queues=QUEUES)
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, style)
+    sent = _sent(s, producer, topic, style)
+    s.wait_for(COUNT, consumer)
+    # Looked at after the end, so that a message that comes once more is seen.
+    s.leave(consumer)
+    s.see("received", comparison(sent, [consumer.messages]))
+
+
+@scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"})
+def a_simple_consumer_gets_each_message_once(s: Stage) -> None:
+    """A simple consumer that acknowledges is given everything that is sent, whole, and each message once."""
+    _each_once(s, "simple")
+
+
+@scenario("PullMessageProcessor.processRequest", modes={"concurrent"})
+def a_concurrent_consumer_gets_each_message_once(s: Stage) -> None:
+    """A concurrent push consumer is given everything that is sent, whole, and each message once."""
+    _each_once(s, "concurrent")
+
+
+@scenario("PullMessageProcessor.processRequest", modes={"orderly"})
+def an_orderly_consumer_gets_each_message_once(s: Stage) -> None:
+    """An orderly push consumer is given everything that is sent, whole, and each message once."""
+    _each_once(s, "orderly")
+
+
+@scenario("PullMessageProcessor.processRequest", modes={"broadcast"})
+def a_broadcast_consumer_gets_each_message_once(s: Stage) -> None:
+    """A broadcasting push consumer is given everything that is sent, whole, and each message once."""
+    _each_once(s, "broadcast")
+
+
+@scenario("PopMessageProcessor.processRequest", modes={"pop"})
+def a_popping_consumer_gets_each_message_once(s: Stage) -> None:
+    """A push consumer that the broker lets pop is given everything that is sent, whole, and each message once."""
+    _each_once(s, "pop")
+
+
+@scenario("PullMessageProcessor.processRequest", verbs={"lite", "poll"})
+def a_lite_consumer_gets_each_message_once(s: Stage) -> None:
+    """A lite pull consumer is given everything that is sent, whole, and each message once."""
+    _each_once(s, "lite")
+
+
+@scenario("SendMessageProcessor.sendMessage", verbs={"send"})
+def tag_keys_and_properties_arrive(s: Stage) -> None:
+    """Tag, keys and properties arrive as they were sent, beside the properties that broker and client add."""
+    topic, group = s.pair(s.usual)
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic)
+    own = {"colour": COLOUR, "size": "7", "blank": " "}
+    producer.send(topic, "hello", tag="tag-a", keys=["key-1", "key-2"], props=own)
+    [message] = s.wait_for(1, consumer)
+    s.see("tag", message["tag"])
+    s.see("keys", sorted(message["keys"]))
+    s.see("own properties", {name: message["props"].get(name) for name in own})
+    s.see("further properties", sorted(set(message["props"]) - set(own)))
+    s.see("attempt", message["attempt"])
+
+
+@scenario("SendMessageProcessor.sendMessage", verbs={"send"})
+def a_bare_message_arrives(s: Stage) -> None:
+    """A message that has nothing but a body arrives without tag and keys."""
+    topic, group = s.pair(s.usual)
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic)
+    producer.send(topic, "hello")
+    [message] = s.wait_for(1, consumer)
+    s.see("message", {name: message[name] for name in ("tag", "keys", "group", "attempt", "deliver_at")})
+    s.see("properties", sorted(message["props"]))
+
+
+@scenario("MQClientAPIImpl.processSendResponse", verbs={"send"})
+def a_send_tells_where_the_message_went(s: Stage) -> None:
+    """The results of sends to one queue tell rising offsets, in that queue, and the ids that are received."""
+    topic, group = s.pair(s.usual)
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic)
+    replies = [producer.send(topic, f"m{number}") for number in range(3)]
+    received = {message["id"] for message in s.wait_for(3, consumer)}
+    s.see("results", [{name: reply.get(name) for name in ("status", "queue", "offset")} for reply in replies])
+    s.see("ids are those received", {reply["id"] for reply in replies} == received)
+    s.see("has", sorted(name for name in ("transaction", "offset_id", "recall") if replies[0].get(name)))

@@ -1,0 +1,41 @@
+"""Messages that are looked for by their keys and ids."""
+
+from typing import Any
+
+from ..actors import text
+from ..scenario import scenario
+from ..stage import Stage
+
+
+@scenario("QueryMessageProcessor.queryMessage", verbs={"admin", "query"})
+def a_message_is_found_by_its_key(s: Stage) -> None:
+    """Messages are found by one of their keys, and others are not."""
+    topic = s.topic()
+    producer = s.producer(topic)
+    producer.send(topic, "first", keys=["red", "large"])
+    producer.send(topic, "second", keys=["blue"])
+    producer.send(topic, "third", keys=["red"])
+    s.process().call("admin", as_="admin-" + topic)
+    now = s.place.now_ms()
+    span = {"begin": now - 3_600_000, "end": now + 3_600_000}
+
+    def found(key: str) -> list[Any]:
+        reply = s.process().call("query", on="admin-" + topic, topic=topic, key=key, max=32, **span)
+        return sorted(text(message) for message in reply["messages"])
+
+    # The index is written a moment after the messages.
+    s.wait_until(lambda: len(found("red")) == 2, "two messages with the key red")
+    s.see("red", found("red"))
+    s.see("blue", found("blue"))
+    s.refusal("green", lambda: s.see("green found", found("green")))
+
+
+@scenario("QueryMessageProcessor.viewMessageById", verbs={"admin", "view"})
+def a_message_is_found_by_its_id(s: Stage) -> None:
+    """A message is found by the id that tells its place in the log."""
+    topic = s.topic()
+    producer = s.producer(topic)
+    reply = producer.send(topic, "hello", tag="a", keys=["k"])
+    s.process().call("admin", as_="admin-" + topic)
+    message = s.process().call("view", on="admin-" + topic, topic=topic, id=reply["offset_id"])["message"]
+    s.see("message", {"body": text(message), **{name: message[name] for name in ("topic", "tag", "keys", "offset")}})

@@ -1,0 +1,80 @@
+"""What is not allowed, and how the SDK says so."""
+
+from ..scenario import scenario
+from ..stage import Stage
+
+BODY_MAX = 4 * 1024 * 1024
+
+
+@scenario("Validators.checkMessage", verbs={"send"})
+def a_body_that_is_too_large(s: Stage) -> None:
+    """A body of more than 4 MiB is refused, and the producer goes on."""
+    topic = s.topic()
+    producer = s.producer(topic)
+    s.refusal("too large", lambda: producer.send(topic, b"a" * (BODY_MAX + 1)))
+    s.see("next", producer.send(topic, "small").get("offset"))
+
+
+@scenario("Validators.checkMessage", verbs={"send"})
+def a_body_that_is_empty(s: Stage) -> None:
+    """A body of no bytes is refused by most SDKs."""
+    topic = s.topic()
+    producer = s.producer(topic)
+    s.refusal("empty", lambda: producer.send(topic, b""))
+
+
+@scenario("TopicValidator.validateTopic", verbs={"send"})
+def topics_with_illegal_names(s: Stage) -> None:
+    """A topic with a blank or a bang in its name, one that is too long, and one of the system are refused."""
+    producer = s.producer()
+    for label, name in (("blank", "a b"), ("bang", "a!b"), ("long", "a" * 300), ("system", "SCHEDULE_TOPIC_XXXX")):
+        s.refusal(label, lambda name=name: producer.send(name, "hello"))  # type: ignore[misc]  # bound early
+
+
+@scenario("Validators.checkGroup", verbs={"send"})
+def a_consumer_group_with_an_illegal_name(s: Stage) -> None:
+    """A consumer group with a bang in its name is refused."""
+    topic = s.topic()
+
+    def consume() -> None:
+        consumer = s.consumer("a!b", topic)
+        if not consumer.pushed:
+            consumer.receive()
+
+    s.refusal("consume", consume)
+
+
+@scenario("DefaultTopicMessageTypeValidator.validate", verbs={"send"}, protocol="grpc")
+def a_message_of_another_type(s: Stage) -> None:
+    """A plain message to an ordered topic is refused."""
+    topic = s.topic(kind="FIFO")
+    producer = s.producer(topic)
+    s.refusal("plain", lambda: producer.send(topic, "hello"))
+
+
+@scenario("GrpcValidator.validateInvisibleTime", verbs={"simple"})
+def invisible_times_out_of_range(s: Stage) -> None:
+    """A receive whose messages were to be invisible for a second, or for 13 hours, is refused."""
+    topic, group = s.pair("simple")
+    consumer = s.consumer(group, topic)
+    s.refusal("short", lambda: consumer.receive(1000))
+    s.refusal("long", lambda: consumer.receive(13 * 3600 * 1000))
+
+
+@scenario("AckMessageActivity.ackMessage", verbs={"simple", "ack"})
+def a_second_acknowledgement(s: Stage) -> None:
+    """Acknowledging twice is not refused."""
+    topic, group = s.pair("simple")
+    consumer = s.consumer(group, topic)
+    s.producer(topic).send(topic, "hello")
+    messages = consumer.receive()
+    s.refusal("first", lambda: consumer.ack(messages))
+    s.refusal("second", lambda: consumer.ack(messages))
+
+
+@scenario("RecallMessageProcessor.processRequest", verbs={"recall"})
+def a_recall_handle_that_is_none(s: Stage) -> None:
+    """Recalling with a text that is no handle is refused."""
+    topic = s.topic(kind="DELAY")
+    producer = s.producer(topic)
+    s.refusal("recall", lambda: producer.driver.call("recall", on=producer.name, topic=topic, handle="bm8gaGFuZGxl"))

@@ -1,0 +1,56 @@
+"""A consumer that comes back goes on where it was."""
+
+from ..actors import Style, comparison
+from ..scenario import scenario
+from ..stage import Stage
+
+SECONDS = 150.0
+"""What an abandoned long poll of the proxy was handed comes again after a minute."""
+
+
+def _continues(s: Stage, style: Style, *, process: int = 0) -> None:
+    topic, group = s.pair(style, queues=4)
+    producer = s.producer(topic)
+    before = s.consumer(group, topic, style)
+    producer.send_numbered(topic, 8, "before")
+    s.wait_for(8, before, stem="before")
+    s.leave(before)
+    missed = producer.send_numbered(topic, 8, "missed")
+    after = s.consumer(group, topic, style, process=process)
+    s.wait_for(8, after, stem="missed", seconds=SECONDS, passing=5)
+    seen = comparison(missed, [after.messages])
+    # The attempt is the second one of what an abandoned poll was handed first.
+    s.see("after it came back", {name: value for name, value in seen.items() if name != "attempts"})
+
+
+@scenario("ConsumerOffsetManager.commitOffset", verbs={"simple"})
+def a_simple_consumer_comes_back(s: Stage) -> None:
+    """A simple consumer that is closed and made again is given what it missed, and nothing twice."""
+    _continues(s, "simple")
+
+
+@scenario("RemoteBrokerOffsetStore.persistAll", modes={"concurrent"})
+def a_concurrent_consumer_comes_back(s: Stage) -> None:
+    """A push consumer that is closed and made again elsewhere is given what it missed, and nothing twice."""
+    _continues(s, "concurrent", process=1)
+
+
+@scenario("LocalFileOffsetStore.persistAll", modes={"broadcast"})
+def a_broadcast_consumer_comes_back(s: Stage) -> None:
+    """A broadcasting consumer that is made again in its home finds its offsets in a file there."""
+    topic, group = s.pair("broadcast")
+    producer = s.producer(topic)
+    before = s.consumer(group, topic, "broadcast")
+    producer.send_numbered(topic, 4, "before")
+    s.wait_for(4, before, stem="before")
+    s.leave(before)
+    missed = producer.send_numbered(topic, 4, "missed")
+    after = s.consumer(group, topic, "broadcast")
+    s.wait_for(4, after, stem="missed")
+    s.see("missed", comparison(missed, [after.of("missed")]))
+
+
+@scenario("RemoteBrokerOffsetStore.updateConsumeOffsetToBroker", verbs={"lite", "poll", "commit"})
+def a_lite_consumer_comes_back(s: Stage) -> None:
+    """A lite pull consumer that is closed and made again goes on at what it committed."""
+    _continues(s, "lite", process=1)

@@ -1,0 +1,46 @@
+"""Consumers of several topics, and topics that are not there."""
+
+from ..actors import comparison
+from ..drivers.process import DriverError
+from ..scenario import scenario
+from ..stage import Stage
+
+
+@scenario(
+    "RebalanceImpl.doRebalance",
+    verbs={"send"},
+    without={"node": "two topics at its start hang this SDK now and then, whatever answers"},
+)
+def one_consumer_of_two_topics(s: Stage) -> None:
+    """A consumer that is subscribed to two topics is given the messages of both."""
+    first, second, group = s.topic(), s.topic(), s.group()
+    producer = s.producer(first, second)
+    consumer = s.consumer(group, {first: "*", second: "*"})
+    sent = producer.send_numbered(first, 5, "a") + producer.send_numbered(second, 5, "b")
+    s.wait_for(10, consumer)
+    s.see("received", comparison(sent, [consumer.messages]))
+
+
+@scenario("DefaultRequestProcessor.getRouteInfoByTopic", verbs={"send"})
+def a_send_to_an_unknown_topic(s: Stage) -> None:
+    """A topic that nobody made is made by the first remoting send to it, and unknown to the proxy."""
+    topic = s.world.new()
+    try:
+        # gRPC producers that are told their topics fail at their start already.
+        producer = s.producer()
+        reply = producer.send(topic, "hello")
+    except DriverError as error:
+        s.see("refused", {"kind": error.kind, "code": error.code, "text": error.err})
+    else:
+        s.see("sent", {name: reply.get(name) for name in ("status", "offset")})
+
+
+@scenario("AutoSwitchHAClient", verbs={"send"}, protocol="grpc")
+def a_producer_for_an_unknown_topic(s: Stage) -> None:
+    """A gRPC producer that is made for a topic which is not there tells so at its start or at its first send."""
+    topic = s.world.new()
+
+    def start_and_send() -> None:
+        s.producer(topic, at_once=True).send(topic, "hello")
+
+    s.refusal("start", start_and_send, text=False)

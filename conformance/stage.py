@@ -1,0 +1,308 @@
+"""The stage of a scenario: one SDK in driver processes in front of one place, topics and groups, waiting, and notes."""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any
+
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from .actors import AWAIT_MS, CLOSE_SECONDS, Consumer, Producer, Style
+from .drivers.process import Addresses, Driver, DriverError, Fields, start
+from .json_text import dumps
+from .targets.target import Place
+from .worlds.world import Stopwatch, World
+
+PATIENCE_SECONDS = 60.0
+"""How long a scenario waits for what must come; a loaded machine may need a good part of it."""
+ROUTE_SECONDS = 10.0
+_GLANCE_SECONDS = 0.02
+_STEP_SECONDS = 0.4
+"""Real time between two jumps: enough for a client to answer and to ask again."""
+_KEPT_LANGUAGES = frozenset({"java"})
+"""Whose processes take seconds to start, so that scenarios share them; all others get new ones."""
+
+_UNSTABLE: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\b\d+(?:\.\d+)? ?(ms|milliseconds|us|s)\b"), r"{n} \1"),
+    (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "{uuid}"),
+    (re.compile(r"\b[\w.-]+@\d+[@#][\w@#]+"), "{client}"),
+    (re.compile(r"\b[0-9a-f]{16,40}\b"), "{hex}"),
+)
+
+
+class Crew:
+    """The driver processes of one SDK in front of one place, numbered from 0; a context manager that ends them."""
+
+    def __init__(self, sdk: str, place: Place) -> None:
+        self.sdk = sdk
+        access = place.access
+        tls = access.tls
+        self._addresses = Addresses(access.namesrv, access.endpoint, tls is not None, tls.ca if tls else None)
+        self._processes: dict[int, Driver] = {}
+        self._made: list[tuple[Driver, str]] = []
+        self._numbers = 0
+
+    def process(self, number: int = 0) -> Driver:
+        """A process, started when it is first asked for. Errors: BuildError, DriverFailure."""
+        if number not in self._processes:
+            self._processes[number] = start(self.sdk, self._addresses)
+        return self._processes[number]
+
+    def end(self, number: int) -> None:
+        """End a process; the next who asks for it gets a new one."""
+        driver = self._processes.pop(number, None)
+        if driver is not None:
+            driver.close()
+
+    def name(self, driver: Driver, kind: str) -> str:
+        """A name for an object to be made in a process, which no object of this crew had before."""
+        self._numbers += 1
+        name = f"{kind}{self._numbers}"
+        self._made.append((driver, name))
+        return name
+
+    def tidy(self, *, broken: bool = False) -> None:
+        """After a scenario: end the processes, or leave those alone that are worth keeping, but for their objects."""
+        made, self._made = self._made, []
+        for number, driver in list(self._processes.items()):
+            if broken or driver.hello["language"] not in _KEPT_LANGUAGES:
+                self.end(number)
+                continue
+            for owner, name in made:
+                if owner is driver:
+                    # Nobody waits for it: a gRPC push consumer takes 20 s. One that is closed already is refused.
+                    driver.post("close", on=name, bg=True)
+
+    def __enter__(self) -> "Crew":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for number in list(self._processes):
+            self.end(number)
+
+
+class Stage:
+    """A scenario's side of one place and one SDK. `token` keeps the names of this run apart from all others."""
+
+    def __init__(self, place: Place, crew: Crew, token: str) -> None:
+        self.place = place
+        self.sdk = crew.sdk
+        self._crew = crew
+        self.world = World(place, token)
+        """The place as the remoting protocol shows it: its administration, and what a scenario wants to look up."""
+        self.hello = crew.process().hello
+
+    def close(self) -> None:
+        """Close the connections; the processes are the crew's."""
+        self.world.close()
+
+    # --- notes
+
+    def see(self, label: str, value: Any) -> Any:
+        """Note what was seen, and return it."""
+        self.world.see(label, _stable(value))
+        return value
+
+    @property
+    def notes(self) -> list[tuple[str, Any]]:
+        """What was seen so far."""
+        return self.world.notes
+
+    def refusal(self, label: str, action: Callable[[], object], *, text: bool = True) -> None:
+        """Note how the SDK refuses an action: class, code and text of its error, or that it does not."""
+        try:
+            action()
+        except DriverError as error:
+            seen = {"kind": error.kind, "code": error.code}
+            self.see(label, {**seen, "text": error.err} if text else seen)
+        else:
+            self.see(label, "not refused")
+
+    # --- the SDK
+
+    @property
+    def verbs(self) -> frozenset[str]:
+        """What the SDK's driver can be told."""
+        return frozenset(self.hello["verbs"])
+
+    @property
+    def grpc(self) -> bool:
+        """Whether the SDK speaks the gRPC protocol."""
+        return bool(self.hello["protocol"] == "grpc")
+
+    @property
+    def binary(self) -> bool:
+        """Whether bodies may hold any bytes."""
+        return bool(self.hello.get("binary", True))
+
+    @property
+    def usual(self) -> Style:
+        """The style of scenarios to which the style does not matter: the one that starts and ends soonest."""
+        return "simple" if "simple" in self.verbs else "concurrent"
+
+    def process(self, number: int = 0) -> Driver:
+        """A driver process; one that is not there is started."""
+        return self._crew.process(number)
+
+    def end_process(self, number: int = 0) -> None:
+        """End a driver process without closing what is in it, as if its machine had lost power."""
+        self._crew.end(number)
+
+    def producer(self, *topics: str, process: int = 0, **fields: Any) -> Producer:
+        """A producer. Further `fields` are those of the verb."""
+        driver = self.process(process)
+        name = self._crew.name(driver, "p")
+        driver.call("producer", as_=name, topics=list(topics), **{"group": self.world.new("producer group"), **fields})
+        return Producer(driver, name)
+
+    def consumer(
+        self,
+        group: str,
+        topics: str | Mapping[str, Any],
+        style: Style | None = None,
+        *,
+        process: int = 0,
+        **fields: Any,
+    ) -> Consumer:
+        """A consumer of a topic, or of several with their expressions: a text of tags, or `{"expr", "type"}`."""
+        style = style or self.usual
+        table = {topics: "*"} if isinstance(topics, str) else topics
+        sub = {topic: {"expr": it, "type": "TAG"} if isinstance(it, str) else it for topic, it in table.items()}
+        driver = self.process(process)
+        name = self._crew.name(driver, "c")
+        if style == "simple":
+            driver.call("simple", as_=name, group=group, sub=sub, **{"await_ms": AWAIT_MS, **fields})
+        elif style == "lite":
+            driver.call("lite", as_=name, group=group, sub=sub, **{"from": "first", **fields})
+        else:
+            driver.call("push", as_=name, group=group, sub=sub, mode=style, **{"from": "first", **fields})
+        return Consumer(driver, name, style)
+
+    # --- topics and groups
+
+    def topic(self, *, kind: str = "NORMAL", queues: int = 1) -> str:
+        """A new topic that the name server knows. One queue keeps the order and makes offsets the same in each run."""
+        name = self.world.topic(kind=kind, queues=queues)
+        end = time.monotonic() + ROUTE_SECONDS
+        while self.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": name}, to=self.world.namesrv).code != 0:
+            self.world.require(time.monotonic() < end, f"the name server did not hear of {name}")
+            time.sleep(_GLANCE_SECONDS)
+        return name
+
+    def group(self, *, orderly: bool = False, **config: object) -> str:
+        """A new consumer group; `orderly`: gRPC consumers get its messages in order."""
+        return self.world.group(**({"consumeMessageOrderly": True} if orderly and self.grpc else {}), **config)
+
+    def pair(self, style: Style, *, queues: int = 1) -> tuple[str, str]:
+        """A new topic and a new group that suit consumers of a style."""
+        topic = self.topic(kind="FIFO" if style == "orderly" else "NORMAL", queues=queues)
+        group = self.group(orderly=style == "orderly")
+        if style == "pop":
+            mode = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 8}
+            answer = self.world.ask(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(mode))
+            self.world.require(answer.code == 0, f"{group} shall pop: {answer}")
+        return topic, group
+
+    # --- time
+
+    def wait_until(
+        self,
+        look: Callable[[], object],
+        what: str,
+        *,
+        consumers: Sequence[Consumer] = (),
+        seconds: float = PATIENCE_SECONDS,
+        passing: float = 0.0,
+    ) -> None:
+        """Wait until something is so, while consumers go on consuming.
+
+        `passing`: seconds of the place's time that may pass between two answers of a client; where time can jump, it
+        does so in such steps. Errors: Contradiction after `seconds`.
+        """
+        end = time.monotonic() + seconds
+        jump = time.monotonic() + _STEP_SECONDS
+        while True:
+            for consumer in consumers:
+                consumer.look()
+            if look():
+                return
+            now = time.monotonic()
+            self.world.require(now < end, f"not within {seconds:g} s: {what}; {_state(consumers)}")
+            if passing and self.place.jumps and now > jump:
+                self.place.pass_ms(round(passing * 1000))
+                jump = time.monotonic() + _STEP_SECONDS
+            time.sleep(_GLANCE_SECONDS)
+
+    def wait_for(self, count: int, *consumers: Consumer, stem: str = "", **how: Any) -> list[Fields]:
+        """Wait until consumers together were given `count` messages whose body begins with `stem`; returns these."""
+
+        def found() -> list[Fields]:
+            return [message for consumer in consumers for message in consumer.of(stem)]
+
+        what = f"{count} messages {stem}"
+        self.wait_until(lambda: len(found()) >= count, what, consumers=consumers, **how)
+        return found()
+
+    def finish(self, future: Future[Fields], *, passing: float = 5.0, seconds: float = CLOSE_SECONDS) -> Fields:
+        """Wait for the reply of a posted command; where time can jump, long polls need not be waited for."""
+        self.wait_until(future.done, "a reply", seconds=seconds, passing=passing)
+        reply = future.result()
+        if not reply.get("ok"):
+            raise DriverError(self.sdk, "a posted command", reply)
+        return reply
+
+    def leave(self, *consumers: Consumer) -> None:
+        """Let consumers leave their group by the SDK's own shutdown, with what was under way still taken."""
+        for consumer in consumers:
+            consumer.take()
+        for closing in [consumer.post_close() for consumer in consumers]:
+            self.finish(closing)
+        for consumer in consumers:
+            if consumer.pushed:
+                consumer.look()
+
+    def idle(self, seconds: float) -> None:
+        """Let real time pass in which nothing happens: what is under way shall have begun to wait."""
+        time.sleep(seconds)
+
+    def stopwatch(self) -> Stopwatch:
+        """Measure the place's time from now on."""
+        return self.world.stopwatch()
+
+    def require(self, truth: object, problem: str) -> None:
+        """Give up when something that the scenario stands on is not so."""
+        self.world.require(truth, problem)
+
+
+@contextmanager
+def on_stage(place: Place, crew: Crew, token: str) -> Iterator[Stage]:
+    """A stage for one scenario; the crew is tidy afterwards."""
+    broken = True
+    try:
+        stage = Stage(place, crew, token)
+        try:
+            yield stage
+            broken = False
+        finally:
+            stage.close()
+    finally:
+        crew.tidy(broken=broken)
+
+
+def _stable(value: Any) -> Any:
+    if isinstance(value, str):
+        for pattern, form in _UNSTABLE:
+            value = pattern.sub(form, value)
+        return value
+    if isinstance(value, dict):
+        return {name: _stable(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_stable(each) for each in value]
+    return value
+
+
+def _state(consumers: Sequence[Consumer]) -> str:
+    counts = [f"{len(consumer.messages)} messages" for consumer in consumers]
+    return f"consumers have {', '.join(counts)}" if counts else "no consumer looks on"
