@@ -138,6 +138,10 @@ class GrpcServerProtocol(protocol.Protocol):
             # The client does not read; waiting for it would be for ever.
             self._transport.abortConnection()
 
+    def abort(self) -> None:
+        """Close now without a word, as a process that dies does."""
+        self._transport.abortConnection()
+
     def pauseProducing(self) -> None:
         """Learn that the transport's buffer is full."""
         self._buffered = True
@@ -264,6 +268,11 @@ class GrpcServerFactory(protocol.Factory):
             self._cut_all()
         self._settle_shutdown()
         return stopped
+
+    def abort_connections(self) -> None:
+        """Close all connections without a word; new ones are taken."""
+        for connection in list(self.connections):
+            connection.abort()
 
     @property
     def stopping(self) -> bool:
