@@ -86,6 +86,10 @@ class DelayService:
             if queue is not None and self.offsets.get(level, 0) < queue.max_offset:
                 self._look_at(level, 0)
 
+    def write(self) -> None:
+        """Write the file now."""
+        self._file.write()
+
     def written(self) -> dict[int, int]:
         """The offsets as the file has them."""
         offsets: dict[int, int | None] = {**self.offsets, **self._file.lost()}

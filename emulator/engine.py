@@ -93,6 +93,10 @@ class Engine:
         lost."""
         (broker or self.brokers[0]).crash(power_loss=power_loss)
 
+    def restart(self, broker: Broker | None = None) -> None:
+        """Let a broker (default: the first) stop in order and start again at once."""
+        (broker or self.brokers[0]).restart()
+
     def excuse_clients(self, ms: int) -> None:
         """Announce that the clock is about to jump by `ms` (>= 0) while clients go on by the wall clock.
 

@@ -38,6 +38,10 @@ class LastWrite(Generic[Key, Value]):
         """Remember what an entry was; None when it was not there."""
         self._before[key] = value
 
+    def write(self) -> None:
+        """Write the file now, beside its times."""
+        self._before.clear()
+
     def lost(self) -> dict[Key, Value | None]:
         """The entries that were changed since the last write, as they were then."""
         return {} if self._scheduler.now_ms >= self._next_ms else dict(self._before)

@@ -101,6 +101,10 @@ class Offsets:
             for place in [place for place in table if matches(place[0], place[1])]:
                 del table[place]
 
+    def write(self) -> None:
+        """Write the file now."""
+        self._file.write()
+
     def crash(self) -> None:
         """Go back to what the file says; what was never in it is gone."""
         for (group, topic, queue_id), offset in self._file.lost().items():

@@ -74,6 +74,10 @@ class Orders:
         for place, info in self._infos.items():
             self._watch(place, info)
 
+    def write(self) -> None:
+        """Write the file now."""
+        self._file.write()
+
     def written(self) -> dict[Place, OrderInfo]:
         """The batches as the file has them."""
         infos: dict[Place, OrderInfo | None] = {**self._infos, **self._file.lost()}

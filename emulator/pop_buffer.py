@@ -189,6 +189,11 @@ class PopBuffer:
             self._log.write_ack(ack, revive_qid, point.revive_ms, self._scheduler.now_ms, batch=batch)
         return True
 
+    def drain(self) -> None:
+        """Store everything, as an orderly stop does."""
+        for step in list(self._held.values()):
+            self._flush(step)
+
     def _leave(self, step: Step) -> None:
         """A check point is done or stored: move the position over it and over what waited for it."""
         point = step.point

@@ -77,6 +77,10 @@ class TimerService:
         for slot_ms in self.slots:
             self._read_later(slot_ms, "")
 
+    def write(self) -> None:
+        """Write the file now."""
+        self._read_slots.clear()
+
     def written(self) -> dict[int, Slot]:
         """The slots that are not read as far as the file knows, without messages that were lost."""
         self._forget_read()
