@@ -94,7 +94,7 @@ class Engine:
         (broker or self.brokers[0]).crash(power_loss=power_loss)
 
     def restart(self, broker: Broker | None = None) -> None:
-        """Stop a broker (default: the first) in order and start it again at once."""
+        """Let a broker (default: the first) stop in order and start again at once."""
         (broker or self.brokers[0]).restart()
 
     def excuse_clients(self, ms: int) -> None:

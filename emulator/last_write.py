@@ -39,7 +39,7 @@ class LastWrite(Generic[Key, Value]):
         self._before[key] = value
 
     def write(self) -> None:
-        """Write the file now, as an orderly stop does."""
+        """Write the file now, beside its times."""
         self._before.clear()
 
     def lost(self) -> dict[Key, Value | None]:

@@ -156,6 +156,10 @@ class PopService:
         self, call: Call, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None
     ) -> Result | Parked:
         batch = self._collect(operation, topic, message_filter)
+        # A read looks at so many units only; who may wait is woken at once as long as there is something behind them.
+        waits = operation.max_msg_nums > 0 and self._scheduler.now_ms < operation.born_ms + operation.poll_ms
+        while waits and batch.rest > 0 and not batch.messages:
+            batch = self._collect(operation, topic, message_filter)
         if batch.messages:
             if batch.rest > 0:
                 self.polling.wake(operation.topic, operation.consumer_group, operation.queue_id)

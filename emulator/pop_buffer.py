@@ -65,11 +65,6 @@ class PopBuffer:
         """How many check points are in memory."""
         return len(self._held)
 
-    def write(self) -> None:
-        """Store all check points, as an orderly stop does."""
-        for step in [*self._held.values()]:
-            self._flush(step)
-
     # pops
 
     def add(self, point: CheckPoint, revive_qid: int, next_offset: int) -> bool:
@@ -193,6 +188,11 @@ class PopBuffer:
             )
             self._log.write_ack(ack, revive_qid, point.revive_ms, self._scheduler.now_ms, batch=batch)
         return True
+
+    def drain(self) -> None:
+        """Store everything, as an orderly stop does."""
+        for step in list(self._held.values()):
+            self._flush(step)
 
     def _leave(self, step: Step) -> None:
         """A check point is done or stored: move the position over it and over what waited for it."""

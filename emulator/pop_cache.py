@@ -88,10 +88,6 @@ class PopCache:
         self._moving.add(place, self._look_at(self._scheduler.now_ms + 1))
         return True
 
-    def empty(self) -> None:
-        """Let all records leave, as an orderly stop does."""
-        self._leave([(place, offset) for place, queue in self._queues.items() for offset in queue.records])
-
     def first_offset(self, place: Place) -> int:
         """The first offset that is here, -1 for none."""
         queue = self._queues.get(place)

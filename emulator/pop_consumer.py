@@ -59,11 +59,6 @@ class PopConsumer:
         if config.enable_pop_buffer_merge:
             self._cache = PopCache(config, scheduler, offsets, self._revive, self._looks.write)
 
-    def write(self) -> None:
-        """Write down all records, as an orderly stop does."""
-        if self._cache is not None:
-            self._cache.empty()
-
     # pops
 
     def collect(self, batch: Batch, topic: TopicConfig) -> None:

@@ -78,7 +78,7 @@ class TimerService:
             self._read_later(slot_ms, "")
 
     def write(self) -> None:
-        """Write the file now: what was read is known as read."""
+        """Write the file now."""
         self._read_slots.clear()
 
     def written(self) -> dict[int, Slot]:

@@ -181,7 +181,6 @@ class RemotingServerFactory(Factory):
         self.service = RemotingService(
             gate=engine.gate, broker=broker, name_server=name_server, broker_address=broker_address, log=log
         )
-        self.broker = broker
         self.tick = tick
         self.clock = clock
         self.connections: set[RemotingServerProtocol] = set()

@@ -69,10 +69,14 @@ class BrokerConfig(Config):
     )
     enable_pop_batch_ack: bool = key(False, "Acknowledgements that leave memory are stored as one message a pop.")
     pop_consumer_kv_service_init: bool = key(
-        False, "Records of pops are looked after: those that are due are delivered again. Read at the start."
+        False,
+        "Records of pops are looked after: those that are due are delivered again. Read at the start.",
+        name="popConsumerKVServiceInit",
     )
     pop_consumer_kv_service_enable: bool = key(
-        False, "Pops write records instead of check points; needs popConsumerKVServiceInit."
+        False,
+        "Pops write records instead of check points; needs popConsumerKVServiceInit.",
+        name="popConsumerKVServiceEnable",
     )
     pop_revive_max_attempt_times: int = key(
         16, "Failed redeliveries of a record, after which the message is dropped.", low=0

@@ -138,6 +138,10 @@ class GrpcServerProtocol(protocol.Protocol):
             # The client does not read; waiting for it would be for ever.
             self._transport.abortConnection()
 
+    def abort(self) -> None:
+        """Close now without a word, as a process that dies does."""
+        self._transport.abortConnection()
+
     def pauseProducing(self) -> None:
         """Learn that the transport's buffer is full."""
         self._buffered = True
@@ -265,9 +269,10 @@ class GrpcServerFactory(protocol.Factory):
         self._settle_shutdown()
         return stopped
 
-    def drop_connections(self) -> None:
-        """Close all connections at once; new ones are served."""
-        self._cut_all()
+    def abort_connections(self) -> None:
+        """Close all connections without a word; new ones are taken."""
+        for connection in list(self.connections):
+            connection.abort()
 
     @property
     def stopping(self) -> bool:

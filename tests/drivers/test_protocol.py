@@ -125,6 +125,27 @@ def test_a_bad_command_is_refused_and_the_driver_lives(
     assert driver.call("hello")["ok"]
 
 
+@pytest.mark.parametrize(
+    "check", ["PERHAPS", 7, [], ["COMMIT", "PERHAPS"], ["COMMIT", None], {"a": "PERHAPS"}, {"a": None}, {"a": []}]
+)
+def test_an_answer_that_is_no_state_is_refused(driver: Driver, check: object) -> None:
+    """A producer whose checks would be answered with nonsense is not made; one SDK has no checks at all."""
+    with pytest.raises(DriverError) as caught:
+        driver.call("producer", as_="p", topics=[], group="g", check=check)
+    assert caught.value.kind == ("BadCommand" if "send_tx" in driver.verbs else "Unsupported")
+
+
+@pytest.mark.parametrize("field", ["fail", "throw", "hang_ms"])
+def test_a_script_that_is_no_table_of_numbers_is_refused(driver: Driver, field: str) -> None:
+    """A push consumer with such a script is not made, nor any where the SDK has none."""
+    refusals = {"BadCommand", "Unsupported"} if "push" in driver.verbs else {"UnknownVerb"}
+    for table in ({"a": "b"}, ["a"], 7):
+        fields: dict[str, Any] = {"sub": {"t": {"expr": "*", "type": "TAG"}}, field: table}
+        with pytest.raises(DriverError) as caught:
+            driver.call("push", as_="c", group="g", **fields)
+        assert caught.value.kind in refusals
+
+
 @pytest.mark.parametrize("name", registry.names())
 def test_lines_that_are_no_commands_are_refused(name: str, tmp_path: Path) -> None:
     """Broken JSON, a value that is no object and a line without a verb are answered; the end of input ends with 0."""

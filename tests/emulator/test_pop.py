@@ -139,6 +139,34 @@ def test_a_change_after_the_acknowledgement_resurrects(world: World) -> None:
     assert bodies(world.popped("A")) == [b"0"]
 
 
+def test_a_waiting_pop_looks_behind_what_does_not_match(world: World) -> None:
+    """A read passes over 800 units; a pop that may wait goes on at once (seen), one that may not says what is left."""
+    world.topic("A")
+    for _ in range(2000):
+        world.send("A", TAGS="no")
+    world.send("A", b"match", TAGS="yes")
+    outcome = world.pop("A", expression="yes").outcome
+    assert isinstance(outcome, PopResult)
+    assert (outcome.code, outcome.rest_num) == (ResponseCode.POLLING_TIMEOUT, 1201)
+    assert world.broker.offsets.query("G", "A", 0) == 800
+    outcome = world.pop("A", expression="yes", poll_ms=6000).outcome
+    assert isinstance(outcome, PopResult)
+    assert bodies(outcome.messages) == [b"match"]
+    assert outcome.start_offset_info == "0 0 1600"
+    assert world.pop("A", expression="yes", poll_ms=6000).outcome is None
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_a_pop_of_no_messages_waits_in_vain(world: World, count: int) -> None:
+    """It finds nothing although something is there, and is answered at its deadline."""
+    filled(world)
+    waiting = world.pop("A", count=count, poll_ms=6000)
+    assert waiting.outcome is None
+    world.advance(6000)
+    assert isinstance(waiting.outcome, PopResult)
+    assert waiting.outcome.code is ResponseCode.POLLING_TIMEOUT
+
+
 def test_batch_acknowledgement(world: World) -> None:
     """Bits address the offsets from the start offset on; offsets outside the queue are passed over."""
     filled(world, 3)

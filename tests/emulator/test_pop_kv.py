@@ -308,6 +308,18 @@ def test_waiting_pops_are_answered(world: World) -> None:
     assert len(world.broker.pop_records) == 1
 
 
+def test_what_does_not_match_is_passed_over_one_read_a_pop(world: World) -> None:
+    """Unlike with check points a waiting pop does not go on by itself; its deadline reads the next 800 units (seen)."""
+    world.topic("A")
+    for _ in range(1000):
+        world.send("A", TAGS="no")
+    world.send("A", b"match", TAGS="yes")
+    waiting = world.pop("A", expression="yes", poll_ms=6000)
+    assert waiting.outcome is None
+    world.advance(6000)
+    assert bodies(messages_of(waiting)) == [b"match"]
+
+
 def test_enabled_without_having_been_set_up_everything_is_refused() -> None:
     """The variant needs popConsumerKVServiceInit at the start; upstream fails over a null (seen), here it is said."""
     world = make_world(pop_consumer_kv_service_enable=True)

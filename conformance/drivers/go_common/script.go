@@ -2,6 +2,8 @@ package line
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -44,14 +46,20 @@ func NewScript(command *Command) *Script {
 }
 
 // Listen is all of a listener but its last step: it waits as long as the script says, tells the caller about the
-// message and returns what is to be done now.
-func (s *Script) Listen(d *Driver, name string, message *Message) Did {
+// message and returns what is to be done now. A success that has work to do, if work is not nil, fails when that does.
+func (s *Script) Listen(d *Driver, name string, message *Message, work func() error) Did {
 	at := time.Now().UnixMilli()
 	s.calls.Add(1)
 	if s.begin {
 		d.write(map[string]any{"ev": "begin", "of": name, "t": at, "msg": message})
 	}
 	did := s.act(message)
+	if did == Success && work != nil {
+		if err := work(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			did = Fail
+		}
+	}
 	if !s.quiet {
 		d.write(map[string]any{"ev": "msg", "of": name, "t": at, "ok": did == Success, "did": did, "msg": message})
 	}

@@ -176,7 +176,7 @@ func (d *driver) makePush(command *line.Command) (line.Reply, error) {
 	options := []rmq.PushConsumerOption{
 		rmq.WithPushSubscriptionExpressions(subscriptions),
 		rmq.WithPushMessageListener(&rmq.FuncMessageListener{Consume: func(view *rmq.MessageView) rmq.ConsumerResult {
-			switch script.Listen(d.Driver, command.As, shown(view)) {
+			switch script.Listen(d.Driver, command.As, shown(view), nil) {
 			case line.Success:
 				return rmq.SUCCESS
 			case line.Throw:

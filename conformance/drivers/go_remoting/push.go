@@ -105,13 +105,12 @@ func selectorOf(filter line.Filter) consumer.MessageSelector {
 // listen gets one message at a time, which is the SDK's default.
 func (p *push) listen(ctx context.Context, messages ...*primitive.MessageExt) (consumer.ConsumeResult, error) {
 	for _, message := range messages {
-		did := p.script.Listen(p.Driver, p.name, stored(message))
+		var work func() error
+		if p.reply != nil && consumer.GetReplyToClient(message) != "" {
+			work = func() error { return p.answer(message) }
+		}
+		did := p.script.Listen(p.Driver, p.name, stored(message), work)
 		if did == line.Success {
-			if p.reply != nil && consumer.GetReplyToClient(message) != "" {
-				if err := p.answer(message); err != nil {
-					return consumer.ConsumeRetryLater, err
-				}
-			}
 			continue
 		}
 		result := consumer.ConsumeRetryLater

@@ -2,6 +2,7 @@ package testkit.driver;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -25,8 +26,9 @@ public final class Answers {
         Object check = command.raw("check");
         Map<?, ?> forms = check instanceof Map ? (Map<?, ?>) check : Map.of(Script.OTHERS, check);
         for (Map.Entry<?, ?> form : forms.entrySet()) {
-            List<?> words = form.getValue() instanceof List ? (List<?>) form.getValue() : List.of(form.getValue());
-            if (words.isEmpty() || !WORDS.containsAll(words)) {
+            List<?> words = form.getValue() instanceof List
+                ? (List<?>) form.getValue() : Collections.singletonList(form.getValue());
+            if (words.isEmpty() || !words.stream().allMatch(word -> word != null && WORDS.contains(word))) {
                 throw new Refusal("BadCommand", "check is none of COMMIT, ROLLBACK, UNKNOWN, nor a list or map of them");
             }
             byBody.put((String) form.getKey(), words);
