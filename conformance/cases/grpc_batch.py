@@ -85,3 +85,28 @@ def messages_of_a_batch_are_received_by_tag(t: Grpc) -> None:
     t.see("sent", t.send(t.message(topic, "one", tag="A"), t.message(topic, "two", tag="B")).status, 20000)
     received = t.receive(topic, group, client=client, await_s=5, deadline=10, expression="B")
     t.see("received", [[message.body, message.system_properties.tag] for message in received.messages])
+
+
+@grpc_case("HookUtils.handleScheduleMessage")
+def a_timed_batch_waits(t: Grpc) -> None:
+    """All messages of a batch whose first message has a delivery time wait for that time."""
+    topic, group = t.topic(kind="DELAY", queues=1), t.group()
+    client = t.consumer(group, {topic: "*"})
+    at = t.now_ms() + 2000
+    first = t.message(topic, "one", deliver_ms=at, message_type=pb.DELAY)
+    t.see("sent", t.send(first, t.message(topic, "two")).status, 20000)
+    t.see("stored at once", t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0}), 0)
+    t.wait(4)
+    t.see("stored later", t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0}), 0)
+    t.see("received", t.receive(topic, group, client=client, await_s=5, deadline=10), 20000)
+
+
+@grpc_case("HookUtils.handleScheduleMessage")
+def only_the_first_message_of_a_batch_is_timed(t: Grpc) -> None:
+    """A delivery time of the second message of a batch is stored with it and not waited for."""
+    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
+    client = t.consumer(group, {topic: "*"})
+    second = t.message(topic, "two", deliver_ms=t.now_ms() + 60_000, message_type=pb.DELAY)
+    t.see("sent", t.send(t.message(topic, "one"), second), 20000)
+    received = t.receive(topic, group, client=client, await_s=5, deadline=10)
+    t.see("received", received, 20000)
