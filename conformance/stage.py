@@ -193,7 +193,9 @@ class Stage:
 
     def group(self, *, orderly: bool = False, **config: object) -> str:
         """A new consumer group; `orderly`: gRPC consumers get its messages in order."""
-        return self.world.group(**({"consumeMessageOrderly": True} if orderly and self.grpc else {}), **config)
+        if orderly and self.grpc:
+            config["consumeMessageOrderly"] = True
+        return self.world.group(name=None, **config)
 
     def pair(self, style: Style, *, queues: int = 1) -> tuple[str, str]:
         """A new topic and a new group that suit consumers of a style."""
@@ -244,6 +246,20 @@ class Stage:
         what = f"{count} messages {stem}"
         self.wait_until(lambda: len(found()) >= count, what, consumers=consumers, **how)
         return found()
+
+    def settle(self, *consumers: Consumer) -> None:
+        """Wait until consumers were given nothing for a second: for what is said to come no more."""
+        seen = -1
+        changed = time.monotonic()
+
+        def quiet() -> bool:
+            nonlocal seen, changed
+            count = sum(len(consumer.messages) for consumer in consumers)
+            if count != seen:
+                seen, changed = count, time.monotonic()
+            return time.monotonic() - changed > 1.0
+
+        self.wait_until(quiet, "a quiet second", consumers=consumers)
 
     def finish(self, future: Future[Fields], *, passing: float = 5.0, seconds: float = CLOSE_SECONDS) -> Fields:
         """Wait for the reply of a posted command; where time can jump, long polls need not be waited for."""

@@ -80,7 +80,7 @@ def tag_keys_and_properties_arrive(s: Stage) -> None:
     topic, group = s.pair(s.usual)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
-    own = {"colour": COLOUR, "size": "7", "blank": " "}
+    own = {"colour": COLOUR, "size": "7", "with blanks": "a b"}
     producer.send(topic, "hello", tag="tag-a", keys=["key-1", "key-2"], props=own)
     [message] = s.wait_for(1, consumer)
     s.see("tag", message["tag"])
