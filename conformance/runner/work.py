@@ -11,7 +11,7 @@ from ..outcome import Outcome, Verdict, judge
 from ..targets.emulator import EmulatorTarget
 from ..targets.target import REFERENCE_VERSION, Place, Target
 from ..truth import Truth
-from ..worlds.world import World
+from ..worlds.world import Contradiction, World
 
 
 def world_of(protocol: Protocol) -> Callable[[Place, str], World]:
@@ -42,7 +42,11 @@ def run_case(case: Case, target: Target, truth: Truth, token: str) -> Outcome:
             world_of(case.mark.protocol)(place, token) as world,
         ):
             notes, contradictions = world.notes, world.contradictions
-            case.run(world)
+            try:
+                case.run(world)
+            except Contradiction as given_up:
+                world.see("given up", str(given_up))
+                contradictions.append(str(given_up))
     except Exception as error:
         problem = _problem(error)
     seconds = time.monotonic() - begin
