@@ -15,6 +15,7 @@ from .operations import (
     ConsumeStatsResult,
     CreateGroup,
     CreateTopic,
+    CreateTopics,
     DeleteGroup,
     DeleteTopic,
     Done,
@@ -60,12 +61,22 @@ class TopicAdministration:
         self._topics.create(operation.config, operation.attributes)
         return Done()
 
+    def create_all(self, call: Call, operation: CreateTopics) -> Done:
+        """Create or change topics, none if one of the names is bad. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
+        for each in operation.topics:
+            self._topics.check_name(each.config.topic_name)
+        for each in operation.topics:
+            self._topics.create(each.config, each.attributes)
+        return Done()
+
     def delete(self, call: Call, operation: DeleteTopic) -> Done:
         """Delete a topic with its queues, offsets and pop retry topics; an unknown one is no error.
 
-        Errors: INVALID_PARAMETER (system topic).
+        Errors: INVALID_PARAMETER (no name, system topic).
         """
         topic = operation.topic
+        if not topic.strip():
+            raise EngineError(ResponseCode.INVALID_PARAMETER, "The specified topic is blank.")
         if self._topics.is_system(topic):
             raise EngineError(ResponseCode.INVALID_PARAMETER, f"The topic[{topic}] is conflict with system topic.")
         doomed = [topic]

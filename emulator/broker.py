@@ -252,6 +252,7 @@ class Broker:
             ops.SetMessageRequestMode: assignments.set_mode,
             ops.QueryAssignment: assignments.query,
             ops.CreateTopic: topic_admin.create,
+            ops.CreateTopics: topic_admin.create_all,
             ops.DeleteTopic: topic_admin.delete,
             ops.GetTopicConfig: topic_admin.get,
             ops.GetAllTopics: topic_admin.all,

@@ -10,6 +10,7 @@ from . import names
 from .codes import ResponseCode
 from .config import BrokerConfig
 from .errors import FAQ, EngineError
+from .java_numbers import parse_long
 from .operations import TopicConfig
 from .scheduler import Scheduler
 
@@ -20,13 +21,35 @@ PERM_INHERIT = 1
 MESSAGE_TYPES = ("UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL")
 _SCHEDULE_QUEUES = 18  # upstream's constant, whatever the delay levels are
 
-# attribute -> (changeable after creation, allowed values or None for any)
-ATTRIBUTES: dict[str, tuple[bool, tuple[str, ...] | None]] = {
-    "message.type": (True, MESSAGE_TYPES),
-    "cleanup.policy": (False, ("DELETE", "COMPACTION")),
-    "queue.type": (False, ("BatchCQ", "SimpleCQ")),
-    "reserve.time": (True, None),
+
+def _refused(reason: str) -> EngineError:
+    return EngineError(ResponseCode.SYSTEM_ERROR, reason)
+
+
+def _one_of(*allowed: str) -> Callable[[str], None]:
+    def check(value: str) -> None:
+        if value not in allowed:
+            raise _refused(f"value is not in set: [{', '.join(allowed)}]")
+
+    return check
+
+
+def _long_from_minus_one(value: str) -> None:
+    try:
+        number = parse_long(value)
+    except ValueError as no_number:
+        raise _refused(str(no_number)) from None
+    if number < -1:
+        raise _refused(f"value is not in range(-1, {0x7FFFFFFFFFFFFFFF})")
+
+
+ATTRIBUTES: dict[str, tuple[bool, Callable[[str], None]]] = {
+    "message.type": (True, _one_of(*MESSAGE_TYPES)),
+    "cleanup.policy": (False, _one_of("DELETE", "COMPACTION")),
+    "queue.type": (False, _one_of("BatchCQ", "SimpleCQ")),
+    "reserve.time": (True, _long_from_minus_one),
 }
+"""Attribute -> whether it may change once its topic is there, and what refuses a value."""
 
 
 class Topics:
@@ -85,12 +108,16 @@ class Topics:
         """A topic that administrators may neither create nor delete."""
         return topic in self.system or topic.startswith(names.SYSTEM_TOPIC_PREFIX)
 
-    def create(self, wanted: TopicConfig, attributes: dict[str, str] | None) -> TopicConfig:
-        """Create or change a topic. Errors: INVALID_PARAMETER (name), SYSTEM_ERROR (attributes)."""
-        topic = wanted.topic_name
+    def check_name(self, topic: str) -> None:
+        """Errors: INVALID_PARAMETER for a name that no topic of an administrator may have."""
         names.check_topic(topic)
         if self.is_system(topic):
             raise EngineError(ResponseCode.INVALID_PARAMETER, f"The topic[{topic}] is conflict with system topic.")
+
+    def create(self, wanted: TopicConfig, attributes: dict[str, str] | None) -> TopicConfig:
+        """Create or change a topic. Errors: INVALID_PARAMETER (name), SYSTEM_ERROR (attributes)."""
+        topic = wanted.topic_name
+        self.check_name(topic)
         current = self.table.get(topic)
         merged = self._merge_attributes(current, attributes or {})
         if merged.get("message.type") == "MIXED" and not self._config.enable_mixed_message_type:
@@ -104,28 +131,24 @@ class Topics:
         merged = dict(current.attributes) if current is not None else {}
         for signed, value in changes.items():
             sign, name = signed[:1], signed[1:]
-            if sign not in "+-" or not name:
-                raise EngineError(ResponseCode.SYSTEM_ERROR, f"add/alter attribute format is wrong: {signed}")
+            if not name or not sign.strip():
+                raise _refused("kv string format wrong.")
+            known = name in merged
+            if sign != "+":
+                if current is None:
+                    raise _refused(f"only add attribute is supported while creating topic. key: {name}")
+                if not known:
+                    raise _refused(f"attempt to delete a nonexistent key: {name}")
             rule = ATTRIBUTES.get(name)
-            if current is None and sign == "-":
-                raise EngineError(
-                    ResponseCode.SYSTEM_ERROR,
-                    f"only add attribute is supported while creating topic. key: {name}",
-                )
             if rule is None:
-                raise EngineError(ResponseCode.SYSTEM_ERROR, f"unsupported key: {name}")
-            changeable, allowed = rule
+                raise _refused(f"unsupported key: {name}")
+            changeable, check = rule
             if current is not None and not changeable:
-                raise EngineError(
-                    ResponseCode.SYSTEM_ERROR, f"attempt to update an unchangeable attribute. key: {name}"
-                )
-            if sign == "-":
-                if name not in merged:
-                    raise EngineError(ResponseCode.SYSTEM_ERROR, f"attempt to delete a nonexistent key: {name}")
+                raise _refused(f"attempt to update an unchangeable attribute. key: {name}")
+            if sign != "+":
                 del merged[name]
                 continue
-            if allowed is not None and value not in allowed:
-                raise EngineError(ResponseCode.SYSTEM_ERROR, f"value is not in set: [{', '.join(allowed)}]")
+            check(value)
             merged[name] = value
         return merged
 

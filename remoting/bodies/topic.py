@@ -49,15 +49,28 @@ def attribute_changes(changes: str) -> dict[str, str]:
     for change in changes.split(","):
         if not change:
             continue
-        key, separator, value = change.partition("=")
-        if separator and not key.startswith("+"):
-            raise EngineError(ResponseCode.SYSTEM_ERROR, f"add/alter attribute format is wrong: {key}")
-        if not separator and not key.startswith("-"):
-            raise EngineError(ResponseCode.SYSTEM_ERROR, f"delete attribute format is wrong: {key}")
+        parts = change.split("=")
+        while len(parts) > 1 and not parts[-1]:
+            parts.pop()  # as Java's split does
+        if "=" in change:
+            if len(parts) == 1:
+                missing = 0 if change.strip("=") == "" else 1
+                raise _refused(f"Index {missing} out of bounds for length {missing}")
+            key, value = parts[:2]
+            if "+" not in key:
+                raise _refused(f"add/alter attribute format is wrong: {key}")
+        else:
+            key, value = change, ""
+            if "-" not in key:
+                raise _refused(f"delete attribute format is wrong: {key}")
         if key in found:
-            raise EngineError(ResponseCode.SYSTEM_ERROR, f"key duplication: {key}")
+            raise _refused(f"key duplication: {key}")
         found[key] = value
     return found
+
+
+def _refused(reason: str) -> EngineError:
+    return EngineError(ResponseCode.SYSTEM_ERROR, reason)
 
 
 def all_topics(result: TopicsResult) -> bytes:

@@ -39,7 +39,7 @@ class CreateTopicRequestHeader(Header):
     Errors: INVALID_PARAMETER (name, system topic), SYSTEM_ERROR (attributes, filter type).
     """
 
-    topic: str = ""
+    topic: str | None = None
     default_topic: str = ""
     read_queue_nums: Int | None = None
     write_queue_nums: Int | None = None
@@ -90,11 +90,18 @@ def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: byt
             "invalid, org.apache.rocketmq.remoting.protocol.header.CreateTopicRequestHeader.checkFields"
             "(CreateTopicRequestHeader.java:63)",
         )
+    if header.topic is None:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")
+    try:
+        numbers = [required(header, name) for name in ("read_queue_nums", "write_queue_nums", "perm")]
+    except EngineError as missing:
+        # Here upstream answers with the exception's text alone.
+        raise EngineError(missing.code, missing.remark.removeprefix("java.lang.NullPointerException: ")) from None
     config = TopicConfig(
         topic_name=header.topic,
-        read_queue_nums=required(header, "read_queue_nums"),
-        write_queue_nums=required(header, "write_queue_nums"),
-        perm=required(header, "perm"),
+        read_queue_nums=numbers[0],
+        write_queue_nums=numbers[1],
+        perm=numbers[2],
         topic_filter_type=header.topic_filter_type,
         topic_sys_flag=header.topic_sys_flag,
         order=header.order,

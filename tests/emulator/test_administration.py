@@ -118,7 +118,9 @@ def test_topic_attributes(world: World) -> None:
 @pytest.mark.parametrize(
     ("attributes", "code", "text"),
     [
-        ({"message__type": "FIFO"}, 1, "add/alter attribute format is wrong: message.type"),
+        ({"message__type": "FIFO"}, 1, "only add attribute is supported while creating topic. key: essage.type"),
+        ({"add_reserve__time": "soon"}, 1, 'For input string: "soon"'),
+        ({"add_reserve__time": "-2"}, 1, "value is not in range(-1, 9223372036854775807)"),
         ({"add_foo": "1"}, 1, "unsupported key: foo"),
         ({"add_message__type": "NONE"}, 1, "value is not in set: ["),
         ({"del_message__type": ""}, 1, "only add attribute is supported while creating topic. key: message.type"),

@@ -119,7 +119,7 @@ def test_topic_configurations_come_back() -> None:
     ("text", "changes"),
     [
         ("+message.type=FIFO", {"+message.type": "FIFO"}),
-        ("+a=1,-b,+c=d=e", {"+a": "1", "-b": "", "+c": "d=e"}),
+        ("+a=1,-b,+c=d=e", {"+a": "1", "-b": "", "+c": "d"}),
         ("", {}),
     ],
 )
@@ -134,6 +134,8 @@ def test_attribute_changes(text: str, changes: dict[str, str]) -> None:
         ("message.type=FIFO", "add/alter attribute format is wrong: message.type"),
         ("message.type", "delete attribute format is wrong: message.type"),
         ("+a=1,+a=2", "key duplication: +a"),
+        ("+a=", "Index 1 out of bounds for length 1"),
+        ("=", "Index 0 out of bounds for length 0"),
     ],
 )
 def test_attribute_changes_without_signs(text: str, remark: str) -> None:
