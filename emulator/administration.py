@@ -158,9 +158,7 @@ class GroupAdministration:
         """A group, created where that is allowed. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
         found = self._groups.find_or_create(operation.group)
         if found is None:
-            raise EngineError(
-                ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"No group in this broker. group: {operation.group}"
-            )
+            raise EngineError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker")
         return GroupResult(found)
 
     def all(self, call: Call, operation: GetAllGroups) -> GroupsResult:

@@ -48,7 +48,8 @@ class Assignments:
         """Errors: NO_PERMISSION (retry topics), TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST."""
         if names.is_retry(operation.topic):
             raise EngineError(ResponseCode.NO_PERMISSION, "retry topic is not allowed to set mode")
-        self._topics.get(operation.topic)
+        if self._topics.find(operation.topic) is None:
+            raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{operation.topic}] not exist")
         self._groups.get(operation.consumer_group)
         self.modes[operation.topic, operation.consumer_group] = operation
         return Done()

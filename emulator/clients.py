@@ -49,8 +49,8 @@ class ConsumerGroup:
     fingerprint: int = 0
 
     def client_ids(self) -> list[str]:
-        """Ids in the order of joining, each once."""
-        return list(dict.fromkeys(member.client_id for member in self.members.values()))
+        """Ids in the order of joining, one for each connection."""
+        return [member.client_id for member in self.members.values()]
 
 
 class Clients:

@@ -103,11 +103,14 @@ class Views:
         return MessagesResult(present, self.index.last_timestamp, self.index.last_physical_offset)
 
     def query_consume_queue(self, call: Call, operation: QueryConsumeQueue) -> QueryConsumeQueueResult:
-        """Units of a consume queue from an index on, judged by a group's subscription where one is named."""
+        """Units of a consume queue from an index on, judged by a group's subscription where one is named.
+
+        Errors: SYSTEM_ERROR for a queue that nothing was ever stored in.
+        """
         topic, queue_id = operation.topic, operation.queue_id
         queue = self._store.queue(topic, queue_id)
         if queue is None:
-            return QueryConsumeQueueResult(None, 0, 0, f"Index {operation.index} of {queue_id}@{topic} is not exist!")
+            raise EngineError(ResponseCode.SYSTEM_ERROR, f"{queue_id}@{topic} is not exist!")
         low, high = queue.min_offset, queue.max_offset
         if not low <= operation.index < high:
             return QueryConsumeQueueResult(

@@ -1,0 +1,159 @@
+"""Finding messages by their place in the log, by key and by id."""
+
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..case import remoting_case
+from ..worlds.answer import Answer
+from ..worlds.remoting import Remoting
+
+FAR = 1 << 40
+"""A place that no log reaches."""
+INTO_A_RECORD = 4
+"""There stands the record's magic code, which no size can be."""
+
+
+def _view(t: Remoting, offset: object, **fields: object) -> Answer:
+    return t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": offset, **fields})
+
+
+def _place(answer: Answer) -> int:
+    """The place in the log of a message that was sent: the last half of its id."""
+    return int(answer["msgId"][-16:], 16)
+
+
+def _query(t: Remoting, topic: str, key: object, **fields: object) -> Answer:
+    """Query without what an index tells of others' messages."""
+    now = t.now_ms()
+    ext = {"topic": topic, "key": key, "maxNum": 32, "beginTimestamp": 0, "endTimestamp": now + 60_000, **fields}
+    return t.ask(RequestCode.QUERY_MESSAGE, ext).without("indexLastUpdatePhyoffset", "indexLastUpdateTimestamp")
+
+
+def _indexed(t: Remoting, topic: str, key: str) -> None:
+    t.require(t.until(lambda: _query(t, topic, key).code == 0), f"the key {key} was not indexed")
+
+
+@remoting_case("QueryMessageProcessor.viewMessageById")
+def a_message_is_viewed_at_its_place(t: Remoting) -> None:
+    """A message is viewed by its place in the log, which its id ends with; the topic asked for does not matter."""
+    topic = t.topic(queues=1)
+    [sent] = t.readable(topic, t.send(topic, "hello", tag="A", keys="k"))
+    t.see("viewed", _view(t, _place(sent)), 0)
+    t.see("viewed as another topic's", len(_view(t, _place(sent), topic=t.new()).messages))
+
+
+@remoting_case("QueryMessageProcessor.viewMessageById")
+def nothing_is_viewed_where_no_message_begins(t: Remoting) -> None:
+    """A view beyond the log, before it, inside a record or without a place fails."""
+    topic = t.topic(queues=1)
+    [sent] = t.sent(topic)
+    t.see("beyond", _view(t, FAR), 1)
+    t.see("before", _view(t, -1), 1)
+    t.see("inside", _view(t, _place(sent) + INTO_A_RECORD).code)
+    t.see("nowhere", _view(t, None), 1)
+
+
+@remoting_case("QueryMessageProcessor.queryMessage")
+def messages_are_found_by_each_of_their_keys(t: Remoting) -> None:
+    """A message is found by each of the keys that blanks divide, as they are written."""
+    topic = t.topic(queues=1)
+    t.readable(topic, t.send(topic, "two", keys="first second"), t.send(topic, "spaced", keys=" third   fourth "))
+    _indexed(t, topic, "fourth")
+    for key in ("first", "second", "third", "first second", "First", "none", ""):
+        t.see(f"key {key!r}", _query(t, topic, key))
+
+
+@remoting_case("QueryMessageProcessor.queryMessage")
+def keys_belong_to_their_topic(t: Remoting) -> None:
+    """A key is looked for in one topic; an unknown topic has none."""
+    topic, other = t.topic(queues=1), t.topic(queues=1)
+    t.readable(topic, t.send(topic, "here", keys="k"))
+    _indexed(t, topic, "k")
+    t.see("here", _query(t, topic, "k"), 0)
+    t.see("other topic", _query(t, other, "k"), 22)
+    t.see("unknown topic", _query(t, t.new(), "k"), 22)
+
+
+@remoting_case("IndexService.queryOffset")
+def a_query_finds_the_newest_messages(t: Remoting) -> None:
+    """A query for fewer messages than there are finds the newest of them, in the order in which they were stored."""
+    topic = t.topic(queues=2)
+    t.readable(topic, *(t.send(topic, f"m{number}", queue=number % 2, keys="k") for number in range(5)))
+    t.until(lambda: len(_query(t, topic, "k").messages) == 5)
+    t.see("32", [each.body for each in _query(t, topic, "k").messages])
+    t.see("2", [each.body for each in _query(t, topic, "k", maxNum=2).messages])
+    t.see("0", _query(t, topic, "k", maxNum=0), 22)
+    t.see("-1", _query(t, topic, "k", maxNum=-1), 1)
+
+
+@remoting_case("IndexService.queryOffset")
+def a_query_finds_64_messages_at_most(t: Remoting) -> None:
+    """A query finds at most maxMsgsNumBatch messages, however many it asks for."""
+    topic = t.topic(queues=1)
+    t.sent(topic, 70, keys="k")
+    t.until(lambda: len(_query(t, topic, "k", maxNum=100).messages) >= 64)
+    found = [each.body for each in _query(t, topic, "k", maxNum=100).messages]
+    t.see("found", [len(found), found[0], found[-1]])
+
+
+@remoting_case("QueryMessageProcessor.queryMessage")
+def messages_are_found_by_their_unique_key(t: Remoting) -> None:
+    """A message is found by the id that its client gave it, whether the query says that it is one or not."""
+    topic = t.topic(queues=1)
+    [sent] = t.sent(topic, 1, keys="k")
+    unique = sent["transactionId"]
+    _indexed(t, topic, unique)
+    t.see("as a unique key", _query(t, topic, unique, _UNIQUE_KEY_QUERY=True, maxNum=1), 0)
+    t.see("as a key", _query(t, topic, unique), 0)
+    t.see("a key as a unique key", _query(t, topic, "k", _UNIQUE_KEY_QUERY=True), 0)
+    t.see("its id of the broker", _query(t, topic, sent["msgId"]), 22)
+
+
+@remoting_case("IndexService.queryOffset")
+def a_query_keeps_to_its_time(t: Remoting) -> None:
+    """A query finds messages that were stored in its range of time, of which a second at the ends is uncertain."""
+    topic, group = t.topic(queues=1), t.group()
+    t.readable(topic, t.send(topic, "hello", keys="k"))
+    _indexed(t, topic, "k")
+    stored = t.pull(topic, group).messages[0].store_timestamp
+    ranges = {
+        "around": (stored - 2000, stored + 2000),
+        "since ever": (0, stored + 2000),
+        "for ever": (stored - 2000, (1 << 63) - 1),
+        "before": (0, stored - 5000),
+        "after": (stored + 5000, stored + 50_000),
+        "backwards": (stored + 2000, stored - 2000),
+    }
+    for name, (begin, end) in ranges.items():
+        t.see(name, _query(t, topic, "k", beginTimestamp=begin, endTimestamp=end).code)
+
+
+@remoting_case("CommitLogDispatcherBuildIndex.dispatch")
+def a_delayed_message_has_its_keys_when_it_is_delivered(t: Remoting) -> None:
+    """A key of a delayed message finds nothing in its topic until the message is delivered."""
+    topic = t.topic(queues=1)
+    t.send(topic, "later", keys="k", properties={"DELAY": "1"})
+    t.wait(0.3)
+    t.see("before", _query(t, topic, "k"), 22)
+    t.require(t.until(lambda: _query(t, topic, "k").code == 0, 15), "the message was not delivered")
+    t.see("after", _query(t, topic, "k"), 0)
+
+
+@remoting_case("QueryMessageProcessor.queryMessage")
+def a_query_needs_its_fields(t: Remoting) -> None:
+    """A query without its fields fails."""
+    t.see("nothing", t.ask(RequestCode.QUERY_MESSAGE, {}), 1)
+    t.see("no key", _query(t, t.topic(queues=1), None))
+    t.see("no range", _query(t, t.topic(queues=1), "k", beginTimestamp=None), 1)
+
+
+@remoting_case("AdminBrokerProcessor.queryConsumeQueue")
+def a_consume_queue_can_be_looked_into(t: Remoting) -> None:
+    """What a consume queue holds is shown by place, with the hash of each message's tag."""
+    topic, group = t.topic(queues=1), t.group()
+    t.readable(topic, t.send(topic, "a", tag="A"), t.send(topic, "none"), t.send(topic, "b", tag="B"))
+    ext = {"topic": topic, "queueId": 0, "index": 1, "count": 10, "consumerGroup": group}
+    answer = t.ask(RequestCode.QUERY_CONSUME_QUEUE, ext)
+    t.see("codes", [entry["tagsCode"] for entry in answer.json["queueData"]])
+    t.see("bounds", {name: answer.json[name] for name in ("minQueueIndex", "maxQueueIndex")})
+    t.see("behind the end", t.ask(RequestCode.QUERY_CONSUME_QUEUE, {**ext, "index": 7}), 0)
+    t.see("unknown topic", t.ask(RequestCode.QUERY_CONSUME_QUEUE, {**ext, "topic": t.new()}), 1)

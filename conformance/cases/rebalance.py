@@ -1,0 +1,244 @@
+"""What consumers share queues by: notices of changed groups, lists of clients, locks and assignments."""
+
+from typing import Any
+
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..case import remoting_case
+from ..json_text import dumps
+from ..worlds.answer import Answer
+from ..worlds.remoting import Remoting
+
+NOTICE_SECONDS = 0.7
+"""By then a notice has come that comes at all."""
+
+
+def _see_notices(t: Remoting, label: str, connections: dict[str, RemotingClient]) -> None:
+    """Note which connections have been told since the last look that a group has changed."""
+    t.wait(NOTICE_SECONDS)
+    told: dict[str, Any] = {}
+    for name, connection in connections.items():
+        pushes = t.pushed(connection)
+        told[name] = [push.ext_fields for push in pushes if push.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
+    t.see(label, told)
+
+
+def _lock(t: Remoting, client: str, group: str, topic: str, *queues: int) -> list[int]:
+    answer = _ask_lock(t, RequestCode.LOCK_BATCH_MQ, client, group, topic, *queues)
+    return sorted(each["queueId"] for each in answer.json["lockOKMQSet"])
+
+
+def _ask_lock(t: Remoting, code: int, client: str, group: str, topic: str, *queues: int) -> Answer:
+    asked = [{"topic": topic, "brokerName": t.broker_name, "queueId": queue} for queue in queues]
+    return t.ask(code, None, dumps({"clientId": client, "consumerGroup": group, "mqSet": asked}))
+
+
+def _assignment(t: Remoting, client: str, group: str, topic: str, strategy: str = "AVG", **members: Any) -> Answer:
+    body = {"topic": topic, "consumerGroup": group, "clientId": client, "strategyName": strategy}
+    return t.ask(RequestCode.QUERY_ASSIGNMENT, None, dumps({**body, "messageModel": "CLUSTERING", **members}))
+
+
+def _mode(t: Remoting, group: str, topic: str, mode: str, share: int = 0) -> Answer:
+    body = {"topic": topic, "consumerGroup": group, "mode": mode, "popShareQueueNum": share}
+    return t.ask(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(body))
+
+
+@remoting_case("DefaultConsumerIdsChangeListener.handle")
+def all_consumers_hear_of_one_that_joins(t: Remoting) -> None:
+    """A heartbeat of a new consumer tells all of its group that it changed, the new one too; a further beat nobody."""
+    topic, group = t.topic(), t.group()
+    clients = [t.new("client"), t.new("client")]
+    both = {"first": t.connect(), "second": t.connect()}
+    t.heartbeat(clients[0], groups={group: {topic: "*"}}, version=1, to=both["first"])
+    _see_notices(t, "first joins", both)
+    t.heartbeat(clients[1], groups={group: {topic: "*"}}, version=1, to=both["second"])
+    _see_notices(t, "second joins", both)
+    t.heartbeat(clients[0], groups={group: {topic: "*"}}, version=1, to=both["first"])
+    _see_notices(t, "first again", both)
+
+
+@remoting_case("DefaultConsumerIdsChangeListener.handle")
+def consumers_hear_of_topics_not_of_expressions(t: Remoting) -> None:
+    """A topic more or less in a group's subscription is told to all its consumers, another expression is not."""
+    first, second, group, client = t.topic(), t.topic(), t.group(), t.new("client")
+    both = {"one": t.connect(), "other": t.connect()}
+    for name, connection in both.items():
+        t.heartbeat(f"{client}-{name}", groups={group: {first: "*"}}, version=1, to=connection)
+    t.wait(NOTICE_SECONDS)
+    for connection in both.values():
+        t.pushed(connection)
+    beats = {
+        "another expression": {first: "A"},
+        "a topic more": {first: "A", second: "*"},
+        "a topic less": {first: "A"},
+    }
+    for number, (label, topics) in enumerate(beats.items()):
+        t.heartbeat(f"{client}-one", groups={group: topics}, version=number + 2, to=both["one"])
+        _see_notices(t, label, both)
+
+
+@remoting_case("DefaultConsumerIdsChangeListener.handle")
+def the_rest_hears_of_one_that_leaves(t: Remoting) -> None:
+    """When a consumer unregisters or loses its connection, those that stay are told."""
+    topic, group = t.topic(), t.group()
+    clients = {name: t.new("client") for name in ("stays", "leaves", "dies")}
+    connections = {name: t.connect() for name in clients}
+    for name, client in clients.items():
+        t.heartbeat(client, groups={group: {topic: "*"}}, version=1, to=connections[name])
+    t.wait(NOTICE_SECONDS)
+    for connection in connections.values():
+        t.pushed(connection)
+    ext = {"clientID": clients["leaves"], "consumerGroup": group}
+    t.see("leaves", t.ask(RequestCode.UNREGISTER_CLIENT, ext, to=connections["leaves"]), 0)
+    _see_notices(t, "one leaves", connections)
+    t.disconnect(connections.pop("dies"))
+    _see_notices(t, "one dies", connections)
+
+
+@remoting_case("ConsumerManager.registerConsumer")
+def broadcasting_consumers_hear_nothing(t: Remoting) -> None:
+    """Consumers that broadcast are not told of each other."""
+    topic, group = t.topic(), t.group()
+    both = {"first": t.connect(), "second": t.connect()}
+    for connection in both.values():
+        t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, model="BROADCASTING", version=1, to=connection)
+    _see_notices(t, "both join", both)
+
+
+@remoting_case("ClientManageProcessor.heartBeat")
+def a_group_may_have_its_notices_off(t: Remoting) -> None:
+    """Where notifyConsumerIdsChangedEnable of a group is off, joining is told to nobody, but a lost connection is."""
+    topic, group = t.topic(), t.group(notifyConsumerIdsChangedEnable=False)
+    both = {"first": t.connect(), "second": t.connect()}
+    for connection in both.values():
+        t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, version=1, to=connection)
+    _see_notices(t, "both join", both)
+    t.disconnect(both.pop("second"))
+    _see_notices(t, "second dies", both)
+
+
+@remoting_case("ConsumerManageProcessor.getConsumerListByGroup")
+def the_clients_of_a_group_are_listed(t: Remoting) -> None:
+    """The client ids of a group are listed; a group without clients has none, and a group must be named."""
+    topic, group = t.topic(), t.group()
+    t.see("nobody", t.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group}), 1)
+    t.heartbeat(t.new("client"), groups={group: {topic: "*"}})
+    t.see("one", t.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group}), 0)
+    t.see("no group", t.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {}), 1)
+
+
+@remoting_case("RebalanceLockManager.tryLockBatch")
+def a_queue_is_locked_by_one_client(t: Remoting) -> None:
+    """A locked queue is refused to other clients of the group until its owner unlocks it; others cannot unlock it."""
+    topic, group = t.topic(), t.group()
+    owner, other = t.new("client"), t.new("client")
+    t.see("locked", _lock(t, owner, group, topic, 0, 1))
+    t.see("locked again", _lock(t, owner, group, topic, 0))
+    t.see("locked by another", _lock(t, other, group, topic, 0, 1, 2))
+    t.see("unlocked by another", _ask_lock(t, RequestCode.UNLOCK_BATCH_MQ, other, group, topic, 0), 0)
+    t.see("locked by another then", _lock(t, other, group, topic, 0))
+    t.see("unlocked", _ask_lock(t, RequestCode.UNLOCK_BATCH_MQ, owner, group, topic, 0), 0)
+    t.see("locked by another at last", _lock(t, other, group, topic, 0, 1))
+
+
+@remoting_case("RebalanceLockManager.tryLockBatch")
+def locks_belong_to_their_group(t: Remoting) -> None:
+    """A queue that one group has locked is free for another group."""
+    topic = t.topic()
+    t.see("one group", _lock(t, t.new("client"), t.group(), topic, 0))
+    t.see("another group", _lock(t, t.new("client"), t.group(), topic, 0))
+
+
+@remoting_case("RebalanceLockManager.tryLockBatch")
+def what_is_not_there_can_be_locked(t: Remoting) -> None:
+    """Locks are granted for unknown groups, topics and queues."""
+    t.see("locked", _ask_lock(t, RequestCode.LOCK_BATCH_MQ, t.new("client"), t.new("group"), t.new(), 77), 0)
+    t.see("no queues", _ask_lock(t, RequestCode.LOCK_BATCH_MQ, t.new("client"), t.new("group"), t.new()), 0)
+    unlock = _ask_lock(t, RequestCode.UNLOCK_BATCH_MQ, t.new("client"), t.new("group"), t.new(), 77)
+    t.see("unlocked", unlock, 0)
+
+
+@remoting_case("AdminBrokerProcessor.lockBatchMQ")
+def locking_needs_a_body(t: Remoting) -> None:
+    """Locking or unlocking nothing at all fails."""
+    t.see("lock", t.ask(RequestCode.LOCK_BATCH_MQ, {}), 1)
+    t.see("unlock", t.ask(RequestCode.UNLOCK_BATCH_MQ, {}), 1)
+
+
+@remoting_case("QueryAssignmentProcessor.doLoadBalance")
+def queues_are_divided_among_clients(t: Remoting) -> None:
+    """Each client of a group gets its share of a topic's queues by the strategy that it names."""
+    topic, group = t.topic(queues=5), t.group()
+    clients = [t.new("client"), t.new("client")]
+    for client in clients:
+        t.heartbeat(client, groups={group: {topic: "*"}}, to=t.connect())
+    for strategy in ("AVG", "AVG_BY_CIRCLE"):
+        for number, client in enumerate(clients):
+            t.see(f"{strategy}, client {number}", _shares(_assignment(t, client, group, topic, strategy)))
+
+
+def _shares(answer: Answer) -> list[Any]:
+    """Queues and modes, in the order of the queues."""
+    shares = answer.json["messageQueueAssignments"]
+    return sorted(([each["messageQueue"]["queueId"], each["mode"]] for each in shares), key=lambda each: each[0])
+
+
+@remoting_case("QueryAssignmentProcessor.doLoadBalance")
+def every_broadcasting_client_gets_all_queues(t: Remoting) -> None:
+    """A client that asks as a broadcasting one gets all queues of the topic."""
+    topic, group, client = t.topic(queues=3), t.group(), t.new("client")
+    t.see("assigned", _shares(_assignment(t, client, group, topic, messageModel="BROADCASTING")))
+
+
+@remoting_case("QueryAssignmentProcessor.doLoadBalance")
+def nothing_is_assigned_to_strangers(t: Remoting) -> None:
+    """Nothing is assigned to a client of a group that is not online, of an unknown topic or by an unknown strategy."""
+    topic, group, client = t.topic(), t.group(), t.new("client")
+    t.see("offline", _assignment(t, client, group, topic), 0)
+    t.heartbeat(client, groups={group: {topic: "*"}})
+    t.see("unknown topic", _assignment(t, client, group, t.new()), 0)
+    t.see("unknown strategy", _assignment(t, client, group, topic, "NONE"), 0)
+    t.see("another client", _assignment(t, t.new("client"), group, topic))
+    t.see("no body", t.ask(RequestCode.QUERY_ASSIGNMENT, {}), 1)
+
+
+@remoting_case("QueryAssignmentProcessor.setMessageRequestMode")
+def a_group_may_be_told_to_pop(t: Remoting) -> None:
+    """A group in mode POP without shared queues pops all queues at once; its retry topic stays in mode PULL."""
+    topic, group, client = t.topic(queues=4), t.group(), t.new("client")
+    t.heartbeat(client, groups={group: {topic: "*"}})
+    t.see("set", _mode(t, group, topic, "POP"), 0)
+    t.see("assigned", _assignment(t, client, group, topic), 0)
+    t.see("of the retry topic", _assignment(t, client, group, f"%RETRY%{group}"), 0)
+    t.see("back", _mode(t, group, topic, "PULL"), 0)
+    t.see("assigned then", _shares(_assignment(t, client, group, topic)))
+
+
+@remoting_case("QueryAssignmentProcessor.allocate4Pop")
+def popping_clients_may_share_queues(t: Remoting) -> None:
+    """Clients in mode POP with shared queues pop some more queues than their own; a high number means all."""
+    topic, group = t.topic(queues=4), t.group()
+    clients = [t.new("client") for _ in range(4)]
+    for client in clients:
+        t.heartbeat(client, groups={group: {topic: "*"}}, to=t.connect())
+    for share in (1, 2, 9):
+        t.see(f"share {share}", _mode(t, group, topic, "POP", share), 0)
+        for number, client in enumerate(clients):
+            t.see(f"share {share}, client {number}", _shares(_assignment(t, client, group, topic)))
+
+
+@remoting_case("QueryAssignmentProcessor.setMessageRequestMode")
+def the_mode_of_a_retry_topic_is_not_set(t: Remoting) -> None:
+    """The mode of a retry topic cannot be set."""
+    group = t.group()
+    t.heartbeat(t.new("client"), groups={group: {t.topic(): "*"}})
+    t.see("set", _mode(t, group, f"%RETRY%{group}", "POP"), 16)
+    t.see("no body", t.ask(RequestCode.SET_MESSAGE_REQUEST_MODE, {}), 1)
+
+
+@remoting_case("QueryAssignmentProcessor.setMessageRequestMode")
+def a_mode_needs_its_topic(t: Remoting) -> None:
+    """The mode of an unknown topic cannot be set, that of an unknown group can."""
+    t.see("unknown topic", _mode(t, t.group(), t.new(), "POP"), 17)
+    t.see("unknown group", _mode(t, t.new("group"), t.topic(), "POP"), 0)
