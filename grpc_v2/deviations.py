@@ -28,8 +28,9 @@ DEVIATIONS = (
     Deviation(
         "receipt handle in the answer of ChangeInvisibleDuration",
         "ten fields: a stray 0 before the commit log offset, so that forwarding the message to the dead letter queue"
-        " takes the first message of the log instead",
-        "nine fields with the right commit log offset",
+        " takes the first message of the log instead; the start offset is that of the batch, so that acknowledging any"
+        " but its first message by this handle is lost and the message comes back",
+        "nine fields with the right commit log offset, and the message's own offset as start",
     ),
     Deviation(
         "QueryRoute after a topic was created or deleted",

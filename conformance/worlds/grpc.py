@@ -322,13 +322,25 @@ class Grpc(World):
     ) -> Callable[[], Received]:
         """Begin a receive; call what comes back for everything that it answered. See `receive_request`."""
         headers = {name: more.pop(name) for name in [*more] if name.startswith("x_mq_")}
+        request = self.receive_request(topic, group, **more)
+        return self.start_receiving(request, client=client, deadline=deadline, **headers)
+
+    def start_receiving(
+        self,
+        request: sv.ReceiveMessageRequest,
+        *,
+        client: str | None = "client",
+        deadline: float | None = None,
+        **headers: str | None,
+    ) -> Callable[[], Received]:
+        """Begin a receive with a request of one's own."""
         method = self.channel.unary_stream(
             _RPCS["ReceiveMessage"].path,
             request_serializer=sv.ReceiveMessageRequest.SerializeToString,
             response_deserializer=sv.ReceiveMessageResponse.FromString,
         )
         stream = method(
-            self.receive_request(topic, group, **more),
+            request,
             timeout=deadline,
             metadata=self.metadata(client, **headers),
             wait_for_ready=True,
