@@ -1,0 +1,195 @@
+"""Pops that are refused, and odd ones that are not."""
+
+from ..case import remoting_case
+from ..worlds.pops import committed, copies, filled, max_offset, retry_topic, texts
+from ..worlds.remoting import Remoting
+
+POP = 200050
+
+
+@remoting_case("PopMessageProcessor.processRequest")
+def an_unknown_topic_is_refused(t: Remoting) -> None:
+    """A pop of a topic that does not exist is refused, and its header holds zeros."""
+    t.see("unknown", t.pop(t.new(), t.group()), 17)
+    t.see("blank", t.pop("", t.group()))
+
+
+@remoting_case("SubscriptionGroupManager.findSubscriptionGroupConfig")
+def a_group_must_have_a_proper_name(t: Remoting) -> None:
+    """A pop makes the group that it names, if the name is a proper one of at most 255 characters."""
+    topic = t.topic(queues=1)
+    t.see("blank inside", t.pop(topic, "a b"), 26)
+    t.see("exclamation mark", t.pop(topic, "bad!"), 26)
+    t.see("256 characters", t.pop(topic, "g" * 256).code)
+    t.see("empty", t.pop(topic, ""))
+    group = t.new("group")
+    t.see("unknown", t.pop(topic, group), 210)
+    t.see("its configuration", t.ask(352, {"group": group}).json["groupName"])
+
+
+@remoting_case("PopMessageProcessor.processRequest")
+def a_number_of_messages_has_bounds(t: Remoting) -> None:
+    """More than 32 messages are refused; none or fewer than none find nothing and leave everything where it is."""
+    topic, group = t.topic(queues=1), t.group()
+    filled(t, topic, 2)
+    t.see("33", t.pop(topic, group, max_messages=33), 29)
+    t.see("2147483647", t.pop(topic, group, max_messages=2**31 - 1), 29)
+    t.see("0", t.pop(topic, group, max_messages=0), 210)
+    t.see("-1", t.pop(topic, group, max_messages=-1))
+    t.see("-2147483648", t.pop(topic, group, max_messages=-(2**31)))
+    t.see("afterwards", texts(t.pop(topic, group)))
+
+
+@remoting_case("PopMessageProcessor.processRequest")
+def a_queue_id_has_bounds(t: Remoting) -> None:
+    """A queue id behind the last queue is refused; every negative one means all queues."""
+    topic, group = t.topic(queues=4), t.group()
+    t.see("4 of 4", t.pop(topic, group, queue=4), 29)
+    t.see("2147483647", t.pop(topic, group, queue=2**31 - 1), 29)
+    for queue in (-2, -5, -(2**31)):
+        filled(t, topic, queue=3)
+        t.see(str(queue), t.pop(topic, group, queue=queue).code)
+
+
+@remoting_case("PopMessageProcessor.processRequest")
+def a_topic_must_be_readable(t: Remoting) -> None:
+    """A pop of a topic without read permission is refused."""
+    topic = t.topic(queues=1, perm=2)
+    t.see("write only", t.pop(topic, t.group()), 16)
+    t.see("neither", t.pop(t.topic(queues=1, perm=0), t.group()), 16)
+
+
+@remoting_case("PopMessageProcessor.processRequest")
+def a_group_must_be_enabled(t: Remoting) -> None:
+    """A pop by a group that may not consume is refused."""
+    topic, group = t.topic(queues=1), t.group(consumeEnable=False)
+    t.see("disabled", t.pop(topic, group), 16)
+
+
+@remoting_case("FilterAPI.build")
+def an_unusable_expression_is_refused(t: Remoting) -> None:
+    """A list of no tags and an unknown type of expression are refused."""
+    topic, group = t.topic(queues=1), t.group()
+    t.see("no tag", t.pop(topic, group, expression="||"), 23)
+    t.see("unknown type", t.pop(topic, group, expression="A", type="FOO"), 23)
+    t.see("small letters", t.pop(topic, group, expression="A", type="tag"), 23)
+    t.see("nothing of SQL", t.pop(topic, group, expression="", type="SQL92"))
+
+
+@remoting_case("PopMessageRequestHeader.isTimeoutTooMuch")
+def an_old_request_is_refused(t: Remoting) -> None:
+    """A pop that was asked more than half a second before its time is over is not carried out."""
+    topic, group = t.topic(queues=1), t.group()
+    filled(t, topic)
+    now = t.now_ms()
+    t.see("5 s ago", t.pop(topic, group, bornTime=now - 5000), 210)
+    t.see("60 s ago, with 1 s to wait", t.pop(topic, group, bornTime=now - 60_000, poll_ms=1000), 210)
+    t.see("born at 1", t.pop(topic, group, bornTime=1), 210)
+    t.see("born at -1", t.pop(topic, group, bornTime=-1))
+    t.see("60 s ago, with 100 s to wait", texts(t.pop(topic, group, bornTime=now - 60_000, poll_ms=100_000)))
+
+
+@remoting_case("PopMessageProcessor.processRequest")
+def no_time_of_birth_counts_as_now(t: Remoting) -> None:
+    """A pop without a time of birth, with 0, or with one that is yet to come, is carried out."""
+    topic = t.topic(queues=1)
+    filled(t, topic)
+    t.see("0", texts(t.pop(topic, t.group(), bornTime=0)))
+    t.see("none", texts(t.pop(topic, t.group(), bornTime=None)))
+    t.see("in an hour", texts(t.pop(topic, t.group(), bornTime=t.now_ms() + 3_600_000)))
+
+
+@remoting_case("PopMessageProcessor.processRequest")
+def the_first_objection_counts(t: Remoting) -> None:
+    """Age is judged first, then the number of messages, the topic, the queue id, the group, and the expression last."""
+    topic = t.topic(queues=1)
+    wrong: dict[str, object] = {
+        "bornTime": 1,
+        "maxMsgNums": 33,
+        "topic": t.new(),
+        "queueId": 9,
+        "consumerGroup": "bad!",
+        "exp": "||",
+    }
+    right = t.pop_fields(topic, t.group())
+    for name in list(wrong):
+        answer = t.ask(POP, {**right, **wrong})
+        t.see(f"with a wrong {name}", [answer.code, answer.remark])
+        del wrong[name]
+    t.see("nothing wrong", t.ask(POP, right), 210)
+
+
+@remoting_case("RemotingCommand.decodeCommandCustomHeader")
+def a_pop_needs_little(t: Remoting) -> None:
+    """Numbers that a pop leaves out count as 0; a pop without topic or without group is refused."""
+    topic, group = t.topic(queues=1), t.group()
+    filled(t, topic)
+    t.see("topic and group", t.ask(POP, {"topic": topic, "consumerGroup": group}), 210)
+    t.see("and a number", texts(t.ask(POP, {"topic": topic, "consumerGroup": group, "maxMsgNums": 1})))
+    t.see("no group", t.ask(POP, {"topic": topic}))
+    t.see("no topic", t.ask(POP, {"consumerGroup": group}))
+    t.see("nothing", t.ask(POP, {}))
+
+
+@remoting_case("RemotingCommand.decodeCommandCustomHeader")
+def a_pop_s_numbers_must_be_numbers(t: Remoting) -> None:
+    """A pop with a field that is no number, or one too large, is refused."""
+    topic, group = t.topic(queues=1), t.group()
+    for name, value in (
+        ("queueId", "x"),
+        ("maxMsgNums", "1.5"),
+        ("maxMsgNums", "4294967297"),
+        ("invisibleTime", "9223372036854775808"),
+        ("pollTime", ""),
+        ("order", "yes"),
+    ):
+        t.see(f"{name} {value!r}", t.ask(POP, {**t.pop_fields(topic, group), name: value}))
+
+
+@remoting_case("PopMessageProcessor.popMsgFromQueue")
+def no_invisible_time_is_taken_as_it_is(t: Remoting) -> None:
+    """A pop with an invisible time of 0 or less hands out messages, which come back at once."""
+    for invisible in (0, -1, -(10**6)):
+        topic, group = t.topic(queues=1), t.group()
+        filled(t, topic)
+        watch = t.stopwatch()
+        answer = t.see(f"{invisible} ms", t.pop(topic, group, invisible_ms=invisible), 0)
+        t.see("handle", [handle for _, handle in t.popped(answer)])
+        t.see("copy", copies(t, topic, group))
+        t.see("after", watch.between(0 if invisible < -2000 else 1.5, 10))
+
+
+@remoting_case("PopBufferMergeService.addCkJustOffset")
+def an_absurd_invisible_time_is_taken_once(t: Remoting) -> None:
+    """A pop whose invisible time is longer than a timer's hands out messages, but the group's offset stays."""
+    topic, group = t.topic(queues=1), t.group()
+    filled(t, topic, 6)
+    day = 86_400_000
+    for days in (2.9, 3.1, 365, 100_000):
+        answer = t.pop(topic, group, invisible_ms=round(days * day), max_messages=1)
+        t.see(f"{days:g} days", [answer.code, texts(answer), answer["restNum"]])
+    answer = t.pop(topic, group, max_messages=1)
+    t.see("60 s", [answer.code, texts(answer), answer["restNum"]])
+    t.wait(1)
+    t.see("committed", t.committed(topic, group))
+
+
+@remoting_case("PopMessageProcessor.processRequest")
+def topics_of_the_system_are_popped(t: Remoting) -> None:
+    """A pop of the template of new topics or of the topic of delayed messages is not refused."""
+    t.see("the template of new topics", t.pop("TBW102", t.group(), queue=5), 210)
+    delayed = t.pop("SCHEDULE_TOPIC_XXXX", t.group(), queue=17, expression="no-such-tag")
+    t.see("delayed messages", delayed.code)
+
+
+@remoting_case("PopMessageProcessor.processRequest")
+def a_retry_topic_is_popped_by_name(t: Remoting) -> None:
+    """A client that pops the retry topic itself gets the copies as messages of that topic."""
+    topic, group = t.topic(queues=1), t.group()
+    filled(t, topic)
+    t.pop(topic, group, invisible_ms=0)
+    copies(t, topic, group)
+    answer = t.see("popped", t.pop(retry_topic(topic, group), group), 0)
+    t.see("handle", [handle for _, handle in t.popped(answer)] if "POP_CK" in answer.messages[0].properties else None)
+    t.see("committed", committed(t, retry_topic(topic, group), group, 1), 0)
+    t.see("copies", max_offset(t, retry_topic(topic, group)))
