@@ -24,7 +24,7 @@ from .pop_buffer import PopBuffer
 from .pop_consumer import PopConsumer, not_initialised
 from .pop_polling import PopPolling
 from .pop_records import PopRecord
-from .receipt import ORDER_REVIVE_QUEUE, Receipt, parse_extra_info, real_topic
+from .receipt import ORDER_REVIVE_QUEUE, Receipt, parse_extra_info, real_topic, revive_queue_of
 from .refusals import illegal_queue_id
 from .scheduler import Scheduler
 from .store import MessageStore
@@ -72,7 +72,7 @@ class AckService:
                 ResponseCode.NO_MESSAGE,
                 f"offset is illegal, key:{topic}@{queue_id}, commit:{operation.offset}, store:{low}~{high}",
             )
-        receipt = parse_extra_info(operation.extra_info, reader="getBrokerName")
+        receipt = parse_extra_info(operation.extra_info)
         if receipt.revive_qid == ORDER_REVIVE_QUEUE:
             self._ack_ordered(call, operation, receipt)
         else:
@@ -164,18 +164,26 @@ class AckService:
         low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
         if not low <= operation.offset < high:
             raise EngineError(ResponseCode.NO_MESSAGE, None)
-        receipt = parse_extra_info(operation.extra_info, reader="getReviveQid")
-        if receipt.revive_qid == ORDER_REVIVE_QUEUE:
-            return self._change_ordered(operation, receipt)
+        revive_qid = revive_queue_of(operation.extra_info)
+        if revive_qid == ORDER_REVIVE_QUEUE:
+            return self._change_ordered(operation, parse_extra_info(operation.extra_info))
         if self._config.pop_consumer_kv_service_enable:
+            receipt = parse_extra_info(operation.extra_info)
             now = self._scheduler.now_ms
             self._records().change(
                 _record_of(topic, group, queue_id, receipt, operation.offset),
                 PopRecord(now, group, topic, queue_id, operation.invisible_ms, operation.offset),
             )
             return ChangeInvisibleResult(now, operation.invisible_ms, receipt.revive_qid)
-        # A told clock may stand still between a pop and its change; the two check points must not share a key.
-        pop_time = max(self._scheduler.now_ms, receipt.pop_time + 1)
+        refusal = None
+        pop_time = self._scheduler.now_ms
+        try:
+            receipt = parse_extra_info(operation.extra_info)
+            # A told clock may stand still between a pop and its change; the two check points must not share a key.
+            pop_time = max(pop_time, receipt.pop_time + 1)
+        except EngineError as error:
+            # Upstream reads the rest of the handle when it acknowledges the old check point, with the new one stored.
+            refusal = EngineError(error.code, None)
         point = CheckPoint(
             topic,
             group,
@@ -186,11 +194,14 @@ class AckService:
             self._config.broker_name,
             [0],
         )
-        if 0 <= receipt.revive_qid < self._config.revive_queue_num:
-            if not self._log.write_check_point(point, receipt.revive_qid):
-                raise EngineError(ResponseCode.SYSTEM_ERROR, None)
+        read = 0 <= revive_qid < self._config.revive_queue_num
+        if read and not self._log.write_check_point(point, revive_qid):
+            raise EngineError(ResponseCode.SYSTEM_ERROR, None)
+        if refusal is not None:
+            raise refusal
+        if read:
             self._write(topic, group, queue_id, receipt, [operation.offset], batch=False)
-        return ChangeInvisibleResult(pop_time, operation.invisible_ms, receipt.revive_qid)
+        return ChangeInvisibleResult(pop_time, operation.invisible_ms, revive_qid)
 
     def _change_ordered(self, operation: ChangeInvisibleTime, receipt: Receipt) -> ChangeInvisibleResult:
         topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id

@@ -93,8 +93,8 @@ def check_topic(topic: str) -> None:
 
 
 def is_legal_group(group: str) -> bool:
-    """A group that is created by its use: 1 to 255 legal characters (seen on 5.3.3; its source says 120)."""
-    return 0 < len(group) <= GROUP_MAX_LENGTH and has_legal_characters(group)
+    """A group that is created by its use: up to 255 legal characters, none too (seen on 5.3.3; its source says 120)."""
+    return not group or (len(group) <= GROUP_MAX_LENGTH and has_legal_characters(group))
 
 
 def is_retry(topic: str) -> bool:

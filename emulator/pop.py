@@ -35,7 +35,7 @@ from .pop_consumer import PopConsumer, not_initialised
 from .pop_polling import Park, PopPolling
 from .pop_positions import PopPositions
 from .queue_reader import QueueReader, Read
-from .receipt import NORMAL, ORDER_REVIVE_QUEUE, RETRY_V1, RETRY_V2, Receipt
+from .receipt import ORDER_REVIVE_QUEUE, RETRY_V1, RETRY_V2, Receipt, topic_digit
 from .refusals import illegal_queue_id
 from .scheduler import Scheduler
 from .store import MessageStore
@@ -173,6 +173,11 @@ class PopService:
     def _collect(self, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None) -> Batch:
         """Read the queues in upstream's order: the retry topic first with a probability, else last."""
         config = self._config
+        if operation.max_msg_nums < 0:
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR,
+                f"java.lang.IllegalArgumentException: Illegal Capacity: {operation.max_msg_nums}",
+            )
         if config.pop_consumer_kv_service_enable:
             return self._collect_records(operation, topic, message_filter)
         draw = self._chance.below(100)
@@ -185,11 +190,12 @@ class PopService:
         retry_first = draw < config.pop_from_retry_probability and not operation.order
         if retry_first:
             self._collect_retry(batch, draw)
+        digit = topic_digit(operation.topic)
         if operation.queue_id < 0:
             for step in range(topic.read_queue_nums):
-                self._collect_queue(batch, topic.topic_name, (draw + step) % topic.read_queue_nums, NORMAL)
+                self._collect_queue(batch, topic.topic_name, (draw + step) % topic.read_queue_nums, digit)
         else:
-            self._collect_queue(batch, topic.topic_name, operation.queue_id, NORMAL)
+            self._collect_queue(batch, topic.topic_name, operation.queue_id, digit)
         if not retry_first and not operation.order and batch.room > 0:
             self._collect_retry(batch, draw)
         return batch
@@ -279,7 +285,7 @@ class PopService:
         batch.describe(queue_id, digit, start_offset, read)
         for record, offset, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
             reconsume_times = reconsume_times_of(record)
-            if digit != NORMAL and not self._config.pop_response_return_actual_retry_topic:
+            if topic != operation.topic and not self._config.pop_response_return_actual_retry_topic:
                 receipt = Receipt(
                     start_offset,
                     batch.pop_time,

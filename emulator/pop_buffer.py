@@ -70,16 +70,20 @@ class PopBuffer:
     def add(self, point: CheckPoint, revive_qid: int, next_offset: int) -> bool:
         """Remember a check point, in memory or stored, and move the position to `next_offset` when it may.
 
-        False: it cannot be remembered, so its messages must not be handed out.
+        False: there is one of the same key, so its messages must not be handed out.
         """
         key = point.merge_key()
         if key in self._held:
             return False
         place = (point.topic, point.group, point.queue_id)
         if not self._takes(point, place):
-            if not self._log.write_check_point(point, revive_qid):
-                return False
-            self.step(place, next_offset)
+            if self._log.write_check_point(point, revive_qid):
+                self.step(place, next_offset)
+                return True
+            # Its invisible time is longer than the timer takes: stored when that has changed, and the position waits.
+            step = self._held[key] = Step(next_offset, point, revive_qid)
+            self._steps.setdefault(place, deque()).append(step)
+            self._flush_at(step, self._stored_later(point))
             return True
         step = self._held[key] = Step(next_offset, point, revive_qid)
         self._steps.setdefault(place, deque()).append(step)
@@ -164,10 +168,13 @@ class PopBuffer:
         point = step.point
         assert point is not None
         if point.unacknowledged() and not self._store(point, step.revive_qid):
-            takes_ms = point.revive_ms - self._config.timer_max_delay_sec * 1000
-            self._flush_at(step, max(takes_ms, self._scheduler.now_ms + SCAN_MS))
+            self._flush_at(step, self._stored_later(point))
             return
         self._leave(step)
+
+    def _stored_later(self, point: CheckPoint) -> int:
+        takes_ms = point.revive_ms - self._config.timer_max_delay_sec * 1000
+        return max(takes_ms, self._scheduler.now_ms + SCAN_MS)
 
     def _store(self, point: CheckPoint, revive_qid: int) -> bool:
         if not self._log.write_check_point(replace(point, bits=0), revive_qid):

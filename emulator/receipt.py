@@ -5,10 +5,12 @@ Text, separated by single blanks:
 Source: ExtraInfoUtil, ReceiptHandle (5.3.3).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .codes import ResponseCode
 from .errors import EngineError
+from .java_numbers import parse_integer, parse_long
 from .names import is_pop_retry_v2, is_retry, pop_retry_topic
 
 ORDER_REVIVE_QUEUE = 999
@@ -31,7 +33,7 @@ def real_topic(topic: str, group: str, digit: str | int) -> str:
         return pop_retry_topic(topic, group, v2=str(digit) == "2")
     raise EngineError(
         ResponseCode.SYSTEM_ERROR,
-        f"java.lang.IllegalArgumentException: getRetry fail, format is wrong, {digit}",
+        "java.lang.IllegalArgumentException: getRetry fail, format is wrong",
     )
 
 
@@ -62,32 +64,44 @@ class Receipt:
         )
 
 
-def parse_extra_info(extra_info: str | None, *, reader: str) -> Receipt:
-    """The fields of a handle as the broker reads them from an ack or change request.
+def revive_queue_of(extra_info: str | None) -> int:
+    """The revive queue of a handle that names a broker too; nothing else of it is read. Errors: SYSTEM_ERROR."""
+    parts = _parts(extra_info, 4, "getReviveQid")
+    _parts(extra_info, 6, "getBrokerName")
+    return _number(parse_integer, parts[3])
 
-    `reader` names the first field that the upstream code reads, which its complaint about a short handle names.
-    Errors: SYSTEM_ERROR with upstream's text for too few fields or for text that is not a number.
+
+def parse_extra_info(extra_info: str | None) -> Receipt:
+    """The fields of a handle that the broker reads from an ack or change request: all up to the broker's name.
+
+    Queue and offset stand in the request itself. Errors: SYSTEM_ERROR with upstream's text for too few fields or for
+    text that is not a number.
     """
-    parts = (extra_info or "").split(" ") if extra_info is not None else []
-    if len(parts) < 6:
+    parts = _parts(extra_info, 6, "getBrokerName")
+    return Receipt(
+        _number(parse_long, parts[0]),
+        _number(parse_long, parts[1]),
+        _number(parse_long, parts[2]),
+        _number(parse_integer, parts[3]),
+        parts[4],
+        parts[5],
+        -1,
+        -1,
+    )
+
+
+def _parts(extra_info: str | None, count: int, reader: str) -> list[str]:
+    parts = [] if extra_info is None else extra_info.split(" ")
+    if len(parts) < count:
         raise EngineError(
             ResponseCode.SYSTEM_ERROR,
             f"java.lang.IllegalArgumentException: {reader} fail, extraInfoStrs length {len(parts)}",
         )
+    return parts
+
+
+def _number(parse: Callable[[str], int], text: str) -> int:
     try:
-        return Receipt(
-            int(parts[0]),
-            int(parts[1]),
-            int(parts[2]),
-            int(parts[3]),
-            parts[4],
-            parts[5],
-            int(parts[6]) if len(parts) > 6 else -1,
-            int(parts[7]) if len(parts) > 7 else -1,
-            int(parts[8]) if len(parts) > 8 else -1,
-        )
+        return parse(text)
     except ValueError as error:
-        wrong = str(error).rpartition(": ")[2].strip("'")
-        raise EngineError(
-            ResponseCode.SYSTEM_ERROR, f'java.lang.NumberFormatException: For input string: "{wrong}"'
-        ) from None
+        raise EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.NumberFormatException: {error}") from None

@@ -118,7 +118,7 @@ class ReviveService:
             self._offsets.commit(REVIVE_GROUP, self._log.topic, queue.queue_id, point.revive_offset)
             if self._topics.find(point.topic) is None and not is_retry(point.topic):
                 continue
-            if self._groups.find(point.group) is None:
+            if self._groups.find_or_create(point.group) is None:
                 continue
             for offset in point.unacknowledged():
                 self._redelivery.put(point.topic, point.group, point.queue_id, offset, point.pop_time)

@@ -28,7 +28,7 @@ from rocketmq_testkit.emulator.operations import (
 )
 
 from ..answer import NOT_SET, found_answer
-from ..bodies.reading import integer, json_object, objects, optional_text, text
+from ..bodies.reading import SYNTAX_ERROR, json_object, loads, objects, optional_text, text
 from ..call import RemotingCall
 from ..header import Header, Int, Long, header
 from ..request_code import RequestCode
@@ -190,7 +190,7 @@ def _change_answer(call: RemotingCall, result: ChangeInvisibleResult) -> bytes:
 
 
 def _change_refusal(call: RemotingCall, error: EngineError) -> bytes:
-    if error.code == ResponseCode.SYSTEM_ERROR:
+    if error.code == ResponseCode.SYSTEM_ERROR and error.remark is not None:  # thrown
         return call.answer(error.remark, code=error.code)
     return call.answer(NOT_SET if error.remark is None else error.remark, _NO_CHANGE, code=error.code)
 
@@ -217,8 +217,12 @@ def batch_ack_message(call: RemotingCall, header: NoHeader, body: bytes) -> Batc
     """Many acknowledgements in a JSON body with names of one or two letters, or the long ones."""
     if not body:
         return BatchAckMessage(None)
+    if loads(body) == []:
+        return BatchAckMessage(None)
     members = json_object(body, "BatchAckMessageRequestBody.getAcks")
     acks = members.get("acks")
+    if acks is not None and not isinstance(acks, list):
+        raise EngineError(ResponseCode.SYSTEM_ERROR, SYNTAX_ERROR)
     found = None if acks is None else [_batch_ack(each) for each in objects(acks)]
     return BatchAckMessage(found, optional_text(members.get("brokerName")))
 
@@ -268,23 +272,38 @@ def _batch_ack(members: dict[str, Any]) -> BatchAck:
     def value(short: str, long: str) -> Any:
         return members.get(short, members.get(long))
 
+    def number(short: str, long: str) -> int:
+        found = value(short, long)
+        try:
+            return 0 if found is None else int(found)
+        except (ValueError, TypeError, OverflowError):
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR, f"com.alibaba.fastjson.JSONException: parseLong error, field : {long}"
+            ) from None
+
+    def needed(short: str, long: str) -> str:
+        found = value(short, long)
+        if found is None:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")
+        return text(found)
+
     return BatchAck(
         consumer_group=text(value("c", "consumerGroup")),
-        topic=text(value("t", "topic")),
-        retry=text(value("r", "retry")),
-        start_offset=integer(value("so", "startOffset")),
-        queue_id=integer(value("q", "queueId")),
-        revive_qid=integer(value("rq", "reviveQueueId")),
-        pop_time=integer(value("pt", "popTime")),
-        invisible_ms=integer(value("it", "invisibleTime")),
-        bits=_bit_set(value("b", "bitSet")),
+        topic=needed("t", "topic"),
+        retry=needed("r", "retry"),
+        start_offset=number("so", "startOffset"),
+        queue_id=number("q", "queueId"),
+        revive_qid=number("rq", "reviveQueueId"),
+        pop_time=number("pt", "popTime"),
+        invisible_ms=number("it", "invisibleTime"),
+        bits=_bit_set(needed("b", "bitSet")),
     )
 
 
-def _bit_set(value: Any) -> int:
+def _bit_set(value: str) -> int:
     # A Java BitSet as bytes, the lowest bit of the first byte first.
     try:
-        return int.from_bytes(b64decode(text(value)), "little")
+        return int.from_bytes(b64decode(value, validate=True), "little")
     except (Base64Error, ValueError):
         raise EngineError(
             ResponseCode.SYSTEM_ERROR, "java.lang.IllegalArgumentException: the bit set is not base64"

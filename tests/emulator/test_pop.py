@@ -156,15 +156,22 @@ def test_a_waiting_pop_looks_behind_what_does_not_match(world: World) -> None:
     assert world.pop("A", expression="yes", poll_ms=6000).outcome is None
 
 
-@pytest.mark.parametrize("count", [0, -1])
-def test_a_pop_of_no_messages_waits_in_vain(world: World, count: int) -> None:
+def test_a_pop_of_no_messages_waits_in_vain(world: World) -> None:
     """It finds nothing although something is there, and is answered at its deadline."""
     filled(world)
-    waiting = world.pop("A", count=count, poll_ms=6000)
+    waiting = world.pop("A", count=0, poll_ms=6000)
     assert waiting.outcome is None
     world.advance(6000)
     assert isinstance(waiting.outcome, PopResult)
     assert waiting.outcome.code is ResponseCode.POLLING_TIMEOUT
+
+
+def test_a_pop_of_fewer_than_no_messages_is_an_error(world: World) -> None:
+    """A negative number is no capacity."""
+    filled(world)
+    refused = world.pop("A", count=-1).outcome
+    assert isinstance(refused, EngineError)
+    assert refused.remark == "java.lang.IllegalArgumentException: Illegal Capacity: -1"
 
 
 def test_batch_acknowledgement(world: World) -> None:
@@ -411,13 +418,19 @@ def test_rubbish_in_the_revive_topic_is_left_lying(world: World) -> None:
     assert bodies(world.popped("A")) == [b"0"]
 
 
-def test_an_invisible_time_beyond_the_timer_takes_nothing(world: World) -> None:
-    """More than three days cannot be remembered: nothing is handed out and the position stays."""
+def test_an_invisible_time_beyond_the_timer_is_stored_later(world: World) -> None:
+    """More than three days cannot be remembered yet: the group's offset stays until the timer takes the check point."""
     filled(world, 2)
-    assert world.popped("A", invisible_ms=4 * 86_400_000) == []
-    (message, _) = world.popped("A")
+    day = 86_400_000
+    assert bodies(world.popped("A", count=1, invisible_ms=4 * day)) == [b"0"]
+    (message,) = world.popped("A")
+    assert world.broker.offsets.query("G", "A", 0) == 0
     with pytest.raises(EngineError) as refused:
-        world.change("A", world.receipt(message), 4 * 86_400_000)
+        world.change("A", world.receipt(message), 4 * day)
     assert refused.value.code == 1
-    world.advance(30_000)
-    assert len(world.popped("A")) == 2
+    world.advance(70_000)
+    assert bodies(world.popped("A", invisible_ms=5 * day)) == [b"1"]
+    world.advance(day)
+    assert world.broker.offsets.query("G", "A", 0) == 2
+    world.advance(3 * day + 4000)
+    assert bodies(world.popped("A")) == [b"0"]
