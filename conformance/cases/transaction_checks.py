@@ -1,0 +1,142 @@
+"""Checks of transactions: who is asked how a half message ends, when, and how often."""
+
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..case import remoting_case
+from ..worlds.remoting import Remoting
+from ..worlds.transactions import COMMIT, ROLLBACK, check_shown, checks, end, end_of_check, half, shown
+
+QUICK = {"transactionCheckInterval": "3000", "transactionTimeOut": "1000"}
+"""A half message is looked at every 3 s, when it is older than 1 s."""
+ONE_CHECK = {**QUICK, "transactionCheckMax": "1"}
+
+
+def _producer(t: Remoting, group: str) -> RemotingClient:
+    connection = t.connect()
+    t.heartbeat(t.new("client"), producers=(group,), to=connection)
+    return connection
+
+
+@remoting_case("AbstractTransactionalMessageCheckListener.sendCheckMessage", settings=QUICK)
+def a_producer_is_asked_how_its_message_ends(t: Remoting) -> None:
+    """A half message without an end is shown to a producer of its group, and its commit by that check stores it."""
+    topic, producer = t.topic(queues=2), t.new("producer group")
+    connection = _producer(t, producer)
+    watch = t.stopwatch()
+    half(t, topic, producer, queue=1, tag="A", keys="k")
+    [check] = checks(t, connection)
+    t.see("asked after", watch.between(1, 9))
+    t.see("asked", check_shown(check))
+    t.see("commit", end_of_check(t, check, producer, COMMIT), 0)
+    t.see("stored", t.stored(topic, queue=1, seconds=5), 0)
+
+
+@remoting_case("TransactionalMessageServiceImpl.check", settings=QUICK)
+def a_producer_is_asked_until_it_knows(t: Remoting) -> None:
+    """A half message is asked for again and again, each time counted, until its producer ends it."""
+    topic, producer = t.topic(queues=1), t.new("producer group")
+    connection = _producer(t, producer)
+    half(t, topic, producer)
+    times = []
+    for _ in range(2):
+        check = checks(t, connection)[-1]
+        times.append(check_shown(check)["messages"][0]["properties"]["TRANSACTION_CHECK_TIMES"])
+    t.see("times", times)
+    t.see("rollback", end_of_check(t, check, producer, ROLLBACK), 0)
+    t.wait(1)
+    t.pushed(connection)
+    t.wait(7)
+    t.see("asked after the rollback", len(checks(t, connection, seconds=0)))
+
+
+@remoting_case("TransactionalMessageServiceImpl.check", settings=QUICK)
+def an_ended_message_is_not_asked_for(t: Remoting) -> None:
+    """Nobody is asked for a half message that was committed or rolled back."""
+    topic, producer = t.topic(queues=1), t.new("producer group")
+    connection = _producer(t, producer)
+    for value in (COMMIT, ROLLBACK):
+        end(t, half(t, topic, producer), producer, value)
+    t.wait(9)
+    t.see("asked", len(checks(t, connection, seconds=0)))
+
+
+@remoting_case("ProducerManager.getAvailableChannel", settings=QUICK)
+def one_producer_of_the_group_is_asked(t: Remoting) -> None:
+    """Of several producers of a group one is asked for a message; producers of other groups are not."""
+    topic, producer = t.topic(queues=1), t.new("producer group")
+    both = [_producer(t, producer), _producer(t, producer)]
+    stranger = _producer(t, t.new("producer group"))
+    half(t, topic, producer)
+    asked: list[int] = [0, 0]
+
+    def look() -> bool:
+        for number, connection in enumerate(both):
+            asked[number] += len(checks(t, connection, seconds=0))
+        return any(asked)
+
+    t.until(look, 15)
+    t.see("asked", sum(asked))
+    t.see("strangers asked", len(checks(t, stranger, seconds=0)))
+
+
+@remoting_case("AbstractTransactionalMessageCheckListener.sendCheckMessage", settings=QUICK)
+def a_producer_that_comes_later_is_asked(t: Remoting) -> None:
+    """A half message whose producer is gone is shown to a producer of its group that comes later."""
+    topic, producer = t.topic(queues=1), t.new("producer group")
+    gone = _producer(t, producer)
+    half(t, topic, producer)
+    t.disconnect(gone)
+    t.wait(5)
+    connection = _producer(t, producer)
+    watch = t.stopwatch()
+    [check] = checks(t, connection)
+    t.see("asked after", watch.between(0, 5))
+    t.see("rollback", end_of_check(t, check, producer, ROLLBACK), 0)
+
+
+@remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=QUICK)
+def a_message_may_be_immune_for_a_time(t: Remoting) -> None:
+    """A half message with CHECK_IMMUNITY_TIME_IN_SECONDS is not asked for while that time lasts."""
+    topic, producer = t.topic(queues=1), t.new("producer group")
+    connection = _producer(t, producer)
+    sent = half(t, topic, producer, properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "60"})
+    t.wait(8)
+    t.see("asked", len(checks(t, connection, seconds=0)))
+    t.see("rollback", end(t, sent, producer, ROLLBACK), 0)
+
+
+@remoting_case("EndTransactionProcessor.rejectCommitOrRollback", settings=QUICK)
+def an_end_after_the_immunity_is_refused(t: Remoting) -> None:
+    """When the time of immunity is over a message can be ended only by a check."""
+    topic, producer = t.topic(queues=1), t.new("producer group")
+    early = half(t, topic, producer, properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "3"})
+    t.see("in time", end(t, early, producer, COMMIT), 0)
+    late = half(t, topic, producer, properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "3"})
+    t.wait(4)
+    t.see("too late", end(t, late, producer, COMMIT), 604)
+    t.see("too late to roll back", end(t, late, producer, ROLLBACK), 604)
+    t.see("by a check", end(t, late, producer, COMMIT, fromTransactionCheck=True), 0)
+
+
+@remoting_case("TransactionalMessageServiceImpl.check", settings=ONE_CHECK)
+def a_message_is_given_up_after_its_checks(t: Remoting) -> None:
+    """A half message that was asked for transactionCheckMax times goes to TRANS_CHECK_MAX_TIME_TOPIC."""
+    topic, producer = t.topic(queues=1), t.new("producer group")
+    connection = _producer(t, producer)
+    half(t, topic, producer, tag="A")
+    given_up = t.stored("TRANS_CHECK_MAX_TIME_TOPIC", seconds=19).messages
+    t.see("asked", len(checks(t, connection, seconds=0)))
+    t.see("given up", [shown(message) for message in given_up])
+
+
+@remoting_case("TransactionalMessageBridge.getOpMessage", settings=QUICK, alone=True)
+def ends_are_written_down_together(t: Remoting) -> None:
+    """The ends of half messages are written into RMQ_SYS_TRANS_OP_HALF_TOPIC, several in one message."""
+    topic, producer = t.topic(queues=1), t.new("producer group")
+    for value in (COMMIT, ROLLBACK, COMMIT):
+        end(t, half(t, topic, producer), producer, value)
+    found = t.stored("RMQ_SYS_TRANS_OP_HALF_TOPIC", seconds=10).messages
+    t.see("written", [shown(message) for message in found])
+    halves = t.ask(RequestCode.GET_MAX_OFFSET, {"topic": "RMQ_SYS_TRANS_HALF_TOPIC", "queueId": 0})
+    t.see("half messages", halves, 0)
