@@ -2,6 +2,7 @@
 
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case
 from ..worlds.grpc import BAD_TOPICS, STRICT, Grpc
@@ -90,6 +91,17 @@ def a_topic_made_after_a_refused_route_is_found(t: Grpc) -> None:
     t.topic(name=topic, kind="NORMAL", queues=1)
     t.see("at once", t.route(topic).status.code)
     t.see("sent at once", t.send(t.message(topic)).status.code)
+
+
+@grpc_case("TopicRouteService.getAllMessageQueueView")
+def a_deleted_topic_has_no_route(t: Grpc) -> None:
+    """A topic that was deleted has no route any more: the real proxy answers from its cache for a while."""
+    topic = t.topic(kind="NORMAL", queues=1)
+    t.see("before", t.route(topic).status.code)
+    t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic})
+    t.ask(RequestCode.DELETE_TOPIC_IN_NAMESRV, {"topic": topic}, to=t.namesrv)
+    t.see("after", t.route(topic).status.code)
+    t.see("sent", t.send(t.message(topic)), 40014)
 
 
 @grpc_case("RouteActivity.queryRoute")

@@ -15,6 +15,7 @@ from rocketmq_testkit.grpc_v2.method_table import SERVICE
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services import RPCS
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..targets.target import Place
 from .grpc_answer import Failure, Received, duration, failure_of, timestamp
@@ -350,6 +351,7 @@ class Grpc(World):
         def read() -> None:
             try:
                 for part in stream:
+                    received.parts.append(part.WhichOneof("content") or "")
                     if part.HasField("status"):
                         received.status = part.status
                     elif part.HasField("message"):
@@ -424,6 +426,23 @@ class Grpc(World):
             max_delivery_attempts=most,
         )
         return self.call("ForwardMessageToDeadLetterQueue", request, client=client)
+
+    def remoting_send(self, topic: str, body: bytes, properties: str) -> None:
+        """Store a message by the remoting protocol in queue 0."""
+        fields = {
+            "producerGroup": "PG",
+            "topic": topic,
+            "defaultTopic": "TBW102",
+            "defaultTopicQueueNums": 4,
+            "queueId": 0,
+            "sysFlag": 0,
+            "bornTimestamp": self.now_ms(),
+            "flag": 0,
+            "properties": properties,
+            "reconsumeTimes": 0,
+        }
+        answer = self.ask(RequestCode.SEND_MESSAGE, fields, body)
+        self.require(answer.code == 0, f"a message was not stored: {answer}")
 
     # --- transactions and timed messages
 

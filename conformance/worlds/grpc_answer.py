@@ -28,6 +28,8 @@ class Received:
     status: pb.Status | None = None
     messages: list[pb.Message] = field(default_factory=list)
     failure: Failure | None = None
+    parts: list[str] = field(default_factory=list)
+    """The names of all that came, in its order."""
 
     @property
     def bodies(self) -> list[bytes]:

@@ -1,0 +1,152 @@
+"""RecallMessage of the gRPC proxy, and timed messages."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+from ..case import grpc_case
+from ..worlds.grpc import BAD_TOPICS, STRICT, Grpc
+
+
+@grpc_case("RecallMessageActivity.recallMessage")
+def a_recalled_message_does_not_come(t: Grpc) -> None:
+    """A recall answers the message's id, and the message is not delivered when its time comes."""
+    topic, group = t.topic(kind="DELAY", queues=1), t.group()
+    client = t.consumer(group, {topic: "*"})
+    at = t.now_ms() + 4000
+    handle = t.send(_timed(t, topic, "recalled", at)).entries[0].recall_handle
+    t.send(_timed(t, topic, "kept", at))
+    t.see("recalled", t.recall(topic, handle), 20000)
+    pending = t.start_receive(topic, group, client=client, await_s=8, deadline=12)
+    t.wait(8.2)
+    t.see("received", pending().bodies)
+
+
+@grpc_case("RecallMessageHandle.buildHandle")
+def what_a_recall_handle_holds(t: Grpc) -> None:
+    """The recall handle holds version, topic, broker, a time in the second of the delivery, and the message id."""
+    topic = t.topic(kind="DELAY", queues=1)
+    at = (t.now_ms() // 1000 + 60) * 1000 + 500
+    parts = _parts(t.send(_timed(t, topic, "m", at)).entries[0].recall_handle)
+    t.see("parts", [*parts[:3], *parts[4:]])
+    t.see("before delivery, ms", at - int(parts[3]))
+
+
+@grpc_case("RecallMessageActivity.recallMessage")
+def recalls_that_are_taken(t: Grpc) -> None:
+    """A recall may be made again, by an unknown client, and with a handle whose padding is gone or whose id is new."""
+    topic = t.topic(kind="DELAY", queues=1)
+    handle = t.send(_timed(t, topic, "m", t.now_ms() + 60_000)).entries[0].recall_handle
+    t.see("first", t.recall(topic, handle), 20000)
+    t.see("again", t.recall(topic, handle), 20000)
+    t.see("without padding", t.recall(topic, handle.rstrip("=")), 20000)
+    t.see("by an unknown client", t.recall(topic, handle, client=t.new("client")), 20000)
+    parts = _parts(handle)
+    t.see("unknown id", t.recall(topic, _handle(*parts[:4], t.message_id())), 20000)
+
+
+@grpc_case("RecallMessageHandle.decodeHandle")
+def handles_that_are_none(t: Grpc) -> None:
+    """A text that is no recall handle is refused by the broker."""
+    topic = t.topic(kind="DELAY", queues=1)
+    later = str(t.now_ms() + 60_000)
+    for what, handle in (
+        ("empty", ""),
+        ("garbage", "!?"),
+        ("base64 of garbage", _handle("x")),
+        ("a part less", _handle("v1", topic, t.broker_name, later)),
+        ("version 2", _handle("v2", topic, t.broker_name, later, "x")),
+    ):
+        t.see(what, t.recall(topic, handle), 50001)
+
+
+@grpc_case("RecallMessageProcessor.processRequest")
+def handles_that_do_not_fit(t: Grpc) -> None:
+    """A handle of another topic or broker, or of a time that is past or too far away, is refused by the broker."""
+    topic = t.topic(kind="DELAY", queues=1)
+    later = str(t.now_ms() + 60_000)
+    name = t.message_id()
+    for what, handle in (
+        ("another topic", _handle("v1", "other", t.broker_name, later, name)),
+        ("another broker", _handle("v1", topic, "nobody", later, name)),
+        ("past", _handle("v1", topic, t.broker_name, str(t.now_ms() - 5000), name)),
+        ("4 days", _handle("v1", topic, t.broker_name, str(t.now_ms() + 4 * 86_400_000), name)),
+        ("no number", _handle("v1", topic, t.broker_name, "soon", name)),
+    ):
+        t.see(what, t.recall(topic, handle), 50001)
+
+
+@grpc_case("RecallMessageActivity.recallMessage")
+def a_delivered_message_cannot_be_recalled(t: Grpc) -> None:
+    """A recall after the delivery is refused."""
+    topic, group = t.topic(kind="DELAY", queues=1), t.group()
+    client = t.consumer(group, {topic: "*"})
+    handle = t.send(_timed(t, topic, "m", t.now_ms() + 1000)).entries[0].recall_handle
+    pending = t.start_receive(topic, group, client=client, await_s=5, deadline=10)
+    t.wait(4)
+    t.see("received", pending().bodies)
+    t.see("recalled", t.recall(topic, handle), 50001)
+
+
+@grpc_case("DefaultTopicMessageTypeValidator.validate")
+def only_delay_topics_recall(t: Grpc) -> None:
+    """A recall is for delay topics: another type, or a topic that does not exist, is refused before the handle."""
+    for kind in ("NORMAL", "FIFO", "TRANSACTION"):
+        t.see(kind, t.recall(t.topic(kind=kind), ""), 40014)
+    t.see("unknown topic", t.recall(t.new(), ""), 40014)
+
+
+@grpc_case("GrpcValidator.validateTopic")
+def bad_names_are_refused(t: Grpc) -> None:
+    """Names that no topic may have are refused, and a client id is needed."""
+    for what, name in BAD_TOPICS.items():
+        t.see(what, t.recall(name, "x"), 40002)
+    t.see("nothing", t.call("RecallMessage", sv.RecallMessageRequest()), 40002)
+    t.see("no client id", t.recall("a b", "x", client=None), 40017)
+
+
+@grpc_case("RecallMessageProcessor.processRequest", settings=STRICT)
+def recalling_can_be_off(t: Grpc) -> None:
+    """A broker without recallMessageEnable refuses a recall, though its sends answer a handle."""
+    topic = t.topic(kind="DELAY", queues=1)
+    handle = t.send(_timed(t, topic, "m", t.now_ms() + 60_000)).entries[0].recall_handle
+    t.see("handle", bool(handle))
+    t.see("recalled", t.recall(topic, handle), 50001)
+
+
+@grpc_case("TimerMessageStore.enqueue")
+def a_timed_message_comes_in_time(t: Grpc) -> None:
+    """A timed message is received when its time has come, and says which time that was."""
+    topic, group = t.topic(kind="DELAY", queues=1), t.group()
+    client = t.consumer(group, {topic: "*"})
+    at = t.now_ms() + 3000
+    t.see("sent", t.send(_timed(t, topic, "m", at)).status, 20000)
+    watch = t.stopwatch()
+    pending = t.start_receive(topic, group, client=client, await_s=5, deadline=10)
+    t.wait(4.5)
+    received = t.see("received", pending(), 20000)
+    t.see("after", watch.between(2, 5))
+    said = received.messages[0].system_properties.delivery_timestamp.ToMilliseconds()
+    t.see("difference of the time said, ms", said - at)
+
+
+@grpc_case("TimerMessageStore.enqueue")
+def a_time_that_is_over_delivers_at_once(t: Grpc) -> None:
+    """A timed message whose time is over is received at once."""
+    topic, group = t.topic(kind="DELAY", queues=1), t.group()
+    client = t.consumer(group, {topic: "*"})
+    t.send(_timed(t, topic, "m", t.now_ms() - 5000))
+    t.see("received", t.receive(topic, group, client=client, await_s=5, deadline=10), 20000)
+
+
+def _timed(t: Grpc, topic: str, body: str, at: int) -> pb.Message:
+    return t.message(topic, body, message_type=pb.DELAY, deliver_ms=at)
+
+
+def _parts(handle: str) -> list[str]:
+    return urlsafe_b64decode(handle + "=" * (-len(handle) % 4)).decode().split(" ")
+
+
+def _handle(*parts: str) -> str:
+    return urlsafe_b64encode(" ".join(parts).encode()).decode()

@@ -1,0 +1,223 @@
+"""EndTransaction of the gRPC proxy, and checks of half messages."""
+
+from typing import Any
+
+from google.protobuf.duration_pb2 import Duration
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+from ..case import grpc_case
+from ..worlds.grpc import BAD_TOPICS, CHECKING, Grpc
+from ..worlds.grpc_answer import message_shown
+from ..worlds.session import Session
+
+
+@grpc_case("SendMessageActivity.sendMessage")
+def a_half_message_has_a_transaction_id(t: Grpc) -> None:
+    """The transaction id that the send of a half message answers is the message's own id."""
+    topic = t.topic(kind="TRANSACTION", queues=1)
+    entry = t.send(_half(t, topic)).entries[0]
+    t.see("ids", [entry.message_id, entry.transaction_id, entry.status])
+
+
+@grpc_case("EndTransactionActivity.endTransaction")
+def a_committed_message_is_received(t: Grpc) -> None:
+    """A half message is not received before it is committed, and then like any other."""
+    topic, group, client = _ready(t)
+    entry = t.send(_half(t, topic)).entries[0]
+    t.see("before", t.receive_nothing(topic, group, client=client), 40401)
+    t.see("committed", t.end_transaction(topic, entry.transaction_id), 20000)
+    t.see("after", t.receive(topic, group, client=client, await_s=5, deadline=10), 20000)
+
+
+@grpc_case("EndTransactionActivity.endTransaction")
+def a_message_that_is_rolled_back_is_not_received(t: Grpc) -> None:
+    """A half message that is rolled back is never received."""
+    topic, group, client = _ready(t)
+    entry = t.send(_half(t, topic)).entries[0]
+    t.see("rolled back", t.end_transaction(topic, entry.transaction_id, pb.ROLLBACK), 20000)
+    t.see("after", t.receive_nothing(topic, group, client=client), 40401)
+
+
+@grpc_case("EndTransactionActivity.endTransaction")
+def a_transaction_ends_once(t: Grpc) -> None:
+    """A transaction that was ended, however, cannot be ended again."""
+    topic, group, client = _ready(t)
+    for what, resolution in (("commit", pb.COMMIT), ("rollback", pb.ROLLBACK), ("0", 0), ("9", 9)):
+        entry = t.send(_half(t, topic, what)).entries[0]
+        t.see(what, t.end_transaction(topic, entry.transaction_id, resolution), 20000)
+        t.see(f"commit after {what}", t.end_transaction(topic, entry.transaction_id), 50001)
+    t.see("received", t.receive(topic, group, client=client, await_s=5, deadline=10).bodies)
+
+
+@grpc_case("TransactionService.genEndTransactionRequestHeader")
+def transactions_that_nobody_knows(t: Grpc) -> None:
+    """An unknown id, or a known one with another topic, is an internal error."""
+    topic = t.topic(kind="TRANSACTION")
+    entry = t.send(_half(t, topic)).entries[0]
+    t.see("unknown id", t.end_transaction(topic, "unknown"), 50001)
+    t.see("another topic", t.end_transaction(t.topic(kind="TRANSACTION"), entry.transaction_id), 50001)
+    t.see("unknown topic", t.end_transaction(t.new(), entry.transaction_id), 50001)
+    t.see("of a normal message", t.end_transaction(topic, t.send(t.message(t.topic())).entries[0].transaction_id))
+
+
+@grpc_case("EndTransactionActivity.endTransaction")
+def what_is_not_looked_at(t: Grpc) -> None:
+    """The message id, the source and the client of the request do not matter."""
+    topic, group, client = _ready(t)
+    for number, more in enumerate(
+        (
+            {"message_id": "wrong"},
+            {"message_id": ""},
+            {"source": 0},
+            {"source": pb.SOURCE_SERVER_CHECK},
+            {"client": t.new("client")},
+        )
+    ):
+        entry = t.send(_half(t, topic, f"m{number}")).entries[0]
+        t.see(f"request {number}", t.end_transaction(topic, entry.transaction_id, **more), 20000)  # type: ignore[arg-type]  # one of several keywords
+    t.see("received", t.receive(topic, group, client=client, await_s=5, deadline=10).bodies)
+
+
+@grpc_case("EndTransactionActivity.validateTransactionId")
+def transaction_ids_are_not_blank(t: Grpc) -> None:
+    """A blank transaction id is INVALID_TRANSACTION_ID, after the topic was found good."""
+    topic = t.topic(kind="TRANSACTION")
+    t.see("empty", t.end_transaction(topic, "", message_id="x"), 40008)
+    t.see("blanks", t.end_transaction(topic, "  "), 40008)
+    t.see("bad topic", t.end_transaction("a b", ""), 40002)
+
+
+@grpc_case("GrpcValidator.validateTopic")
+def bad_names_are_refused(t: Grpc) -> None:
+    """Names that no topic may have are refused, and a client id is needed."""
+    for what, name in BAD_TOPICS.items():
+        t.see(what, t.end_transaction(name, "x"), 40002)
+    t.see("nothing", t.call("EndTransaction", sv.EndTransactionRequest()), 40002)
+    t.see("no client id", t.end_transaction("a b", "", client=None), 40017)
+
+
+@grpc_case("TransactionDataManager.pollNoExpireTransactionData")
+def a_transaction_is_remembered_for_a_while(t: Grpc) -> None:
+    """A transaction that is not checked can be ended for half a minute."""
+    topic = t.topic(kind="TRANSACTION", queues=1)
+    early, late = (t.send(_half(t, topic, each)).entries[0].transaction_id for each in ("early", "late"))
+    t.wait(25)
+    t.see("after 25 s", t.end_transaction(topic, early), 20000)
+    t.wait(8)
+    t.see("after 33 s", t.end_transaction(topic, late), 50001)
+
+
+@grpc_case("GrpcClientChannel.checkTransactionState", settings=CHECKING)
+def a_producer_is_asked(t: Grpc) -> None:
+    """A producer of the topic is asked for the state of a half message, with the message as it was sent."""
+    topic, _, _ = _ready(t)
+    stream = _producer(t, topic)
+    half = t.message(topic, "half", message_type=pb.TRANSACTION, tag="A", keys=["k"], properties={"a": "1"})
+    t.send(half, client=stream.client)
+    [command] = _checks(t, stream, 7)[:1] or [None]
+    t.require(command is not None, "no check came")
+    t.see("transaction id", command.transaction_id)
+    message = command.message
+    shown = message_shown(message)
+    shown["system_properties"].ClearField("queue_offset")
+    t.see("message", shown)
+    t.see("has a queue offset", message.system_properties.HasField("queue_offset"))
+
+
+@grpc_case("EndTransactionActivity.endTransaction", settings=CHECKING)
+def a_check_is_answered(t: Grpc) -> None:
+    """A producer that commits when it is asked makes the message visible, one that rolls back ends it."""
+    for what, resolution in (("commit", pb.COMMIT), ("rollback", pb.ROLLBACK)):
+        topic, group, client = _ready(t)
+        stream = _producer(t, topic)
+        t.send(_half(t, topic), client=stream.client)
+        asked = _checks(t, stream, 7)
+        t.require(asked, "no check came")
+        ended = t.end_transaction(
+            topic, asked[-1].transaction_id, resolution, source=pb.SOURCE_SERVER_CHECK, client=stream.client
+        )
+        t.see(what, ended, 20000)
+        answer = t.receive_nothing(topic, group, client=client)
+        t.see(f"received after {what}", [[each.body, dict(each.user_properties)] for each in answer.messages])
+
+
+@grpc_case("TransactionDataManager.pollNoExpireTransactionData", settings=CHECKING)
+def each_check_allows_one_more_end(t: Grpc) -> None:
+    """After a check a transaction can be ended once more than before, and each commit stores the message again."""
+    topic, group, client = _ready(t)
+    stream = _producer(t, topic)
+    entry = t.send(_half(t, topic), client=stream.client).entries[0]
+    count = len(_checks(t, stream, 4))
+    t.require(count, "no check came")
+    ends = [t.end_transaction(topic, entry.transaction_id, client=stream.client).status for _ in range(count + 1)]
+    t.see("ends", [ends[0], ends[-1]])
+    t.see("one more", t.end_transaction(topic, entry.transaction_id, client=stream.client), 50001)
+    received = t.receive(topic, group, client=client, await_s=5, deadline=10)
+    t.see("all copies received", len(received.messages) == count + 1)
+
+
+@grpc_case("TransactionalMessageServiceImpl.check", settings=CHECKING)
+def a_half_message_may_ask_to_be_left_alone(t: Grpc) -> None:
+    """A half message with a recovery duration is not checked before that is over; others are."""
+    topic, _, _ = _ready(t)
+    stream = _producer(t, topic)
+    wish = Duration(seconds=9)
+    patient = t.message(topic, "patient", message_type=pb.TRANSACTION, orphaned_transaction_recovery_duration=wish)
+    t.send(patient, client=stream.client)
+    t.send(_half(t, topic, "plain"), client=stream.client)
+    t.see("asked soon", sorted({each.message.body.decode() for each in _checks(t, stream, 6)}))
+    t.see("asked later", sorted({each.message.body.decode() for each in _checks(t, stream, 10)}))
+
+
+@grpc_case("ProducerManager.getAvailableChannel", settings=CHECKING)
+def any_producer_of_the_topic_is_asked(t: Grpc) -> None:
+    """When the client that sent a half message has left, another producer of the topic is asked."""
+    topic, _, _ = _ready(t)
+    other = _producer(t, topic)
+    sender = t.producer(topic)
+    t.send(_half(t, topic), client=sender)
+    t.see("left", t.leave(sender), 20000)
+    t.see("asked", sorted({each.message.body.decode() for each in _checks(t, other, 7)}))
+
+
+@grpc_case("GrpcClientChannel.checkTransactionState", settings=CHECKING)
+def producers_of_other_topics_are_not_asked(t: Grpc) -> None:
+    """A producer whose settings do not name the topic is not asked, though it sent the message."""
+    topic, _, _ = _ready(t)
+    other = _producer(t, t.topic(kind="TRANSACTION"))
+    t.send(_half(t, topic), client=other.client)
+    t.see("asked", len(_checks(t, other, 7)))
+
+
+def _ready(t: Grpc) -> tuple[str, str, str]:
+    """Topic, group, and a consumer."""
+    topic, group = t.topic(kind="TRANSACTION", queues=1), t.group()
+    return topic, group, t.consumer(group, {topic: "*"})
+
+
+def _half(t: Grpc, topic: str, body: str = "half") -> pb.Message:
+    return t.message(topic, body, message_type=pb.TRANSACTION)
+
+
+def _producer(t: Grpc, topic: str) -> Session:
+    stream = t.open(t.new("client"), t.publishing(topic))
+    stream.next()
+    return stream
+
+
+def _checks(t: Grpc, stream: Session, seconds: float) -> list[sv.RecoverOrphanedTransactionCommand]:
+    """What the stream brings within so many seconds."""
+    t.wait(seconds)
+    # Settings are answered after whatever came before.
+    marker = t.publishing()
+    marker.request_timeout.seconds = 77
+    stream.settings(marker)
+    found: list[Any] = []
+    while True:
+        command = stream.next()
+        t.require(isinstance(command, sv.TelemetryCommand), f"the stream has ended: {command}")
+        if command.settings.request_timeout.seconds == 77:  # type: ignore[union-attr]  # required above
+            return found
+        if command.HasField("recover_orphaned_transaction_command"):  # type: ignore[union-attr]  # required above
+            found.append(command.recover_orphaned_transaction_command)  # type: ignore[union-attr]  # required above
