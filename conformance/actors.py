@@ -25,11 +25,12 @@ _BATCH = 16
 
 
 class Producer:
-    """A producer called `name` in a driver process."""
+    """A producer called `name`, of a producer group, in a driver process."""
 
-    def __init__(self, driver: Driver, name: str) -> None:
+    def __init__(self, driver: Driver, name: str, group: str) -> None:
         self.driver = driver
         self.name = name
+        self.group = group
 
     def send(self, topic: str, content: str | bytes = "hello", *, verb: str = "send", **fields: Any) -> Fields:
         """Send one message and return the reply. Errors: DriverError when the SDK refuses."""
@@ -164,7 +165,7 @@ def comparison(sent: Sequence[Mapping[str, Any]], shares: Sequence[Sequence[Mapp
         if original is None:
             continue
         for name in ("topic", "tag", "keys"):
-            if original.get(name) is not None and message[name] != original[name]:
+            if original.get(name) is not None and _plain(message[name]) != _plain(original[name]):
                 changed.add(name)
         for name, value in (original.get("props") or {}).items():
             if message["props"].get(name) != value:
@@ -195,6 +196,11 @@ def order(messages: Sequence[Mapping[str, Any]]) -> dict[str, list[int]] | str:
         groups.setdefault(str(message["group"]), []).append(int(digits))
     kept = all(numbers == sorted(numbers) for numbers in groups.values())
     return "kept" if kept else groups
+
+
+def _plain(value: Any) -> Any:
+    """Keys are a set: some SDKs sort them."""
+    return sorted(value) if isinstance(value, list) else value
 
 
 def _bytes(content: str | bytes) -> bytes:

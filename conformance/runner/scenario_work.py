@@ -79,7 +79,10 @@ def _outcomes(group: Sequence[Scenario], sdk: str, target: Target, truth: Truth,
     wanted = []
     for scenario in possible:
         obstacle = scenario.obstacle(sdk, hello)
-        if obstacle:
+        if obstacle and truth.of(target.truth, *truth_of(scenario.id_with(sdk))) is not None:
+            # A driver that lost a verb must not make the matrix smaller in silence.
+            yield none(scenario, Verdict.ERROR, f"{obstacle}, and yet there is a record of it")
+        elif obstacle:
             yield none(scenario, Verdict.NOT_APPLICABLE, obstacle)
         else:
             wanted.append(scenario)

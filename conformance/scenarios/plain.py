@@ -33,8 +33,8 @@ def _each_once(s: Stage, style: Style) -> None:
     consumer = s.consumer(group, topic, style)
     sent = _sent(s, producer, topic, style)
     s.wait_for(COUNT, consumer)
-    # Looked at after the end, so that a message that comes once more is seen.
-    s.leave(consumer)
+    # A message that comes once more shall be seen.
+    s.settle(consumer)
     s.see("received", comparison(sent, [consumer.messages]))
 
 

@@ -1,8 +1,15 @@
 """Requests that are answered by a message."""
 
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..actors import shown
 from ..scenario import scenario
 from ..stage import Stage
+
+
+def _known(s: Stage, group: str, topic: str) -> bool:
+    fields = {"producerGroup": group, "topic": topic}
+    return s.world.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, fields).code == 0
 
 
 @scenario("ReplyMessageProcessor.processRequest", verbs={"request"})
@@ -11,9 +18,10 @@ def a_request_is_answered(s: Stage) -> None:
     topic, group = s.pair("concurrent")
     consumer = s.consumer(group, topic, "concurrent", answer="pong", process=1)
     producer = s.producer(topic)
-    # The broker knows whom to answer when the producer's heartbeat has come.
     producer.send(topic, "first")
     s.wait_for(1, consumer)
+    # The broker can pass the answer on when the producer's heartbeat has come.
+    s.wait_until(lambda: _known(s, producer.group, topic), "the producer's heartbeat")
     reply = producer.driver.call("request", on=producer.name, topic=topic, body=b"ping", timeout_ms=20_000)
     s.see("answer", shown(reply["message"])["body"])
     s.wait_for(1, consumer, stem="ping")

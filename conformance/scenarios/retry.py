@@ -23,7 +23,12 @@ def a_message_is_failed_twice(s: Stage) -> None:
     s.see("the same id", len({message["id"] for message in consumer.messages}) == 1)
 
 
-@scenario("AbstractSendMessageProcessor.consumerSendMsgBack", modes={"concurrent"}, passes=True)
+@scenario(
+    "AbstractSendMessageProcessor.consumerSendMsgBack",
+    modes={"concurrent"},
+    passes=True,
+    without={"cpp": "it has no limit of attempts"},
+)
 def a_message_ends_in_the_dead_letter_queue(s: Stage) -> None:
     """A message that is failed once more than the group allows goes to the group's dead letter queue."""
     topic, group = s.topic(), s.group(retryMaxTimes=1)

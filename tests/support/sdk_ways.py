@@ -1,6 +1,6 @@
 """Which ways to consume each SDK has. A driver that loses one, or an SDK without a row, fails a test."""
 
-from rocketmq_testkit.conformance.drivers.smoke import Style
+from rocketmq_testkit.conformance.actors import Style
 
 WAYS: dict[str, tuple[Style, ...]] = {
     "java-grpc": ("simple", "concurrent", "orderly"),

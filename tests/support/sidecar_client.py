@@ -1,52 +1,37 @@
-"""Real SDKs against the sidecar: started by its check, which says in the environment where it serves."""
+"""Scenarios for an emulator that runs elsewhere: `docker/check.py` starts this inside the sidecar's network.
 
-import json
+Reads the addresses from the environment, and ends with 1 when an outcome is not the one recorded from a real broker.
+"""
+
 import os
-import urllib.request
-from dataclasses import dataclass
+import sys
 
-from rocketmq_testkit.conformance.drivers import smoke
-from rocketmq_testkit.conformance.drivers.process import Addresses, start
+from rocketmq_testkit.conformance.outcome import Verdict
+from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
+from rocketmq_testkit.conformance.scenario import all_scenarios
+from rocketmq_testkit.conformance.targets.address import AddressTarget
+from rocketmq_testkit.conformance.targets.target import Access
+from rocketmq_testkit.conformance.truth import Truth
 
-CASES: tuple[tuple[str, smoke.Style], ...] = (
-    ("python", "simple"),
-    ("java-grpc", "simple"),
-    ("java-remoting-4.9", "concurrent"),
-)
-
-
-@dataclass(frozen=True)
-class ControlPort:
-    """Makes topics and groups by HTTP."""
-
-    url: str
-
-    def create_topic(self, name: str, *, type: str = "NORMAL", queues: int = 4) -> None:  # noqa: A002 upstream's word
-        """Make a topic."""
-        self._post("topics", {"name": name, "type": type, "queues": queues})
-
-    def create_group(self, name: str, *, orderly: bool = False) -> None:
-        """Make a group."""
-        self._post("groups", {"name": name, "orderly": orderly})
-
-    def set_pop_mode(self, topic: str, group: str) -> None:
-        """No case needs it."""
-        raise AssertionError(f"{group} shall not pop from {topic}")
-
-    def _post(self, path: str, fields: dict[str, object]) -> None:
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self.url}/{path}", json.dumps(fields).encode(), headers)
-        with urllib.request.urlopen(request, timeout=10):
-            pass
+SDKS = ("python", "java-grpc", "java-remoting-4.9")
+SCENARIOS = ("plain.a_simple_consumer_gets_each_message_once", "plain.a_concurrent_consumer_gets_each_message_once")
 
 
-def main() -> None:
-    """Send 100 messages and receive each once, with each SDK."""
-    control = ControlPort(os.environ["ROCKETMQ_CONTROL"])
-    addresses = Addresses(namesrv=os.environ["ROCKETMQ_NAMESRV"], endpoint=os.environ["ROCKETMQ_ENDPOINT"])
-    for sdk, style in CASES:
-        smoke.send_receive(lambda sdk=sdk: start(sdk, addresses), style, control, f"sidecar-{sdk.replace('.', '-')}")  # type: ignore[misc]  # bound early
+def main() -> int:
+    """Run the scenarios; returns the exit code."""
+    access = Access(os.environ["ROCKETMQ_NAMESRV"], os.environ["ROCKETMQ_ENDPOINT"])
+    scenarios = [scenario for scenario in all_scenarios() if scenario.id in SCENARIOS]
+    failed = []
+    same = 0
+    for work in scenario_works(scenarios, SDKS, AddressTarget("sidecar", access), Truth()):
+        for outcome in work():
+            same += outcome.verdict is Verdict.SAME
+            if not outcome.expected:
+                failed.append(f"{outcome.id}: {outcome.verdict.value} {outcome.reason} {outcome.notes}")
+    print(f"{same} scenarios as recorded", *failed, sep="\n", file=sys.stderr)
+    # Each SDK has at least one of the two ways to consume.
+    return 0 if same >= len(SDKS) and not failed else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,196 @@
+"""Scenarios: which SDKs they are for, what becomes of those that cannot be carried out, and that all are recorded."""
+
+import types
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance import explained
+from rocketmq_testkit.conformance.actors import comparison, order
+from rocketmq_testkit.conformance.case import CaseError
+from rocketmq_testkit.conformance.drivers import registry
+from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
+from rocketmq_testkit.conformance.scenario import Scenario, all_scenarios, scenario, scenarios_of, truth_of
+from rocketmq_testkit.conformance.stage import Stage, stable
+from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
+from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION, Capability
+from rocketmq_testkit.conformance.truth import Truth
+
+
+@scenario("SendMessageProcessor", verbs={"send"})
+def sends(s: Stage) -> None:
+    """A message is sent."""
+    s.see("offset", s.producer(topic := s.topic()).send(topic).get("offset"))
+
+
+@scenario("SendMessageProcessor", verbs={"send"})
+def stumbles(s: Stage) -> None:
+    """A scenario that does not come to its end."""
+    s.see("before", 1)
+    s.require(False, "it stands on nothing")
+
+
+@scenario("BrokerConfig", verbs={"send"}, settings={"autoCreateTopicEnable": "false"})
+def configured(s: Stage) -> None:
+    """A broker that makes no topics refuses a remoting send."""
+    s.refusal("sent", lambda: s.producer().send(s.world.new()), text=False)
+
+
+def a_scenario(function: Callable[[Stage], None]) -> Scenario:
+    module = types.ModuleType("sample")
+    function.__module__ = "sample"
+    setattr(module, function.__name__, function)
+    [found] = scenarios_of(module)
+    return found
+
+
+def outcomes(truth: Truth, sdk: str, *functions: Callable[[Stage], None]) -> list[Outcome]:
+    with EmulatorTarget() as target:
+        works = scenario_works([a_scenario(each) for each in functions], [sdk], target, truth)
+        return [outcome for work in works for outcome in work()]
+
+
+def test_there_are_scenarios_with_ids_of_their_own() -> None:
+    """The scenarios of the product are many, each has its own id, and says only of SDKs that there are why not."""
+    scenarios = all_scenarios()
+    assert len(scenarios) >= 25
+    assert len({each.id for each in scenarios}) == len(scenarios)
+    assert {sdk for each in scenarios for sdk in each.mark.without} <= set(registry.names())
+
+
+def test_records_are_of_scenarios_that_there_are() -> None:
+    """Every recorded outcome, and every explained difference, belongs to a scenario and an SDK."""
+    truth, folder = Truth(), Path(explained.__file__).parent / "recorded" / REFERENCE_VERSION / "scenarios"
+    known = {each.id_with(sdk) for each in all_scenarios() for sdk in registry.names()}
+    recorded = {
+        f"{file.stem}.{name}"
+        for file in folder.glob("*.json")
+        for name in truth.names(REFERENCE_VERSION, f"scenarios/{file.stem}")
+    }
+    assert recorded
+    assert recorded <= known
+    assert {name for name in (*explained.DELIBERATE, *explained.GAPS) if "@" in name} <= known
+
+
+def test_every_scenario_is_recorded_with_some_sdk() -> None:
+    """No scenario is without a real broker's outcome."""
+    truth = Truth()
+    silent = [
+        each.id
+        for each in all_scenarios()
+        if not any(truth.of(REFERENCE_VERSION, *truth_of(each.id_with(sdk))) for sdk in registry.names())
+    ]
+    assert silent == []
+
+
+def test_a_scenario_needs_a_sentence() -> None:
+    """A scenario whose docstring is no sentence is refused."""
+
+    @scenario("Somewhere")
+    def silent(s: Stage) -> None:
+        """no sentence"""
+
+    with pytest.raises(CaseError, match="has no sentence"):
+        a_scenario(silent)
+
+
+def test_obstacles_are_named() -> None:
+    """What an SDK lacks is said by the names of the driver protocol."""
+    hello = {"protocol": "grpc", "verbs": ["send", "push"], "modes": ["orderly"]}
+
+    @scenario("Somewhere", verbs={"send", "recall"}, modes={"pop"}, outcomes={"throw"}, without={"rust": "it is busy"})
+    def demanding(s: Stage) -> None:
+        """It needs much."""
+
+    found = a_scenario(demanding)
+    assert found.obstacle("java-grpc", hello) == "the SDK has no verb recall, no mode pop, no outcome throw"
+    assert found.obstacle("rust", hello) == "it is busy"
+
+    @scenario("Somewhere", protocol="remoting")
+    def of_remoting(s: Stage) -> None:
+        """It is for one protocol."""
+
+    assert "remoting" in a_scenario(of_remoting).obstacle("java-grpc", hello)
+
+
+def test_verdicts_of_an_sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes are compared with the record of scenario and SDK; one that breaks off is an error, or the gap it is said
+    to be."""
+    truth = Truth(tmp_path)
+    [first, broken] = outcomes(truth, "python", sends, stumbles)
+    assert (first.id, first.verdict) == ("sample.sends@python", Verdict.UNRECORDED)
+    assert (broken.verdict, broken.notes) == (Verdict.ERROR, [("before", 1)])
+    assert "it stands on nothing" in broken.reason
+    truth.put(REFERENCE_VERSION, "scenarios/sample", {"sends@python": first.notes}, "2020-01-01")
+    monkeypatch.setattr(explained, "GAPS", {"sample.stumbles": "it has no legs"})
+    assert [each.verdict for each in outcomes(truth, "python", sends, stumbles)] == [Verdict.SAME, Verdict.GAP]
+
+
+def test_settings_get_a_place_of_their_own(tmp_path: Path) -> None:
+    """A scenario with keys of broker.conf runs on an emulator that has them."""
+    [found] = outcomes(Truth(tmp_path), "cpp", configured)
+    assert found.notes[0][1]["kind"] == "ProducerSendSyncFailed"
+
+
+def test_what_was_recorded_cannot_become_inapplicable(tmp_path: Path) -> None:
+    """A driver that loses a verb fails the run where there is a record."""
+    truth = Truth(tmp_path)
+
+    @scenario("Somewhere", verbs={"fly"})
+    def flies(s: Stage) -> None:
+        """It flies."""
+
+    assert [each.verdict for each in outcomes(truth, "python", flies)] == [Verdict.NOT_APPLICABLE]
+    truth.put(REFERENCE_VERSION, "scenarios/sample", {"flies@python": [("high", 1)]}, "2020-01-01")
+    [found] = outcomes(truth, "python", flies)
+    assert (found.verdict, "no verb fly" in found.reason) == (Verdict.ERROR, True)
+
+
+def test_a_target_may_lack_a_capability(tmp_path: Path) -> None:
+    """A scenario that the target cannot carry out is not applicable to it."""
+
+    @scenario("Somewhere", capabilities={Capability.SEVERAL_BROKERS})
+    def spreads(s: Stage) -> None:
+        """It needs brokers."""
+
+    [found] = outcomes(Truth(tmp_path), "python", spreads)
+    assert (found.verdict, found.reason) == (Verdict.NOT_APPLICABLE, "needs several-brokers")
+
+
+def test_comparison_names_what_went_wrong() -> None:
+    """Lost, repeated, strange and changed messages are named; those that are well are not."""
+
+    def came(body: str, tag: str = "t") -> dict[str, object]:
+        return {"body": body, "topic": "x", "tag": tag, "keys": ["b", "a"], "props": {}, "id": "1", "attempt": 1}
+
+    sent = [
+        {
+            "body": name.encode(),
+            "topic": "x",
+            "tag": "t",
+            "keys": ["a", "b"],
+            "props": {"p": "1"} if name == "b" else {},
+        }
+        for name in ("a", "b", "c")
+    ]
+    encoded = {"a": "YQ==", "b": "Yg==", "z": "eg=="}
+    seen = comparison(sent, [[came(encoded["a"]), came(encoded["a"])], [came(encoded["b"], "u"), came(encoded["z"])]])
+    assert seen["lost"] == ["c"]
+    assert seen["more than once"] == ["a"]
+    assert seen["never sent"] == ["z"]
+    assert seen["changed"] == ["property p", "tag"]
+
+
+def test_order_within_groups() -> None:
+    """Numbers must rise within each message group only."""
+    bodies = {"a-1": "YS0x", "a-2": "YS0y", "b-1": "Yi0x"}
+    messages = [{"group": name[0], "body": bodies[name]} for name in ("a-1", "b-1", "a-2")]
+    assert order(messages) == "kept"
+    assert order(messages[::-1]) == {"a": [2, 1], "b": [1]}
+
+
+def test_texts_of_errors_are_made_stable() -> None:
+    """Durations, ids and names of clients differ between runs."""
+    assert stable("waited 12 ms for 0a1b2c3d-0a1b-2c3d-4e5f-000000000001") == "waited {n} ms for {uuid}"
+    assert stable("client host@123@1@abc is gone") == "client {client} is gone"
