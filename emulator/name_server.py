@@ -159,8 +159,12 @@ class NameServer:
     # values
 
     def put_value(self, call: Call, operation: PutKvConfig) -> Done:
-        """Store a value."""
-        self._values.setdefault(operation.namespace, {})[operation.key] = operation.value or ""
+        """Store a value; storing none is as if it were not there."""
+        values = self._values.setdefault(operation.namespace, {})
+        if operation.value is None:
+            values.pop(operation.key, None)
+        else:
+            values[operation.key] = operation.value
         return Done()
 
     def get_value(self, call: Call, operation: GetKvConfig) -> KvResult:

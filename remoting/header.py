@@ -145,10 +145,10 @@ def _read(each: WireField, text: str | None) -> Any:
     if each.kind == "bool":
         return text.lower() == "true"
     limit = 0x80000000 if each.kind == "Int" else 0x8000000000000000
-    try:
-        value = int(text)
-    except ValueError:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits.isdecimal():  # int() takes blanks and underscores as well
         return None
+    value = int(text)
     return value if -limit <= value < limit else None
 
 
@@ -180,8 +180,13 @@ def _compile(cls: type[H]) -> Callable[[Mapping[str, Any]], H]:
         elif absent:
             odd.append(f"{local} is not None")
         else:
-            reads.append(f"{local} = int({local})")
             ranges[each.kind].append(local)
+    numbers = ranges["Int"] + ranges["Long"]
+    if numbers:
+        # int() takes blanks and underscores as well; one look at all the texts together finds them.
+        shown = "".join(f"{{{local}}}" for local in numbers)
+        reads.append(f"if not f'{shown}'.replace('-', '').isdecimal(): return carefully(ext)")
+        reads += [f"{local} = int({local})" for local in numbers]
     for kind, bits in (("Int", 31), ("Long", 63)):
         if ranges[kind]:
             # An `or` of numbers is negative or too big only if one of them is: one comparison for the usual case.

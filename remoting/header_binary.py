@@ -26,7 +26,7 @@ def decode(header: bytes, body: bytes = b"") -> RemotingCommand:
     remark = header[17:at].decode("utf-8", "replace") if remark_length else None
     ext_length = _INT.unpack_from(header, at)[0]
     at += 4
-    if ext_length < 0 or at + ext_length > size:
+    if at + ext_length > size:
         raise ProtocolError(f"ext fields of {ext_length} bytes in a binary header of {size}")
     return RemotingCommand(
         code,
@@ -35,7 +35,7 @@ def decode(header: bytes, body: bytes = b"") -> RemotingCommand:
         opaque,
         flag,
         remark,
-        _ext_fields(header, at, at + ext_length) if ext_length else None,
+        _ext_fields(header, at, at + ext_length) if ext_length > 0 else None,
         body,
         1,
     )

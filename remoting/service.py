@@ -20,7 +20,7 @@ from .call import ClosingCall, RemotingCall
 from .channel import RemotingChannel
 from .command import ONEWAY, RESPONSE
 from .processors import PROCESSORS
-from .request_code import BROKER_TO_CLIENT, WITHOUT_UPSTREAM_HANDLER, RequestCode
+from .request_code import BROKER_TO_CLIENT, NAME_SERVER_ONLY, WITHOUT_UPSTREAM_HANDLER, RequestCode
 from .table import Processor, Role
 
 
@@ -65,7 +65,8 @@ class RemotingService:
             for code in RequestCode
             if code not in WITHOUT_UPSTREAM_HANDLER
             and code not in BROKER_TO_CLIENT
-            and (code not in PROCESSORS or (nodes[PROCESSORS[code].role] is not None and code not in self._served))
+            and code not in self._served
+            and nodes[Role.NAME_SERVER if code in NAME_SERVER_ONLY else Role.BROKER] is not None
         }
         self._channels = count(1)
         self._opaques = count(0)

@@ -96,7 +96,9 @@ def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: byt
         numbers = [required(header, name) for name in ("read_queue_nums", "write_queue_nums", "perm")]
     except EngineError as missing:
         # Here upstream answers with the exception's text alone.
-        raise EngineError(missing.code, missing.remark.removeprefix("java.lang.NullPointerException: ")) from None
+        raise EngineError(
+            missing.code, (missing.remark or "").removeprefix("java.lang.NullPointerException: ")
+        ) from None
     config = TopicConfig(
         topic_name=header.topic,
         read_queue_nums=numbers[0],

@@ -25,7 +25,12 @@ from rocketmq_testkit.emulator.operations import (
 from rocketmq_testkit.remoting import frame
 from rocketmq_testkit.remoting.command import ONEWAY, RESPONSE, RemotingCommand
 from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request_code import BROKER_TO_CLIENT, WITHOUT_UPSTREAM_HANDLER, RequestCode
+from rocketmq_testkit.remoting.request_code import (
+    BROKER_TO_CLIENT,
+    NAME_SERVER_ONLY,
+    WITHOUT_UPSTREAM_HANDLER,
+    RequestCode,
+)
 from rocketmq_testkit.remoting.table import RequestTable, Role, join
 
 MAX_OFFSET = {"topic": "T", "queueId": "0"}
@@ -305,6 +310,8 @@ def test_there_are_153_request_codes() -> None:
     """All of RequestCode (5.3.3)."""
     assert len(RequestCode) == 153
     assert set(PROCESSORS).isdisjoint(WITHOUT_UPSTREAM_HANDLER | BROKER_TO_CLIENT)
+    of_name_server = {code for code, processor in PROCESSORS.items() if processor.role is Role.NAME_SERVER}
+    assert of_name_server == set(PROCESSORS) & NAME_SERVER_ONLY
 
 
 JSON = st.recursive(
