@@ -2,7 +2,9 @@
 
 import argparse
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,6 +31,7 @@ EXPECTED, UNEXPECTED, UNUSABLE = 0, 1, 2
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     options = _parser().parse_args(words)
+    _end_in_order_on_sigterm()
     try:
         return int(options.run(options))
     except (TargetError, SelectionError, TruthError, CaseError, BuildError, document.DocumentError) as error:
@@ -36,6 +39,16 @@ def main(words: Sequence[str] | None = None) -> int:
         return UNUSABLE
     except KeyboardInterrupt:
         return UNEXPECTED
+
+
+def _end_in_order_on_sigterm() -> None:
+    """Let a build server's SIGTERM do what Ctrl-C does: brokers that were started are stopped."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, interrupt)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -86,6 +87,8 @@ class ApacheBroker:
         self._settings = dict(settings or {})
         self._home = Path()
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._spawning = threading.Lock()
+        self._stopped = False
         self.namesrv = ""
         self.broker = ""
         self.endpoint = ""
@@ -112,6 +115,7 @@ class ApacheBroker:
     def start(self) -> None:
         """Start it and wait until it serves. Raises BuildError without jars, TargetError when it does not come up."""
         jars = build(recipe(self.version)) / "lib"
+        self._stopped = False
         self._home = Path(tempfile.mkdtemp(prefix=f"apache-{self.version}-"))
         try:
             self._start(jars)
@@ -190,7 +194,9 @@ class ApacheBroker:
             ],
         }[name]
         output = self._home / f"{name}.out"
-        with output.open("wb") as printed:
+        with output.open("wb") as printed, self._spawning:
+            if self._stopped:
+                raise TargetError(f"Apache RocketMQ {self.version} was stopped while it started")
             process = subprocess.Popen(
                 [
                     "java",
@@ -210,7 +216,7 @@ class ApacheBroker:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # a Ctrl-C of the run must reach us first, so that we can stop it in order
             )
-        self._processes.append(process)
+            self._processes.append(process)
         deadline = time.monotonic() + START_SECONDS
         while sign not in output.read_text(errors="replace"):
             if process.poll() is not None or time.monotonic() > deadline:
@@ -227,7 +233,9 @@ class ApacheBroker:
         return "\n".join(texts)
 
     def stop(self) -> None:
-        """Stop both processes, the broker first, and remove the home."""
+        """Stop both processes, the broker first, and remove the home; from another thread also while it starts."""
+        with self._spawning:
+            self._stopped = True
         for process in reversed(self._processes):
             _stop(process)
         self._processes.clear()

@@ -64,10 +64,13 @@ class ApacheTarget(Target):
         self.truth = version
         self._settings = dict(settings or {})
         self._instances: list[_Instance] = []
+        self._alone: set[ApacheBroker] = set()
+        self._over = False
         self._changed = threading.Condition()
 
     def start(self) -> None:
         """Fetch the jars and start the broker with the common settings."""
+        self._over = False
         build(recipe(self.version))
         with self.lend({}):
             pass
@@ -75,9 +78,12 @@ class ApacheTarget(Target):
     def stop(self) -> None:
         """Stop all brokers."""
         with self._changed:
-            instances, self._instances = self._instances, []
-        for instance in instances:
-            instance.broker.stop()
+            self._over = True  # whoever still waits for a broker gets none
+            self._changed.notify_all()
+            brokers = [*(each.broker for each in self._instances), *self._alone]
+            self._instances = []
+        for broker in brokers:
+            broker.stop()
 
     def check(self) -> None:
         """Raise TargetError when a broker has died."""
@@ -95,9 +101,16 @@ class ApacheTarget(Target):
         """The broker with these settings; `alone` starts one that is stopped afterwards."""
         wanted = {**COMMON_SETTINGS, **self._settings, **settings}
         if alone:
-            with ApacheBroker(self.version, wanted) as broker:
-                wait_registered(broker)
-                yield ApachePlace(broker)
+            broker = ApacheBroker(self.version, wanted)
+            with self._changed:
+                self._check_open()
+                self._alone.add(broker)  # before it starts: an interrupted run stops it from another thread
+            try:
+                with broker:
+                    wait_registered(broker)
+                    yield ApachePlace(broker)
+            finally:
+                self._alone.discard(broker)
             return
         instance = self._take(frozenset(wanted.items()))
         try:
@@ -110,6 +123,7 @@ class ApacheTarget(Target):
     def _take(self, settings: frozenset[tuple[str, str]]) -> _Instance:
         with self._changed:
             while True:
+                self._check_open()
                 instance = next((each for each in self._instances if each.settings == settings), None)
                 if instance is not None:
                     instance.users += 1
@@ -136,6 +150,10 @@ class ApacheTarget(Target):
             instance.ready = True
             self._changed.notify_all()
         return instance
+
+    def _check_open(self) -> None:
+        if self._over:
+            raise TargetError(f"{self.name} was stopped")
 
     def _stop_idle(self) -> bool:
         for instance in self._instances[1:]:  # the first has the common settings and will be wanted again
