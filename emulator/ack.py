@@ -4,6 +4,8 @@ The broker checks neither owner nor expiry of a handle: an acknowledgement that 
 Source: AckMessageProcessor, ChangeInvisibleTimeProcessor (5.3.3).
 """
 
+from collections.abc import Callable
+
 from .check_point import Ack, CheckPoint, ReviveLog
 from .codes import ResponseCode
 from .config import BrokerConfig
@@ -17,18 +19,19 @@ from .operations import (
     ChangeInvisibleResult,
     ChangeInvisibleTime,
     Done,
-    PopMessage,
 )
 from .ordered import Orders
 from .pop_buffer import PopBuffer
 from .pop_consumer import PopConsumer, not_initialised
-from .pop_polling import PopPolling
 from .pop_records import PopRecord
 from .receipt import ORDER_REVIVE_QUEUE, Receipt, parse_extra_info, real_topic, revive_queue_of
 from .refusals import illegal_queue_id
 from .scheduler import Scheduler
 from .store import MessageStore
 from .topics import Topics
+
+Freed = Callable[[str, str, int], None]
+"""Told topic, group and queue when what waits for it may look again."""
 
 
 class AckService:
@@ -45,7 +48,7 @@ class AckService:
         log: ReviveLog,
         buffer: PopBuffer,
         consumer: PopConsumer | None,
-        polling: PopPolling[PopMessage],
+        freed: Freed,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -56,7 +59,7 @@ class AckService:
         self._log = log
         self._buffer = buffer
         self._consumer = consumer
-        self._polling = polling
+        self._freed = freed
 
     def ack(self, call: Call, operation: AckMessage) -> Done:
         """Acknowledge one message.
@@ -152,7 +155,7 @@ class AckService:
         if self._offsets.pending_reset(group, topic, queue_id) is None:
             self._offsets.commit(group, topic, queue_id, following)
         if not self._orders.blocks((topic, group, queue_id), None, receipt.invisible_ms):
-            self._polling.wake(topic, group, queue_id)
+            self._freed(topic, group, queue_id)
 
     def change_invisible(self, call: Call, operation: ChangeInvisibleTime) -> ChangeInvisibleResult:
         """Hide a message for another time from now: a new check point first, then an acknowledgement of the old one.

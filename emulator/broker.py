@@ -169,7 +169,7 @@ class Broker:
             revive_log,
             self.pop_buffer,
             self.pop_consumer,
-            self.pops.polling,
+            self._order_freed,
         )
         self.revive = ReviveService(
             config, scheduler, self.store, self.topics, self.groups, self.offsets, revive_log, redelivery

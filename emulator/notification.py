@@ -35,7 +35,7 @@ from .pop_buffer import PopBuffer
 from .pop_polling import Park, PopPolling
 from .queue_reader import QueueReader
 from .receipt import topic_digit
-from .refusals import illegal_queue_id
+from .refusals import illegal_capacity, illegal_queue_id
 from .scheduler import Scheduler
 from .store import MessageStore
 from .topics import PERM_READ, Topics
@@ -124,6 +124,8 @@ class NotificationService:
     def peek(self, call: Call, operation: PeekMessage) -> PopResult:
         """Read what a pop would read; nothing is taken. PULL_NOT_FOUND when there is nothing."""
         topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id, "peeking")
+        if operation.max_msg_nums < 0:
+            raise illegal_capacity(operation.max_msg_nums)
         group = operation.consumer_group
         draw = self._chance.below(100)
         found: list[PoppedMessage] = []
@@ -142,15 +144,15 @@ class NotificationService:
         for name, queue_id in places:
             offset = max(self._offsets.query(group, name, queue_id), self._store.min_offset(name, queue_id))
             offset = self._buffer.beyond((name, group, queue_id), offset)
+            # What is shown counts too: nothing is taken.
+            rest += max(self._store.max_offset(name, queue_id) - offset, 0)
             room = operation.max_msg_nums - len(found)
             if room <= 0:
-                rest += max(self._store.max_offset(name, queue_id) - offset, 0)
                 continue
             read = self._reader.read(name, queue_id, offset, room, None)
             for record, at, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
                 times = records.decode(record).reconsume_times
                 found.append(PoppedMessage(record, topic_digit(name), queue_id, at, offset, physical, times))
-            rest += max(read.max_offset - read.next_offset, 0)
         if not found:
             return PopResult(
                 ResponseCode.PULL_NOT_FOUND, 0, 0, 0, rest, [], remark=PullStatus.NO_MESSAGE_IN_QUEUE.value

@@ -36,7 +36,7 @@ from .pop_polling import Park, PopPolling
 from .pop_positions import PopPositions
 from .queue_reader import QueueReader, Read
 from .receipt import ORDER_REVIVE_QUEUE, RETRY_V1, RETRY_V2, Receipt, topic_digit
-from .refusals import illegal_queue_id
+from .refusals import illegal_capacity, illegal_queue_id
 from .scheduler import Scheduler
 from .store import MessageStore
 from .topics import PERM_READ, Topics
@@ -174,10 +174,7 @@ class PopService:
         """Read the queues in upstream's order: the retry topic first with a probability, else last."""
         config = self._config
         if operation.max_msg_nums < 0:
-            raise EngineError(
-                ResponseCode.SYSTEM_ERROR,
-                f"java.lang.IllegalArgumentException: Illegal Capacity: {operation.max_msg_nums}",
-            )
+            raise illegal_capacity(operation.max_msg_nums)
         if config.pop_consumer_kv_service_enable:
             return self._collect_records(operation, topic, message_filter)
         draw = self._chance.below(100)

@@ -14,3 +14,8 @@ def illegal_queue_id(call: Call, queue_id: int, topic: TopicConfig, code: Respon
         f"queueId[{queue_id}] is illegal, topic:[{topic.topic_name}] "
         f"topicConfig.readQueueNums:[{topic.read_queue_nums}] consumer:[/{address}:{port}]",
     )
+
+
+def illegal_capacity(number: int) -> EngineError:
+    """A consumer asked for a negative number of messages: upstream makes a list of that capacity."""
+    return EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.IllegalArgumentException: Illegal Capacity: {number}")

@@ -262,7 +262,16 @@ def _polling_info_answer(call: RemotingCall, result: PollingInfoResult) -> bytes
     return call.answer(NOT_SET, {"pollingNum": str(result.polling_num)})
 
 
-@TABLE.processor(RequestCode.POLLING_INFO, header=PollingInfoRequestHeader, answer=_polling_info_answer)
+def _polling_info_refusal(call: RemotingCall, error: EngineError) -> bytes:
+    return call.answer(error.remark, {"pollingNum": "0"}, code=error.code)
+
+
+@TABLE.processor(
+    RequestCode.POLLING_INFO,
+    header=PollingInfoRequestHeader,
+    answer=_polling_info_answer,
+    refuse=_polling_info_refusal,
+)
 def polling_info(call: RemotingCall, header: PollingInfoRequestHeader, body: bytes) -> PollingInfo:
     """Of one topic, group and queue id."""
     return PollingInfo(header.consumer_group, header.topic, header.queue_id)
