@@ -79,6 +79,7 @@ def names_of_the_longest_length_are_looked_up(t: Grpc) -> None:
     longest = t.new("longest")
     t.see("127 characters", t.route(longest + "x" * (127 - len(longest))).status.code)
     t.see("a bar", t.route(f"a|b_{t.new('x')}"), 40402)
+    t.see("the proxy's own", t.route("DefaultHeartBeatSyncerTopic").status.code)
     for prefix in ("%RETRY%", "%DLQ%", "%LMQ%"):
         t.see(prefix, t.route(prefix + t.new("group")), 40402)
 

@@ -1,5 +1,6 @@
 """Messages with an arbitrary delay: visible at the first slot boundary at or after their time."""
 
+from struct import pack
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import PullResult
+from rocketmq_testkit.emulator.operations import PullResult, SendMessage, SendResult
 from stored import scheduled, stored, stored_bodies
 
 WHEEL = "rmq_sys_wheel_timer"
@@ -265,3 +266,28 @@ def test_what_the_store_dropped_is_lost() -> None:
     world.advance(60_000)
     assert b"early" not in stored_bodies(world, "A")
     assert b"late" in stored_bodies(world, "A")
+
+
+def test_a_timed_batch_waits_as_a_whole(world: World) -> None:
+    """A time in the head of a batch delays all its messages and can be recalled; a time of one of them is not read."""
+    world.topic("A", queues=1)
+
+    def send(body: bytes, head: dict[str, str]) -> SendResult:
+        address = ("10.0.0.1", 5000)
+        operation = SendMessage("PG", "A", 0, body, head, address, world.now_ms, batch=True)
+        result = world.engine.ask(world.broker, operation)
+        assert isinstance(result, SendResult)
+        return result
+
+    def part(body: bytes, properties: bytes = b"") -> bytes:
+        inner = pack(f">iiii{len(body)}sh", 0, 0, 0, len(body), body, len(properties)) + properties
+        return pack(">i", len(inner) + 4) + inner
+
+    whole = send(part(b"a") + part(b"b"), {"TIMER_DELIVER_MS": str(world.now_ms + 3000), "UNIQ_KEY": "K"})
+    assert whole.recall_handle
+    assert stored_bodies(world, WHEEL) == [b"a", b"b"]
+    single = send(part(b"c", f"TIMER_DELIVER_MS\x01{world.now_ms + 3000}\x02".encode()), {"UNIQ_KEY": "L"})
+    assert not single.recall_handle
+    assert stored_bodies(world, "A") == [b"c"]
+    world.advance(3000)
+    assert stored_bodies(world, "A") == [b"c", b"a", b"b"]
