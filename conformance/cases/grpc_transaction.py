@@ -209,15 +209,16 @@ def _producer(t: Grpc, topic: str) -> Session:
 def _checks(t: Grpc, stream: Session, seconds: float) -> list[sv.RecoverOrphanedTransactionCommand]:
     """What the stream brings within so many seconds."""
     t.wait(seconds)
-    # Settings are answered after whatever came before.
+    # Settings are answered after whatever came before; a number tells this answer from others.
+    number = int(t.new("number").rpartition("-")[2])
     marker = t.publishing()
-    marker.request_timeout.seconds = 77
+    marker.request_timeout.seconds = 100 + number
     stream.settings(marker)
     found: list[Any] = []
     while True:
         command = stream.next()
         t.require(isinstance(command, sv.TelemetryCommand), f"the stream has ended: {command}")
-        if command.settings.request_timeout.seconds == 77:  # type: ignore[union-attr]  # required above
+        if command.settings.request_timeout.seconds == 100 + number:  # type: ignore[union-attr]  # required above
             return found
         if command.HasField("recover_orphaned_transaction_command"):  # type: ignore[union-attr]  # required above
             found.append(command.recover_orphaned_transaction_command)  # type: ignore[union-attr]  # required above
