@@ -23,6 +23,7 @@ from .operations import (
 from .ordered import Orders
 from .pop_buffer import PopBuffer
 from .pop_consumer import PopConsumer, not_initialised
+from .pop_in_flight import PopInFlight
 from .pop_records import PopRecord
 from .receipt import ORDER_REVIVE_QUEUE, Receipt, parse_extra_info, real_topic, revive_queue_of
 from .refusals import illegal_queue_id
@@ -47,6 +48,7 @@ class AckService:
         orders: Orders,
         log: ReviveLog,
         buffer: PopBuffer,
+        in_flight: PopInFlight,
         consumer: PopConsumer | None,
         freed: Freed,
     ) -> None:
@@ -58,6 +60,7 @@ class AckService:
         self._orders = orders
         self._log = log
         self._buffer = buffer
+        self._in_flight = in_flight
         self._consumer = consumer
         self._freed = freed
 
@@ -80,6 +83,7 @@ class AckService:
             self._ack_ordered(call, operation, receipt)
         else:
             self._write(topic, group, queue_id, receipt, [operation.offset], batch=False)
+            self._in_flight.done((topic, group, queue_id), receipt.pop_time)
         return Done()
 
     def batch_ack(self, call: Call, operation: BatchAckMessage) -> Done:
@@ -115,6 +119,7 @@ class AckService:
                 self._ack_ordered(call, single, receipt)
         else:
             self._write(topic, entry.consumer_group, entry.queue_id, receipt, offsets, batch=len(offsets) > 1)
+            self._in_flight.done((topic, entry.consumer_group, entry.queue_id), receipt.pop_time, len(offsets))
 
     def _write(
         self, topic: str, group: str, queue_id: int, receipt: Receipt, offsets: list[int], *, batch: bool
@@ -152,6 +157,7 @@ class AckService:
                 ResponseCode.MESSAGE_ILLEGAL,
                 f"offset is illegal, key:{key}, old:{committed}, commit:{operation.offset}, next:-1, /{address}:{port}",
             )
+        self._in_flight.done((topic, group, queue_id), receipt.pop_time)
         if self._offsets.pending_reset(group, topic, queue_id) is None:
             self._offsets.commit(group, topic, queue_id, following)
         if not self._orders.blocks((topic, group, queue_id), None, receipt.invisible_ms):

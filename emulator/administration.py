@@ -40,6 +40,7 @@ from .operations import (
     TopicStatsResult,
 )
 from .ordered import Orders
+from .pop_in_flight import PopInFlight
 from .store import MessageStore
 from .topics import Topics
 
@@ -48,13 +49,20 @@ class TopicAdministration:
     """Creates, deletes and describes topics."""
 
     def __init__(
-        self, config: BrokerConfig, store: MessageStore, topics: Topics, offsets: Offsets, orders: Orders
+        self,
+        config: BrokerConfig,
+        store: MessageStore,
+        topics: Topics,
+        offsets: Offsets,
+        orders: Orders,
+        in_flight: PopInFlight,
     ) -> None:
         self._config = config
         self._store = store
         self._topics = topics
         self._offsets = offsets
         self._orders = orders
+        self._in_flight = in_flight
 
     def create(self, call: Call, operation: CreateTopic) -> Done:
         """Create or change a topic. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
@@ -88,6 +96,7 @@ class TopicAdministration:
             self._offsets.delete_topic(name)
             self._store.delete_topic(name)
         self._orders.forget(lambda place: place[0] in doomed)
+        self._in_flight.forget(lambda place: place[0] in doomed)
         return Done()
 
     def get(self, call: Call, operation: GetTopicConfig) -> TopicResult:
@@ -132,6 +141,7 @@ class GroupAdministration:
         clients: Clients,
         offsets: Offsets,
         orders: Orders,
+        in_flight: PopInFlight,
     ) -> None:
         self._config = config
         self._store = store
@@ -140,6 +150,7 @@ class GroupAdministration:
         self._clients = clients
         self._offsets = offsets
         self._orders = orders
+        self._in_flight = in_flight
 
     def create(self, call: Call, operation: CreateGroup) -> Done:
         """Create or change a group; upstream does not check the name here."""
@@ -152,6 +163,7 @@ class GroupAdministration:
         if operation.clean_offset:
             self._offsets.delete_group(operation.group)
         self._orders.forget(lambda place: place[1] == operation.group)
+        self._in_flight.forget(lambda place: place[1] == operation.group)
         return Done()
 
     def get(self, call: Call, operation: GetGroup) -> GroupResult:

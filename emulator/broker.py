@@ -32,6 +32,7 @@ from .ordered import OrderInfo, Orders, Place
 from .pop import PopService
 from .pop_buffer import PopBuffer
 from .pop_consumer import PopConsumer
+from .pop_in_flight import PopInFlight
 from .pop_positions import PopPositions
 from .pop_records import PopRecords
 from .positions import Positions
@@ -100,6 +101,7 @@ class Broker:
         self.locks = QueueLocks(scheduler)
         self.reader = QueueReader(config, self.store)
         self.orders = Orders(scheduler, self._order_freed, remains.orders)
+        self.pop_in_flight = PopInFlight(config, scheduler)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)
         self.pop_buffer = PopBuffer(config, scheduler, self.offsets, revive_log, self._exist)
         pop_positions = PopPositions(config, self.store, self.offsets, self.orders)
@@ -142,6 +144,7 @@ class Broker:
             self.reader,
             self.orders,
             self.pop_buffer,
+            self.pop_in_flight,
             self.pop_consumer,
             self._complete,
         )
@@ -168,11 +171,20 @@ class Broker:
             self.orders,
             revive_log,
             self.pop_buffer,
+            self.pop_in_flight,
             self.pop_consumer,
             self._order_freed,
         )
         self.revive = ReviveService(
-            config, scheduler, self.store, self.topics, self.groups, self.offsets, revive_log, redelivery
+            config,
+            scheduler,
+            self.store,
+            self.topics,
+            self.groups,
+            self.offsets,
+            revive_log,
+            redelivery,
+            self.pop_in_flight,
         )
         self.delays = DelayService(config, emulation, scheduler, self.store, remains.delay_offsets)
         self.timers = TimerService(config, scheduler, self.store, remains.timer_slots)
@@ -217,8 +229,11 @@ class Broker:
         positions = Positions(config, self._emulation, self.store, topics, groups, self.offsets, self._was_reset)
         memberships = Memberships(config, clients, self.locks, self._drop_waiting)
         assignments = Assignments(config, topics, groups, clients, self._read_queues, self._request_modes)
-        topic_admin = TopicAdministration(config, self.store, topics, self.offsets, self.orders)
-        group_admin = GroupAdministration(config, self.store, topics, groups, clients, self.offsets, self.orders)
+        in_flight = self.pop_in_flight
+        topic_admin = TopicAdministration(config, self.store, topics, self.offsets, self.orders, in_flight)
+        group_admin = GroupAdministration(
+            config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight
+        )
         broker_admin = BrokerAdministration(config, self._scheduler, self.store, topics)
         return {
             ops.SendMessage: self.sends.send,
@@ -327,6 +342,7 @@ class Broker:
 
     def _was_reset(self, topic: str, group: str, queue_id: int) -> None:
         self.orders.clear((topic, group, queue_id))
+        self.pop_in_flight.clear((topic, group, queue_id))
         if self.pop_consumer is not None and self.config.pop_consumer_kv_service_enable:
             self.pop_consumer.clear((topic, group, queue_id))
             self.offsets.forget_pulls(group, topic)

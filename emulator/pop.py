@@ -32,6 +32,7 @@ from .ordered import Orders
 from .pop_batch import READ_AGAIN, Batch, reconsume_times_of, with_receipt
 from .pop_buffer import PopBuffer
 from .pop_consumer import PopConsumer, not_initialised
+from .pop_in_flight import PopInFlight
 from .pop_polling import Park, PopPolling
 from .pop_positions import PopPositions
 from .queue_reader import QueueReader, Read
@@ -65,6 +66,7 @@ class PopService:
         reader: QueueReader,
         orders: Orders,
         buffer: PopBuffer,
+        in_flight: PopInFlight,
         consumer: PopConsumer | None,
         complete: Complete,
     ) -> None:
@@ -80,6 +82,7 @@ class PopService:
         self._reader = reader
         self._orders = orders
         self._buffer = buffer
+        self._in_flight = in_flight
         self._consumer = consumer
         self._complete = complete
         self._revive_turn = -1
@@ -225,8 +228,13 @@ class PopService:
         group = operation.consumer_group
         offset = self._position(topic, group, queue_id, operation.init_mode)
         place = (topic, group, queue_id)
-        if operation.order and self._orders.blocks(place, operation.attempt_id, operation.invisible_ms):
+        if self._in_flight.stops(place):
+            batch.rest += max(self._store.max_offset(topic, queue_id) - offset, 0)
             return
+        if operation.order:
+            if self._orders.blocks(place, operation.attempt_id, operation.invisible_ms):
+                return
+            self._in_flight.clear(place)
         if batch.room <= 0:
             batch.rest += max(self._store.max_offset(topic, queue_id) - offset, 0)
             return
@@ -279,6 +287,7 @@ class PopService:
             )
             if not self._buffer.add(point, batch.revive_qid, read.next_offset):
                 return  # what cannot be remembered is not handed out, and the position stays
+        self._in_flight.popped((topic, group, queue_id), len(read.offsets))
         batch.describe(queue_id, digit, start_offset, read)
         for record, offset, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
             reconsume_times = reconsume_times_of(record)

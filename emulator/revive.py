@@ -14,6 +14,7 @@ from .consume_queue import ConsumeQueue
 from .groups import Groups
 from .names import REVIVE_GROUP, is_retry
 from .offsets import Offsets
+from .pop_in_flight import PopInFlight
 from .redelivery import Redelivery
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
@@ -45,6 +46,7 @@ class ReviveService:
         offsets: Offsets,
         log: ReviveLog,
         redelivery: Redelivery,
+        in_flight: PopInFlight,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -54,6 +56,7 @@ class ReviveService:
         self._offsets = offsets
         self._log = log
         self._redelivery = redelivery
+        self._in_flight = in_flight
         self._start_ms = scheduler.now_ms
         self._queues: dict[int, ReviveQueue] = {}
         store.watchers[log.topic] = self.arrived
@@ -122,4 +125,5 @@ class ReviveService:
                 continue
             for offset in point.unacknowledged():
                 self._redelivery.put(point.topic, point.group, point.queue_id, offset, point.pop_time)
+                self._in_flight.done((point.topic, point.group, point.queue_id), point.pop_time)
         self._look_later(queue)

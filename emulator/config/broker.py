@@ -57,6 +57,8 @@ class BrokerConfig(Config):
     init_pop_offset_by_check_msg_in_mem: bool = key(True, "A new group on a young queue starts at offset 0.")
     pop_polling_size: int = key(1024, "Pops that may wait for one topic, group and queue id.", low=0)
     max_pop_polling_size: int = key(100000, "Pops that may wait in all.", low=0)
+    enable_pop_message_threshold: bool = key(False, "A queue with too many popped messages out hands out no more.")
+    pop_inflight_message_threshold: int = key(10000, "Popped messages of a queue that may be out for that.", low=0)
     pop_response_return_actual_retry_topic: bool = key(False, "Popped retry messages keep the retry topic's name.")
     enable_pop_buffer_merge: bool = key(False, "Check points of pops stay in memory for a while, then are stored.")
     pop_ck_stay_buffer_time: int = key(10_000, "How long a check point stays in memory.", unit="ms", low=0)
