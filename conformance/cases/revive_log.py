@@ -83,11 +83,11 @@ def an_ack_writes_a_record(t: Remoting) -> None:
     """An acknowledgement is written down, to be readable when the invisible time ends."""
     topic, group = t.topic(queues=1), t.group()
     filled(t, topic, 2)
+    since = max_offset(t, TIMER_TOPIC)
     answer = t.pop(topic, group)
     handle = t.popped(answer)[1][1]
-    since = max_offset(t, TIMER_TOPIC)
     t.ack(topic, group, handle, 1)
-    [record] = on_the_way(t, group, since, 1)
+    _, record = on_the_way(t, group, since, 2)
     t.see("record", {**record, "properties": without_queue(record)})
     t.see("readable after", deliver_after(record, answer["popTime"]))
 
@@ -97,12 +97,12 @@ def a_batch_ack_writes_one_record(t: Remoting) -> None:
     """A batch acknowledgement of several messages of a check point is one record with a list of offsets."""
     topic, group = t.topic(queues=1), t.group()
     filled(t, topic, 4)
+    since = max_offset(t, TIMER_TOPIC)
     answer = t.pop(topic, group)
     handle = t.popped(answer)[0][1]
-    since = max_offset(t, TIMER_TOPIC)
     entries = [entry(topic, group, handle, [0, 2, 3])]
     t.ask(BATCH_ACK, None, dumps({"acks": entries, "brokerName": t.broker_name}))
-    [record] = on_the_way(t, group, since, 1)
+    _, record = on_the_way(t, group, since, 2)
     t.see("record", {**record, "properties": without_queue(record)})
     t.see("readable after", deliver_after(record, answer["popTime"]))
 
@@ -112,11 +112,11 @@ def a_change_writes_a_check_point_and_an_ack(t: Remoting) -> None:
     """A change writes a check point of the one message first, then an acknowledgement of the old check point."""
     topic, group = t.topic(queues=1), t.group()
     filled(t, topic, 3)
+    since = max_offset(t, TIMER_TOPIC)
     answer = t.pop(topic, group)
     handle = t.popped(answer)[2][1]
-    since = max_offset(t, TIMER_TOPIC)
     changed = t.change(topic, group, handle, 2, 30_000)
-    point, ack = on_the_way(t, group, since, 2)
+    _, point, ack = on_the_way(t, group, since, 3)
     t.see("check point", {**point, "properties": without_queue(point)})
     t.see("check point readable after", deliver_after(point, changed["popTime"]))
     t.see("popped at the time of the change", str(point["body"]["pt"]) == changed["popTime"])

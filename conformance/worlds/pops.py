@@ -12,6 +12,8 @@ from .remoting import Remoting
 TIMER_TOPIC = "rmq_sys_wheel_timer"
 """Where check points and acknowledgements lie until the invisible time ends."""
 PULL_MAX = 32
+ONLOOKER = "onlooker"
+"""The group that looks into retry topics and logs, so that the groups of a case have pulled nothing."""
 
 
 def max_offset(t: Remoting, topic: str, queue: int = 0) -> int:
@@ -32,12 +34,12 @@ def retry_topic(topic: str, group: str, *, v2: bool = False) -> str:
 
 
 def copies(
-    t: Remoting, topic: str, group: str, count: int = 1, *, seconds: float = 15, v2: bool = False
+    t: Remoting, topic: str, group: str, count: int = 1, *, seconds: float = 30, v2: bool = False
 ) -> list[ReceivedMessage]:
     """What lies in the retry topic, as soon as there are `count` messages or `seconds` are over."""
     name = retry_topic(topic, group, v2=v2)
     t.until(lambda: max_offset(t, name) >= count, seconds)
-    return t.pull(name, group).messages if max_offset(t, name) else []
+    return t.pull(name, ONLOOKER).messages if max_offset(t, name) else []
 
 
 def bodies(messages: list[ReceivedMessage]) -> list[str]:
@@ -64,7 +66,7 @@ def records_since(t: Remoting, topic: str, queue: int, offset: int, mark: str) -
     """The messages of a queue from an offset on whose body names `mark`: what this case caused, among others'."""
     found = []
     while offset < (end := max_offset(t, topic, queue)):
-        messages = t.pull(topic, "CID_RMQ_SYS_CASES", queue, offset, max_messages=PULL_MAX).messages
+        messages = t.pull(topic, ONLOOKER, queue, offset, max_messages=PULL_MAX).messages
         found += [each for each in messages if mark.encode() in each.body]
         offset = messages[-1].queue_offset + 1 if messages else end
     return found
