@@ -22,7 +22,7 @@ def a_request_is_answered(s: Stage) -> None:
     s.wait_for(1, consumer)
     # The broker can pass the answer on when the producer's heartbeat has come.
     s.wait_until(lambda: _known(s, producer.group, topic), "the producer's heartbeat")
-    reply = producer.driver.call("request", on=producer.name, topic=topic, body=b"ping", timeout_ms=20_000)
+    reply = producer.driver.call("request", on=producer.name, topic=topic, body=b"ping", timeout_ms=10_000)
     s.see("answer", shown(reply["message"])["body"])
     s.wait_for(1, consumer, stem="ping")
     s.see("asked", sorted(consumer.bodies))
