@@ -24,11 +24,7 @@ GAPS: Mapping[str, str] = {
     "frames.headers_may_be_written_sloppily": "headers are read as strict JSON, which all SDKs write",
     "offsets.the_slowest_of_several_groups_is_found": "QUERY_CORRECTION_OFFSET is not served",
     "offsets.all_offsets_can_be_listed": "GET_ALL_CONSUMER_OFFSET, which slave brokers ask, is not served",
-    "groups.groups_are_made_together": "UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST is not served",
     "groups.a_group_can_be_forbidden_a_topic": "UPDATE_AND_GET_GROUP_FORBIDDEN is not served",
-    "groups.a_live_subscription_is_shown": "QUERY_SUBSCRIPTION_BY_CONSUMER is not served",
-    "groups.a_group_has_a_span_of_time": "QUERY_CONSUME_TIME_SPAN is not served",
-    "heartbeat.all_producers_can_be_listed": "GET_ALL_PRODUCER_INFO is not served",
     "heartbeat.questions_to_a_client_need_it_online": "requests that brokers pass on to clients are not served",
     "heartbeat.questions_are_passed_on_to_a_client": "requests that brokers pass on to clients are not served",
 }

@@ -14,6 +14,7 @@ from .operations import (
     CloneGroupOffset,
     ConsumeStatsResult,
     CreateGroup,
+    CreateGroups,
     CreateTopic,
     CreateTopics,
     DeleteGroup,
@@ -155,6 +156,12 @@ class GroupAdministration:
     def create(self, call: Call, operation: CreateGroup) -> Done:
         """Create or change a group; upstream does not check the name here."""
         self._groups.put(operation.config)
+        return Done()
+
+    def create_all(self, call: Call, operation: CreateGroups) -> Done:
+        """Create or change groups."""
+        for each in operation.groups:
+            self.create(call, each)
         return Done()
 
     def delete(self, call: Call, operation: DeleteGroup) -> Done:

@@ -18,6 +18,7 @@ from .chance import Chance
 from .check_point import ReviveLog
 from .clients import Clients
 from .config import BrokerConfig, EmulationConfig
+from .consumption import Consumption
 from .delay import DelayService
 from .effects import Effect
 from .errors import EngineError
@@ -234,6 +235,7 @@ class Broker:
         group_admin = GroupAdministration(
             config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight
         )
+        consumption = Consumption(config, self._scheduler, self.store, topics, clients, self.offsets)
         broker_admin = BrokerAdministration(config, self._scheduler, self.store, topics)
         return {
             ops.SendMessage: self.sends.send,
@@ -264,6 +266,7 @@ class Broker:
             ops.CheckClientConfig: memberships.check_client_config,
             ops.GetConsumerConnectionList: memberships.consumer_connections,
             ops.GetProducerConnectionList: memberships.producer_connections,
+            ops.GetAllProducerInfo: memberships.all_producers,
             ops.SetMessageRequestMode: assignments.set_mode,
             ops.QueryAssignment: assignments.query,
             ops.CreateTopic: topic_admin.create,
@@ -274,12 +277,15 @@ class Broker:
             ops.GetBrokerTopicList: topic_admin.system,
             ops.GetTopicStats: topic_admin.stats,
             ops.CreateGroup: group_admin.create,
+            ops.CreateGroups: group_admin.create_all,
             ops.DeleteGroup: group_admin.delete,
             ops.GetGroup: group_admin.get,
             ops.GetAllGroups: group_admin.all,
             ops.GetConsumeStats: group_admin.stats,
             ops.QueryGroupsOfTopic: group_admin.groups_of_topic,
             ops.QueryTopicsOfGroup: group_admin.topics_of_group,
+            ops.QuerySubscription: consumption.subscription,
+            ops.QueryConsumeTimeSpan: consumption.time_span,
             ops.CloneGroupOffset: group_admin.clone_offset,
             ops.ViewMessage: self.views.view,
             ops.QueryMessage: self.views.query,

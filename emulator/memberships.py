@@ -12,12 +12,14 @@ from .errors import EngineError
 from .filters import SQL92, SqlError, filter_of, is_tag_type
 from .gate import Call
 from .operations import (
+    AllProducersResult,
     ChannelClosed,
     CheckClientConfig,
     ClientConnection,
     ConsumerConnectionResult,
     ConsumerListResult,
     Done,
+    GetAllProducerInfo,
     GetConsumerConnectionList,
     GetConsumerListByGroup,
     GetProducerConnectionList,
@@ -119,6 +121,11 @@ class Memberships:
         if not members:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"the producer group[{operation.producer_group}] not exist")
         return ProducerConnectionResult([_connection(member) for member in members])
+
+    def all_producers(self, call: Call, operation: GetAllProducerInfo) -> AllProducersResult:
+        """Connections of all producer groups."""
+        groups = self._clients.producers.items()
+        return AllProducersResult({name: [_connection(each) for each in table.values()] for name, table in groups})
 
 
 def _connection(member: Member) -> ClientConnection:

@@ -140,6 +140,11 @@ class GetProducerConnectionList(Operation):
 
 
 @dataclass(slots=True)
+class GetAllProducerInfo(Operation):
+    """Connections of all producer groups."""
+
+
+@dataclass(slots=True)
 class ClientConnection:
     """One connected client."""
 
@@ -166,3 +171,10 @@ class ProducerConnectionResult(Result):
     """A producer group as the broker sees it."""
 
     connections: list[ClientConnection]
+
+
+@dataclass(slots=True)
+class AllProducersResult(Result):
+    """Connections by producer group."""
+
+    groups: dict[str, list[ClientConnection]]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from .base import Operation, Result
-from .clients import MessageQueue
+from .clients import MessageQueue, SubscriptionData
 
 
 @dataclass(slots=True)
@@ -136,6 +136,49 @@ class QueryTopicsOfGroup(Operation):
     """Topics that a group holds offsets on (QUERY_TOPICS_BY_CONSUMER)."""
 
     group: str
+
+
+@dataclass(slots=True)
+class QuerySubscription(Operation):
+    """What a live group wants of a topic (QUERY_SUBSCRIPTION_BY_CONSUMER)."""
+
+    group: str
+    topic: str
+
+
+@dataclass(slots=True)
+class SubscriptionResult(Result):
+    """A group's subscription to a topic; None when no consumer of the group has told one."""
+
+    group: str
+    topic: str
+    subscription: SubscriptionData | None
+
+
+@dataclass(slots=True)
+class QueryConsumeTimeSpan(Operation):
+    """How far back in time a group is on each queue of a topic. Errors: TOPIC_NOT_EXIST."""
+
+    topic: str
+    group: str
+
+
+@dataclass(slots=True)
+class QueueTimeSpan:
+    """Store times on one queue (ms, -1 for none): first and last message, the last that was consumed, the delay."""
+
+    queue: MessageQueue
+    min_timestamp: int
+    max_timestamp: int
+    consume_timestamp: int
+    delay_time_ms: int
+
+
+@dataclass(slots=True)
+class ConsumeTimeSpanResult(Result):
+    """The time span of each queue."""
+
+    spans: list[QueueTimeSpan]
 
 
 @dataclass(slots=True)

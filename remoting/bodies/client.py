@@ -99,6 +99,17 @@ def connection(client: ClientConnection) -> dict[str, Any]:
     }
 
 
+def producer_info(client: ClientConnection) -> dict[str, Any]:
+    """One connection in the list of all producers. Source: ProducerInfo (5.3.3)."""
+    return {
+        "clientId": client.client_id,
+        "language": client.language,
+        "lastUpdateTimestamp": client.last_update_ms,
+        "remoteIP": f"/{host_text(client.address)}",
+        "version": client.version,
+    }
+
+
 def consumer_connection(result: ConsumerConnectionResult) -> bytes:
     """A consumer group's connections and subscriptions."""
     return dumps(

@@ -3,16 +3,20 @@
 Source: SubscriptionGroupConfig, GroupRetryPolicy, ConsumeStats, QueryAssignmentResponseBody (5.3.3).
 """
 
+from datetime import UTC, datetime
 from typing import Any
 
 from rocketmq_testkit.emulator.operations import (
     AssignmentResult,
     ConsumeStatsResult,
+    ConsumeTimeSpanResult,
     GroupConfig,
     GroupsResult,
     RetryPolicy,
+    SubscriptionResult,
 )
 
+from .client import subscription_members
 from .reading import boolean, integer, optional_text, text, text_map
 from .writing import data_version, dumps, message_queue, queue_map
 
@@ -86,6 +90,40 @@ def consume_stats(result: ConsumeStatsResult) -> bytes:
         for queue, progress in result.offsets.items()
     )
     return dumps({"consumeTps": result.consume_tps, "offsetTable": queue_map(items)})
+
+
+def subscription(result: SubscriptionResult) -> bytes:
+    """A group's subscription to a topic, which is left out where there is none."""
+    members: dict[str, Any] = {"group": result.group, "topic": result.topic}
+    if result.subscription is not None:
+        members["subscriptionData"] = subscription_members(result.subscription)
+    return dumps(members)
+
+
+def consume_time_span(result: ConsumeTimeSpanResult) -> bytes:
+    """Store times by queue, as numbers and as texts, the latter in UTC."""
+    return dumps(
+        {
+            "consumeTimeSpanSet": [
+                {
+                    "consumeTimeStamp": span.consume_timestamp,
+                    "consumeTimeStampStr": _time_text(span.consume_timestamp),
+                    "delayTime": span.delay_time_ms,
+                    "maxTimeStamp": span.max_timestamp,
+                    "maxTimeStampStr": _time_text(span.max_timestamp),
+                    "messageQueue": message_queue(span.queue),
+                    "minTimeStamp": span.min_timestamp,
+                    "minTimeStampStr": _time_text(span.min_timestamp),
+                }
+                for span in result.spans
+            ]
+        }
+    )
+
+
+def _time_text(timestamp: int) -> str:
+    seconds, ms = divmod(timestamp, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d#%H:%M:%S}:{ms:03d}"
 
 
 def assignments(result: AssignmentResult) -> bytes:

@@ -7,10 +7,12 @@ Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.
 
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
+    AllProducersResult,
     CheckClientConfig,
     ConsumerConnectionResult,
     ConsumerListResult,
     Done,
+    GetAllProducerInfo,
     GetConsumerConnectionList,
     GetConsumerListByGroup,
     GetProducerConnectionList,
@@ -171,3 +173,14 @@ def get_producer_connections(
 ) -> GetProducerConnectionList:
     """Of one producer group."""
     return GetProducerConnectionList(header.producer_group)
+
+
+def _all_producers(call: RemotingCall, result: AllProducersResult) -> bytes:
+    groups = {name: [client.producer_info(each) for each in found] for name, found in result.groups.items()}
+    return call.answer(None, None, dumps({"data": groups}))
+
+
+@TABLE.processor(RequestCode.GET_ALL_PRODUCER_INFO, header=NoHeader, answer=_all_producers)
+def get_all_producers(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllProducerInfo:
+    """Of all producer groups."""
+    return GetAllProducerInfo()

@@ -11,6 +11,7 @@ from rocketmq_testkit.emulator.operations import (
     AssignmentResult,
     BrokerMember,
     ConsumeStatsResult,
+    ConsumeTimeSpanResult,
     CreateGroup,
     CreateGroups,
     DeleteGroup,
@@ -21,9 +22,12 @@ from rocketmq_testkit.emulator.operations import (
     GroupResult,
     GroupsResult,
     QueryAssignment,
+    QueryConsumeTimeSpan,
     QueryGroupsOfTopic,
+    QuerySubscription,
     QueryTopicsOfGroup,
     SetMessageRequestMode,
+    SubscriptionResult,
     TopicListResult,
 )
 
@@ -74,6 +78,22 @@ class QueryTopicsByConsumerRequestHeader(Header):
     """Topics that a group has offsets of."""
 
     group: str = ""
+
+
+@header
+class QuerySubscriptionByConsumerRequestHeader(Header):
+    """What a live group wants of a topic; an unknown one wants nothing."""
+
+    group: str
+    topic: str
+
+
+@header
+class QueryConsumeTimeSpanRequestHeader(Header):
+    """Store times of what a group has consumed. Errors: TOPIC_NOT_EXIST."""
+
+    topic: str
+    group: str
 
 
 @TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, header=NoHeader)
@@ -159,6 +179,30 @@ def query_topics_of_group(
 ) -> QueryTopicsOfGroup:
     """The answer has the broker's address too."""
     return QueryTopicsOfGroup(header.group)
+
+
+def _subscription(call: RemotingCall, result: SubscriptionResult) -> bytes:
+    return call.answer(None, None, group.subscription(result))
+
+
+@TABLE.processor(
+    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, header=QuerySubscriptionByConsumerRequestHeader, answer=_subscription
+)
+def query_subscription(
+    call: RemotingCall, header: QuerySubscriptionByConsumerRequestHeader, body: bytes
+) -> QuerySubscription:
+    """As the newest heartbeat has it."""
+    return QuerySubscription(header.group, header.topic)
+
+
+def _time_span(call: RemotingCall, result: ConsumeTimeSpanResult) -> bytes:
+    return call.answer(None, None, group.consume_time_span(result))
+
+
+@TABLE.processor(RequestCode.QUERY_CONSUME_TIME_SPAN, header=QueryConsumeTimeSpanRequestHeader, answer=_time_span)
+def query_time_span(call: RemotingCall, header: QueryConsumeTimeSpanRequestHeader, body: bytes) -> QueryConsumeTimeSpan:
+    """By queue."""
+    return QueryConsumeTimeSpan(header.topic, header.group)
 
 
 def _assignment(call: RemotingCall, result: AssignmentResult) -> bytes:

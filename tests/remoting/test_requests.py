@@ -203,6 +203,8 @@ def test_every_served_code_was_met_or_has_a_reason() -> None:
         "GET_SUBSCRIPTIONGROUP_CONFIG",
         "QUERY_TOPICS_BY_CONSUMER",
         "UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST",
+        "QUERY_CONSUME_TIME_SPAN",
+        "QUERY_SUBSCRIPTION_BY_CONSUMER",
         "PEEK_MESSAGE",
         "NOTIFICATION",
         "POLLING_INFO",

@@ -1,0 +1,98 @@
+"""Who produces and consumes, as administrators see it, against the shapes of a real 5.3.3."""
+
+import json
+from typing import Any
+
+import pytest
+from remoting_world import Peer, Port
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+NOW = 1_700_000_000_000
+
+
+@pytest.fixture
+def peer() -> Peer:
+    """A client of a broker."""
+    return Port(Engine(now_ms=NOW)).peer()
+
+
+def create(peer: Peer, topic: str, queues: int) -> None:
+    """A topic."""
+    ext = {"topic": topic, "readQueueNums": queues, "writeQueueNums": queues, "perm": 6}
+    assert peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "topicFilterType": "SINGLE_TAG"}).code == 0
+
+
+def send(peer: Peer, topic: str) -> None:
+    """One message to queue 0."""
+    ext = {"a": "PG", "b": topic, "e": 0, "f": 0, "g": NOW, "h": 0, "i": ""}
+    assert peer.ask(RequestCode.SEND_MESSAGE_V2, ext, b"m").code == 0
+
+
+def beat(peer: Peer, body: dict[str, Any]) -> None:
+    """A heartbeat of the client `c`; consumers are told first that their group changed."""
+    answer = peer.exchange(RequestCode.HEART_BEAT, {}, json.dumps({"clientID": "c", **body}).encode())[-1]
+    assert answer.code == 0
+
+
+def plain(answer: RemotingCommand) -> Any:
+    """The JSON body of an answer without remark and ext fields."""
+    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
+    return json.loads(answer.body)
+
+
+def test_all_producers_are_listed_by_group(peer: Peer) -> None:
+    """Each connection with its address and the time of its last heartbeat."""
+    beat(peer, {"producerDataSet": [{"groupName": "PG"}]})
+    listed = plain(peer.ask(RequestCode.GET_ALL_PRODUCER_INFO, {}))
+    [entry] = listed["data"]["PG"]
+    assert entry.pop("remoteIP").startswith("/10.0.0.7:")
+    assert entry == {"clientId": "c", "language": "JAVA", "lastUpdateTimestamp": NOW, "version": 479}
+
+
+def test_a_subscription_is_shown_while_its_group_lives(peer: Peer) -> None:
+    """Left out where nobody has told one."""
+    create(peer, "T", 1)
+    ask = {"group": "G", "topic": "T"}
+    assert plain(peer.ask(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, ask)) == ask
+    wanted = {"topic": "T", "subString": "A", "tagsSet": ["A"], "codeSet": [65], "expressionType": "TAG"}
+    beat(peer, {"consumerDataSet": [{"groupName": "G", "subscriptionDataSet": [wanted]}]})
+    shown = plain(peer.ask(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, ask))
+    assert shown["subscriptionData"] == {**wanted, "classFilterMode": False, "subVersion": 0}
+
+
+def test_a_time_span_has_the_store_times_of_each_queue(peer: Peer) -> None:
+    """A group that has consumed everything is not late; an empty queue has no times."""
+    create(peer, "T", 2)
+    send(peer, "T")
+    peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, b'{"groupName":"G"}')
+    commit = {"consumerGroup": "G", "topic": "T", "queueId": 0, "commitOffset": 1}
+    assert peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, commit).code == 0
+    ask = {"topic": "T", "group": "G"}
+    full, empty = plain(peer.ask(RequestCode.QUERY_CONSUME_TIME_SPAN, ask))["consumeTimeSpanSet"]
+    assert full == {
+        "consumeTimeStamp": NOW,
+        "consumeTimeStampStr": "2023-11-14#22:13:20:000",
+        "delayTime": 0,
+        "maxTimeStamp": NOW,
+        "maxTimeStampStr": "2023-11-14#22:13:20:000",
+        "messageQueue": {"brokerName": "broker-a", "queueId": 0, "topic": "T"},
+        "minTimeStamp": NOW,
+        "minTimeStampStr": "2023-11-14#22:13:20:000",
+    }
+    assert (empty["minTimeStamp"], empty["maxTimeStamp"], empty["consumeTimeStamp"]) == (-1, -1, -1)
+    assert (empty["delayTime"], empty["minTimeStampStr"]) == (NOW + 1, "1969-12-31#23:59:59:999")
+    unknown = peer.ask(RequestCode.QUERY_CONSUME_TIME_SPAN, {**ask, "topic": "none"})
+    assert (unknown.code, unknown.remark) == (17, "topic[none] not exist")
+
+
+def test_groups_are_made_together(peer: Peer) -> None:
+    """Each as if it had been made alone."""
+    body = b'{"groupConfigList":[{"groupName":"G1","retryMaxTimes":2},{"groupName":"G2"}]}'
+    assert peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, {}, body).code == 0
+    times = [
+        plain(peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": group}))["retryMaxTimes"]
+        for group in ("G1", "G2")
+    ]
+    assert times == [2, 16]
