@@ -42,6 +42,7 @@ from .queue_locks import QueueLocks
 from .queue_reader import QueueReader
 from .recall import RecallService
 from .redelivery import Redelivery
+from .reply import ReplyService
 from .retry import RetryService
 from .revive import ReviveService
 from .scheduler import Scheduler
@@ -217,6 +218,7 @@ class Broker:
                 self.recall.handle_of,
             ),
         )
+        self.replies = ReplyService(config, scheduler, self.store, self.clients, self.sends.place, self._complete)
         self.views = Views(config, self.store, self.clients)
         self.store.arrivals += [
             self.pulls.hold.arrived,
@@ -240,6 +242,8 @@ class Broker:
         return {
             ops.SendMessage: self.sends.send,
             ops.SendMessageBack: self.retry.send_back,
+            ops.SendReplyMessage: self.replies.send,
+            ops.PushAnswered: self.replies.answered,
             ops.EndTransaction: self.transactions.end,
             ops.RecallMessage: self.recall.recall,
             ops.PullMessage: self.pulls.pull,

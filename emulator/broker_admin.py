@@ -91,6 +91,7 @@ class BrokerAdministration:
             "startAcceptSendRequestTimeStamp": "0",
             "putMessageEntireTimeMax": "0",
             "putMessageSizeTotal": str(log.max_offset),
+            "putMessageAverageSize": str(log.max_offset / stored if stored else 0.0),
             "EndTransactionQueueSize": "0",
             "EndTransactionThreadPoolQueueCapacity": "100000",
             "timerReadBehind": "0",

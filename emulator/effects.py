@@ -35,7 +35,7 @@ class CheckTransactionState(Effect):
 
 @dataclass(slots=True)
 class PushReplyMessage(Effect):
-    """The reply of a request, pushed to the client that asked. Code 326."""
+    """The reply of a request, pushed to the client that asked. Code 326; the answer comes back under the ticket."""
 
     producer_group: str
     topic: str
@@ -48,3 +48,4 @@ class PushReplyMessage(Effect):
     born_host: tuple[str, int]
     store_host: tuple[str, int]
     store_timestamp: int
+    ticket: int = 0

@@ -23,6 +23,7 @@ from .topics import PERM_WRITE, Topics
 
 _BATCH_HEAD = Struct(">iiiii")
 _SHORT = Struct(">h")
+_UNIT, _HAS_UNIT_SUBSCRIBERS = 1, 2  # bits of a topic's system flag (TopicSysFlag)
 
 
 @dataclass(slots=True)
@@ -56,6 +57,13 @@ class SendService:
         Errors: INVALID_PARAMETER (topic name, queue id), NO_PERMISSION (system topics), TOPIC_NOT_EXIST,
         MESSAGE_ILLEGAL (sizes, batches to retry topics), SUBSCRIPTION_GROUP_NOT_EXIST (retry topics).
         """
+        queue_id = self.place(call, operation)
+        if operation.batch:
+            return self._send_batch(operation, queue_id)
+        return self._send_single(operation, queue_id)
+
+    def place(self, call: Call, operation: SendMessage) -> int:
+        """The queue of a message whose topic is there, or created, and may be sent to. Errors: those of a send."""
         topic = operation.topic
         config = self._topics.table.get(topic)
         if config is None or topic in names.NOT_ALLOWED_SEND_TOPICS:
@@ -64,17 +72,15 @@ class SendService:
             raise EngineError(
                 ResponseCode.NO_PERMISSION, f"the broker[{self._config.broker_name}] sending message is forbidden"
             )
-        queue_id = self._queue_id(call, operation.queue_id, config)
-        if operation.batch:
-            return self._send_batch(operation, queue_id)
-        return self._send_single(operation, queue_id)
+        return self._queue_id(call, operation.queue_id, config)
 
     def _check_topic(self, operation: SendMessage) -> TopicConfig:
         topic = operation.topic
         names.check_topic(topic)
         if topic in names.NOT_ALLOWED_SEND_TOPICS:
             raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
-        created = self._topics.create_on_send(topic, operation.default_topic, operation.default_topic_queue_nums)
+        unit = 0 if not operation.unit_mode else _HAS_UNIT_SUBSCRIBERS if names.is_retry(topic) else _UNIT
+        created = self._topics.create_on_send(topic, operation.default_topic, operation.default_topic_queue_nums, unit)
         if created is None:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!\n{FAQ}")
         return created

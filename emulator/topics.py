@@ -158,7 +158,9 @@ class Topics:
         self._touch()
         self.on_change(config.topic_name)
 
-    def create_on_send(self, topic: str, template_name: str, client_queues: int) -> TopicConfig | None:
+    def create_on_send(
+        self, topic: str, template_name: str, client_queues: int, sys_flag: int = 0
+    ) -> TopicConfig | None:
         """Create a topic from the template that a send names, or a retry topic of one queue; None when neither works.
 
         Source: TopicConfigManager.createTopicInSendMessageMethod (5.3.3).
@@ -176,6 +178,7 @@ class Topics:
                     queues,
                     template.perm & ~PERM_INHERIT,
                     template.topic_filter_type,
+                    topic_sys_flag=sys_flag,
                 )
                 self.put(created)
                 return created

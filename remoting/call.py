@@ -84,16 +84,16 @@ class RemotingCall:
         return self.service.broker_address(broker_name, broker_id, self.channel)
 
 
-class ClosingCall:
-    """The Call under which the engine learns that a connection is gone. Nobody waits for its outcome."""
+class NoticeCall:
+    """The Call under which the engine learns something of a connection. Nobody waits for its outcome."""
 
-    __slots__ = ("channel",)
+    __slots__ = ("channel", "label")
 
-    label = "ChannelClosed"
     active = False
 
-    def __init__(self, channel: "RemotingChannel") -> None:
+    def __init__(self, channel: "RemotingChannel", label: str) -> None:
         self.channel = channel
+        self.label = label
 
     def reply(self, outcome: Outcome) -> None:
         """Nothing is left to answer to."""

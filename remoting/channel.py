@@ -6,7 +6,7 @@ Frames that are sent while the connection's own bytes are being handled are coll
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.effects import Effect
+from rocketmq_testkit.emulator.effects import Effect, PushReplyMessage
 
 from . import push
 
@@ -43,7 +43,7 @@ class RemotingChannel:
         self._service = service
         self._write = write
         self._collected: list[bytes] | None = None
-        self._awaited: set[int] = set()
+        self._awaited: dict[int, int] = {}
         self.channel_id = service.next_channel_id(peer_address, local_address)
         self.peer_address = peer_address
         self.remote_address = peer_address
@@ -62,16 +62,13 @@ class RemotingChannel:
         if not self.active:
             return
         opaque = self._service.next_opaque()
-        if push.PUSHED[type(effect)] in push.ANSWERED:
-            self._awaited.add(opaque)
+        if isinstance(effect, PushReplyMessage):
+            self._awaited[opaque] = effect.ticket
         self.send(push.encode(opaque, effect))
 
-    def answered(self, opaque: int) -> bool:
-        """A client answered; False if nothing was asked under this opaque."""
-        if opaque in self._awaited:
-            self._awaited.remove(opaque)
-            return True
-        return False
+    def answered(self, opaque: int) -> int | None:
+        """The ticket of the push that a client answers; None if nothing was asked under this opaque."""
+        return self._awaited.pop(opaque, None)
 
     def collect(self) -> None:
         """From now on keep frames back."""

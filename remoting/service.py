@@ -12,11 +12,11 @@ from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Gate, Node
-from rocketmq_testkit.emulator.operations import ChannelClosed
+from rocketmq_testkit.emulator.operations import ChannelClosed, PushAnswered
 
 from . import frame, header_json
 from .answer import answer
-from .call import ClosingCall, RemotingCall
+from .call import NoticeCall, RemotingCall
 from .channel import RemotingChannel
 from .command import ONEWAY, RESPONSE
 from .processors import PROCESSORS
@@ -99,8 +99,11 @@ class RemotingService:
             code, opaque, flag, ext = command.code, command.opaque, command.flag, command.ext_fields or {}
             version, language = command.version, command.language
         if flag & RESPONSE:
-            if not channel.answered(opaque):
+            ticket = channel.answered(opaque)
+            if ticket is None:
                 self.log(f"{channel.channel_id}: an answer to nothing was dropped, opaque {opaque}")
+            elif self._broker is not None:
+                self._gate.submit(self._broker, NoticeCall(channel, "PushAnswered"), PushAnswered(ticket, code))
             return
         served = self._served.get(code)
         if served is None:
@@ -124,7 +127,7 @@ class RemotingService:
         """A connection is gone: tell the broker."""
         channel.active = False
         if self._broker is not None:
-            self._gate.submit(self._broker, ClosingCall(channel), ChannelClosed())
+            self._gate.submit(self._broker, NoticeCall(channel, "ChannelClosed"), ChannelClosed())
 
     def report_bug(self, bug: BaseException) -> None:
         """Log an error of this layer's own; requests of others are not affected."""

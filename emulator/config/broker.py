@@ -34,6 +34,7 @@ class BrokerConfig(Config):
 
     # sending
     max_message_size: int = key(4 * 1024 * 1024, "Largest body.", unit="bytes", low=1)
+    store_reply_message_enable: bool = key(True, "Replies of requests are stored as well as pushed.")
     reject_transaction_message: bool = key(False, "Half messages are refused.")
     recall_message_enable: bool = key(False, "Timed messages can be recalled.")
     message_delay_level: str = key(DELAY_LEVELS, "The delay levels, separated by blanks.", unit="s, m, h or d each")

@@ -113,6 +113,7 @@ from .offsets import (
 )
 from .send import (
     EndTransaction,
+    PushAnswered,
     RecallMessage,
     RecallResult,
     SendMessage,
@@ -227,6 +228,7 @@ __all__ = [
     "PullMessage",
     "PullResult",
     "PullStatus",
+    "PushAnswered",
     "PutKvConfig",
     "QueryAssignment",
     "QueryConsumeQueue",

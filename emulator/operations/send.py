@@ -50,10 +50,19 @@ class SendReplyMessage(Operation):
 
 
 @dataclass(slots=True)
+class PushAnswered(Operation):
+    """A client has answered a push that waits for it: the push's ticket, and the answer's code."""
+
+    ticket: int
+    code: int
+
+
+@dataclass(slots=True)
 class SendResult(Result):
     """Where the message went.
 
-    `code` is SUCCESS, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE: all four mean stored.
+    `code` is SUCCESS, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE: all four mean stored. That of a
+    reply which did not arrive is SYSTEM_ERROR, its `remark` says why, and it is stored as well.
     `msg_id` is the offset message id (32 or 56 upper-case hex digits; a comma list for a batch).
     `physical_offset` is the commit log position of the (first) record.
     """
@@ -65,6 +74,7 @@ class SendResult(Result):
     transaction_id: str | None
     physical_offset: int
     recall_handle: str | None = None
+    remark: str | None = None
 
 
 @dataclass(slots=True)

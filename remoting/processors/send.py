@@ -146,11 +146,24 @@ def send_message(
     )
 
 
+def reply_answer(call: RemotingCall, result: SendResult) -> bytes:
+    """As of a send; a reply that did not arrive says why."""
+    config = call.service.broker_config
+    ext = {
+        "queueId": str(result.queue_id),
+        "msgId": result.msg_id,
+        "TRACE_ON": "true" if config.trace_on else "false",
+        "MSG_REGION": config.region_id,
+        "queueOffset": str(result.queue_offset),
+    }
+    return call.answer(result.remark, ext, code=result.code)
+
+
 @TABLE.processor(
-    RequestCode.SEND_REPLY_MESSAGE, header=SendMessageRequestHeader, answer=send_answer, refuse=send_refusal
+    RequestCode.SEND_REPLY_MESSAGE, header=SendMessageRequestHeader, answer=reply_answer, refuse=send_refusal
 )
 @TABLE.processor(
-    RequestCode.SEND_REPLY_MESSAGE_V2, header=SendMessageRequestHeaderV2, answer=send_answer, refuse=send_refusal
+    RequestCode.SEND_REPLY_MESSAGE_V2, header=SendMessageRequestHeaderV2, answer=reply_answer, refuse=send_refusal
 )
 def send_reply_message(
     call: RemotingCall, header: SendMessageRequestHeader | SendMessageRequestHeaderV2, body: bytes

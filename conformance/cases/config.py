@@ -1,0 +1,130 @@
+"""Settings and state of a broker, as administrators see and change them."""
+
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..case import remoting_case
+from ..worlds.answer import Answer
+from ..worlds.remoting import Remoting
+from .key_values import settings_of
+
+
+def change(t: Remoting, text: str | bytes) -> Answer:
+    """Change settings by a text of properties."""
+    return t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, text.encode() if isinstance(text, str) else text)
+
+
+def told(t: Remoting, *names: str) -> dict[str, str | None]:
+    """Some of the settings that a broker tells."""
+    settings = settings_of(t.ask(RequestCode.GET_BROKER_CONFIG, {}).body)
+    return {name: settings.get(name) for name in names}
+
+
+@remoting_case("AdminBrokerProcessor.getBrokerConfig")
+def a_broker_tells_its_settings(t: Remoting) -> None:
+    """The settings of a broker are properties text."""
+    answer = t.ask(RequestCode.GET_BROKER_CONFIG, {})
+    t.see("answer", [answer.code, answer.remark, sorted(answer.fields)])
+    t.see(
+        "settings",
+        told(
+            t,
+            "brokerName",
+            "brokerClusterName",
+            "brokerId",
+            "brokerRole",
+            "brokerPermission",
+            "regionId",
+            "traceOn",
+            "autoCreateTopicEnable",
+            "autoCreateSubscriptionGroup",
+            "defaultTopicQueueNums",
+            "enablePropertyFilter",
+            "recallMessageEnable",
+            "maxMessageSize",
+            "messageDelayLevel",
+            "transactionTimeOut",
+            "transactionCheckMax",
+            "timerPrecisionMs",
+            "timerMaxDelaySec",
+            "reviveQueueNum",
+            "enableRetryTopicV2",
+            "popFromRetryProbability",
+            "longPollingEnable",
+            "fileReservedTime",
+        ),
+    )
+
+
+@remoting_case("AdminBrokerProcessor.getBrokerRuntimeInfo")
+def a_broker_tells_its_state(t: Remoting) -> None:
+    """The state of a broker is a table of texts, which administrators' tools read by name."""
+    table = t.ask(RequestCode.GET_BROKER_RUNTIME_INFO, {}).json["table"]
+    texts = ("brokerVersion", "brokerVersionDesc", "brokerActive", "msgPutTotalTodayMorning", "EndTransactionQueueSize")
+    t.see("texts", {name: table.get(name) for name in texts})
+    names = (
+        "bootTimestamp",
+        "commitLogMaxOffset",
+        "commitLogMinOffset",
+        "dispatchBehindBytes",
+        "earliestMessageTimeStamp",
+        "getFoundTps",
+        "getMissTps",
+        "getTotalTps",
+        "getTransferredTps",
+        "msgGetTotalTodayNow",
+        "msgGetTotalYesterdayMorning",
+        "msgPutTotalTodayNow",
+        "msgPutTotalYesterdayMorning",
+        "pageCacheLockTimeMills",
+        "pullThreadPoolQueueSize",
+        "putMessageAverageSize",
+        "putTps",
+        "runtime",
+        "sendThreadPoolQueueSize",
+        "startAcceptSendRequestTimeStamp",
+        "timerCongestNum",
+        "timerEnqueueTps",
+        "timerReadBehind",
+    )
+    t.see("names", [name for name in names if name in table])
+
+
+@remoting_case("AdminBrokerProcessor.updateBrokerConfig")
+def some_settings_cannot_be_changed(t: Remoting) -> None:
+    """The path of the settings file and the list of such settings are fixed."""
+    for name in ("brokerConfigPath", "rocketmqHome", "configBlackList"):
+        t.see(name, change(t, f"{name}=/x\n"), 16)
+
+
+@remoting_case("AdminBrokerProcessor.updateBrokerConfig", alone=True)
+def settings_can_be_changed(t: Remoting) -> None:
+    """A changed setting holds at once, and is told."""
+    topic = t.new()
+    t.see("changed", change(t, "autoCreateTopicEnable=false\nmaxMessageSize=1024\n"), 0)
+    t.see("told", told(t, "autoCreateTopicEnable", "maxMessageSize"))
+    t.see("topic is not created", t.send(topic).code)
+    t.see("changed back", change(t, "autoCreateTopicEnable=true\n"), 0)
+    t.see("topic is created", t.send(topic).code)
+
+
+@remoting_case("Configuration.update", alone=True)
+def unknown_settings_are_ignored(t: Remoting) -> None:
+    """Unknown names, garbage and values of the wrong kind change nothing and are no error."""
+    t.see("unknown", change(t, "noSuchSetting=1\n"))
+    t.see("garbage", change(t, "garbage"))
+    t.see("nothing", change(t, b""))
+    t.see("wrong kind", change(t, "maxMessageSize=large\nautoCreateTopicEnable=false\n"))
+    t.see("told", told(t, "noSuchSetting", "maxMessageSize", "autoCreateTopicEnable"))
+    t.see("comment and blanks", change(t, "# maxMessageSize=1\n  traceOn =  false \n"))
+    t.see("told then", told(t, "maxMessageSize", "traceOn"))
+
+
+@remoting_case("BrokerController.registerBrokerAll", alone=True)
+def a_brokers_permission_is_in_its_routes(t: Remoting) -> None:
+    """A broker that may only be read registers its topics without the write bit."""
+    topic, other = t.topic(queues=1), t.topic(queues=1, perm=2)
+    t.see("before", t.route(topic), 0)
+    t.see("changed", change(t, "brokerPermission=4\n"), 0)
+    t.see("after", t.route(topic), 0)
+    t.see("write only topic", t.route(other), 0)
+    t.see("sent", t.send(topic).code)

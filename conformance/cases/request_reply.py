@@ -1,0 +1,147 @@
+"""Requests and replies between clients: a reply goes through the broker to the client that asked."""
+
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..case import remoting_case
+from ..worlds.answer import Answer
+from ..worlds.remoting import SHORT_NAMES, Remoting, reply_to
+
+
+def asker(t: Remoting) -> tuple[str, RemotingClient]:
+    """A client that is known as a producer: its id and its connection."""
+    client, connection = t.new("client"), t.connect()
+    t.heartbeat(client, producers=["PG"], to=connection)
+    return client, connection
+
+
+def fields_of(t: Remoting, client: str | None, **more: object) -> dict[str, object]:
+    """The fields of a reply to a client."""
+    properties = {"MSG_TYPE": "reply", "CORRELATION_ID": "c-1", "TTL": "3000", "TAGS": "A"}
+    if client is not None:
+        properties["REPLY_TO_CLIENT"] = client
+    return t.send_fields(f"{t.cluster}_REPLY_TOPIC", properties=properties, **more)  # type: ignore[arg-type]  # by name
+
+
+def start(t: Remoting, client: str | None, connection: RemotingClient, **more: object) -> int:
+    """Send a reply without waiting for its answer; returns its opaque."""
+    fields = fields_of(t, client, **more)
+    short = {SHORT_NAMES[name]: value for name, value in fields.items()}
+    return connection.submit(RequestCode.SEND_REPLY_MESSAGE_V2, short, b"the reply")
+
+
+def shown(push: RemotingCommand) -> dict[str, object]:
+    """What was pushed."""
+    ext = dict(push.ext_fields or {})
+    properties = dict(pair.split("\x01") for pair in ext.pop("properties", "").split("\x02") if pair)
+    properties = {name: properties[name] for name in sorted(properties)}
+    return {"code": push.code, "flag": push.flag, "ext": ext, "properties": properties, "body": push.body}
+
+
+def answer_of(connection: RemotingClient, opaque: int, seconds: float = 15) -> Answer | str:
+    """The answer to a reply, without its place in the reply topic, which all share."""
+    answer = reply_to(connection, opaque, seconds)
+    return answer.without("queueOffset") if isinstance(answer, Answer) else answer
+
+
+@remoting_case("ReplyMessageProcessor.pushReplyMessage")
+def a_reply_is_pushed_to_who_asked(t: Remoting) -> None:
+    """A reply is pushed to the producer that it names; once that has answered, the reply is answered."""
+    client, connection = asker(t)
+    replier = t.connect()
+    opaque = start(t, client, replier)
+    push = connection.next_push(10)
+    t.see("pushed", shown(push))
+    connection.answer(push)
+    t.see("answered", answer_of(replier, opaque))
+
+
+@remoting_case("ReplyMessageProcessor.processReplyMessageRequest")
+def a_reply_is_stored_too(t: Remoting) -> None:
+    """A reply is stored in the reply topic like any message."""
+    client, connection = asker(t)
+    replier = t.connect()
+    opaque = start(t, client, replier)
+    push = connection.next_push(10)
+    connection.answer(push)
+    answer = reply_to(replier, opaque, 15)
+    assert isinstance(answer, Answer)
+    topic, place, group = f"{t.cluster}_REPLY_TOPIC", int(answer["queueOffset"]), t.group()
+    t.until(lambda: t.pull(topic, group, 0, place, max_messages=1).body)
+    [message] = t.pull(topic, group, 0, place, max_messages=1).messages
+    t.see("stored", {"body": message.body, "properties": dict(sorted(message.properties.items()))})
+    t.see("same id", message.offset_message_id == answer["msgId"])
+
+
+@remoting_case("ReplyMessageProcessor.parseRequestHeader")
+def a_reply_may_have_long_names(t: Remoting) -> None:
+    """SEND_REPLY_MESSAGE is the same with long names."""
+    client, connection = asker(t)
+    replier = t.connect()
+    opaque = replier.submit(RequestCode.SEND_REPLY_MESSAGE, fields_of(t, client), b"the reply")
+    push = connection.next_push(10)
+    t.see("pushed", push.body)
+    connection.answer(push)
+    t.see("answered", answer_of(replier, opaque))
+
+
+@remoting_case("ReplyMessageProcessor.pushReplyMessage")
+def nobody_may_be_there_to_reply_to(t: Remoting) -> None:
+    """A reply to a client that is not there, or to nobody, fails."""
+    replier = t.connect()
+    t.see("unknown client", answer_of(replier, start(t, t.new("client"), replier)))
+    t.see("no client", answer_of(replier, start(t, None, replier)))
+
+
+@remoting_case("ProducerManager.findChannel")
+def a_consumer_cannot_be_replied_to(t: Remoting) -> None:
+    """Only producers are found by their client id."""
+    client, connection, replier = t.new("client"), t.connect(), t.connect()
+    topic, group = t.topic(queues=1), t.group()
+    t.heartbeat(client, groups={group: {topic: "*"}}, to=connection)
+    t.see("answered", answer_of(replier, start(t, client, replier)))
+
+
+@remoting_case("ReplyMessageProcessor.pushReplyMessage")
+def who_asked_may_refuse_a_reply(t: Remoting) -> None:
+    """A reply whose push is answered with an error fails."""
+    client, connection = asker(t)
+    replier = t.connect()
+    opaque = start(t, client, replier)
+    push = connection.next_push(10)
+    connection.answer(push, 1, remark="no such request")
+    t.see("answered", answer_of(replier, opaque))
+
+
+@remoting_case("Broker2Client.callClient")
+def who_asked_may_not_answer(t: Remoting) -> None:
+    """A reply whose push is not answered fails after 10 seconds."""
+    client, connection = asker(t)
+    replier = t.connect()
+    watch = t.stopwatch()
+    opaque = start(t, client, replier)
+    connection.next_push(10)
+    t.wait(10.5)
+    t.see("answered", answer_of(replier, opaque))
+    t.see("after", watch.between(10, 13))
+
+
+@remoting_case("ReplyMessageProcessor.processReplyMessageRequest")
+def a_reply_is_checked_like_a_message(t: Remoting) -> None:
+    """Topic and queue of a reply are checked as those of a send are."""
+    client, _ = asker(t)
+    replier = t.connect()
+    t.see("queue", answer_of(replier, start(t, client, replier, queue=7)))
+    fields = {**fields_of(t, client), "topic": "bad name!"}
+    short = {SHORT_NAMES[name]: value for name, value in fields.items()}
+    t.see("topic", t.ask(RequestCode.SEND_REPLY_MESSAGE_V2, short, b"x"))
+
+
+@remoting_case("SendMessageProcessor.sendMessage")
+def a_request_is_a_message(t: Remoting) -> None:
+    """What asks for a reply is an ordinary message whose properties say so."""
+    topic = t.topic(queues=1)
+    properties = {"CORRELATION_ID": "c-1", "REPLY_TO_CLIENT": "me", "TTL": "3000"}
+    t.see("sent", t.send(topic, "question", properties=properties), 0)
+    t.see("stored", t.stored(topic), 0)

@@ -1,0 +1,137 @@
+"""Replies of requests: pushed to the client that asked, and stored like messages.
+
+A reply is answered once the client has answered the push, at the latest after ten seconds; it is stored either way.
+Source: ReplyMessageProcessor, Broker2Client.callClient (5.3.3).
+
+Not emulated: a client whose connection breaks before it has answered counts as one that does not answer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+
+from . import properties as props
+from . import record as records
+from .clients import Clients
+from .codes import ResponseCode
+from .config import BrokerConfig
+from .effects import PushReplyMessage
+from .gate import Call, Outcome
+from .message import Message
+from .operations import PARKED, Done, Operation, Parked, PushAnswered, SendMessage, SendReplyMessage, SendResult
+from .scheduler import Scheduler, Timer
+from .store import MessageStore
+
+PUSH_TIMEOUT_MS = 10_000
+"""How long a broker waits for a client's answer to a push (Broker2Client.callClient)."""
+
+Place = Callable[[Call, SendMessage], int]
+Complete = Callable[[Call, Operation, Outcome], None]
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A reply whose push is not answered yet."""
+
+    call: Call
+    operation: SendReplyMessage
+    message: Message
+    client: str
+    timer: Timer
+
+
+class ReplyService:
+    """Takes the replies that clients of one broker send. `place` checks topic and queue as a send does."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store: MessageStore,
+        clients: Clients,
+        place: Place,
+        complete: Complete,
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._store = store
+        self._clients = clients
+        self._place = place
+        self._complete = complete
+        self._tickets = count(1)
+        self._waiting: dict[int, Waiting] = {}
+
+    def send(self, call: Call, operation: SendReplyMessage) -> SendResult | Parked:
+        """Push a reply, and store it.
+
+        Errors: those of a send for topic and queue; a reply that did not arrive has the code SYSTEM_ERROR.
+        """
+        sent = operation.message
+        message = self._message(sent, self._place(call, sent))
+        client = message.properties.get(props.REPLY_TO_CLIENT)
+        if client is None:
+            return self._stored(message, "reply message properties[REPLY_TO_CLIENT] is null")
+        channel = self._clients.producer_channel(client)
+        if channel is None:
+            return self._stored(message, f"push reply message fail, channel of <{client}> not found.")
+        ticket = next(self._tickets)
+        timer = self._scheduler.call_later(PUSH_TIMEOUT_MS, lambda: self._end(ticket, False), "push of a reply", client)
+        self._waiting[ticket] = Waiting(call, operation, message, client, timer)
+        channel.push(self._push(ticket, sent, message))
+        return PARKED
+
+    def answered(self, call: Call, operation: PushAnswered) -> Done:
+        """A client has answered a push; an answer that comes too late is nothing."""
+        self._end(operation.ticket, operation.code == ResponseCode.SUCCESS)
+        return Done()
+
+    def _end(self, ticket: int, arrived: bool) -> None:
+        waiting = self._waiting.pop(ticket, None)
+        if waiting is None:
+            return
+        waiting.timer.cancel()
+        problem = None if arrived else f"push reply message to {waiting.client}fail."
+        self._complete(waiting.call, waiting.operation, self._stored(waiting.message, problem))
+
+    def _message(self, sent: SendMessage, queue_id: int) -> Message:
+        properties = sent.properties
+        properties[props.MSG_REGION] = self._config.region_id
+        properties[props.TRACE_ON] = "true" if self._config.trace_on else "false"
+        return Message(
+            sent.topic,
+            queue_id,
+            sent.take_body(),
+            properties,
+            sent.born_timestamp,
+            records.pack_host(sent.born_host),
+            sent.sys_flag,
+            sent.flag,
+            sent.reconsume_times,
+        )
+
+    def _push(self, ticket: int, sent: SendMessage, message: Message) -> PushReplyMessage:
+        now = self._scheduler.now_ms
+        return PushReplyMessage(
+            sent.producer_group,
+            message.topic,
+            message.queue_id,
+            message.body,
+            props.encode({**message.properties, props.PUSH_REPLY_TIME: str(now)}),
+            message.sys_flag,
+            message.flag,
+            message.born_timestamp,
+            sent.born_host,
+            records.unpack_host(self._store.store_host),
+            now,
+            ticket,
+        )
+
+    def _stored(self, message: Message, problem: str | None) -> SendResult:
+        code = ResponseCode.SUCCESS if problem is None else ResponseCode.SYSTEM_ERROR
+        if not self._config.store_reply_message_enable:
+            return SendResult(code, "0", message.queue_id, 0, None, 0, remark=problem)
+        stored = self._store.put(message)
+        id_ = records.offset_message_id(self._store.store_host, stored.physical_offset)
+        return SendResult(
+            code, id_, message.queue_id, stored.queue_offset, None, stored.physical_offset, remark=problem
+        )
