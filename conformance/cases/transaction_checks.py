@@ -7,8 +7,11 @@ from ..case import remoting_case
 from ..worlds.remoting import Remoting
 from ..worlds.transactions import COMMIT, ROLLBACK, check_shown, checks, end, end_of_check, half, shown
 
-QUICK = {"transactionCheckInterval": "3000", "transactionTimeOut": "1000"}
-"""A half message is looked at every 3 s, when it is older than 1 s."""
+QUICK = {"transactionCheckInterval": "3000", "transactionTimeOut": "1000", "transactionOpBatchInterval": "100"}
+"""Half messages are looked at every 3 s, when they are older than 1 s.
+
+Their ends are written down quickly: one that is looked at before is asked for although it was ended.
+"""
 ONE_CHECK = {**QUICK, "transactionCheckMax": "1"}
 
 
@@ -46,7 +49,7 @@ def a_producer_is_asked_until_it_knows(t: Remoting) -> None:
     t.see("rollback", end_of_check(t, check, producer, ROLLBACK), 0)
     t.wait(1)
     t.pushed(connection)
-    t.wait(7)
+    t.wait(6)
     t.see("asked after the rollback", len(checks(t, connection, seconds=0)))
 
 
@@ -130,7 +133,7 @@ def a_message_is_given_up_after_its_checks(t: Remoting) -> None:
     t.see("given up", [shown(message) for message in given_up])
 
 
-@remoting_case("TransactionalMessageBridge.getOpMessage", settings=QUICK, alone=True)
+@remoting_case("TransactionalOpBatchService.onWaitEnd", alone=True)
 def ends_are_written_down_together(t: Remoting) -> None:
     """The ends of half messages are written into RMQ_SYS_TRANS_OP_HALF_TOPIC, several in one message."""
     topic, producer = t.topic(queues=1), t.new("producer group")
