@@ -116,6 +116,35 @@ def a_forged_handle_has_no_effect(t: Remoting) -> None:
 
 
 @remoting_case("AckMessageProcessor.appendAck")
+def a_handle_of_another_queue_may_fit(t: Remoting) -> None:
+    """A handle acknowledges in another queue if that pop began at the same offset there, and else has no effect."""
+    topic, group = t.topic(queues=3), t.group()
+    for queue in range(3):
+        filled(t, topic, 1 if queue < 2 else 2, queue=queue, tag=f"Q{queue}")
+    t.commit(topic, group, 1, queue=2)
+    answer = t.pop(topic, group, invisible_ms=2000)
+    handles = {message.queue_id: handle for message, handle in t.popped(answer)}
+    t.see("queue 1 by a handle of queue 0", t.ack(topic, group, handles[0], 0, queue=1), 0)
+    t.see("queue 2 by a handle of queue 0", t.ack(topic, group, handles[0], 1, queue=2), 0)
+    t.see("came back", sorted(str(message.tag) for message in copies(t, topic, group, 2)))
+
+
+@remoting_case("AckMessageProcessor.appendAck")
+def acks_of_the_same_start_are_told_apart_by_time(t: Remoting) -> None:
+    """Popped twice from the same offset, a message is acknowledged for the pop whose handle is used."""
+    topic, group = t.topic(queues=1), t.group()
+    filled(t, topic)
+    [(_, first)] = t.popped(t.pop(topic, group, invisible_ms=2000))
+    t.until(lambda: t.committed(topic, group)["offset"] == "1")
+    t.commit(topic, group, 0)
+    t.wait(0.1)
+    [(_, second)] = t.popped(t.pop(topic, group, invisible_ms=60_000))
+    t.see("second", t.ack(topic, group, second, 0), 0)
+    t.see("came back by the first", bodies(copies(t, topic, group)))
+    t.see("first, too late", t.ack(topic, group, first, 0), 0)
+
+
+@remoting_case("AckMessageProcessor.appendAck")
 def some_fields_of_a_handle_do_not_matter(t: Remoting) -> None:
     """An acknowledgement counts whatever its handle says of topic kind, queue and offset: the request's own count."""
     topic, group = t.topic(queues=1), t.group()

@@ -221,6 +221,17 @@ def a_forged_handle_hides_nothing(t: Remoting) -> None:
     t.see("came back", bodies(copies(t, topic, group, 3)))
 
 
+@remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
+def a_change_for_another_group_gives_it_a_copy(t: Remoting) -> None:
+    """A change by another group's name brings the message back to that group, besides the one that has popped it."""
+    topic, group, guest = t.topic(queues=1), t.group(), t.group()
+    filled(t, topic)
+    [handle] = popped_handles(t, topic, group, 1000)
+    t.see("changed", t.change(topic, guest, handle, 0, 500), 0)
+    t.see("copies of the guest", bodies(copies(t, topic, guest)))
+    t.see("copies of the group", bodies(copies(t, topic, group)))
+
+
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPoint")
 def a_revive_queue_that_is_not_there_loses_the_change(t: Remoting) -> None:
     """A change by a handle with a revive queue that nobody reads is taken and has no effect."""

@@ -237,6 +237,29 @@ def revive_queues_take_turns(t: Remoting) -> None:
     t.see("several", len(numbers) > 4)
 
 
+@remoting_case("PopMessageProcessor.processRequest")
+def any_queue_may_be_the_first(t: Remoting) -> None:
+    """Which queue a pop of all queues reads first is left to chance, so that none is preferred."""
+    topic = t.topic(queues=4)
+    for queue in range(4):
+        filled(t, topic, queue=queue)
+    first = {t.pop(topic, t.new("group"), max_messages=1).messages[0].queue_id for _ in range(60)}
+    t.see("first queues of 60 groups", sorted(first))
+
+
+@remoting_case("PopMessageProcessor.processRequest")
+def connections_share_one_queue(t: Remoting) -> None:
+    """Clients of a group that pop one queue by turns get a message each, none waits for another."""
+    topic, group = t.topic(queues=1), t.group()
+    filled(t, topic, 12)
+    connections = [t.connect() for _ in range(4)]
+    got: list[list[str]] = [[] for _ in connections]
+    for _ in range(3):
+        for mine, connection in zip(got, connections, strict=True):
+            mine += texts(t.pop(topic, group, max_messages=1, to=connection))
+    t.see("messages of each", got)
+
+
 @remoting_case("PopMessageProcessor.processRequest", settings={"reviveQueueNum": "2"})
 def the_number_of_revive_queues_is_a_setting(t: Remoting) -> None:
     """With reviveQueueNum 2 pops, empty ones too, use the revive queues 0 and 1 by turns."""

@@ -47,6 +47,18 @@ def copies_come_first(t: Remoting) -> None:
 
 
 @remoting_case("PopMessageProcessor.processRequest")
+def copies_are_read_first_now_and_then(t: Remoting) -> None:
+    """A pop reads the retry topic first in one of five cases, and else only when the topic leaves room."""
+    topic, group = t.topic(queues=1), t.group()
+    name = t.topic(queues=1, name=retry_topic(topic, group))
+    filled(t, topic, 80)
+    filled(t, name, 80)
+    kinds = [t.pop(topic, group, max_messages=1)["startOffsetInfo"].split(" ")[0] for _ in range(80)]
+    share = kinds.count("1")
+    t.see("of 80 pops", "2 to 35 copies" if 2 <= share <= 35 else f"{share} copies")
+
+
+@remoting_case("PopMessageProcessor.processRequest")
 def one_pop_finds_copies_and_new_messages(t: Remoting) -> None:
     """A pop with room for all gets copies and new messages together, whichever it has read first."""
     topic, group = t.topic(queues=1), t.group()
