@@ -7,6 +7,7 @@ until it is taken out of here.
 from collections.abc import Mapping
 
 DELIBERATE: Mapping[str, str] = {
+    "protected.a_plain_message_ends_the_timer": "a message to the timer's topic is refused: it would end it",
     "groups.a_live_group_consumes_its_topics": "a topic's live groups are listed; upstream lists the topic's own name",
     "grpc_invisible.a_client_without_a_stream": "a change needs no stream",
     "grpc_invisible.the_new_handle_keeps_the_place_in_the_log": "the tenth field of upstream's handle is a slip",
