@@ -7,6 +7,8 @@ import re
 from typing import Any
 
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # A JVM that has met a null often enough throws an exception made in advance, which does not say what was null.
+    (re.compile(r'(?:Cannot [a-z ]+"[^"]+" because "[^"]+" is null|null)\. NullPointerException.*'), "{null pointer}"),
     # What a virtual machine says of its own exceptions is lost once it has compiled the method that throws them often.
     (
         re.compile(

@@ -36,6 +36,11 @@ def placeholders() -> Placeholders:
             "For input. NumberFormatException. java.base/java.lang.Long.parse(Long.java:67)",
             "For input. NumberFormatException.",
         ),
+        (
+            'Cannot invoke "a.B.c()" because "b" is null. NullPointerException. a.D.e(D.java:7)',
+            "{null pointer}",
+        ),
+        ("null. NullPointerException", "{null pointer}"),
         ("offset 5800941 of 12", "offset 5800941 of 12"),
     ],
 )
