@@ -1,5 +1,7 @@
 """ReceiveMessage of the gRPC proxy: which messages a filter lets through."""
 
+from typing import Any
+
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ..case import grpc_case
@@ -73,7 +75,7 @@ def expressions_that_cannot_be_built(t: Grpc) -> None:
     topic, group = t.topic(kind="NORMAL"), t.group()
     client = t.consumer(group, {topic: "*"})
     t.see("TAG ||", t.receive(topic, group, client=client, expression="||", await_s=5, deadline=10), 40010)
-    sql = {"filter_type": pb.SQL, "await_s": 5, "deadline": 10, "client": client}
+    sql: dict[str, Any] = {"filter_type": pb.SQL, "await_s": 5, "deadline": 10, "client": client}
     t.see("SQL, empty", t.receive(topic, group, expression="", **sql), 40010)
 
 

@@ -41,6 +41,11 @@ class Received:
         """The receipt handles of the messages."""
         return [message.system_properties.receipt_handle for message in self.messages]
 
+    @property
+    def code(self) -> int | None:
+        """The code of the status; None without one."""
+        return None if self.status is None else self.status.code
+
     def shown(self) -> dict[str, Any]:
         """The value for notes."""
         if self.failure is not None:

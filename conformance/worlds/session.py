@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import grpc
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.services import TELEMETRY
+from rocketmq_testkit.grpc_v2.services.telemetry import TELEMETRY
 
 from .grpc_answer import Failure, failure_of
 from .world import ANSWER_SECONDS
