@@ -1,5 +1,7 @@
 """Topics that a send creates: from which template, with how many queues."""
 
+from typing import Any
+
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -9,9 +11,9 @@ from ..worlds.remoting import Remoting
 OFF = {"autoCreateTopicEnable": "false"}
 
 
-def first_send(t: Remoting, topic: str, template: str = "TBW102", queues: object = 4, **more: object) -> Answer:
+def first_send(t: Remoting, topic: str, template: str = "TBW102", queues: object = 4, **more: Any) -> Answer:
     """A send to a topic that is not there yet."""
-    fields = {"defaultTopic": template, "defaultTopicQueueNums": queues, **more}
+    fields: dict[str, Any] = {"defaultTopic": template, "defaultTopicQueueNums": queues, **more}
     return t.send(topic, **fields).without("msgId", "transactionId")
 
 

@@ -108,7 +108,7 @@ def the_flag_makes_the_batch(t: Remoting) -> None:
 def a_batch_goes_into_one_queue(t: Remoting) -> None:
     """The messages of a batch without a queue id get into one queue, one behind the other."""
     topic = t.topic(queues=4)
-    parts = [(f"{number}".encode(), {}) for number in range(5)]
+    parts: list[tuple[bytes, dict[str, str]]] = [(f"{number}".encode(), {}) for number in range(5)]
     sent = send_batch(t, topic, parts, queue=-1)
     t.see("sent", sent.without("queueId"), 0)
     t.see("stored", [message.body for message in t.stored(topic, 5, int(sent["queueId"])).messages])

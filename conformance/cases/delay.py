@@ -1,5 +1,8 @@
 """Delay levels: messages that wait in SCHEDULE_TOPIC_XXXX."""
 
+from typing import Any
+
+from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -12,12 +15,20 @@ def delayed(t: Remoting, topic: str, level: object, body: str = "later", **prope
     t.see(f"sent, level {level}", answer.without("queueOffset"), 0)
 
 
+def waiting(t: Remoting, queue: int, place: int) -> ReceivedMessage:
+    """What waits at a place of a level's queue."""
+    group = t.group()
+    t.until(lambda: t.pull("SCHEDULE_TOPIC_XXXX", group, queue, place, max_messages=1).body)
+    [message] = t.pull("SCHEDULE_TOPIC_XXXX", group, queue, place, max_messages=1).messages
+    return message
+
+
 @remoting_case("ScheduleMessageService.DeliverDelayedMessageTimerTask")
 def a_delayed_message_comes_later(t: Remoting) -> None:
     """A message of level 1 is not there at once, and is after a second, with the level and its own place in it."""
     topic = t.topic(queues=2)
     watch = t.stopwatch()
-    fields = {"queue": 1, "tag": "A", "keys": "k", "properties": {"DELAY": "1", "mine": "x"}}
+    fields: dict[str, Any] = {"queue": 1, "tag": "A", "keys": "k", "properties": {"DELAY": "1", "mine": "x"}}
     t.see("sent", t.send(topic, **fields).without("queueOffset"), 0)
     t.see("at once", t.pull(topic, t.group(), 1), 19)
     answer = t.stored(topic, 1, 1)
@@ -37,14 +48,12 @@ def no_level_is_no_delay(t: Remoting) -> None:
 @remoting_case("HookUtils.transformDelayLevelMessage")
 def levels_that_are_not_there_mean_the_last(t: Remoting) -> None:
     """A level above the last is the last."""
-    topic, group = t.topic(queues=1), t.group()
+    topic = t.topic(queues=1)
     for level in (18, 19, 99):
         sent = t.send(topic, properties={"DELAY": str(level)})
         place = int(sent["queueOffset"])
         t.see(f"level {level}", sent.without("queueOffset"), 0)
-        waiting = t.until(lambda place=place: t.pull("SCHEDULE_TOPIC_XXXX", group, 17, place, max_messages=1).body)
-        t.see(f"level {level} waits", bool(waiting))
-        [message] = t.pull("SCHEDULE_TOPIC_XXXX", group, 17, place, max_messages=1).messages
+        message = waiting(t, 17, place)
         t.see(f"level {level} stored", [message.properties["DELAY"], message.properties["REAL_TOPIC"]])
 
 
@@ -115,13 +124,10 @@ def a_deleted_topic_is_delivered_to(t: Remoting) -> None:
 @remoting_case("ScheduleMessageService.parseDelayLevel", settings={"messageDelayLevel": "1s 2s 3s 1h"})
 def levels_are_a_setting(t: Remoting) -> None:
     """The levels and their number are set by messageDelayLevel."""
-    topic, group = t.topic(queues=1), t.group()
+    topic = t.topic(queues=1)
     watch = t.stopwatch()
     t.send(topic, "two", properties={"DELAY": "2"})
     t.see("delivered", [message.body for message in t.stored(topic).messages])
     t.see("after", watch.between(2, 4))
     sent = t.send(topic, "last", properties={"DELAY": "9"})
-    place = int(sent["queueOffset"])
-    t.until(lambda: t.pull("SCHEDULE_TOPIC_XXXX", group, 3, place).body)
-    [message] = t.pull("SCHEDULE_TOPIC_XXXX", group, 3, place).messages
-    t.see("last level", message.properties["DELAY"])
+    t.see("last level", waiting(t, 3, int(sent["queueOffset"])).properties["DELAY"])

@@ -1,5 +1,7 @@
 """What a broker does with a message that is sent to it."""
 
+from typing import Any
+
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -28,7 +30,7 @@ def a_blank_topic_is_refused(t: Remoting) -> None:
 def long_and_short_names_say_the_same(t: Remoting) -> None:
     """SEND_MESSAGE has long names, SEND_MESSAGE_V2 short ones; what is stored is the same."""
     topic = t.topic()
-    fields = {"tag": "A", "flag": 7, "sysFlag": 0, "reconsumeTimes": 2, "queue": 1}
+    fields: dict[str, Any] = {"tag": "A", "flag": 7, "sysFlag": 0, "reconsumeTimes": 2, "queue": 1}
     t.see("long", t.send_v1(topic, "long", **fields), 0)
     t.see("short", t.send(topic, "short", **fields), 0)
     t.see("stored", t.stored(topic, 2, 1), 0)
@@ -61,7 +63,8 @@ def fields_of_a_send_may_be_missing(t: Remoting) -> None:
         "unitMode",
         "batch",
     ):
-        t.see(f"without {field}", t.send(topic, **{"queue" if field == "queueId" else field: None}).without("msgId"))
+        left_out: dict[str, Any] = {"queue" if field == "queueId" else field: None}
+        t.see(f"without {field}", t.send(topic, **left_out).without("msgId"))
 
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")

@@ -1,6 +1,7 @@
 """Messages for a certain time: they wait in rmq_sys_wheel_timer."""
 
 from base64 import urlsafe_b64decode
+from typing import Any
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
@@ -15,7 +16,7 @@ def handle_of(answer: Answer) -> list[str]:
     return [] if text is None else urlsafe_b64decode(text).decode().split(" ")
 
 
-def timed(t: Remoting, topic: str, name: str, value: object, body: str = "timed", **more: object) -> Answer:
+def timed(t: Remoting, topic: str, name: str, value: object, body: str = "timed", **more: Any) -> Answer:
     """Send with one of the properties that name a time."""
     answer = t.send(topic, body, properties={name: str(value)}, **more)
     t.see(f"sent with {name}", answer.without("queueOffset", "recallHandle"), 0)
