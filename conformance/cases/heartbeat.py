@@ -255,7 +255,7 @@ def questions_are_passed_on_to_a_client(t: Remoting) -> None:
     t.pushed(connection)
     ext = {"consumerGroup": group, "clientId": client}
     asked = t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, ext)
-    push = connection.next_push(10)
+    push = connection.next_push(3)
     t.see("passed on", {"code": push.code, "ext": dict(sorted((push.ext_fields or {}).items()))})
     connection.answer(push, 0, dumps({"properties": {"key": "value"}}))
     t.see("answer", asked(), 0)
