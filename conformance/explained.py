@@ -7,6 +7,8 @@ until it is taken out of here.
 from collections.abc import Mapping
 
 DELIBERATE: Mapping[str, str] = {
+    "config.unknown_settings_are_ignored": "a setting that is unknown or unreadable is refused as a whole",
+    "key_values.unknown_settings_of_the_name_server_are_ignored": "as config.unknown_settings_are_ignored",
     "protected.a_plain_message_ends_the_timer": "a message to the timer's topic is refused: it would end it",
     "groups.a_live_group_consumes_its_topics": "a topic's live groups are listed; upstream lists the topic's own name",
     "grpc_invisible.a_client_without_a_stream": "a change needs no stream",

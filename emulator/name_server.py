@@ -35,6 +35,7 @@ from .operations import (
     RouteResult,
     SetPermOfBroker,
     TextResult,
+    TopicConfig,
     TopicListResult,
     UpdateNamesrvConfig,
 )
@@ -62,6 +63,7 @@ class NameServer:
         self._start_ms = scheduler.now_ms
         self._values: dict[str, dict[str, str]] = {}
         self._wiped: set[str] = set()
+        self._given: set[tuple[str, str]] = set()
         self._hidden: set[str] = set()
         self.handlers: Mapping[type[Operation], Callable[[Call, Any], Result | Parked]] = {
             GetRouteInfo: self.route,
@@ -91,7 +93,7 @@ class NameServer:
         queues = {}
         for broker in holders:
             config = broker.topics.get(topic)
-            perm = config.perm & ~PERM_WRITE if broker.name in self._wiped else config.perm
+            perm = self._perm(broker, config)
             queues[broker.name] = QueueRoute(
                 broker.name, config.read_queue_nums, config.write_queue_nums, perm, config.topic_sys_flag
             )
@@ -99,6 +101,14 @@ class NameServer:
         return RouteResult(
             [self._member(name) for name in queues], list(queues.values()), order, holders[0].topics.message_type(topic)
         )
+
+    def _perm(self, broker: "Broker", config: TopicConfig) -> int:
+        if (broker.name, config.topic_name) in self._given:
+            return PERM_READ | PERM_WRITE
+        perm, of_broker = config.perm, broker.config.broker_permission
+        if of_broker & (PERM_READ | PERM_WRITE) != PERM_READ | PERM_WRITE:
+            perm &= of_broker  # a broker that is closed in part registers its topics that way
+        return perm & ~PERM_WRITE if broker.name in self._wiped else perm
 
     def _member(self, broker_name: str) -> BrokerMember:
         same = [broker for broker in self._brokers if broker.name == broker_name]
@@ -145,6 +155,7 @@ class NameServer:
     def topic_created(self, topic: str) -> None:
         """A broker registered a topic anew."""
         self._hidden.discard(topic)
+        self._given = {each for each in self._given if each[1] != topic}
 
     def set_perm(self, call: Call, operation: SetPermOfBroker) -> PermOfBrokerResult:
         """Wipe or give back the write permission in the routes of a broker name; an unknown one has no topics."""
@@ -153,7 +164,11 @@ class NameServer:
         if not brokers:
             return PermOfBrokerResult(0)
         change(operation.broker_name)
-        perms = [config.perm for config in brokers[0].topics.table.values()]
+        table = brokers[0].topics.table
+        every = {(operation.broker_name, topic) for topic in table}
+        # Giving back makes every topic readable and writable, whatever it was before.
+        self._given = self._given | every if operation.add else self._given - every
+        perms = [config.perm for config in table.values()]
         return PermOfBrokerResult(sum(1 for perm in perms if perm & (PERM_READ | PERM_WRITE)))
 
     # values

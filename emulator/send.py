@@ -70,7 +70,7 @@ class SendService:
             config = self._check_topic(operation)
         if not self._config.broker_permission & PERM_WRITE and config.order:
             raise EngineError(
-                ResponseCode.NO_PERMISSION, f"the broker[{self._config.broker_name}] sending message is forbidden"
+                ResponseCode.NO_PERMISSION, f"the broker[{self._broker_ip()}] sending message is forbidden"
             )
         return self._queue_id(call, operation.queue_id, config)
 

@@ -169,6 +169,8 @@ class Topics:
         if template is not None:
             inherits = bool(template.perm & PERM_INHERIT)
             if template_name == names.AUTO_CREATE_TOPIC and not self._config.auto_create_topic_enable:
+                # From now on it is no template, even if the setting is changed back.
+                self.table[template_name] = replace(template, perm=PERM_READ | PERM_WRITE)
                 inherits = False
             if inherits:
                 queues = max(min(client_queues, template.write_queue_nums), 0)
