@@ -22,6 +22,7 @@ def test_a_lifetime_ends_with_all_of_its_timers() -> None:
     scheduler.advance_to(200)
     assert ran == ["first 110", "second", "last"]
     assert (lifetime.now_ms, other.now_ms) == (115, 200)
+    assert not lifetime.call_later(10, lambda: ran.append("too late"), "x").active
 
 
 def test_timers_see_their_own_due_time() -> None:
@@ -78,7 +79,7 @@ def test_an_earlier_timer_is_announced() -> None:
     """A real-time driver hears of a timer that is due before all others, and only of such."""
     scheduler = Scheduler()
     calls: list[int | None] = []
-    scheduler.on_earlier = lambda: calls.append(scheduler._heap[0].due_ms if scheduler._heap else None)
+    scheduler.on_earlier = lambda: calls.append(scheduler._heap[0][0] if scheduler._heap else None)
     scheduler.call_at(100, lambda: None, "t")
     scheduler.call_at(200, lambda: None, "t")
     scheduler.call_at(50, lambda: None, "t")
