@@ -330,10 +330,10 @@ class Broker:
             self.pop_consumer.clear((topic, group, queue_id))
             self.offsets.forget_pulls(group, topic)
 
-    def _drop_waiting(self) -> None:
-        self.pulls.hold.drop_inactive()
-        self.pops.polling.end_inactive()
-        self.notifications.polling.end_inactive()
+    def _drop_waiting(self, channel: Channel) -> None:
+        self.pulls.hold.drop_inactive(channel.channel_id)
+        self.pops.polling.end_inactive(channel.channel_id)
+        self.notifications.polling.end_inactive(channel.channel_id)
 
     def _read_queues(self, topic: str) -> list[MessageQueue]:
         config = self.topics.find(topic)

@@ -38,6 +38,7 @@ class Polling(Generic[Waiting]):
     operation: Waiting
     message_filter: MessageFilter | None
     deadline_ms: int
+    channel_id: str
     timer: Timer | None = None
 
 
@@ -59,6 +60,7 @@ class PopPolling(Generic[Waiting]):
         self._kind = kind
         self._newest_first = newest_first
         self._waiting: dict[str, dict[tuple[str, int], list[Polling[Waiting]]]] = {}
+        self._by_channel: dict[str, dict[Polling[Waiting], tuple[str, tuple[str, int]]]] = {}
         self._wakes: deque[tuple[str, str, int]] = deque()
         self.total = 0
 
@@ -72,13 +74,14 @@ class PopPolling(Generic[Waiting]):
         waiting = self._waiting.setdefault(topic, {}).setdefault(place, [])
         if self.total >= config.max_pop_polling_size or len(waiting) > config.pop_polling_size:
             return Park.FULL
-        polling = Polling(call, operation, message_filter, deadline)
+        polling = Polling(call, operation, message_filter, deadline, call.channel.channel_id)
         polling.timer = self._scheduler.call_at(
             deadline, lambda: self._end(topic, place, polling), self._kind, f"{place[0]}@{topic}@{place[1]}"
         )
         waiting.append(polling)
         if len(waiting) > 1 and waiting[-2].deadline_ms > deadline:
             waiting.sort(key=lambda other: other.deadline_ms)
+        self._by_channel.setdefault(polling.channel_id, {})[polling] = (topic, place)
         self.total += 1
         return Park.WAITING
 
@@ -121,6 +124,7 @@ class PopPolling(Generic[Waiting]):
         waiting = self._waiting.get(topic, {}).get(place, [])
         for polling in reversed(waiting) if self._newest_first else list(waiting):
             if not polling.call.active:
+                self._remove(topic, place, polling)
                 continue
             wanted = polling.message_filter
             if forced or wanted is None or (wanted.matches_code(tags_code) and wanted.matches_properties(properties)):
@@ -138,6 +142,10 @@ class PopPolling(Generic[Waiting]):
             return False
         waiting.remove(polling)
         self.total -= 1
+        of_channel = self._by_channel[polling.channel_id]
+        del of_channel[polling]
+        if not of_channel:
+            del self._by_channel[polling.channel_id]
         if polling.timer is not None:
             polling.timer.cancel()
         if not waiting:
@@ -150,9 +158,8 @@ class PopPolling(Generic[Waiting]):
         """How many requests wait for a topic, group and queue id."""
         return len(self._waiting.get(topic, {}).get((group, max(queue_id, -1)), ()))
 
-    def end_inactive(self) -> None:
-        """Forget the requests of clients that are gone."""
-        for topic, places in list(self._waiting.items()):
-            for place, waiting in list(places.items()):
-                for polling in [polling for polling in waiting if not polling.call.active]:
-                    self._remove(topic, place, polling)
+    def end_inactive(self, channel_id: str) -> None:
+        """Forget the requests of a channel that nobody waits for any more."""
+        for polling, (topic, place) in list(self._by_channel.get(channel_id, {}).items()):
+            if not polling.call.active:
+                self._remove(topic, place, polling)
