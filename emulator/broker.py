@@ -230,6 +230,7 @@ class Broker:
             ops.AckMessage: self.acks.ack,
             ops.BatchAckMessage: self.acks.batch_ack,
             ops.ChangeInvisibleTime: self.acks.change_invisible,
+            ops.RollBackPops: self.acks.roll_back,
             ops.Notification: self.notifications.notify,
             ops.PeekMessage: self.notifications.peek,
             ops.PollingInfo: self.notifications.polling_info,

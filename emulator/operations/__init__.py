@@ -69,6 +69,7 @@ from .consume import (
     PullMessage,
     PullResult,
     PullStatus,
+    RollBackPops,
 )
 from .groups import (
     AssignmentResult,
@@ -233,6 +234,7 @@ __all__ = [
     "ResetOffsetResult",
     "Result",
     "RetryPolicy",
+    "RollBackPops",
     "RouteResult",
     "RuntimeInfoResult",
     "SearchOffset",
