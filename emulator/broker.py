@@ -244,6 +244,7 @@ class Broker:
             ops.Heartbeat: memberships.heartbeat,
             ops.UnregisterClient: memberships.unregister,
             ops.ChannelClosed: memberships.channel_closed,
+            ops.ForgetWaiting: memberships.forget_waiting,
             ops.GetConsumerListByGroup: memberships.consumer_list,
             ops.LockBatchMq: memberships.lock,
             ops.UnlockBatchMq: memberships.unlock,
@@ -321,6 +322,7 @@ class Broker:
     def _redelivered(self, topic: str, group: str) -> None:
         if self._emulation.wake_poll_on_redelivery:
             self.pops.polling.wake(topic, group, -1)
+            self.notifications.polling.wake(topic, group, -1)
 
     def _exist(self, topic: str, group: str) -> bool:
         return self.topics.find(topic) is not None and self.groups.find(group) is not None

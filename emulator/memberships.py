@@ -18,6 +18,7 @@ from .operations import (
     ConsumerConnectionResult,
     ConsumerListResult,
     Done,
+    ForgetWaiting,
     GetConsumerConnectionList,
     GetConsumerListByGroup,
     GetProducerConnectionList,
@@ -55,6 +56,11 @@ class Memberships:
     def channel_closed(self, call: Call, operation: ChannelClosed) -> Done:
         """A connection is gone: its clients leave and its waiting requests are forgotten."""
         self._clients.channel_closed(call.channel)
+        self._drop_waiting(call.channel)
+        return Done()
+
+    def forget_waiting(self, call: Call, operation: ForgetWaiting) -> Done:
+        """Waiting requests of a channel that are not wanted any more are forgotten; the others wait on."""
         self._drop_waiting(call.channel)
         return Done()
 
