@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-oldest simulate lint format types pages serve bench clean
+.PHONY: help demo test test-fast test-oldest simulate lint format types pages serve bench bench-growth clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -47,6 +47,9 @@ serve: $(VENV)/install.stamp ## Serve on upstream's ports until Ctrl-C
 
 bench: $(VENV)/dev.stamp ## Compare with the real broker (ten minutes)
 	$(BIN)/python bench/run.py
+
+bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one (some minutes, 2 GiB)
+	$(BIN)/python bench/growth.py
 
 clean: ## Remove environments, reports and caches of this folder
 	rm -rf .venv .venv-oldest .venv-protobuf .ns .reports build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -120,9 +120,9 @@ class Scheduler:
                 timer.cancel()
 
     def forget_one(self) -> None:
-        """A timer was cancelled. Long polls cancel one timer a message, so the heap is tidied when half is dead."""
+        """A timer was cancelled. Long polls cancel one timer a message: the heap is tidied when most of it is dead."""
         self._cancelled += 1
-        if self._cancelled > 256 and self._cancelled * 2 > len(self._heap):
+        if self._cancelled > 256 and self._cancelled * 4 > len(self._heap) * 3:
             self._heap = [entry for entry in self._heap if entry[2].action is not None]
             heapify(self._heap)
             self._cancelled = 0
