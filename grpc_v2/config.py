@@ -73,6 +73,18 @@ class ProxyConfig(Config):
     pushed_consumer_backoff: str = key(
         "", "Back-off that the settings tell a consumer to use; empty = its group's.", unit="delays such as `1s 5s 1m`"
     )
+    pop_with_notify_threshold: int = key(
+        0,
+        "With at most this many receives under way, one that finds nothing waits for a notification of the broker and"
+        " pops when it comes; with more it long-polls the broker, as it always does for a group that consumes in order."
+        " 0 = never, as upstream.",
+        low=0,
+    )
+    receive_from_all_brokers: bool = key(
+        False,
+        "A receive takes and awaits messages of all brokers that have the topic, whichever it names, as one that names"
+        " none does; upstream's goes to the one that it names.",
+    )
     end_polls_on_client_termination: bool = key(
         False, "A client that terminates has its waiting polls ended; upstream lets them run to their end."
     )

@@ -10,6 +10,7 @@ from rocketmq_testkit.emulator.operations import Operation
 from .calls import RpcCall, ServerCall, SilentCall
 from .config import ProxyConfig
 from .method_table import Rpc
+from .polls import Polls
 from .proto import definition_pb2 as pb
 from .proxy_rules import check_group, check_topic, is_blank
 from .routes import Endpoint, Routes
@@ -50,6 +51,7 @@ class Proxy:
         self._call_later = call_later
         self.routes = Routes(brokers, engine.chance.stream("grpc_v2 first queue"), endpoint)
         self.transactions = Transactions(config)
+        self.polls = Polls()
         self.sessions = SessionRegistry(
             engine.scheduler,
             lambda channel, effect: on_check(self, channel, effect),

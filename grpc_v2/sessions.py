@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rocketmq_testkit.emulator.scheduler import Scheduler, Timer
 
     from .calls import RpcCall
+    from .polls import Poll
 
 FORGOTTEN_AFTER_MS = 130_000
 """Upstream forgets a silent client after 120 s at the next of its scans (seen: 124 to 130 s)."""
@@ -59,7 +60,7 @@ class Session:
         """As the client sent them, with defaults for what a consumer left out."""
         self.channel = channel
         self.last_seen_ms = now_ms
-        self.polls: set[RpcCall] = set()
+        self.polls: dict[Poll, None] = {}
         """Receives that wait."""
         self.renewable: dict[str, tuple[ReceiptHandle, str, str]] = {}
         """Messages taken with auto_renew: handle text -> (handle, topic, group)."""

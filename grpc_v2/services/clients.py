@@ -10,6 +10,7 @@ from rocketmq_testkit.emulator.operations import (
     ChangeInvisibleTime,
     ChannelClosed,
     ConsumerData,
+    ForgetWaiting,
     Heartbeat,
     SubscriptionData,
     UnregisterClient,
@@ -17,6 +18,7 @@ from rocketmq_testkit.emulator.operations import (
 
 from ..calls import RpcCall
 from ..method_table import Rpc
+from ..polls import nothing_new
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy import Proxy
@@ -80,12 +82,10 @@ def end_session(proxy: Proxy, session: Session, label: str) -> None:
         )
         proxy.tell(proxy.routes.named(handle.broker_name), channel, label, change)
     session.renewable.clear()
-    proxy.tell_brokers(channel, label, ChannelClosed())
     if proxy.config.end_polls_on_client_termination:
         for poll in list(session.polls):
-            poll.active = False
-            poll.refuse(Refusal(pb.MESSAGE_NOT_FOUND, "no new message"))
-        session.polls.clear()
+            poll.end(nothing_new())
+    proxy.tell_brokers(channel, label, ChannelClosed())
 
 
 def _known(call: RpcCall) -> Session:
@@ -141,6 +141,6 @@ NOTIFY_CLIENT_TERMINATION = Rpc(
     sv.NotifyClientTerminationRequest,
     sv.NotifyClientTerminationResponse,
     notify_client_termination,
-    (ChangeInvisibleTime, UnregisterClient, ChannelClosed),
+    (ChangeInvisibleTime, ForgetWaiting, UnregisterClient, ChannelClosed),
     _CODES,
 )
