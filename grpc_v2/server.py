@@ -58,15 +58,13 @@ class MessagingService:
 
     def forget_clients(self) -> None:
         """Forget all clients without doing anything for them, as a proxy that dies does."""
-        self._proxy.sessions.close()
-        self._proxy.polls.forget()
+        self._proxy.forget()
 
     def close(self) -> None:
         """Forget all clients and cancel their timers; the connections are the transport's."""
         if self._health is not None:
             self._health.set("", ServingStatus.NOT_SERVING)
-        self._proxy.sessions.close()
-        self._proxy.polls.forget()
+        self._proxy.forget()
 
 
 def messaging_methods(

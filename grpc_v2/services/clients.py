@@ -28,8 +28,6 @@ from ..status import OK, Refusal
 
 CLIENT_VERSION = 479
 """What upstream registers gRPC clients as: the proxy's own version, V5_3_3."""
-GIVE_BACK_MS = 1_000
-"""Messages of a client that is gone become visible after this (upstream's constant)."""
 _CONSUME_TYPES = {pb.PUSH_CONSUMER: "CONSUME_PASSIVELY", pb.SIMPLE_CONSUMER: "CONSUME_ACTIVELY"}
 
 
@@ -76,12 +74,7 @@ def register(proxy: Proxy, session: Session, language: str, group: str | None, l
 def end_session(proxy: Proxy, session: Session, label: str) -> None:
     """Give back what the client took with auto_renew, take it out of its groups, end its polls if configured so."""
     channel = session.channel
-    for handle, topic, group in session.renewable.values():
-        change = ChangeInvisibleTime(
-            group, handle.real_topic(topic, group), handle.queue_id, handle.encode(), handle.offset, GIVE_BACK_MS
-        )
-        proxy.tell(proxy.routes.named(handle.broker_name), channel, label, change)
-    session.renewable.clear()
+    proxy.renewals.give_back(session, label)
     if proxy.config.end_polls_on_client_termination:
         for poll in list(session.polls):
             poll.end(nothing_new())

@@ -35,12 +35,13 @@ from ..receipt import ReceiptHandle
 from ..settings import DEFAULT_REQUEST_TIMEOUT_MS
 from ..status import OK, Refusal
 from ..transport import MethodKind
-from .clients import GIVE_BACK_MS
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.broker import Broker
 
 MAX_BATCH = 32
+GIVE_BACK_MS = 1_000
+"""Messages that could not be handed to a client any more become visible after this (upstream's constant)."""
 _INIT_AT_END = 1
 _ANY_QUEUE = -1
 _FOUND = sv.ReceiveMessageResponse(status=OK).SerializeToString()
@@ -82,7 +83,8 @@ def receive_message(call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
     )
     topic = proxy.topic_name(request.message_queue.topic)
     group = proxy.group_name(request.group)
-    if request.auto_renew:
+    auto_renew = request.auto_renew and config.enable_proxy_auto_renew
+    if auto_renew:
         invisible_ms = config.default_invisible_time_mills
     else:
         invisible_ms = duration_ms(request.invisible_duration)
@@ -93,7 +95,7 @@ def receive_message(call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
     brokers = proxy.routes.read_brokers(
         topic, request.message_queue.broker.name, spread=config.receive_from_all_brokers
     )
-    receive = _Receive(call, topic, group, subscription, terms.max_attempts, request.auto_renew)
+    receive = _Receive(call, topic, group, subscription, terms.max_attempts, auto_renew)
     pop = PopMessage(
         group,
         topic,
@@ -191,14 +193,13 @@ def _frame(
     response = sv.ReceiveMessageResponse()
     message = response.message
     fill_message(message, record, receive.topic, reconsume_times, now_ms)
-    text = handle.encode()
     system = message.system_properties
-    system.receipt_handle = text
+    system.receipt_handle = handle.encode()
     system.queue_id = popped.queue_id
     system.queue_offset = popped.queue_offset
     session = receive.call.session
     if receive.auto_renew and session is not None:
-        session.remember_renewable(text, handle, receive.topic, receive.group, now_ms)
+        receive.call.proxy.renewals.remember(session, receive.topic, receive.group, handle, reconsume_times)
     return response.SerializeToString()
 
 
