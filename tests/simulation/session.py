@@ -5,7 +5,6 @@ client never gets.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 from observations import (
     Acked,
@@ -37,44 +36,17 @@ from observations import (
 )
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
-from rocketmq_testkit.emulator.engine import DirectChannel, Engine
+from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.record import decode
+from simulated_client import Client, digit, order_counts, receipt
 
 START_MS = 1_700_000_000_000
 DELAY_LEVELS_MS = (1_000, 5_000)
 
 Onlooker = Callable[[Observation], None]
 OnAnswer = Callable[[Outcome, bool], None]
-
-
-@dataclass(eq=False)
-class Client:
-    """A client of one group on one connection, and what it remembers."""
-
-    name: str
-    group: str
-    tags: tuple[str, ...] = ()
-    channel: DirectChannel = field(init=False)
-    handles: list[Handle] = field(default_factory=list)
-    pulled: list[tuple[str, int, int, str]] = field(default_factory=list)
-    """Messages that it may give back: id, attempt, physical offset, topic."""
-    attempt: int = 0
-    connections: int = 0
-
-    def __post_init__(self) -> None:
-        self.connect()
-
-    @property
-    def expression(self) -> str:
-        """What it subscribes to."""
-        return " || ".join(self.tags) or "*"
-
-    def connect(self) -> None:
-        """A new connection; what the client remembers stays."""
-        self.connections += 1
-        self.channel = DirectChannel(f"{self.name}.{self.connections}", ("10.0.0.1", 4000 + self.connections))
 
 
 class SimulatedCall:
@@ -325,7 +297,7 @@ class Session:
         )
 
     def _popped(self, client: Client, topic: str, result: ops.PopResult, order: bool) -> tuple[Delivery, ...]:
-        counts = _order_counts(result.order_count_info) if order else {}
+        counts = order_counts(result.order_count_info) if order else {}
         found = []
         for message in result.messages:
             record = decode(message.record)
@@ -391,7 +363,7 @@ class Session:
             ops.BatchAck(
                 key.group,
                 topic,
-                _digit(key),
+                digit(key),
                 key.start_offset,
                 key.queue_id,
                 key.revive_qid,
@@ -618,28 +590,3 @@ class Session:
     def drained(self) -> None:
         """Say that everybody consumed until nothing came any more."""
         self.see(Drained(self.now_ms))
-
-
-def receipt(handle: Handle) -> str:
-    """The text of a handle, as clients put it together."""
-    return (
-        f"{handle.start_offset} {handle.pop_time} {handle.invisible_ms} {handle.revive_qid} {_digit(handle)} "
-        f"{handle.broker} {handle.queue_id} {handle.offset}"
-    )
-
-
-def _digit(handle: Handle) -> str:
-    if not handle.topic.startswith("%RETRY%"):
-        return "0"
-    return "2" if "+" in handle.topic else "1"
-
-
-def _order_counts(text: str | None) -> dict[tuple[int, int], int]:
-    """How often which message came again, by (queue id, offset), from `0 qo<queue>%<offset> <count>;...`."""
-    counts = {}
-    for entry in (text or "").split(";"):
-        if " qo" in entry:
-            _, place, count = entry.split(" ")
-            queue_id, _, offset = place[2:].partition("%")
-            counts[int(queue_id), int(offset)] = int(count)
-    return counts

@@ -20,7 +20,8 @@ from oracle import Oracle
 from popped_messages import BUFFERED, CACHED_RECORDS, CHECK_POINTS, RECORDS
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.fixtures.control.json_form import entry
-from session import Client, Session
+from session import Session
+from simulated_client import Client
 from stored_messages import Violation
 
 TOPICS = {"A": 2, "B": 1, "O": 3}

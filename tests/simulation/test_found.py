@@ -2,7 +2,8 @@
 
 import pytest
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
-from session import Client, Session
+from session import Session
+from simulated_client import Client
 from simulation import Action, Setup, failure
 
 CHANGED_TWICE_THEN_CRASHED = [
