@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-oldest simulate lint format types pages serve conformance conformance-real bench clean
+.PHONY: help demo test test-fast test-oldest simulate lint format types pages serve conformance conformance-real bench bench-growth clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -54,6 +54,9 @@ conformance-real: $(VENV)/dev.stamp ## Ask real brokers again, write down what t
 
 bench: $(VENV)/dev.stamp ## Compare with the real broker (ten minutes)
 	$(BIN)/python bench/run.py
+
+bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one (some minutes, 2 GiB)
+	$(BIN)/python bench/growth.py
 
 clean: ## Remove environments, reports and caches of this folder
 	rm -rf .venv .venv-oldest .venv-protobuf .ns .reports build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

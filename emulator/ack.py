@@ -19,6 +19,7 @@ from .operations import (
     ChangeInvisibleResult,
     ChangeInvisibleTime,
     Done,
+    RollBackPops,
 )
 from .ordered import Orders
 from .pop_buffer import PopBuffer
@@ -219,6 +220,25 @@ class AckService:
         until = self._scheduler.now_ms + operation.invisible_ms
         self._orders.change((topic, group, queue_id), receipt.pop_time, operation.offset, until)
         return ChangeInvisibleResult(receipt.pop_time, until - receipt.pop_time, receipt.revive_qid)
+
+    def roll_back(self, call: Call, operation: RollBackPops) -> Done:
+        """Turn each record of the KV variant into a check point of its own, in the revive queue that its offset gives.
+
+        Handles of those pops acknowledge nothing any more, unless their message was the first that was read.
+        """
+        for record in self._consumer.take_all() if self._consumer is not None else ():
+            point = CheckPoint(
+                record.topic,
+                record.group,
+                record.queue_id,
+                record.offset,
+                record.pop_time,
+                record.invisible_ms,
+                self._config.broker_name,
+                [0],
+            )
+            self._log.write_check_point(point, record.offset % self._config.revive_queue_num)
+        return Done()
 
     def _check_place(self, call: Call, topic: str, queue_id: int) -> None:
         config = self._topics.get(topic)

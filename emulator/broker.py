@@ -251,6 +251,7 @@ class Broker:
             ops.AckMessage: self.acks.ack,
             ops.BatchAckMessage: self.acks.batch_ack,
             ops.ChangeInvisibleTime: self.acks.change_invisible,
+            ops.RollBackPops: self.acks.roll_back,
             ops.Notification: self.notifications.notify,
             ops.PeekMessage: self.notifications.peek,
             ops.PollingInfo: self.notifications.polling_info,
@@ -264,6 +265,7 @@ class Broker:
             ops.Heartbeat: memberships.heartbeat,
             ops.UnregisterClient: memberships.unregister,
             ops.ChannelClosed: memberships.channel_closed,
+            ops.ForgetWaiting: memberships.forget_waiting,
             ops.GetConsumerListByGroup: memberships.consumer_list,
             ops.LockBatchMq: memberships.lock,
             ops.UnlockBatchMq: memberships.unlock,
@@ -346,6 +348,7 @@ class Broker:
     def _redelivered(self, topic: str, group: str) -> None:
         if self._emulation.wake_poll_on_redelivery:
             self.pops.polling.wake(topic, group, -1)
+            self.notifications.polling.wake(topic, group, -1)
 
     def _exist(self, topic: str, group: str) -> bool:
         return self.topics.find(topic) is not None and self.groups.find(group) is not None
@@ -357,10 +360,10 @@ class Broker:
             self.pop_consumer.clear((topic, group, queue_id))
             self.offsets.forget_pulls(group, topic)
 
-    def _drop_waiting(self) -> None:
-        self.pulls.hold.drop_inactive()
-        self.pops.polling.end_inactive()
-        self.notifications.polling.end_inactive()
+    def _drop_waiting(self, channel: Channel) -> None:
+        self.pulls.hold.drop_inactive(channel.channel_id)
+        self.pops.polling.end_inactive(channel.channel_id)
+        self.notifications.polling.end_inactive(channel.channel_id)
 
     def _read_queues(self, topic: str) -> list[MessageQueue]:
         config = self.topics.find(topic)

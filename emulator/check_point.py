@@ -123,8 +123,9 @@ class Ack:
         return (self.topic, self.group, self.queue_id, self.start_offset, self.pop_time, name)
 
     def to_json(self, *, batch: bool) -> bytes:
-        """The body of an `ack` (one offset) or of a `bAck` (`ao` is -1, the offsets are in `aol`)."""
-        body: dict[str, object] = {"ao": -1 if batch else self.offsets[0]}
+        """The body of an `ack` (one offset) or of a `bAck` (`ao` is -1, the buffer's 0, the offsets are in `aol`)."""
+        not_set = -1 if self.broker_name is not None else 0
+        body: dict[str, object] = {"ao": not_set if batch else self.offsets[0]}
         if batch:
             body["aol"] = self.offsets
         if self.broker_name is not None:

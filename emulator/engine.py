@@ -89,8 +89,10 @@ class Engine:
         return next((b for b in self.brokers if b.name == name and b.broker_id == broker_id), None)
 
     def crash(self, broker: Broker | None = None, *, power_loss: bool = True) -> None:
-        """Let a broker (default: the first) die without warning and start again at once; `Broker.crash` says what is
-        lost."""
+        """Let a broker (default: the first) die without warning and start again at once.
+
+        `Broker.crash` says what is lost. Call it between requests or from a timer, not while one is carried out.
+        """
         (broker or self.brokers[0]).crash(power_loss=power_loss)
 
     def restart(self, broker: Broker | None = None) -> None:

@@ -10,7 +10,7 @@ from .codes import ResponseCode
 from .config import BrokerConfig
 from .errors import EngineError
 from .filters import SQL92, SqlError, filter_of, is_tag_type
-from .gate import Call
+from .gate import Call, Channel
 from .operations import (
     AllProducersResult,
     ChannelClosed,
@@ -19,6 +19,7 @@ from .operations import (
     ConsumerConnectionResult,
     ConsumerListResult,
     Done,
+    ForgetWaiting,
     GetAllProducerInfo,
     GetConsumerConnectionList,
     GetConsumerListByGroup,
@@ -44,7 +45,7 @@ class Memberships:
     """Answers requests about the clients of one broker."""
 
     def __init__(
-        self, config: BrokerConfig, clients: Clients, locks: QueueLocks, drop_waiting: Callable[[], None]
+        self, config: BrokerConfig, clients: Clients, locks: QueueLocks, drop_waiting: Callable[[Channel], None]
     ) -> None:
         self._config = config
         self._clients = clients
@@ -63,7 +64,12 @@ class Memberships:
     def channel_closed(self, call: Call, operation: ChannelClosed) -> Done:
         """A connection is gone: its clients leave and its waiting requests are forgotten."""
         self._clients.channel_closed(call.channel)
-        self._drop_waiting()
+        self._drop_waiting(call.channel)
+        return Done()
+
+    def forget_waiting(self, call: Call, operation: ForgetWaiting) -> Done:
+        """Waiting requests of a channel that are not wanted any more are forgotten; the others wait on."""
+        self._drop_waiting(call.channel)
         return Done()
 
     def consumer_list(self, call: Call, operation: GetConsumerListByGroup) -> ConsumerListResult:

@@ -192,6 +192,10 @@ class PopConsumer:
         self.acknowledge(old)
         self._looks.write([new])
 
+    def take_all(self) -> list[PopRecord]:
+        """Take all records out that are not in memory only, in the order of their keys."""
+        return self._looks.take_all()
+
     def clear(self, place: tuple[str, str, int]) -> None:
         """Forget what is in memory of a queue, as a reset does."""
         if self._cache is not None:

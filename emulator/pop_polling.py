@@ -4,11 +4,12 @@ Source: PopLongPollingService (5.3.3). Upstream ends a wait up to 50 ms early; h
 because clients' tests assert that a poll lasts at least as long as they asked for.
 """
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .config import BrokerConfig
 from .filters import MessageFilter
@@ -32,12 +33,13 @@ class Park(Enum):
 
 @dataclass(slots=True, eq=False)
 class Polling(Generic[Waiting]):
-    """One waiting request."""
+    """One waiting request. `turn` is its place among all requests, by deadline and then as they came."""
 
     call: Call
     operation: Waiting
     message_filter: MessageFilter | None
-    deadline_ms: int
+    turn: tuple[int, int]
+    channel_id: str
     timer: Timer | None = None
 
 
@@ -59,7 +61,9 @@ class PopPolling(Generic[Waiting]):
         self._kind = kind
         self._newest_first = newest_first
         self._waiting: dict[str, dict[tuple[str, int], list[Polling[Waiting]]]] = {}
+        self._by_channel: dict[str, dict[Polling[Waiting], tuple[str, tuple[str, int]]]] = {}
         self._wakes: deque[tuple[str, str, int]] = deque()
+        self._parked = 0
         self.total = 0
 
     def park(self, call: Call, operation: Waiting, message_filter: MessageFilter | None, born_ms: int) -> Park:
@@ -72,13 +76,13 @@ class PopPolling(Generic[Waiting]):
         waiting = self._waiting.setdefault(topic, {}).setdefault(place, [])
         if self.total >= config.max_pop_polling_size or len(waiting) > config.pop_polling_size:
             return Park.FULL
-        polling = Polling(call, operation, message_filter, deadline)
+        self._parked += 1
+        polling = Polling(call, operation, message_filter, (deadline, self._parked), call.channel.channel_id)
         polling.timer = self._scheduler.call_at(
             deadline, lambda: self._end(topic, place, polling), self._kind, f"{place[0]}@{topic}@{place[1]}"
         )
-        waiting.append(polling)
-        if len(waiting) > 1 and waiting[-2].deadline_ms > deadline:
-            waiting.sort(key=lambda other: other.deadline_ms)
+        waiting.insert(bisect_left(waiting, polling.turn, key=_turn), polling)
+        self._by_channel.setdefault(polling.channel_id, {})[polling] = (topic, place)
         self.total += 1
         return Park.WAITING
 
@@ -119,8 +123,10 @@ class PopPolling(Generic[Waiting]):
         self, topic: str, place: tuple[str, int], tags_code: int, properties: Mapping[str, str], *, forced: bool
     ) -> None:
         waiting = self._waiting.get(topic, {}).get(place, [])
-        for polling in reversed(waiting) if self._newest_first else list(waiting):
+        while waiting:
+            polling = waiting[-1 if self._newest_first else 0]
             if not polling.call.active:
+                self._remove(topic, place, polling)
                 continue
             wanted = polling.message_filter
             if forced or wanted is None or (wanted.matches_code(tags_code) and wanted.matches_properties(properties)):
@@ -134,10 +140,17 @@ class PopPolling(Generic[Waiting]):
     def _remove(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> bool:
         places = self._waiting.get(topic)
         waiting = places.get(place) if places is not None else None
-        if places is None or waiting is None or polling not in waiting:
+        if places is None or waiting is None:
             return False
-        waiting.remove(polling)
+        index = bisect_left(waiting, polling.turn, key=_turn)
+        if index == len(waiting) or waiting[index] is not polling:
+            return False
+        del waiting[index]
         self.total -= 1
+        of_channel = self._by_channel[polling.channel_id]
+        del of_channel[polling]
+        if not of_channel:
+            del self._by_channel[polling.channel_id]
         if polling.timer is not None:
             polling.timer.cancel()
         if not waiting:
@@ -150,9 +163,12 @@ class PopPolling(Generic[Waiting]):
         """How many requests wait for a topic, group and queue id."""
         return len(self._waiting.get(topic, {}).get((group, max(queue_id, -1)), ()))
 
-    def end_inactive(self) -> None:
-        """Forget the requests of clients that are gone."""
-        for topic, places in list(self._waiting.items()):
-            for place, waiting in list(places.items()):
-                for polling in [polling for polling in waiting if not polling.call.active]:
-                    self._remove(topic, place, polling)
+    def end_inactive(self, channel_id: str) -> None:
+        """Forget the requests of a channel that nobody waits for any more."""
+        for polling, (topic, place) in list(self._by_channel.get(channel_id, {}).items()):
+            if not polling.call.active:
+                self._remove(topic, place, polling)
+
+
+def _turn(polling: Polling[Any]) -> tuple[int, int]:
+    return polling.turn

@@ -87,6 +87,14 @@ class Looks:
         if self._records.table.pop(key, None) is not None:
             self._agenda.discard(key)
 
+    def take_all(self) -> list[PopRecord]:
+        """Take out all records, in the order of their keys."""
+        table = self._records.table
+        taken = [table[key] for key in sorted(table)]
+        for record in taken:
+            self.delete(record.key())
+        return taken
+
     def _expect(self, key: RecordKey) -> None:
         earliest_ms = max(key[0] + LATE_MS + 1, self._scheduler.now_ms)
         self._agenda.add(key, earliest_ms + (self._start_ms - earliest_ms) % LOOK_MS)

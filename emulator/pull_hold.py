@@ -25,7 +25,8 @@ class HeldPull:
     operation: PullMessage
     message_filter: MessageFilter | None
     from_offset: int
-    timer: Timer | None
+    channel_id: str
+    timer: Timer | None = None
 
 
 class PullHold:
@@ -37,16 +38,18 @@ class PullHold:
         self._start_ms = scheduler.now_ms
         self._resume = resume
         self._held: dict[tuple[str, int], list[HeldPull]] = {}
+        self._by_channel: dict[str, dict[HeldPull, tuple[str, int]]] = {}
 
     def hold(
         self, call: Call, operation: PullMessage, message_filter: MessageFilter | None, offset: int, timeout_ms: int
     ) -> None:
         """Let a pull wait for messages from `offset` on."""
         place = (operation.topic, operation.queue_id)
-        held = HeldPull(call, operation, message_filter, offset, None)
+        held = HeldPull(call, operation, message_filter, offset, call.channel.channel_id)
         due = self._look_at(self._scheduler.now_ms + timeout_ms)
         held.timer = self._end_at(due, place, held, f"{operation.consumer_group}@{place[0]}@{place[1]}")
         self._held.setdefault(place, []).append(held)
+        self._by_channel.setdefault(held.channel_id, {})[held] = place
 
     def _end_at(self, due_ms: int, place: tuple[str, int], held: HeldPull, owner: str) -> Timer:
         return self._scheduler.call_at(due_ms, lambda: self._end(place, held), "pull", owner)
@@ -76,26 +79,28 @@ class PullHold:
                 held.timer = self._end_at(next_look, place, held, held.timer.owner)
 
     def _end(self, place: tuple[str, int], held: HeldPull) -> None:
-        waiting = self._held.get(place)
-        if waiting is None or held not in waiting:
-            return
+        if self._remove(place, held) and held.call.active:
+            self._resume(held.call, held.operation)
+
+    def _remove(self, place: tuple[str, int], held: HeldPull) -> bool:
+        of_channel = self._by_channel.get(held.channel_id)
+        if of_channel is None or of_channel.pop(held, None) is None:
+            return False
+        if not of_channel:
+            del self._by_channel[held.channel_id]
+        waiting = self._held[place]
         waiting.remove(held)
         if not waiting:
             del self._held[place]
         if held.timer is not None:
             held.timer.cancel()
-        if held.call.active:
-            self._resume(held.call, held.operation)
+        return True
 
-    def drop_inactive(self) -> None:
-        """Forget the pulls of connections that are gone."""
-        for place, waiting in list(self._held.items()):
-            for held in [held for held in waiting if not held.call.active]:
-                if held.timer is not None:
-                    held.timer.cancel()
-                waiting.remove(held)
-            if not waiting:
-                del self._held[place]
+    def drop_inactive(self, channel_id: str) -> None:
+        """Forget the pulls of a channel that nobody waits for any more."""
+        for held, place in list(self._by_channel.get(channel_id, {}).items()):
+            if not held.call.active:
+                self._remove(place, held)
 
     def __len__(self) -> int:
         return sum(map(len, self._held.values()))

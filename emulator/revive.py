@@ -6,6 +6,8 @@ computed from the first undecided check point, so nothing runs while nothing is 
 acknowledgements are read once, when they become readable. Source: PopReviveService (5.3.3).
 """
 
+from itertools import takewhile
+
 from . import properties as props
 from . import record as records
 from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
@@ -87,7 +89,10 @@ class ReviveService:
         try:
             if tag == CK_TAG:
                 point = CheckPoint.from_json(body, offset)
-                queue.points.setdefault(point.merge_key(), point)
+                key = point.merge_key()
+                # Of two with one key the later counts, and its place: else a crash after both would bring it again.
+                queue.points.pop(key, None)
+                queue.points[key] = point
                 self._look_later(queue)
             elif tag in (ACK_TAG, BATCH_ACK_TAG):
                 self._acknowledge(queue, Ack.from_json(body))
@@ -114,10 +119,9 @@ class ReviveService:
         """Decide the check points at the head; an undecided one holds back those behind it, as upstream."""
         queue.timer = None
         now = self._scheduler.now_ms
-        for key, point in list(queue.points.items()):
-            if now - point.revive_ms <= SLACK_MS:
-                break
-            del queue.points[key]
+        decided = list(takewhile(lambda point: now - point.revive_ms > SLACK_MS, queue.points.values()))
+        for point in decided:
+            del queue.points[point.merge_key()]
             self._offsets.commit(REVIVE_GROUP, self._log.topic, queue.queue_id, point.revive_offset)
             if self._topics.find(point.topic) is None and not is_retry(point.topic):
                 continue

@@ -27,9 +27,6 @@ class Timer:
         self.owner = owner
         self.lifetime: Lifetime | None = None
 
-    def __lt__(self, other: "Timer") -> bool:
-        return (self.due_ms, self.sequence) < (other.due_ms, other.sequence)
-
     @property
     def active(self) -> bool:
         """True until the timer has run or was cancelled."""
@@ -47,7 +44,8 @@ class Scheduler:
 
     def __init__(self, now_ms: int = 0) -> None:
         self.now_ms = now_ms
-        self._heap: list[Timer] = []
+        self._heap: list[tuple[int, int, Timer]] = []
+        """(due, sequence, timer): tuples are compared without a call of ours, and a full heap compares often."""
         self._sequence = 0
         self._cancelled = 0
         self._advancing = False
@@ -60,8 +58,8 @@ class Scheduler:
         self._sequence += 1
         timer = Timer(self, due_ms, self._sequence, action, kind, owner)
         heap = self._heap
-        earlier = not heap or due_ms < heap[0].due_ms
-        heappush(heap, timer)
+        earlier = not heap or due_ms < heap[0][0]
+        heappush(heap, (due_ms, self._sequence, timer))
         if earlier and not self._advancing and self.on_earlier is not None:
             self.on_earlier()
         return timer
@@ -73,10 +71,10 @@ class Scheduler:
     def next_deadline_ms(self) -> int | None:
         """When the earliest active timer is due, or None."""
         heap = self._heap
-        while heap and heap[0].action is None:
+        while heap and heap[0][2].action is None:
             heappop(heap)
             self._cancelled -= 1
-        return heap[0].due_ms if heap else None
+        return heap[0][0] if heap else None
 
     def advance_to(self, target_ms: int) -> None:
         """Run everything due up to and including `target_ms`, then be at `target_ms`.
@@ -88,15 +86,15 @@ class Scheduler:
         self._advancing = True
         try:
             target_ms = max(target_ms, self.now_ms)
-            while self._heap and self._heap[0].due_ms <= target_ms:
-                timer = heappop(self._heap)
+            while self._heap and self._heap[0][0] <= target_ms:
+                due_ms, _, timer = heappop(self._heap)
                 action = timer.action
                 if action is None:
                     self._cancelled -= 1
                     continue
                 timer.action = None
-                if timer.due_ms > self.now_ms:
-                    self._set_now(timer.due_ms)
+                if due_ms > self.now_ms:
+                    self._set_now(due_ms)
                 action()
             self._set_now(target_ms)
         finally:
@@ -116,21 +114,22 @@ class Scheduler:
     def end(self, lifetime: "Lifetime") -> None:
         """Forget all timers that were set through a lifetime."""
         self._lifetimes.remove(lifetime)
+        lifetime.ended = True
         for timer in list(self.scheduled()):
             if timer.lifetime is lifetime:
                 timer.cancel()
 
     def forget_one(self) -> None:
-        """A timer was cancelled. Long polls cancel one timer a message, so the heap is tidied when half is dead."""
+        """A timer was cancelled. Long polls cancel one timer a message: the heap is tidied when most of it is dead."""
         self._cancelled += 1
-        if self._cancelled > 256 and self._cancelled * 2 > len(self._heap):
-            self._heap = [timer for timer in self._heap if timer.action is not None]
+        if self._cancelled > 256 and self._cancelled * 4 > len(self._heap) * 3:
+            self._heap = [entry for entry in self._heap if entry[2].action is not None]
             heapify(self._heap)
             self._cancelled = 0
 
     def scheduled(self) -> Iterator[Timer]:
         """The active timers, earliest first."""
-        return (timer for timer in sorted(self._heap) if timer.action is not None)
+        return (timer for _, _, timer in sorted(self._heap) if timer.action is not None)
 
 
 class Lifetime(Scheduler):
@@ -139,11 +138,14 @@ class Lifetime(Scheduler):
     def __init__(self, world: Scheduler) -> None:
         super().__init__(world.now_ms)
         self._world = world
+        self.ended = False
 
     def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
-        """A timer of the world that is forgotten with this lifetime."""
+        """A timer of the world that is forgotten with this lifetime, at once when that is over."""
         timer = self._world.call_at(due_ms, action, kind, owner)
         timer.lifetime = self
+        if self.ended:
+            timer.cancel()
         return timer
 
     def next_deadline_ms(self) -> int | None:

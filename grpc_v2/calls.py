@@ -80,7 +80,7 @@ class ServerCall(Protocol):
 class RpcCall:
     """A call of one RPC by one client."""
 
-    __slots__ = ("active", "channel", "client_id", "proxy", "rpc", "server_call", "session")
+    __slots__ = ("channel", "client_id", "proxy", "rpc", "server_call", "session")
 
     def __init__(
         self,
@@ -97,8 +97,6 @@ class RpcCall:
         self.client_id = client_id
         self.session = session
         self.channel = channel
-        # Whether what the call waits for may still be given to it; not the same as `cancelled`, see the receive.
-        self.active = True
 
     def ask(self, node: Node, operation: Operation, then: Then) -> None:
         """Hand an operation to the engine; `then` gets the outcome, at once or later."""
@@ -129,6 +127,7 @@ class EngineCall:
     """One operation of an RPC, as the gate sees it."""
 
     __slots__ = ("_rpc_call", "_then")
+    active = True
 
     def __init__(self, rpc_call: RpcCall, then: Then) -> None:
         self._rpc_call = rpc_call
@@ -143,11 +142,6 @@ class EngineCall:
     def label(self) -> str:
         """The RPC's name."""
         return self._rpc_call.rpc.name
-
-    @property
-    def active(self) -> bool:
-        """Whether the outcome is still wanted."""
-        return self._rpc_call.active
 
     def reply(self, outcome: Outcome) -> None:
         """Go on with the service."""

@@ -34,6 +34,22 @@ class ProxyConfig(Config):
     max_invisible_time_mills: int = key(12 * _HOUR_MS, "Longest invisible duration.", unit="ms", low=1)
     default_invisible_time_mills: int = key(60_000, "Invisible duration of an auto_renew receive.", unit="ms", low=1)
 
+    # messages taken with auto_renew
+    enable_proxy_auto_renew: bool = key(
+        True, "A receive with auto_renew is one; else its own invisible duration counts, as of any other."
+    )
+    invisible_time_millis_when_clear: int = key(
+        1_000, "When messages of a client that left, taken with auto_renew, become visible.", unit="ms", low=0
+    )
+    renew_ahead_time_millis: int = key(
+        10_000, "A renewal comes so long before the invisible time ends.", unit="ms", low=0
+    )
+    renew_max_time_millis: int = key(
+        3 * _HOUR_MS, "A message is renewed for so long; then its group's retry policy counts.", unit="ms", low=0
+    )
+    max_renew_retry_times: int = key(3, "Failures in a row after which a message is not renewed any more.", low=0)
+    renew_schedule_period_millis: int = key(5_000, "A renewal that failed is tried again after this.", unit="ms", low=1)
+
     # settings that clients are given
     grpc_client_producer_max_attempts: int = key(3, "Attempts of a producer.", low=1)
     grpc_client_producer_backoff_initial_millis: int = key(10, "A producer's first delay.", unit="ms", low=0)
@@ -72,6 +88,23 @@ class ProxyConfig(Config):
     )
     pushed_consumer_backoff: str = key(
         "", "Back-off that the settings tell a consumer to use; empty = its group's.", unit="delays such as `1s 5s 1m`"
+    )
+    renew_schedule_enable: bool = key(
+        False,
+        "Messages taken with auto_renew are renewed until they are acknowledged or their client leaves. (Upstream means"
+        " to, but 5.3.3 never starts it.)",
+    )
+    pop_with_notify_threshold: int = key(
+        0,
+        "With at most this many receives under way, one that finds nothing waits for a notification of the broker and"
+        " pops when it comes; with more it long-polls the broker, as it always does for a group that consumes in order."
+        " 0 = never, as upstream.",
+        low=0,
+    )
+    receive_from_all_brokers: bool = key(
+        False,
+        "A receive takes and awaits messages of all brokers that have the topic, whichever it names, as one that names"
+        " none does; upstream's goes to the one that it names.",
     )
     end_polls_on_client_termination: bool = key(
         False, "A client that terminates has its waiting polls ended; upstream lets them run to their end."

@@ -10,8 +10,10 @@ from rocketmq_testkit.emulator.operations import Operation
 from .calls import RpcCall, ServerCall, SilentCall
 from .config import ProxyConfig
 from .method_table import Rpc
+from .polls import Polls
 from .proto import definition_pb2 as pb
 from .proxy_rules import check_group, check_topic, is_blank
+from .renewal import Renewals
 from .routes import Endpoint, Routes
 from .sessions import Session, SessionChannel, SessionRegistry
 from .status import Refusal
@@ -50,6 +52,8 @@ class Proxy:
         self._call_later = call_later
         self.routes = Routes(brokers, engine.chance.stream("grpc_v2 first queue"), endpoint)
         self.transactions = Transactions(config)
+        self.polls = Polls()
+        self.renewals = Renewals(self)
         self.sessions = SessionRegistry(
             engine.scheduler,
             lambda channel, effect: on_check(self, channel, effect),
@@ -75,6 +79,13 @@ class Proxy:
                 call.refuse(Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID))
                 return
         call.guard(rpc.start, call, request)
+
+    def forget(self) -> None:
+        """Forget all clients and what they do, quietly: nothing is answered or given back."""
+        for session in self.sessions:
+            self.renewals.forget(session)
+        self.sessions.close()
+        self.polls.forget()
 
     def topic_name(self, resource: pb.Resource) -> str:
         """The name of a topic, checked; the namespace plays no part. ILLEGAL_TOPIC."""

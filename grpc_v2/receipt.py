@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from rocketmq_testkit.emulator import names
+from rocketmq_testkit.emulator.operations import ChangeInvisibleResult
 
 from .java_texts import not_a_number, short_handle
 from .proto import definition_pb2 as pb
@@ -84,9 +85,23 @@ class ReceiptHandle(NamedTuple):
             f" {self.broker_name} {self.queue_id} {self.offset} {self.commit_log_offset}"
         )
 
+    @property
+    def next_visible_ms(self) -> int:
+        """When the invisible time is over."""
+        return self.pop_time + self.invisible_ms
+
+    def changed(self, result: ChangeInvisibleResult) -> "ReceiptHandle":
+        """The handle of the same message after its invisible time was changed."""
+        return self._replace(
+            start_offset=self.offset,
+            pop_time=result.pop_time,
+            invisible_ms=result.invisible_ms,
+            revive_queue_id=result.revive_qid,
+        )
+
     def is_expired(self, now_ms: int) -> bool:
         """The message may be somebody else's by now."""
-        return self.pop_time + self.invisible_ms <= now_ms
+        return self.next_visible_ms <= now_ms
 
     def check_not_expired(self, now_ms: int) -> None:
         """INVALID_RECEIPT_HANDLE when the invisible time is over."""

@@ -88,12 +88,14 @@ class Routes:
             index -= queues
         raise AssertionError("an index below the total names a queue")
 
-    def read_broker(self, topic: str, broker_name: str) -> "Broker":
-        """The broker to receive from: the one named if it has readable queues, else each in turn.
+    def read_brokers(self, topic: str, broker_name: str, *, spread: bool = False) -> "list[Broker]":
+        """The brokers to receive from: the one named if it has readable queues, else all, another one first each time.
+
+        With `spread` it is all of them even if one is named, and that one is first.
 
         INTERNAL_SERVER_ERROR for a topic that no broker has, FORBIDDEN when none of its queues gives messages.
         """
-        readable = []
+        readable: list[Broker] = []
         known = False
         for broker in self.masters:
             config = broker.topics.find(topic)
@@ -101,12 +103,17 @@ class Routes:
                 continue
             known = True
             if config.perm & PERM_READ and config.read_queue_nums > 0:
-                if broker.name == broker_name:
-                    return broker
+                if broker.name == broker_name and not spread:
+                    return [broker]
                 readable.append(broker)
         if not readable:
             raise self._no_queue(known, "no readable queue")
-        return readable[self._next_turn(topic) % len(readable)] if len(readable) > 1 else readable[0]
+        if len(readable) == 1:
+            return readable
+        first = next((index for index, broker in enumerate(readable) if broker.name == broker_name), None)
+        if first is None:
+            first = self._next_turn(topic) % len(readable)
+        return readable[first:] + readable[:first]
 
     def check_type(self, topic: str, actual: str) -> None:
         """MESSAGE_PROPERTY_CONFLICT_WITH_TYPE unless the topic takes such messages; retry and DLQ topics take all."""

@@ -1,6 +1,7 @@
 """The entry point: the methods of MessagingService for a gRPC transport, in front of an engine."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ from rocketmq_testkit.emulator.config import ConfigError
 
 from .config import ProxyConfig
 from .proxy import CallLater, Proxy
+from .receive_metrics import ReceiveMetrics
 from .reflection import Reflection
 from .routes import Endpoint
 from .services import RPCS
@@ -49,15 +51,20 @@ class MessagingService:
         """Clients that have sent their settings."""
         return self._proxy.sessions
 
+    @property
+    def receive_metrics(self) -> ReceiveMetrics:
+        """How receives went, as it is now."""
+        return replace(self._proxy.polls.metrics)
+
     def forget_clients(self) -> None:
         """Forget all clients without doing anything for them, as a proxy that dies does."""
-        self._proxy.sessions.close()
+        self._proxy.forget()
 
     def close(self) -> None:
         """Forget all clients and cancel their timers; the connections are the transport's."""
         if self._health is not None:
             self._health.set("", ServingStatus.NOT_SERVING)
-        self._proxy.sessions.close()
+        self._proxy.forget()
 
 
 def messaging_methods(

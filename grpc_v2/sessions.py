@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from rocketmq_testkit.emulator.effects import CheckTransactionState, Effect
 
 from .proto import definition_pb2 as pb
-from .receipt import ReceiptHandle
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.scheduler import Scheduler, Timer
 
     from .calls import RpcCall
+    from .polls import Poll
+    from .renewal import Key, Renewable
 
 FORGOTTEN_AFTER_MS = 130_000
 """Upstream forgets a silent client after 120 s at the next of its scans (seen: 124 to 130 s)."""
-_PRUNE_ABOVE = 1024
 
 
 class SessionChannel:
@@ -59,24 +59,16 @@ class Session:
         """As the client sent them, with defaults for what a consumer left out."""
         self.channel = channel
         self.last_seen_ms = now_ms
-        self.polls: set[RpcCall] = set()
+        self.polls: dict[Poll, None] = {}
         """Receives that wait."""
-        self.renewable: dict[str, tuple[ReceiptHandle, str, str]] = {}
-        """Messages taken with auto_renew: handle text -> (handle, topic, group)."""
+        self.renewable: dict[Key, Renewable] = {}
+        """Messages taken with auto_renew."""
         self.timer: Timer | None = None
 
     @property
     def is_producer(self) -> bool:
         """By its settings; a client is a producer or a consumer."""
         return self.settings.HasField("publishing")
-
-    def remember_renewable(self, text: str, handle: ReceiptHandle, topic: str, group: str, now_ms: int) -> None:
-        """Note a message that is given back when the client terminates; those whose time is over are dropped."""
-        renewable = self.renewable
-        renewable[text] = (handle, topic, group)
-        if len(renewable) > _PRUNE_ABOVE:
-            for old in [old for old, (taken, _, _) in renewable.items() if taken.is_expired(now_ms)]:
-                del renewable[old]
 
 
 class SessionRegistry:

@@ -14,6 +14,7 @@ from .clients import (
     ConsumerConnectionResult,
     ConsumerData,
     ConsumerListResult,
+    ForgetWaiting,
     GetAllProducerInfo,
     GetConsumerConnectionList,
     GetConsumerListByGroup,
@@ -71,6 +72,7 @@ from .consume import (
     PullMessage,
     PullResult,
     PullStatus,
+    RollBackPops,
 )
 from .groups import (
     AssignmentResult,
@@ -175,6 +177,7 @@ __all__ = [
     "DeleteTopicInNamesrv",
     "Done",
     "EndTransaction",
+    "ForgetWaiting",
     "GetAllGroups",
     "GetAllProducerInfo",
     "GetAllTopics",
@@ -248,6 +251,7 @@ __all__ = [
     "ResetOffsetResult",
     "Result",
     "RetryPolicy",
+    "RollBackPops",
     "RouteResult",
     "RuntimeInfoResult",
     "SearchOffset",

@@ -78,6 +78,11 @@ class ChannelClosed(Operation):
 
 
 @dataclass(slots=True)
+class ForgetWaiting(Operation):
+    """Requests of this channel wait whose calls are not active any more: they make room for others."""
+
+
+@dataclass(slots=True)
 class GetConsumerListByGroup(Operation):
     """Client ids of a group. Errors: SYSTEM_ERROR when there is none."""
 

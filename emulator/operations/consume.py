@@ -185,6 +185,11 @@ class ChangeInvisibleTime(Operation):
 
 
 @dataclass(slots=True)
+class RollBackPops(Operation):
+    """Turn the records of the KV variant into check points. Source: POP_ROLLBACK of AdminBrokerProcessor (5.3.3)."""
+
+
+@dataclass(slots=True)
 class ChangeInvisibleResult(Result):
     """What the new receipt handle is made of."""
 

@@ -51,14 +51,15 @@ def _acknowledge(acks: _Acks, answer: sv.AckMessageResultEntry, topic: str, grou
     proxy = call.proxy
     text = answer.receipt_handle
     try:
-        handle = ReceiptHandle.parse(text)
+        own = ReceiptHandle.parse(text)
+        handle = proxy.renewals.take(call.session, group, own)
         handle.check_not_expired(proxy.now_ms)
     except Refusal as refusal:
         answer.status.CopyFrom(refusal.status())
         acks.done()
         return
-    if call.session is not None:
-        call.session.renewable.pop(text, None)
+    if handle is not own:
+        text = handle.encode()
 
     def acknowledged(outcome: Outcome) -> None:
         if isinstance(outcome, EngineError):

@@ -10,6 +10,7 @@ from rocketmq_testkit.emulator.operations import (
     ChangeInvisibleTime,
     ChannelClosed,
     ConsumerData,
+    ForgetWaiting,
     Heartbeat,
     SubscriptionData,
     UnregisterClient,
@@ -17,6 +18,7 @@ from rocketmq_testkit.emulator.operations import (
 
 from ..calls import RpcCall
 from ..method_table import Rpc
+from ..polls import nothing_new
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy import Proxy
@@ -26,8 +28,6 @@ from ..status import OK, Refusal
 
 CLIENT_VERSION = 479
 """What upstream registers gRPC clients as: the proxy's own version, V5_3_3."""
-GIVE_BACK_MS = 1_000
-"""Messages of a client that is gone become visible after this (upstream's constant)."""
 _CONSUME_TYPES = {pb.PUSH_CONSUMER: "CONSUME_PASSIVELY", pb.SIMPLE_CONSUMER: "CONSUME_ACTIVELY"}
 
 
@@ -74,18 +74,11 @@ def register(proxy: Proxy, session: Session, language: str, group: str | None, l
 def end_session(proxy: Proxy, session: Session, label: str) -> None:
     """Give back what the client took with auto_renew, take it out of its groups, end its polls if configured so."""
     channel = session.channel
-    for handle, topic, group in session.renewable.values():
-        change = ChangeInvisibleTime(
-            group, handle.real_topic(topic, group), handle.queue_id, handle.encode(), handle.offset, GIVE_BACK_MS
-        )
-        proxy.tell(proxy.routes.named(handle.broker_name), channel, label, change)
-    session.renewable.clear()
-    proxy.tell_brokers(channel, label, ChannelClosed())
+    proxy.renewals.give_back(session, label)
     if proxy.config.end_polls_on_client_termination:
         for poll in list(session.polls):
-            poll.active = False
-            poll.refuse(Refusal(pb.MESSAGE_NOT_FOUND, "no new message"))
-        session.polls.clear()
+            poll.end(nothing_new())
+    proxy.tell_brokers(channel, label, ChannelClosed())
 
 
 def _known(call: RpcCall) -> Session:
@@ -141,6 +134,6 @@ NOTIFY_CLIENT_TERMINATION = Rpc(
     sv.NotifyClientTerminationRequest,
     sv.NotifyClientTerminationResponse,
     notify_client_termination,
-    (ChangeInvisibleTime, UnregisterClient, ChannelClosed),
+    (ChangeInvisibleTime, ForgetWaiting, UnregisterClient, ChannelClosed),
     _CODES,
 )

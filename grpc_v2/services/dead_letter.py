@@ -22,11 +22,12 @@ def forward_message_to_dead_letter_queue(call: RpcCall, request: sv.ForwardMessa
     topic = proxy.topic_name(request.topic)
     group = proxy.group_name(request.group)
     text = request.receipt_handle
-    handle = ReceiptHandle.parse(text)
+    own = ReceiptHandle.parse(text)
+    handle = proxy.renewals.take(call.session, group, own)
+    if handle is not own:
+        text = handle.encode()
     if handle.commit_log_offset < 0:
         raise proxy_exception(pb.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
-    if call.session is not None:
-        call.session.renewable.pop(text, None)
     broker = proxy.routes.named(handle.broker_name)
     real_topic = handle.real_topic(topic, group)
 

@@ -20,13 +20,10 @@ def change_invisible_duration(call: RpcCall, request: sv.ChangeInvisibleDuration
     group = proxy.group_name(request.group)
     invisible_ms = duration_ms(request.invisible_duration)
     check_invisible_time(invisible_ms, 0, proxy.config)
-    text = request.receipt_handle
-    handle = ReceiptHandle.parse(text)
+    handle = proxy.renewals.take(call.session, group, ReceiptHandle.parse(request.receipt_handle))
     handle.check_not_expired(proxy.now_ms)
-    if call.session is not None:
-        call.session.renewable.pop(text, None)
     operation = ChangeInvisibleTime(
-        group, handle.real_topic(topic, group), handle.queue_id, text, handle.offset, invisible_ms
+        group, handle.real_topic(topic, group), handle.queue_id, handle.encode(), handle.offset, invisible_ms
     )
     return proxy.routes.named(handle.broker_name), operation
 
@@ -34,13 +31,7 @@ def change_invisible_duration(call: RpcCall, request: sv.ChangeInvisibleDuration
 def _new_handle(
     _call: RpcCall, request: sv.ChangeInvisibleDurationRequest, result: ChangeInvisibleResult
 ) -> sv.ChangeInvisibleDurationResponse:
-    old = ReceiptHandle.parse(request.receipt_handle)
-    new = old._replace(
-        start_offset=old.offset,
-        pop_time=result.pop_time,
-        invisible_ms=result.invisible_ms,
-        revive_queue_id=result.revive_qid,
-    )
+    new = ReceiptHandle.parse(request.receipt_handle).changed(result)
     return sv.ChangeInvisibleDurationResponse(status=OK, receipt_handle=new.encode())
 
 

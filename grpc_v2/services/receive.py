@@ -5,16 +5,16 @@ Source: ReceiveMessageActivity, ReceiveMessageResponseStreamWriter, ConsumerProc
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rocketmq_testkit.emulator import properties as props
 from rocketmq_testkit.emulator import record as records
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.filters import SQL92, TAG, build_subscription
-from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.operations import (
     AckMessage,
     ChangeInvisibleTime,
+    ForgetWaiting,
+    Notification,
     PopMessage,
     PoppedMessage,
     PopResult,
@@ -27,16 +27,21 @@ from ..instants import duration_ms, set_timestamp
 from ..java_texts import negative_batch
 from ..message_out import fill_message
 from ..method_table import NAMES, Rpc
+from ..polls import Poll
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy_rules import check_invisible_time, poll_time_ms
 from ..receipt import ReceiptHandle
 from ..settings import DEFAULT_REQUEST_TIMEOUT_MS
-from ..status import OK, Refusal, broker_refused
+from ..status import OK, Refusal
 from ..transport import MethodKind
-from .clients import GIVE_BACK_MS
+
+if TYPE_CHECKING:
+    from rocketmq_testkit.emulator.broker import Broker
 
 MAX_BATCH = 32
+GIVE_BACK_MS = 1_000
+"""Messages that could not be handed to a client any more become visible after this (upstream's constant)."""
 _INIT_AT_END = 1
 _ANY_QUEUE = -1
 _FOUND = sv.ReceiveMessageResponse(status=OK).SerializeToString()
@@ -58,7 +63,6 @@ class _Receive:
     call: RpcCall
     topic: str
     group: str
-    broker_name: str
     subscription: SubscriptionData
     max_attempts: int
     auto_renew: bool
@@ -79,7 +83,8 @@ def receive_message(call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
     )
     topic = proxy.topic_name(request.message_queue.topic)
     group = proxy.group_name(request.group)
-    if request.auto_renew:
+    auto_renew = request.auto_renew and config.enable_proxy_auto_renew
+    if auto_renew:
         invisible_ms = config.default_invisible_time_mills
     else:
         invisible_ms = duration_ms(request.invisible_duration)
@@ -87,9 +92,11 @@ def receive_message(call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
     subscription = _subscription(topic, request.filter_expression)
     if request.batch_size < 0:
         raise Refusal(pb.INTERNAL_SERVER_ERROR, negative_batch(request.batch_size))
-    broker = proxy.routes.read_broker(topic, request.message_queue.broker.name)
-    receive = _Receive(call, topic, group, broker.name, subscription, terms.max_attempts, request.auto_renew)
-    operation = PopMessage(
+    brokers = proxy.routes.read_brokers(
+        topic, request.message_queue.broker.name, spread=config.receive_from_all_brokers
+    )
+    receive = _Receive(call, topic, group, subscription, terms.max_attempts, auto_renew)
+    pop = PopMessage(
         group,
         topic,
         _ANY_QUEUE,
@@ -103,12 +110,7 @@ def receive_message(call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
         terms.in_order,
         request.attempt_id or None,
     )
-    session = call.session
-    if session is not None:
-        session.polls.add(call)
-    if config.end_polls_on_cancel:
-        call_facts.on_cancel(lambda: _cancel(call))
-    call.ask(broker, operation, lambda outcome: _answer(receive, outcome))
+    proxy.polls.begin(Poll(call, brokers, pop, lambda broker, result: _hand_out(receive, broker, result)))
 
 
 def _terms(call: RpcCall, requested_group: str) -> _Terms:
@@ -137,55 +139,38 @@ def _subscription(topic: str, wanted: pb.FilterExpression) -> SubscriptionData:
         raise Refusal(pb.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
 
 
-def _cancel(call: RpcCall) -> None:
-    call.active = False
-    if call.session is not None:
-        call.session.polls.discard(call)
-
-
-def _answer(receive: _Receive, outcome: Outcome) -> None:
+def _hand_out(receive: _Receive, broker: "Broker", result: PopResult) -> bool:
+    """Send what a broker found, as far as it is for this client; False when nothing is."""
     call = receive.call
-    if call.session is not None:
-        call.session.polls.discard(call)
-    if isinstance(outcome, EngineError):
-        if outcome.code is ResponseCode.POLLING_TIMEOUT:
-            raise Refusal(pb.MESSAGE_NOT_FOUND, "no new message")
-        raise broker_refused(outcome)
-    if not isinstance(outcome, PopResult):
-        raise AssertionError(f"a pop answered {type(outcome).__name__}")
-    if outcome.code is ResponseCode.POLLING_FULL:
-        raise Refusal(pb.TOO_MANY_REQUESTS, "polling full")
-    if not outcome.messages:
-        raise Refusal(pb.MESSAGE_NOT_FOUND, "no new message")
-    counts = _order_counts(outcome.order_count_info)
-    now_ms = call.proxy.now_ms
+    counts = _order_counts(result.order_count_info)
     frames: list[bytes] = []
-    for popped in outcome.messages:
-        handle = _handle(receive, outcome, popped)
+    for popped in result.messages:
+        handle = _handle(broker, result, popped)
         if call.server_call.cancelled:
-            _give_back(receive, handle)
+            _give_back(receive, broker, handle)
             continue
         reconsume_times = counts.get((popped.topic_digit, popped.queue_id), popped.reconsume_times)
-        frame = _frame(receive, popped, handle, reconsume_times, now_ms)
+        frame = _frame(receive, broker, popped, handle, reconsume_times)
         if frame is not None:
             frames.append(frame)
     if not frames:
-        raise Refusal(pb.MESSAGE_NOT_FOUND, "no match message")
+        return False
     send = call.server_call.send
     send(_FOUND)
     for frame in frames:
         send(frame)
     _finish(call)
+    return True
 
 
-def _handle(receive: _Receive, result: PopResult, popped: PoppedMessage) -> ReceiptHandle:
+def _handle(broker: "Broker", result: PopResult, popped: PoppedMessage) -> ReceiptHandle:
     return ReceiptHandle(
         popped.start_offset,
         result.pop_time,
         result.invisible_ms,
         result.revive_qid,
         str(popped.topic_digit),
-        receive.broker_name,
+        broker.name,
         popped.queue_id,
         popped.queue_offset,
         popped.physical_offset,
@@ -193,28 +178,28 @@ def _handle(receive: _Receive, result: PopResult, popped: PoppedMessage) -> Rece
 
 
 def _frame(
-    receive: _Receive, popped: PoppedMessage, handle: ReceiptHandle, reconsume_times: int, now_ms: int
+    receive: _Receive, broker: "Broker", popped: PoppedMessage, handle: ReceiptHandle, reconsume_times: int
 ) -> bytes | None:
     """The frame of a message; None when it is not for this client, or was delivered too often."""
     record = records.decode(popped.record)
     tags = receive.subscription.tags
     if tags and record.property_map().get(props.TAGS) not in tags:
-        _acknowledge(receive, handle)
+        _acknowledge(receive, broker, handle)
         return None
     if reconsume_times >= receive.max_attempts:
-        _dead_letter(receive, handle)
+        _dead_letter(receive, broker, handle)
         return None
+    now_ms = receive.call.proxy.now_ms
     response = sv.ReceiveMessageResponse()
     message = response.message
     fill_message(message, record, receive.topic, reconsume_times, now_ms)
-    text = handle.encode()
     system = message.system_properties
-    system.receipt_handle = text
+    system.receipt_handle = handle.encode()
     system.queue_id = popped.queue_id
     system.queue_offset = popped.queue_offset
     session = receive.call.session
     if receive.auto_renew and session is not None:
-        session.remember_renewable(text, handle, receive.topic, receive.group, now_ms)
+        receive.call.proxy.renewals.remember(session, receive.topic, receive.group, handle, reconsume_times)
     return response.SerializeToString()
 
 
@@ -232,31 +217,33 @@ def _order_counts(info: str | None) -> dict[tuple[int, int], int]:
     return found
 
 
-def _acknowledge(receive: _Receive, handle: ReceiptHandle) -> None:
+def _acknowledge(receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> None:
     topic = handle.real_topic(receive.topic, receive.group)
-    _tell(receive, AckMessage(receive.group, topic, handle.queue_id, handle.encode(), handle.offset))
+    _tell(receive, broker, AckMessage(receive.group, topic, handle.queue_id, handle.encode(), handle.offset))
 
 
-def _give_back(receive: _Receive, handle: ReceiptHandle) -> None:
+def _give_back(receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> None:
     topic = handle.real_topic(receive.topic, receive.group)
     _tell(
         receive,
+        broker,
         ChangeInvisibleTime(receive.group, topic, handle.queue_id, handle.encode(), handle.offset, GIVE_BACK_MS),
     )
 
 
-def _dead_letter(receive: _Receive, handle: ReceiptHandle) -> None:
+def _dead_letter(receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> None:
     topic = handle.real_topic(receive.topic, receive.group)
     _tell(
         receive,
+        broker,
         SendMessageBack(receive.group, handle.commit_log_offset, -1, origin_topic=topic, max_reconsume_times=0),
     )
-    _acknowledge(receive, handle)
+    _acknowledge(receive, broker, handle)
 
 
-def _tell(receive: _Receive, operation: AckMessage | ChangeInvisibleTime | SendMessageBack) -> None:
+def _tell(receive: _Receive, broker: "Broker", operation: AckMessage | ChangeInvisibleTime | SendMessageBack) -> None:
     call = receive.call
-    call.proxy.tell(call.proxy.routes.named(receive.broker_name), call.channel, call.rpc.name, operation)
+    call.proxy.tell(broker, call.channel, call.rpc.name, operation)
 
 
 def _finish(call: RpcCall) -> None:
@@ -280,7 +267,7 @@ RECEIVE_MESSAGE = Rpc(
     sv.ReceiveMessageRequest,
     sv.ReceiveMessageResponse,
     receive_message,
-    (PopMessage, AckMessage, SendMessageBack, ChangeInvisibleTime),
+    (PopMessage, Notification, ForgetWaiting, AckMessage, SendMessageBack, ChangeInvisibleTime),
     (
         *NAMES,
         pb.ILLEGAL_POLLING_TIME,

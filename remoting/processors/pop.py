@@ -18,6 +18,7 @@ from rocketmq_testkit.emulator.operations import (
     BatchAckMessage,
     ChangeInvisibleResult,
     ChangeInvisibleTime,
+    Done,
     Notification,
     NotificationResult,
     PeekMessage,
@@ -25,6 +26,7 @@ from rocketmq_testkit.emulator.operations import (
     PollingInfoResult,
     PopMessage,
     PopResult,
+    RollBackPops,
 )
 
 from ..answer import NOT_SET, found_answer
@@ -275,6 +277,16 @@ def _polling_info_refusal(call: RemotingCall, error: EngineError) -> bytes:
 def polling_info(call: RemotingCall, header: PollingInfoRequestHeader, body: bytes) -> PollingInfo:
     """Of one topic, group and queue id."""
     return PollingInfo(header.consumer_group, header.topic, header.queue_id)
+
+
+def _rolled_back(call: RemotingCall, result: Done) -> bytes:
+    return call.answer(NOT_SET)
+
+
+@TABLE.processor(RequestCode.POP_ROLLBACK, header=NoHeader, answer=_rolled_back)
+def pop_rollback(call: RemotingCall, header: NoHeader, body: bytes) -> RollBackPops:
+    """Before popConsumerKVServiceEnable is switched off."""
+    return RollBackPops()
 
 
 def _batch_ack(members: dict[str, Any]) -> BatchAck:

@@ -1,5 +1,6 @@
 """The KV variant of popping, in virtual time: records instead of check points, with and without their cache."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -15,9 +16,10 @@ from rocketmq_testkit.emulator.operations import (
     PeekMessage,
     PopResult,
     ResetOffset,
+    RollBackPops,
 )
 from rocketmq_testkit.emulator.record import decode
-from stored import scheduled, stored_bodies
+from stored import scheduled, stored, stored_bodies
 
 TIMER = "rmq_sys_wheel_timer"
 RETRY = "%RETRY%G_A"
@@ -338,6 +340,22 @@ def test_records_are_redelivered_also_when_new_pops_write_check_points(world: Wo
     assert held(world, TIMER) == 1
     world.advance(3000)
     assert stored_bodies(world, RETRY) == [b"0"]
+
+
+def test_records_can_be_turned_into_check_points(world: World) -> None:
+    """One for each message, in the revive queue of its offset; they bring back what was not acknowledged (seen)."""
+    filled(world, 4)
+    messages = world.popped("A", count=3, invisible_ms=15_000)
+    receipts = [world.receipt(message) for message in messages]
+    world.ack("A", receipts[0])
+    world.engine.ask(world.broker, RollBackPops())
+    world.engine.ask(world.broker, RollBackPops())
+    points = [(record.property_map()["REAL_QID"], json.loads(record.body)) for record in stored(world, TIMER)]
+    assert [(queue, point["so"], point["d"]) for queue, point in points] == [("1", 1, [0]), ("2", 2, [0])]
+    assert len(world.broker.pop_records) == 0
+    world.ack("A", receipts[1])
+    world.advance(20_000)
+    assert sorted(stored_bodies(world, RETRY)) == [b"1", b"2"]
 
 
 def test_nothing_runs_while_nothing_is_out(world: World) -> None:

@@ -5,6 +5,26 @@ from rocketmq_testkit.emulator.chance import Chance
 from rocketmq_testkit.emulator.scheduler import Scheduler
 
 
+def test_a_lifetime_ends_with_all_of_its_timers() -> None:
+    """It knows the same time, its timers run in order with all others, and those that are left end with it."""
+    scheduler = Scheduler(100)
+    lifetime, other = scheduler.begin(), scheduler.begin()
+    ran: list[str] = []
+    lifetime.call_later(10, lambda: ran.append(f"first {lifetime.now_ms}"), "x")
+    other.call_later(10, lambda: ran.append("second"), "x")
+    lifetime.call_later(20, lambda: ran.append("never"), "x")
+    other.call_later(20, lambda: ran.append("last"), "x")
+    scheduler.advance_to(115)
+    assert (lifetime.now_ms, other.now_ms) == (115, 115)
+    assert [len(list(each.scheduled())) for each in (scheduler, lifetime, other)] == [2, 1, 1]
+    assert lifetime.next_deadline_ms() == 120
+    scheduler.end(lifetime)
+    scheduler.advance_to(200)
+    assert ran == ["first 110", "second", "last"]
+    assert (lifetime.now_ms, other.now_ms) == (115, 200)
+    assert not lifetime.call_later(10, lambda: ran.append("too late"), "x").active
+
+
 def test_timers_see_their_own_due_time() -> None:
     """A chain of timers does not drift: each sees the instant it was due at."""
     scheduler = Scheduler(100)
@@ -59,7 +79,7 @@ def test_an_earlier_timer_is_announced() -> None:
     """A real-time driver hears of a timer that is due before all others, and only of such."""
     scheduler = Scheduler()
     calls: list[int | None] = []
-    scheduler.on_earlier = lambda: calls.append(scheduler._heap[0].due_ms if scheduler._heap else None)
+    scheduler.on_earlier = lambda: calls.append(scheduler._heap[0][0] if scheduler._heap else None)
     scheduler.call_at(100, lambda: None, "t")
     scheduler.call_at(200, lambda: None, "t")
     scheduler.call_at(50, lambda: None, "t")

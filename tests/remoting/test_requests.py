@@ -209,6 +209,7 @@ def test_every_served_code_was_met_or_has_a_reason() -> None:
         "NOTIFICATION",
         "POLLING_INFO",
         "BATCH_ACK_MESSAGE",
+        "POP_ROLLBACK",
         "GET_KVLIST_BY_NAMESPACE",
         "GET_TOPICS_BY_CLUSTER",
         "GET_SYSTEM_TOPIC_LIST_FROM_NS",

@@ -16,6 +16,7 @@ def leftovers(session: Session) -> list[str]:
         "waiting notifications": broker.notifications.polling.total,
         "waiting pulls": len(broker.pulls.hold),
         "check points in memory": len(broker.pop_buffer),
+        "records of pops": len(broker.pop_records),
         "timer slots": len(broker.timers.slots),
     }
     found = [f"{count} {what}" for what, count in counted.items() if count]

@@ -36,6 +36,11 @@ class Members:
         if missing or too_many or len(set(seen.clients)) != len(seen.clients):
             raise Violation(f"missing {missing}, too many {too_many}: {seen}")
 
+    def crashed(self) -> None:
+        """Nobody is known any more."""
+        self._last.clear()
+        self._owners.clear()
+
     def locked(self, seen: Locked) -> None:
         """Locks were asked for."""
         free = []

@@ -182,12 +182,13 @@ class Committed(NamedTuple):
 
 
 class Reset(NamedTuple):
-    """A server side reset was accepted."""
+    """A server side reset was accepted; `offsets` by queue id, `others` where the other queues stand then."""
 
     now: int
     group: str
     topic: str
     offsets: tuple[tuple[int, int], ...]
+    others: tuple[tuple[int, int], ...] = ()
 
 
 class OffsetSeen(NamedTuple):
@@ -265,6 +266,13 @@ class Unlocked(NamedTuple):
     queues: tuple[Place, ...]
 
 
+class Crashed(NamedTuple):
+    """The broker died and went on with what was written; `positions` are the groups' offsets then, -1 for none."""
+
+    now: int
+    positions: tuple[tuple[str, Place, int], ...]
+
+
 class StepEnded(NamedTuple):
     """A step is over: everything that was due up to now has happened."""
 
@@ -297,6 +305,7 @@ Observation = (
     | MembersSeen
     | Locked
     | Unlocked
+    | Crashed
     | StepEnded
     | Drained
 )

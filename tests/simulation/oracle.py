@@ -11,6 +11,7 @@ from observations import (
     Acked,
     Beat,
     Committed,
+    Crashed,
     Drained,
     Hidden,
     Left,
@@ -32,7 +33,7 @@ from observations import (
     Unlocked,
 )
 from ordered_queues import OrderedQueues
-from popped_messages import CHECK_POINTS, PoppedMessages, Timing
+from popped_messages import CHECK_POINTS, Mode, PoppedMessages
 from pulled_queues import PulledQueues
 from stored_messages import StoredMessages, Violation
 
@@ -48,7 +49,7 @@ class Oracle:
         pull_groups: Iterable[str],
         topics: Iterable[str],
         tags: dict[str, tuple[str, ...]],
-        timing: Timing = CHECK_POINTS,
+        mode: Mode = CHECK_POINTS,
         retry_v2: bool = False,
     ) -> None:
         self.pop_groups = tuple(pop_groups)
@@ -56,7 +57,7 @@ class Oracle:
         self.pull_groups = tuple(pull_groups)
         self.topics = tuple(topics)
         self.log = StoredMessages()
-        self.pops = PoppedMessages(self.log, timing, tags, retry_v2=retry_v2)
+        self.pops = PoppedMessages(self.log, mode, tags, retry_v2=retry_v2)
         self.ordered = OrderedQueues(self.log)
         self.pulls = PulledQueues(self.log, tags)
         self.members = Members()
@@ -107,6 +108,8 @@ class Oracle:
                 self.members.locked(seen)
             case Unlocked():
                 self.members.unlocked(seen)
+            case Crashed():
+                self._crashed(seen)
             case StepEnded():
                 for book in (self.log, self.pops, self.ordered, self.pulls):
                     book.step_ended(seen.now)
@@ -157,6 +160,17 @@ class Oracle:
         if seen.closed:
             for book in (self.pops, self.ordered, self.pulls):
                 book.gone(seen.client)
+
+    def _crashed(self, seen: Crashed) -> None:
+        known = {(group, place): offset for group, place, offset in seen.positions}
+        self.log.crashed(seen.now)
+        for groups, book in (
+            (self.pop_groups, self.pops),
+            (self.ordered_groups, self.ordered),
+            (self.pull_groups, self.pulls),
+        ):
+            book.crashed(seen.now, {key: offset for key, offset in known.items() if key[0] in groups})
+        self.members.crashed()
 
     def _drained(self) -> None:
         """Every group got every message that it wants, and nothing is on its way any more."""

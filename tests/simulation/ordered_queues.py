@@ -17,6 +17,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from observations import Acked, Delivery, Hidden, Place, PopParked, Popped, Reset
+from popped_messages import WRITTEN_MS
 from stored_messages import StoredMessages, Violation
 
 
@@ -45,6 +46,15 @@ class OrderedQueue:
 
     committed: int = 0
     batch: Batch | None = None
+    unknown: bool = False
+    """After a crash: what is out is what was written last, whenever that was."""
+    moves: list[tuple[int, int]] = field(default_factory=list)
+    """When it was committed, and what was committed before."""
+
+    def commit(self, offset: int, now: int) -> None:
+        """Move on or back."""
+        self.moves.append((now, self.committed))
+        self.committed = offset
 
     def is_free(self, now: int, attempt_id: str | None = None) -> bool:
         """May this attempt have the queue?"""
@@ -80,7 +90,7 @@ class OrderedQueues:
 
     def _take(self, seen: Popped, place: Place, messages: list[Delivery]) -> None:
         queue = self.queues[seen.group, place]
-        if not queue.is_free(seen.now, seen.attempt_id):
+        if not queue.unknown and not queue.is_free(seen.now, seen.attempt_id):
             raise Violation(f"{place} is hidden from all but {queue.batch}: {seen}")
         offsets = [message.offset for message in messages]
         if offsets != list(range(queue.committed, queue.committed + len(offsets))):
@@ -90,7 +100,9 @@ class OrderedQueues:
         for message in messages:
             if self._log.at(place, message.offset).message_id != message.message_id:
                 raise Violation(f"{self._log.at(place, message.offset)} lies at {place}: {message}")
-            if old is None or message.offset not in old.visible:
+            if queue.unknown:
+                count = message.again
+            elif old is None or message.offset not in old.visible:
                 count = 0
             elif seen.attempt_id is not None and seen.attempt_id == old.attempt_id:
                 count = old.counts[message.offset]
@@ -99,6 +111,7 @@ class OrderedQueues:
             counts[message.offset] = count
             if message.again != count:
                 raise Violation(f"count {message.again} instead of {count}: {message}")
+        queue.unknown = False
         until = seen.now + seen.invisible_ms
         queue.batch = Batch(seen.now, seen.attempt_id, dict.fromkeys(offsets, until), counts)
 
@@ -108,7 +121,7 @@ class OrderedQueues:
         queue = self.queues[handle.group, handle.place]
         batch = queue.batch
         if batch is None and seen.code == "SUCCESS":
-            queue.committed = max(queue.committed, handle.offset + 1)
+            queue.commit(max(queue.committed, handle.offset + 1), seen.now)
             return
         if handle.offset < queue.committed or batch is None or batch.pop_time != handle.pop_time:
             if seen.code != "SUCCESS":
@@ -120,7 +133,7 @@ class OrderedQueues:
             return
         batch.acked.add(handle.offset)
         still_open = batch.open()
-        queue.committed = min(still_open) if still_open else max(batch.visible) + 1
+        queue.commit(min(still_open) if still_open else max(batch.visible) + 1, seen.now)
 
     def hidden(self, seen: Hidden) -> None:
         """A change of the invisible time was answered."""
@@ -136,8 +149,8 @@ class OrderedQueues:
         """The group begins somewhere else, and nothing is out any more."""
         for queue_id, offset in seen.offsets:
             queue = self.queues[seen.group, (seen.topic, queue_id)]
-            queue.committed = min(offset, self._log.size((seen.topic, queue_id)))
-            queue.batch = None
+            queue.commit(min(offset, self._log.size((seen.topic, queue_id))), seen.now)
+            queue.batch, queue.unknown = None, False
         for call, parked in list(self._waiting.items()):
             if (parked.group, parked.topic) == (seen.group, seen.topic):
                 del self._waiting[call]  # upstream does not wake it for that
@@ -151,6 +164,18 @@ class OrderedQueues:
     def gone(self, client: str) -> None:
         """A client is gone, and its waiting pops with it."""
         self._waiting = {call: parked for call, parked in self._waiting.items() if parked.client != client}
+
+    def crashed(self, now: int, positions: dict[tuple[str, Place], int]) -> None:
+        """Groups go on from the offset that was written last; nothing is known of what is out."""
+        self._waiting.clear()
+        for (group, place), position in positions.items():
+            queue = self.queues[group, place]
+            known = [before for when, before in queue.moves if when > now - WRITTEN_MS]
+            known.append(queue.committed)
+            if not min(known) <= max(position, 0) <= max(known):
+                raise Violation(f"{group} goes on at {position} of {place}: {queue}")
+            queue.committed, queue.moves = max(position, 0), [(now, max(position, 0))]
+            queue.batch, queue.unknown = None, True
 
     def step_ended(self, now: int) -> None:
         """No pop waits although a queue is free and holds something, or longer than it asked."""
@@ -171,7 +196,8 @@ class OrderedQueues:
         return [
             (topic, one)
             for one in queue_ids
-            if self.queues[group, (topic, one)].is_free(now, attempt_id)
+            if not self.queues[group, (topic, one)].unknown
+            and self.queues[group, (topic, one)].is_free(now, attempt_id)
             and self.queues[group, (topic, one)].committed < self._log.size((topic, one))
         ]
 

@@ -17,25 +17,51 @@ What upstream allows, and nothing else (PopMessageProcessor, AckMessageProcessor
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from observations import Acked, Handle, Hidden, Place, PopParked, Popped, Reset
-from stored_messages import DELAY_LATE_MS, DELAY_LEVELS_MS, Promise, StoredMessages, Violation
+from stored_messages import (
+    CATCHES_UP_MS,
+    DELAY_LATE_MS,
+    DELAY_LEVELS_MS,
+    GOES_BACK_MS,
+    Promise,
+    StoredMessages,
+    Violation,
+)
 
 
-class Timing(NamedTuple):
-    """When a message comes back after its invisible time ended: later than `slack_ms`, at most `late_ms`."""
+class Mode(NamedTuple):
+    """How the broker remembers pops.
+
+    A message comes back later than `slack_ms` after its invisible time, at most `late_ms` after it. `records`: an
+    acknowledgement finds it by queue, offset and end of the invisible time, not by its check point. `cached`: some of
+    that is only in memory for a while, and a crash loses it; an acknowledgement then matches by offset alone.
+    """
 
     slack_ms: int
     late_ms: int
+    records: bool = False
+    cached: bool = False
 
 
-CHECK_POINTS = Timing(2_000, 3_200)
+CHECK_POINTS = Mode(2_000, 3_200)
 """A check point is decided more than 2 s after its invisible time. It surfaces at most 1 s early, so one before it in
 its queue ends at most 1 s later; looks are 100 ms apart."""
+BUFFERED = CHECK_POINTS._replace(cached=True)
+RECORDS = Mode(50, 551, records=True)
+"""Looks are 500 ms apart, and 50 ms late."""
+CACHED_RECORDS = Mode(-1, 1_551, records=True, cached=True)
+"""Looks at what is in memory are 1 s apart."""
+WRITTEN_MS = 10_000
+"""Offsets are written to a file this often at least."""
+IN_MEMORY_MS = 10_000
+"""How long check points and records stay in memory, where they do."""
+LOOK_MS = 1_000
+"""How much longer, at most."""
 
-Key = tuple[Place, str, int, int, int, int, str]
+Key = tuple[object, ...]
 
 
 @dataclass(slots=True)
@@ -44,22 +70,32 @@ class Reading:
 
     position: int = 0
     fresh: set[int] = field(default_factory=set)
+    moves: list[tuple[int, int]] = field(default_factory=list)
+    """When it moved on, and from where."""
+
+    def since(self, instant: int) -> int:
+        """The first position that it had at an instant or later."""
+        return min([start for when, start in self.moves if when > instant], default=self.position)
+
+    def begun(self, instant: int) -> int:
+        """Where the last read that had begun until an instant began."""
+        earlier = [start for when, start in self.moves if when <= instant]
+        return earlier[-1] if earlier else self.since(instant)
 
 
 class PoppedMessages:
     """All groups that pop without order."""
 
-    def __init__(
-        self, log: StoredMessages, timing: Timing, tags: dict[str, tuple[str, ...]], *, retry_v2: bool
-    ) -> None:
+    def __init__(self, log: StoredMessages, mode: Mode, tags: dict[str, tuple[str, ...]], *, retry_v2: bool) -> None:
         self._log = log
-        self._timing = timing
+        self._mode = mode
         self._tags = tags
         self._retry_sign = "+" if retry_v2 else "_"
         self._retry_always_read = not retry_v2
         self.readings: dict[tuple[str, Place], Reading] = defaultdict(Reading)
         self._dirty: set[tuple[str, Place]] = set()
         self._flights: dict[Key, Promise] = {}
+        self._by_place: dict[tuple[str, Place, int], list[tuple[int, Promise]]] = defaultdict(list)
         self._waiting: dict[int, PopParked] = {}
         self._half_empty: list[Popped] = []
 
@@ -106,9 +142,9 @@ class PoppedMessages:
         """A message is out under a handle: it comes back unless it is acknowledged."""
         stored = self._log.at(handle.place, handle.offset)
         delay_ms = DELAY_LEVELS_MS[stored.delay_level - 1] if stored.delay_level else 0
-        earliest = handle.hidden_until + self._timing.slack_ms + 1 + delay_ms
-        latest = max(handle.hidden_until, now) + self._timing.late_ms + delay_ms + (DELAY_LATE_MS if delay_ms else 0)
-        key = _key(handle)
+        earliest = handle.hidden_until + self._mode.slack_ms + 1 + delay_ms
+        latest = max(handle.hidden_until, now) + self._mode.late_ms + delay_ms + (DELAY_LATE_MS if delay_ms else 0)
+        key = self._key(handle)
         first_pop_ms = handle.pop_time if stored.attempt == 0 else stored.first_pop_ms
         promise = Promise(
             self.retry_topic(handle.group, handle.topic),
@@ -124,19 +160,41 @@ class PoppedMessages:
             promise.twins = old.twins
             promise.twins += [promise] if old.twins else [old, promise]
             earliest, latest = min(promise.earliest, old.earliest), max(promise.latest, old.latest)
-            promise.must, old.must = old.must, False
+            promise.must, old.must = old.must and not old.withdrawn, False
             for twin in promise.twins:
                 twin.earliest, twin.latest = earliest, latest
+        if self._mode.records and self._mode.cached:
+            self._doubt(handle.group, handle.place, handle.offset)  # one record for each offset is in memory
         self._flights[key] = self._log.promise(promise)
+        self._by_place[handle.group, handle.place, handle.offset].append((handle.pop_time, promise))
 
     # what clients do with them
+
+    def _key(self, handle: Handle) -> Key:
+        """What an acknowledgement is matched by."""
+        if self._mode.records:
+            return (handle.place, handle.group, handle.offset, handle.hidden_until)
+        return (
+            handle.place,
+            handle.group,
+            handle.offset,
+            handle.start_offset,
+            handle.pop_time,
+            handle.revive_qid,
+            handle.broker,
+        )
 
     def acked(self, seen: Acked) -> None:
         """An acknowledgement succeeded: it counts until the copy is made."""
         self._acknowledge(seen.handle, seen.now)
 
     def _acknowledge(self, handle: Handle, now: int) -> None:
-        promise = self._flights.get(_key(handle))
+        promise = self._flights.get(self._key(handle))
+        if self._mode.cached:
+            # What is in memory is matched by less than what is stored.
+            for pop_time, other in self._by_place[handle.group, handle.place, handle.offset]:
+                if other is not promise and (self._mode.records or pop_time == handle.pop_time):
+                    other.must = False
         if promise is None or promise.kept:
             return
         stored = self._log.at(handle.place, handle.offset)
@@ -150,19 +208,45 @@ class PoppedMessages:
         """A change was accepted: a new delivery, and the old one is acknowledged."""
         if seen.new is None:
             raise Violation(f"refused: {seen}")
-        if seen.new.pop_time <= seen.handle.pop_time or seen.new.invisible_ms != seen.invisible_ms:
+        if seen.new.pop_time < seen.handle.pop_time or seen.new.invisible_ms != seen.invisible_ms:
             raise Violation(f"changed to {seen.new}: {seen}")
         self._fly(seen.new, seen.now)
         self._acknowledge(seen.handle, seen.now)
 
     def reset(self, seen: Reset) -> None:
         """The group goes on reading somewhere else."""
+        if self._mode.records:
+            self._fall_back(seen)
         for queue_id, offset in seen.offsets:
+            self._forget_cached(seen.group, (seen.topic, queue_id))
             reading = self.readings[seen.group, (seen.topic, queue_id)]
+            reading.moves.append((seen.now, reading.position))
             reading.position = min(offset, self._log.size((seen.topic, queue_id)))
+            reading.moves.append((seen.now, reading.position))
         for call, parked in list(self._waiting.items()):
             if (parked.group, parked.topic) == (seen.group, seen.topic):
                 del self._waiting[call]  # upstream does not wake it for that
+
+    def _fall_back(self, seen: Reset) -> None:
+        """With records a reset of one queue makes all others of the topic begin where their last read began."""
+        for queue_id, offset in seen.others:
+            reading = self.readings[seen.group, (seen.topic, queue_id)]
+            lowest = reading.begun(seen.now - IN_MEMORY_MS if self._mode.cached else seen.now)
+            if not min(lowest, reading.position) <= max(offset, 0) <= self._log.size((seen.topic, queue_id)):
+                raise Violation(f"queue {queue_id} goes back to {offset}, not from {lowest}: {seen}")
+            if offset < reading.position:
+                reading.position = max(offset, 0)
+                reading.moves.append((seen.now, reading.position))
+
+    def _forget_cached(self, group: str, place: Place) -> None:
+        """A reset forgets records in memory: their messages need not come back."""
+        if self._mode.records and self._mode.cached:
+            for offset in range(self._log.size(place)):
+                self._doubt(group, place, offset)
+
+    def _doubt(self, group: str, place: Place, offset: int) -> None:
+        for _, promise in self._by_place.get((group, place, offset), ()):
+            promise.must = False
 
     # waiting
 
@@ -176,19 +260,61 @@ class PoppedMessages:
         """A client is gone, and its waiting pops with it."""
         self._waiting = {call: parked for call, parked in self._waiting.items() if parked.client != client}
 
+    # a crash
+
+    def crashed(self, now: int, positions: dict[tuple[str, Place], int]) -> None:
+        """Groups read on from what was written last: what they got since, they get again.
+
+        What is stored still comes back if nobody acknowledged it, and lately acknowledged messages may: their
+        acknowledgements may have been in memory only, or be counted before the check point comes again.
+        """
+        self._waiting.clear()
+        for (group, place), position in positions.items():
+            reading = self.readings[group, place]
+            lowest = self._lowest_after_crash(reading, now)
+            # A reset may have moved it back since.
+            lately = [start for when, start in reading.moves if when > now - WRITTEN_MS]
+            highest = max([self.offset_bounds(group, place)[1], *lately])
+            if not min(lowest, reading.position) <= max(position, 0) <= highest:
+                raise Violation(f"{group} goes on at {position} of {place}, not from {lowest} to {highest}")
+            reading.position = max(position, 0)
+            reading.moves = [(now, reading.position)]
+            if self._mode.cached:
+                for offset in range(reading.position, self._log.size(place)):
+                    self._doubt(group, place, offset)
+        for promise in list(self._flights.values()):
+            if now - GOES_BACK_MS < promise.earliest < now + CATCHES_UP_MS:
+                earliest, latest = min(max(promise.earliest, now), now + CATCHES_UP_MS), now + CATCHES_UP_MS
+                self._log.promise(
+                    replace(
+                        promise, earliest=earliest, latest=latest, must=False, kept=False, withdrawn=False, twins=[]
+                    )
+                )
+
+    def _lowest_after_crash(self, reading: Reading, now: int) -> int:
+        instant = now - WRITTEN_MS
+        if not self._mode.records:
+            return reading.since(instant - (IN_MEMORY_MS + LOOK_MS if self._mode.cached else 0))
+        if not self._mode.cached:
+            return reading.begun(instant)
+        # It stays at the first message in memory, also when nothing is left there, until the next read.
+        last_read = max((when for when, _ in reading.moves if when <= instant), default=instant)
+        return reading.begun(last_read - IN_MEMORY_MS - LOOK_MS)
+
     # after each step
 
     def step_ended(self, now: int) -> None:
         """No message was passed over; no pop waits although there is something for it, or longer than it asked."""
         for group, place in self._dirty:
-            self._move(group, place)
+            self._move(group, place, now)
         self._dirty.clear()
         for seen in self._half_empty:
             unread = next(self.unread(seen.group, seen.topic, seen.queue_id), None)
             if unread is not None:
                 raise Violation(f"there was room for {unread}: {seen}")
             retry = self.retry_topic(seen.group, seen.topic)
-            if self._retry_always_read and self.next_unread(seen.group, (retry, 0)) is not None:
+            always = self._retry_always_read if not self._mode.records else seen.queue_id < 0
+            if always and self.next_unread(seen.group, (retry, 0)) is not None:
                 raise Violation(f"there was room for what is in {retry}: {seen}")
         self._half_empty.clear()
         for parked in self._waiting.values():
@@ -198,12 +324,13 @@ class PoppedMessages:
             if unread is not None:
                 raise Violation(f"{unread} is there and {parked} sleeps")
 
-    def _move(self, group: str, place: Place) -> None:
+    def _move(self, group: str, place: Place, now: int) -> None:
         reading = self.readings[group, place]
         following = max(reading.fresh) + 1
         for offset in range(reading.position, following):
             if offset not in reading.fresh and self._wanted(group, place[0], self._log.at(place, offset).tag):
                 raise Violation(f"{group} did not get {place}:{offset} but what is behind it")
+        reading.moves.append((now, reading.position))
         reading.position = following
         reading.fresh.clear()
 
@@ -230,16 +357,5 @@ class PoppedMessages:
     def offset_bounds(self, group: str, place: Place) -> tuple[int, int]:
         """Where the committed offset of a group may be: behind what it got, before what it has not got."""
         unread = self.next_unread(group, place)
-        return self.readings[group, place].position, self._log.size(place) if unread is None else unread
-
-
-def _key(handle: Handle) -> Key:
-    return (
-        handle.place,
-        handle.group,
-        handle.offset,
-        handle.start_offset,
-        handle.pop_time,
-        handle.revive_qid,
-        handle.broker,
-    )
+        lowest = 0 if self._mode.records or self._mode.cached else self.readings[group, place].position
+        return lowest, self._log.size(place) if unread is None else unread

@@ -14,6 +14,7 @@ What upstream allows, and nothing else (PullMessageProcessor, ConsumerOffsetMana
 from collections import defaultdict
 
 from observations import Committed, OffsetSeen, Place, Pulled, PullHeld, Reset, SentBack
+from popped_messages import WRITTEN_MS
 from stored_messages import DELAY_LATE_MS, DELAY_LEVELS_MS, Promise, StoredMessages, Violation
 
 LOOK_MS = 5_000
@@ -28,6 +29,7 @@ class PulledQueues:
         self._held: dict[int, PullHeld] = {}
         self.committed: dict[tuple[str, Place], int] = {}
         self._resets: dict[tuple[str, Place], int] = {}
+        self._moves: dict[tuple[str, Place], list[tuple[int, int]]] = defaultdict(list)
         self.read: dict[tuple[str, Place], set[int]] = defaultdict(set)
 
     def _wanted(self, group: str, topic: str, offset: int, queue_id: int) -> bool:
@@ -83,13 +85,32 @@ class PulledQueues:
         """A commit was accepted; it counts unless a reset waits."""
         key = (seen.group, (seen.topic, seen.queue_id))
         if key not in self._resets:
-            self.committed[key] = seen.offset
+            self._commit(key, seen.offset, seen.now)
+
+    def _commit(self, key: tuple[str, Place], offset: int, now: int) -> None:
+        self._moves[key].append((now, self.committed.get(key, -1)))
+        self.committed[key] = offset
 
     def reset(self, seen: Reset) -> None:
         """A group was moved."""
         for queue_id, offset in seen.offsets:
             key = (seen.group, (seen.topic, queue_id))
-            self._resets[key] = self.committed[key] = offset
+            self._resets[key] = offset
+            self._commit(key, offset, seen.now)
+
+    def crashed(self, now: int, positions: dict[tuple[str, Place], int]) -> None:
+        """Groups have the offsets that were written last, and resets that nobody has taken are forgotten."""
+        self._held.clear()
+        self._resets.clear()
+        for key, position in positions.items():
+            current = self.committed.get(key, -1)
+            known = [before for when, before in self._moves[key] if when > now - WRITTEN_MS]
+            if position not in (current, *known):
+                raise Violation(f"{key} goes on at {position}, it was {known}, then {current}")
+            self._moves[key] = [(now, position)]
+            self.committed.pop(key, None)
+            if position >= 0:
+                self.committed[key] = position
 
     def offset_seen(self, seen: OffsetSeen) -> None:
         """A committed offset was asked for; a young queue answers 0 where there is none."""

@@ -5,12 +5,12 @@ client never gets.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 from observations import (
     Acked,
     Beat,
     Committed,
+    Crashed,
     Delivery,
     Drained,
     Handle,
@@ -36,44 +36,17 @@ from observations import (
 )
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
-from rocketmq_testkit.emulator.engine import DirectChannel, Engine
+from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.record import decode
+from simulated_client import Client, digit, order_counts, receipt
 
 START_MS = 1_700_000_000_000
 DELAY_LEVELS_MS = (1_000, 5_000)
 
 Onlooker = Callable[[Observation], None]
 OnAnswer = Callable[[Outcome, bool], None]
-
-
-@dataclass(eq=False)
-class Client:
-    """A client of one group on one connection, and what it remembers."""
-
-    name: str
-    group: str
-    tags: tuple[str, ...] = ()
-    channel: DirectChannel = field(init=False)
-    handles: list[Handle] = field(default_factory=list)
-    pulled: list[tuple[str, int, int, str]] = field(default_factory=list)
-    """Messages that it may give back: id, attempt, physical offset, topic."""
-    attempt: int = 0
-    connections: int = 0
-
-    def __post_init__(self) -> None:
-        self.connect()
-
-    @property
-    def expression(self) -> str:
-        """What it subscribes to."""
-        return " || ".join(self.tags) or "*"
-
-    def connect(self) -> None:
-        """A new connection; what the client remembers stays."""
-        self.connections += 1
-        self.channel = DirectChannel(f"{self.name}.{self.connections}", ("10.0.0.1", 4000 + self.connections))
 
 
 class SimulatedCall:
@@ -109,6 +82,7 @@ class Session:
     ) -> None:
         self.engine = Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=now_ms)
         self.broker = self.engine.brokers[0]
+        self.shows_retry_topics = config.pop_consumer_kv_service_enable
         self._onlooker = onlooker
         self._calls = 0
         self._asking: SimulatedCall | None = None
@@ -323,7 +297,7 @@ class Session:
         )
 
     def _popped(self, client: Client, topic: str, result: ops.PopResult, order: bool) -> tuple[Delivery, ...]:
-        counts = _order_counts(result.order_count_info) if order else {}
+        counts = order_counts(result.order_count_info) if order else {}
         found = []
         for message in result.messages:
             record = decode(message.record)
@@ -331,7 +305,7 @@ class Session:
             if message.topic_digit:
                 sign = "+" if message.topic_digit == 2 else "_"
                 real = f"%RETRY%{client.group}{sign}{topic}"
-                assert record.topic == topic, record
+                assert record.topic == (real if self.shows_retry_topics else topic), record
             handle = Handle(
                 client.group,
                 real,
@@ -343,7 +317,7 @@ class Session:
                 result.revive_qid,
                 self.broker.name,
             )
-            if message.topic_digit:
+            if message.topic_digit and not self.shows_retry_topics:
                 assert record.property_map()["POP_CK"] == receipt(handle), record
             found.append(
                 Delivery(
@@ -389,7 +363,7 @@ class Session:
             ops.BatchAck(
                 key.group,
                 topic,
-                _digit(key),
+                digit(key),
                 key.start_offset,
                 key.queue_id,
                 key.revive_qid,
@@ -530,7 +504,9 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, ops.ResetOffsetResult), outcome
-            self.see(Reset(self.now_ms, client.group, topic, tuple(sorted(outcome.offsets.items()))))
+            offsets, queues = self.broker.offsets, self.broker.topics.get(topic).read_queue_nums
+            others = [(one, offsets.query(client.group, topic, one)) for one in range(queues) if one != queue_id]
+            self.see(Reset(self.now_ms, client.group, topic, tuple(sorted(outcome.offsets.items())), tuple(others)))
 
         self.ask(client, ops.ResetOffset(client.group, topic, 0, queue_id, offset), on_answer)
 
@@ -598,31 +574,19 @@ class Session:
             lambda outcome, waited: self.see(Unlocked(self.now_ms, client.group, client.name, tuple(queues))),
         )
 
+    def crash(self, clients: Iterable[Client], places: Iterable[tuple[str, Place]], *, power_loss: bool) -> None:
+        """Let the broker die and start again; all connections are lost with it."""
+        for client in clients:
+            client.channel.active = False
+        self.engine.crash(power_loss=power_loss)
+        self.broker.store.arrivals.insert(0, self._stored)
+        for client in clients:
+            client.connect()
+        offsets = self.broker.offsets
+        found = tuple((group, place, offsets.query(group, *place)) for group, place in places)
+        self.see(Crashed(self.now_ms, found))
+        self.advance(1)
+
     def drained(self) -> None:
         """Say that everybody consumed until nothing came any more."""
         self.see(Drained(self.now_ms))
-
-
-def receipt(handle: Handle) -> str:
-    """The text of a handle, as clients put it together."""
-    return (
-        f"{handle.start_offset} {handle.pop_time} {handle.invisible_ms} {handle.revive_qid} {_digit(handle)} "
-        f"{handle.broker} {handle.queue_id} {handle.offset}"
-    )
-
-
-def _digit(handle: Handle) -> str:
-    if not handle.topic.startswith("%RETRY%"):
-        return "0"
-    return "2" if "+" in handle.topic else "1"
-
-
-def _order_counts(text: str | None) -> dict[tuple[int, int], int]:
-    """How often which message came again, by (queue id, offset), from `0 qo<queue>%<offset> <count>;...`."""
-    counts = {}
-    for entry in (text or "").split(";"):
-        if " qo" in entry:
-            _, place, count = entry.split(" ")
-            queue_id, _, offset = place[2:].partition("%")
-            counts[int(queue_id), int(offset)] = int(count)
-    return counts

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 from observations import Handle, Observation
 from oracle import Oracle
-from popped_messages import CHECK_POINTS, Timing
+from popped_messages import BUFFERED, CACHED_RECORDS, CHECK_POINTS, RECORDS
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.fixtures.control.json_form import entry
-from session import Client, Session
+from session import Session
+from simulated_client import Client
 from stored_messages import Violation
 
 TOPICS = {"A": 2, "B": 1, "O": 3}
@@ -40,7 +41,7 @@ INVISIBLE_MS = (10_000, 3_000, 1_000, 60_000, 500, 0, 300_000, 10_001, 30_000, -
 ORDER_INVISIBLE_MS = (10_000, 3_000, 1_000, 30_000, 1)
 POLL_MS = (0, 0, 5_000, 1_000, 15_000)
 COUNTS = (1, 2, 5, 32)
-JUMPS_MS = (1_000, 1, 100, 700, 2_000, 5_000, 10_000, 2_001, 30_000, 130_000, 3_600_000, -5_000)
+JUMPS_MS = (1_000, 1, 100, 700, 55_000, 5_000, 10_000, 2_001, 30_000, 130_000, 3_600_000, -5_000)
 SETTLE_MS = 20_000
 DRAIN_ROUNDS = 200
 
@@ -61,6 +62,14 @@ FATES = ("", "lost", "doubled", "given up")
 """The answer comes; it is lost and the client asks again; the request comes twice; it is lost and that was that."""
 
 
+MODES = {"check points": CHECK_POINTS, "buffer": BUFFERED, "records": RECORDS, "cached records": CACHED_RECORDS}
+"""Ways to remember pops, by name."""
+
+
+MODE_NAMES = ("check points", *MODES)
+"""Upstream's default counts twice."""
+
+
 class Setup(NamedTuple):
     """How the broker is set up."""
 
@@ -69,16 +78,14 @@ class Setup(NamedTuple):
     retry_first: int = 20
     mode: str = "check points"
 
-    @property
-    def timing(self) -> Timing:
-        """When messages come back in this mode."""
-        return CHECK_POINTS
-
     def configs(self) -> tuple[BrokerConfig, EmulationConfig]:
         """The configuration of broker and emulator."""
-        broker = BrokerConfig()
+        broker, mode = BrokerConfig(), MODES[self.mode]
         broker.enable_retry_topic_v2 = self.retry_v2
         broker.pop_from_retry_probability = self.retry_first
+        broker.enable_pop_buffer_merge = mode.cached
+        broker.pop_consumer_kv_service_init = broker.pop_consumer_kv_service_enable = mode.records
+        broker.flush_disk_type = "SYNC_FLUSH"
         return broker, EmulationConfig()
 
 
@@ -333,6 +340,22 @@ class Simulation:
         """Let time pass, or set the clock back, which has no effect."""
         self.session.advance(JUMPS_MS[action.a % len(JUMPS_MS)])
 
+    def crash(self, action: Action, lost: bool) -> None:
+        """The broker dies, with or without the machine; its clients come back."""
+        places = [(topic, queue_id) for topic, queues in TOPICS.items() for queue_id in range(queues)]
+        known = [(client.group, place) for client in self.clients[::MEMBERS] for place in places]
+        for client in self.poppers[::MEMBERS]:
+            known += [(client.group, (self.oracle.pops.retry_topic(client.group, topic), 0)) for topic in TOPICS]
+        for client in self.pullers[::MEMBERS]:
+            known.append((client.group, (f"%RETRY%{client.group}", 0)))
+        self.session.crash(self.clients, known, power_loss=action.a % 2 == 0)
+        # An orderly client that died with it has nothing to acknowledge.
+        for client in self.orderly:
+            client.handles.clear()
+        self._used = [(one, handle) for one, handle in self._used if not self._is_ordered(one)]
+        for client in self.clients:
+            self.session.beat(client, TOPICS)
+
     # the end
 
     def drain(self) -> None:
@@ -400,12 +423,13 @@ VERBS: dict[str, Callable[[Simulation, Action, bool], None]] = {
     "unlock": Simulation.unlock,
     "look": Simulation.look,
     "reset": Simulation.reset,
+    "crash": Simulation.crash,
     "advance": Simulation.advance,
 }
 WEIGHTS = {
     "send": 12, "burst": 2, "pop": 12, "pop in order": 8, "ack": 10, "ack again": 2, "ack many": 3, "ack forged": 2,
-    "hide": 5, "notify": 2, "pull": 6, "commit": 2, "send back": 2, "beat": 2, "leave": 2, "lock": 1, "unlock": 1,
-    "look": 3, "reset": 1, "advance": 14,
+    "hide": 5, "notify": 2, "pull": 6, "commit": 2, "send back": 2, "beat": 2, "leave": 2, "lock": 2, "unlock": 1,
+    "look": 3, "reset": 1, "crash": 1, "advance": 14,
 }  # fmt: skip
 
 
@@ -417,7 +441,7 @@ def new_oracle(setup: Setup) -> Oracle:
         pull_groups=PULL_GROUPS,
         topics=TOPICS,
         tags=TAGS,
-        timing=setup.timing,
+        mode=MODES[setup.mode],
         retry_v2=setup.retry_v2,
     )
 
@@ -425,7 +449,7 @@ def new_oracle(setup: Setup) -> Oracle:
 def plan(seed: int) -> tuple[Setup, list[Action]]:
     """What a seed means. Each seed prefers some verbs and leaves some out: that reaches more than one mixture would."""
     draw = random.Random(seed)
-    setup = Setup(seed, draw.random() < 0.3, draw.choice((20, 20, 0, 100)))
+    setup = Setup(seed, draw.random() < 0.3, draw.choice((20, 20, 0, 100)), draw.choice(MODE_NAMES))
     weights = [weight * draw.choice((0, 1, 1, 1, 4)) for weight in WEIGHTS.values()]
     weights[list(WEIGHTS).index("send")] = WEIGHTS["send"]
     weights[list(WEIGHTS).index("advance")] = WEIGHTS["advance"]

@@ -7,7 +7,7 @@ appear.
 
 import heapq
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from observations import Place, Sent, Stored
@@ -18,6 +18,14 @@ DELAY_LATE_MS = 1_100
 """A delay level looks every 100 ms, first a second after the start."""
 TIMER_LATE_MS = 1_000
 """A timed message appears at the first full second at or after its time."""
+
+
+GOES_BACK_MS = 20_000
+"""After a crash the broker may repeat what it has done in this time: its files are written every 1 to 10 s."""
+CATCHES_UP_MS = 15_000
+"""And it does so in this time."""
+RESTART_MS = 2_000
+"""A broker that has just started looks at delay levels a second later, and at other instants than before."""
 
 
 class Violation(AssertionError):
@@ -68,6 +76,7 @@ class StoredMessages:
         self._latest: list[tuple[int, int, Promise]] = []
         self._sequence = 0
         self._unexplained: dict[tuple[str, int, int], Stored] = {}
+        self._kept: list[tuple[int, Promise]] = []
         self._last_store_ms = 0
 
     # what happens
@@ -106,6 +115,7 @@ class StoredMessages:
         if promise.first_pop_ms is not None and seen.first_pop_ms != promise.first_pop_ms:
             raise Violation(f"{seen.message_id} says that it was popped first at {seen.first_pop_ms}: {promise}")
         promise.kept = True
+        self._kept.append((seen.now, promise))
         for twin in promise.twins:
             twin.must = False
         promises.remove(promise)
@@ -136,6 +146,15 @@ class StoredMessages:
     def _watch(self, promise: Promise) -> None:
         self._sequence += 1
         heapq.heappush(self._latest, (promise.latest, self._sequence, promise))
+
+    def crashed(self, now: int) -> None:
+        """What appeared lately may appear again, and what is due may take longer."""
+        lately = [promise for when, promise in self._kept if when >= now - GOES_BACK_MS]
+        for promise in lately:
+            self.promise(replace(promise, earliest=now, latest=now + CATCHES_UP_MS, must=False, kept=False, twins=[]))
+        for promises in self._promises.values():
+            for promise in promises:
+                promise.latest += RESTART_MS
 
     def step_ended(self, now: int) -> None:
         """Nothing may lie in a queue that nobody has sent or promised, and no promise may be overdue."""

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from leftovers import leftovers
-from simulation import FATES, NUMBERS, WEIGHTS, Action, Setup, Simulation
+from simulation import FATES, MODES, NUMBERS, WEIGHTS, Action, Setup, Simulation
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "60"))
 STEPS = 60
@@ -26,10 +26,15 @@ class Broker(RuleBasedStateMachine):
         super().__init__()
         self.simulation: Simulation | None = None
 
-    @initialize(seed=st.integers(0, 99), retry_v2=st.booleans(), retry_first=st.sampled_from((20, 0, 100)))
-    def start(self, seed: int, retry_v2: bool, retry_first: int) -> None:
-        """A broker as upstream's defaults make it, or with other ways to read retry topics."""
-        self.simulation = Simulation(Setup(seed, retry_v2, retry_first))
+    @initialize(
+        seed=st.integers(0, 99),
+        retry_v2=st.booleans(),
+        retry_first=st.sampled_from((20, 0, 100)),
+        mode=st.sampled_from(tuple(MODES)),
+    )
+    def start(self, seed: int, retry_v2: bool, retry_first: int, mode: str) -> None:
+        """A broker as upstream's defaults make it, or with other ways to read retry topics and to remember pops."""
+        self.simulation = Simulation(Setup(seed, retry_v2, retry_first, mode))
 
     def _perform(self, *action: object) -> None:
         assert self.simulation is not None

@@ -8,7 +8,15 @@ from google.protobuf.message import Message
 from rocketmq_testkit.emulator.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.operations import CreateGroup, CreateTopic, GroupConfig, Operation, Result, TopicConfig
+from rocketmq_testkit.emulator.operations import (
+    CreateGroup,
+    CreateTopic,
+    GroupConfig,
+    Operation,
+    Result,
+    SendMessage,
+    TopicConfig,
+)
 from rocketmq_testkit.grpc_v2.config import ProxyConfig
 from rocketmq_testkit.grpc_v2.method_table import Rpc
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
@@ -213,6 +221,19 @@ class GrpcWorld:
         config = TopicConfig(name, queues, queues if write < 0 else write, perm)
         self.ask(CreateTopic(config, {"+message.type": kind} if kind else None))
         return name
+
+    def topic_everywhere(self, name: str = "T", queues: int = 1, kind: str = "") -> str:
+        """Create a topic on all brokers."""
+        for broker in self.engine.brokers:
+            config = TopicConfig(name, queues, queues)
+            self.engine.ask(broker, CreateTopic(config, {"+message.type": kind} if kind else None))
+        return name
+
+    def store(self, body: bytes, broker: int = 0, queue: int = 0, topic: str = "T", **properties: str) -> None:
+        """A message in a queue of a broker, not sent through the proxy."""
+        born_host = ("10.0.0.9", 5000)
+        message = SendMessage("PG", topic, queue, body, properties, born_host, self.now_ms)
+        self.engine.ask(self.engine.brokers[broker], message)
 
     def group(self, name: str = "G", **fields: Any) -> str:
         self.ask(CreateGroup(GroupConfig(name, **fields)))

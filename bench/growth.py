@@ -1,0 +1,392 @@
+"""Does the engine slow down as it fills? The same steps in an empty emulator and in a full one, in virtual time.
+
+    python bench/growth.py [--quick] [--only TEXT] [--write]
+
+prints processor time for each step and the ratio (full / empty), and ends with code 1 when one is above 1.5. The full
+emulator holds 1,000,000 stored messages, 100,000 messages in flight (each with a check point of its own) and 10,000
+waiting pops, of which 1,000 wait for the same topic and group as the steps do where the name of a row says so.
+`--write` puts the table into bench/README.md. It takes some minutes and 2 GiB.
+"""
+
+import argparse
+import datetime
+import gc
+import itertools
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
+from rocketmq_testkit.emulator.receipt import Receipt
+
+README = Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- growth begins -->\n", "<!-- growth ends -->\n"
+GOAL = 1.5
+STORED, IN_FLIGHT, WAITING, CROWD = 1_000_000, 100_000, 10_000, 1_000
+START_MS = 1_700_000_000_000
+FAR_MS = 3_600_000
+BODY = b"x" * 64
+ROUNDS = 9
+STEPS = 1_000
+
+
+@dataclass
+class World:
+    """One emulator and what the steps need of it."""
+
+    engine: Engine
+    names: Iterator[int] = field(default_factory=itertools.count)
+
+    @property
+    def now_ms(self) -> int:
+        """The virtual time."""
+        return self.engine.scheduler.now_ms
+
+    def submit(self, operation: ops.Operation, channel: DirectChannel | None = None) -> DirectCall:
+        """Carry out an operation."""
+        return self.engine.submit(self.engine.brokers[0], operation, channel)
+
+    def topic(self, name: str, queues: int = 1) -> str:
+        """Make a topic."""
+        self.submit(ops.CreateTopic(ops.TopicConfig(name, queues, queues)))
+        return name
+
+    def send(self, topic: str, count: int = 1) -> None:
+        """Send messages to queue 0."""
+        now = self.now_ms
+        for _ in range(count):
+            self.submit(ops.SendMessage("P", topic, 0, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), now))
+
+    def pop(
+        self,
+        topic: str,
+        count: int = 1,
+        *,
+        group: str = "G",
+        invisible_ms: int = FAR_MS,
+        poll_ms: int = 0,
+        channel: DirectChannel | None = None,
+    ) -> DirectCall:
+        """Pop from queue 0."""
+        operation = ops.PopMessage(group, topic, 0, count, invisible_ms, poll_ms, self.now_ms, 0, "TAG", "*")
+        return self.submit(operation, channel)
+
+    def receipts(self, topic: str, count: int) -> list[Receipt]:
+        """Pop messages one by one; their handles."""
+        found = []
+        for _ in range(count):
+            result = self.pop(topic).outcome
+            assert isinstance(result, ops.PopResult)
+            assert len(result.messages) == 1
+            message = result.messages[0]
+            found.append(
+                Receipt(
+                    message.start_offset,
+                    result.pop_time,
+                    result.invisible_ms,
+                    result.revive_qid,
+                    str(message.topic_digit),
+                    self.engine.brokers[0].name,
+                    message.queue_id,
+                    message.queue_offset,
+                )
+            )
+        return found
+
+    def pull(self, topic: str, offset: int, suspend_ms: int | None = None) -> DirectCall:
+        """Pull 32 messages of queue 0."""
+        flags = 4 if suspend_ms is None else 6
+        return self.submit(ops.PullMessage("G", topic, 0, offset, 32, flags, 0, suspend_ms or 0, 0, "*", "TAG"))
+
+
+def empty() -> World:
+    """A new emulator with the topics that the steps use."""
+    emulation = EmulationConfig()
+    emulation.store_max_bytes = 4 * 1024**3
+    world = World(Engine(brokers=[BrokerConfig()], emulation=emulation, now_ms=START_MS))
+    world.topic("work")
+    world.topic("crowd")
+    return world
+
+
+def full(factor: int) -> World:
+    """An emulator that holds a lot. The journal is full, too."""
+    world = empty()
+    in_flight, waiting = IN_FLIGHT // factor, WAITING // factor
+    topics = [world.topic(f"other-{number}", 4) for number in range(16)]
+    world.send("work", STORED // factor // 2)
+    for number in range(STORED // factor // 2):
+        world.send(topics[number % len(topics)])
+    world.engine.scheduler.advance_to(world.now_ms + 1_000)
+    for _ in range(in_flight):
+        world.pop("work")
+    crowd = CROWD // factor
+    for number in range(waiting):
+        name = "crowd" if number < crowd else world.topic(f"idle-{number // 100}")
+        channel = DirectChannel(f"client-{number}")
+        call = world.pop(name, group="G", poll_ms=FAR_MS, channel=channel)
+        assert call.outcome is None
+    return world
+
+
+# --- the steps: each prepares something and returns what is timed; the number is how often the step happens in it
+
+Step = Callable[[World, int], Callable[[], None]]
+
+
+def send(world: World, count: int) -> Callable[[], None]:
+    """Sends to a topic for which nobody waits."""
+    return lambda: world.send("work", count)
+
+
+def pop_one(world: World, count: int) -> Callable[[], None]:
+    """Pops of one message."""
+    world.send("work", count)
+
+    def work() -> None:
+        for _ in range(count):
+            world.pop("work")
+
+    return work
+
+
+def pop_many(world: World, count: int) -> Callable[[], None]:
+    """Pops of 32 messages, for each message."""
+    world.send("work", count)
+
+    def work() -> None:
+        for _ in range(count // 32):
+            world.pop("work", 32)
+
+    return work
+
+
+def ack(world: World, count: int) -> Callable[[], None]:
+    """Acknowledgements, and their way through the timer into the revive topic is left out."""
+    world.send("work", count)
+    receipts = world.receipts("work", count)
+
+    def work() -> None:
+        for receipt in receipts:
+            world.submit(ops.AckMessage("G", "work", 0, receipt.text(), receipt.queue_offset))
+
+    return work
+
+
+def change(world: World, count: int) -> Callable[[], None]:
+    """Changes of the invisible time."""
+    world.send("work", count)
+    receipts = world.receipts("work", count)
+
+    def work() -> None:
+        for receipt in receipts:
+            world.submit(ops.ChangeInvisibleTime("G", "work", 0, receipt.text(), receipt.queue_offset, FAR_MS))
+
+    return work
+
+
+def revive(world: World, count: int) -> Callable[[], None]:
+    """Check points run out: timer, revive queue and retry topic together."""
+    world.send("work", count)
+    for _ in range(count):
+        world.pop("work", invisible_ms=5_000)
+
+    def work() -> None:
+        world.engine.scheduler.advance_to(world.now_ms + 10_000)
+
+    return work
+
+
+def timers(world: World, count: int) -> Callable[[], None]:
+    """Timers that are set and taken back."""
+    scheduler = world.engine.scheduler
+
+    def work() -> None:
+        for _ in range(count):
+            scheduler.call_later(10_000, work, "bench").cancel()
+
+    return work
+
+
+def ticks(world: World, count: int) -> Callable[[], None]:
+    """Milliseconds that pass, with a timer in each."""
+    scheduler = world.engine.scheduler
+    for ms in range(count):
+        scheduler.call_later(ms, lambda: None, "bench")
+
+    def work() -> None:
+        for _ in range(count):
+            scheduler.advance_to(scheduler.now_ms + 1)
+
+    return work
+
+
+def wake(world: World, count: int) -> Callable[[], None]:
+    """A pop waits and a message wakes it."""
+    name = world.topic(f"wake-{next(world.names)}")
+
+    def work() -> None:
+        for _ in range(count):
+            call = world.pop(name, poll_ms=FAR_MS)
+            world.send(name)
+            assert call.outcome is not None
+
+    return work
+
+
+def wake_in_crowd(world: World, count: int) -> Callable[[], None]:
+    """A pop waits behind many others of its group, and a message wakes the first of them."""
+
+    def work() -> None:
+        for _ in range(count):
+            world.pop("crowd", poll_ms=FAR_MS)
+            world.send("crowd")
+
+    return work
+
+
+def poll_ends(world: World, count: int) -> Callable[[], None]:
+    """Pops wait until their time is over."""
+
+    def work() -> None:
+        for _ in range(count):
+            world.pop("crowd", poll_ms=10)
+        world.engine.scheduler.advance_to(world.now_ms + 20)
+
+    return work
+
+
+def wake_pull(world: World, count: int) -> Callable[[], None]:
+    """A pull waits and a message wakes it."""
+    name = world.topic(f"wake-{next(world.names)}")
+
+    def work() -> None:
+        for offset in range(count):
+            call = world.pull(name, offset, 15_000)
+            world.send(name)
+            assert call.outcome is not None
+
+    return work
+
+
+def leave(world: World, count: int) -> Callable[[], None]:
+    """A client with a waiting pop loses its connection."""
+    name = world.topic(f"wake-{next(world.names)}")
+    channels = [DirectChannel(f"gone-{next(world.names)}") for _ in range(count)]
+    for channel in channels:
+        world.pop(name, poll_ms=FAR_MS, channel=channel)
+
+    def work() -> None:
+        for channel in channels:
+            channel.active = False
+            world.submit(ops.ChannelClosed(), channel)
+
+    return work
+
+
+ROWS: tuple[tuple[str, Step], ...] = (
+    ("send", send),
+    ("pop of one message", pop_one),
+    ("pop of 32 messages, each", pop_many),
+    ("ack", ack),
+    ("change of the invisible time", change),
+    ("revive, each check point", revive),
+    ("timer set and taken back", timers),
+    ("scheduler step of a millisecond with a timer", ticks),
+    ("pop waits, message wakes it", wake),
+    ("pop waits behind 1,000 of its group, message wakes the first", wake_in_crowd),
+    ("pop waits among 1,000 of its group until its time is over", poll_ends),
+    ("pull waits, message wakes it", wake_pull),
+    ("client with a waiting pop is gone", leave),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Microseconds of processor time for one step."""
+
+    name: str
+    empty: float
+    full: float
+
+    @property
+    def ratio(self) -> float:
+        """How much slower the full emulator is."""
+        return self.full / self.empty
+
+
+def timed(step: Step, world: World, count: int) -> float:
+    """Microseconds for one step."""
+    work = step(world, count)
+    begin = time.process_time_ns()
+    work()
+    return (time.process_time_ns() - begin) / 1000 / count
+
+
+def measure(only: str, quick: bool) -> Iterator[Row]:
+    """All rows; both emulators in turn, so that a busy moment hits both."""
+    few, many = empty(), full(100 if quick else 1)
+    # As the command does it: requests leave no cycles behind, and a search through all that is stored costs.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    for name, step in ROWS:
+        if only not in name:
+            continue
+        pairs = [(timed(step, few, STEPS), timed(step, many, STEPS)) for _ in range(2 if quick else ROUNDS)]
+        yield Row(name, statistics.median(one for one, _ in pairs), statistics.median(other for _, other in pairs))
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as Markdown, with date and interpreter."""
+    lines = [
+        f"{datetime.date.today().isoformat()}, Python {platform.python_version()}; µs of processor time for each step, "
+        f"median of {ROUNDS} x {STEPS:,}.",
+        "",
+        "| step | empty | full | ratio |",
+        "|---|---:|---:|---:|",
+        *(f"| {row.name} | {row.empty:.1f} | {row.full:.1f} | {row.ratio:.2f} |" for row in rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def write(text: str) -> None:
+    """Put the table into bench/README.md, in a section of its own."""
+    old = README.read_text()
+    if BEGIN not in old:
+        old = f"{old.rstrip()}\n\n## Growth\n\n{INTRODUCTION}\n{BEGIN}{END}"
+    head, _, rest = old.partition(BEGIN)
+    README.write_text(f"{head}{BEGIN}{text}{END}{rest.partition(END)[2]}")
+
+
+INTRODUCTION = f"""`make bench-growth` takes the same steps in an empty emulator and in one with {STORED:,} stored messages,
+{IN_FLIGHT:,} in flight and {WAITING:,} waiting pops. None may take more than {GOAL} times as long.
+"""
+
+
+def main() -> int:
+    """Measure, print, and write if asked to."""
+    parser = argparse.ArgumentParser(description="Compare a full emulator with an empty one.")
+    parser.add_argument("--quick", action="store_true", help="a hundredth of everything: shows that it runs")
+    parser.add_argument("--only", default="", help="only steps whose name contains this text")
+    parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
+    options = parser.parse_args()
+    rows = list(measure(options.only, options.quick))
+    text = table(rows)
+    print(text)
+    if options.write:
+        write(text)
+    slow = [row.name for row in rows if row.ratio > GOAL]
+    if slow:
+        print(f"more than {GOAL} times slower: {', '.join(slow)}", file=sys.stderr)
+    return 1 if slow and not options.quick else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,315 @@
+"""Receives with auto_renew: as 5.3.3 does them when it runs, and renewed as its code means to."""
+
+import pytest
+from grpc_texts import PROXY_EXCEPTION
+from grpc_world import START_MS, Client, GrpcWorld, Received, a_change, a_forward, a_receive, an_ack, subscribing
+from rocketmq_testkit.emulator.operations import (
+    ChangeInvisibleTime,
+    DeleteTopic,
+    GroupConfig,
+    RetryPolicy,
+)
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.renewal import retry_delay_ms
+
+MINUTE, HOUR = 60_000, 3_600_000
+REVIVED = 5_000
+"""More than a revive needs, less than the first of another renewal."""
+
+
+@pytest.fixture
+def renewing() -> GrpcWorld:
+    world = GrpcWorld()
+    world.config.renew_schedule_enable = True
+    world.topic()
+    return world
+
+
+def taken(world: GrpcWorld, count: int = 1, client: Client | None = None) -> Received:
+    """Messages that a client has taken with auto_renew."""
+    for number in range(count):
+        world.store(b"%d" % number)
+    received = (client or world.consumer()).receive(a_receive(auto_renew=True, invisible_ms=None))
+    assert len(received.handles) == count
+    return received
+
+
+def come_back(world: GrpcWorld) -> list[bytes]:
+    """What another client gets now."""
+    world.config.end_polls_on_cancel = True
+    received = world.consumer("other").receive(a_receive())
+    if not received.call.finished:
+        received.call.cancel()
+    return received.bodies
+
+
+def leave(client: Client) -> None:
+    request = sv.NotifyClientTerminationRequest()
+    request.group.name = "G"
+    assert client.ask("NotifyClientTermination", request).status.code == 20000
+
+
+def renewals(world: GrpcWorld) -> list[tuple[int, int]]:
+    """When messages were renewed, in ms from the start, and for how long."""
+    return [
+        (entry.now_ms - START_MS, entry.subject.invisible_ms)
+        for entry in world.engine.journal
+        if entry.label == "RenewMessage" and isinstance(entry.subject, ChangeInvisibleTime)
+    ]
+
+
+class TestAsUpstreamRuns:
+    """By default nothing is renewed."""
+
+    def test_the_message_comes_back_after_60_s(self, world: GrpcWorld) -> None:
+        """Although its client lives; what it does with the handle then is refused."""
+        world.topic()
+        consumer = world.consumer()
+        (handle,) = taken(world, client=consumer).handles
+        assert handle.split(" ")[2] == "60000"
+        for _ in range(6):
+            world.advance(10_000)
+            beat = sv.HeartbeatRequest()
+            beat.group.name = "G"
+            assert consumer.ask("Heartbeat", beat).status.code == 20000
+        expired = (40013, PROXY_EXCEPTION + "receipt handle is expired")
+        ack = consumer.ask("AckMessage", an_ack(handle)).entries[0].status
+        change = consumer.ask("ChangeInvisibleDuration", a_change(handle, 10_000)).status
+        assert [(status.code, status.message) for status in (ack, change)] == [expired, expired]
+        world.advance(REVIVED)
+        assert come_back(world) == [b"0"]
+        assert renewals(world) == []
+
+    def test_it_is_given_back_when_the_client_leaves(self, world: GrpcWorld) -> None:
+        """After invisibleTimeMillisWhenClear and what the revive takes."""
+        world.config.invisible_time_millis_when_clear = 20_000
+        world.topic()
+        consumer = world.consumer()
+        taken(world, client=consumer)
+        leave(consumer)
+        world.advance(19_999)
+        assert come_back(world) == []
+        world.advance(REVIVED)
+        assert come_back(world) == [b"0"]
+
+    def test_the_proxy_may_know_nothing_of_it(self, world: GrpcWorld) -> None:
+        """Without enableProxyAutoRenew the invisible duration of the request counts, and is checked."""
+        world.config.enable_proxy_auto_renew = False
+        world.topic()
+        world.store(b"x")
+        consumer = world.consumer()
+        for invisible_ms in (None, 9_999):
+            refused = consumer.receive(a_receive(auto_renew=True, invisible_ms=invisible_ms)).status
+            assert (refused.code, refused.message) == (40011, "the invisibleTime is too small. min is 10000")
+        (handle,) = consumer.receive(a_receive(auto_renew=True, invisible_ms=30_000)).handles
+        assert handle.split(" ")[2] == "30000"
+        leave(consumer)
+        world.advance(29_999)
+        assert come_back(world) == []
+
+
+class TestRenewed:
+    """With renewScheduleEnable."""
+
+    def test_each_time_for_longer(self, renewing: GrpcWorld) -> None:
+        """10 s before the end: 1, 3, 5, 10, 30 and then 60 minutes, until the message is 3 hours old."""
+        taken(renewing)
+        renewing.advance(3 * HOUR)
+        second = 1_000
+        assert renewals(renewing) == [
+            (50 * second, MINUTE),
+            (100 * second, 3 * MINUTE),
+            (270 * second, 5 * MINUTE),
+            (560 * second, 10 * MINUTE),
+            (1_150 * second, 30 * MINUTE),
+            (2_940 * second, HOUR),
+            (6_530 * second, HOUR),
+            (10_120 * second, HOUR),
+        ]
+        assert come_back(renewing) == []
+
+    def test_no_longer_than_allowed(self, renewing: GrpcWorld) -> None:
+        """The first renewal after 3 hours hides it only for what the group's retry policy says."""
+        renewing.group(retry_policy=RetryPolicy(next_ms=[1_000, 2_000, 33_000]))
+        consumer = renewing.consumer()
+        taken(renewing, client=consumer)
+        renewing.advance(13_710_000)
+        assert renewals(renewing)[-1] == (13_710_000, 33_000)
+        renewing.advance(32_999)
+        assert come_back(renewing) == []
+        renewing.advance(REVIVED)
+        assert come_back(renewing) == [b"0"]
+        renewing.advance(HOUR)
+        assert len(renewals(renewing)) == 9
+        leave(consumer)
+
+    def test_the_first_handle_acknowledges(self, renewing: GrpcWorld) -> None:
+        """Whatever newer ones the proxy has; the answer shows the client's own."""
+        consumer = renewing.consumer()
+        (handle,) = taken(renewing, client=consumer).handles
+        renewing.advance(2 * HOUR)
+        answer = consumer.ask("AckMessage", an_ack(handle))
+        assert (answer.status.code, answer.entries[0].receipt_handle) == (20000, handle)
+        seen = len(renewals(renewing))
+        renewing.advance(12 * HOUR)
+        assert come_back(renewing) == []
+        assert len(renewals(renewing)) == seen
+
+    def test_some_of_a_batch(self, renewing: GrpcWorld) -> None:
+        """Each message is renewed by itself."""
+        consumer = renewing.consumer()
+        handles = taken(renewing, 3, consumer).handles
+        renewing.advance(55_000)
+        assert len(renewals(renewing)) == 3
+        consumer.ask("AckMessage", an_ack(handles[1]))
+        renewing.advance(MINUTE)
+        assert len(renewals(renewing)) == 5
+        leave(consumer)
+        renewing.advance(REVIVED)
+        assert sorted(come_back(renewing)) == [b"0", b"2"]
+
+    def test_a_change_by_the_client_ends_it(self, renewing: GrpcWorld) -> None:
+        """The duration that it asked for counts, from then on, under the handle that it got."""
+        consumer = renewing.consumer()
+        (handle,) = taken(renewing, client=consumer).handles
+        renewing.advance(5 * MINUTE)
+        changed = consumer.ask("ChangeInvisibleDuration", a_change(handle, 20_000))
+        assert changed.status.code == 20000
+        assert changed.receipt_handle.split(" ")[2] == "20000"
+        seen = len(renewals(renewing))
+        renewing.advance(19_999)
+        assert come_back(renewing) == []
+        renewing.advance(REVIVED)
+        assert come_back(renewing) == [b"0"]
+        assert len(renewals(renewing)) == seen
+
+    def test_a_message_given_up_ends_it(self, renewing: GrpcWorld) -> None:
+        """It is in the dead letter queue, and nowhere else."""
+        consumer = renewing.consumer()
+        (handle,) = taken(renewing, client=consumer).handles
+        renewing.advance(5 * MINUTE)
+        assert consumer.ask("ForwardMessageToDeadLetterQueue", a_forward(handle)).status.code == 20000
+        renewing.advance(12 * HOUR)
+        assert come_back(renewing) == []
+        dead = renewing.consumer("reader", "readers").receive(a_receive("%DLQ%G", "readers"))
+        assert dead.bodies == [b"0"]
+
+    def test_a_client_that_leaves_ends_it(self, renewing: GrpcWorld) -> None:
+        """However long the last renewal was for."""
+        consumer = renewing.consumer()
+        taken(renewing, client=consumer)
+        renewing.advance(HOUR)
+        leave(consumer)
+        renewing.advance(REVIVED)
+        assert come_back(renewing) == [b"0"]
+        seen = len(renewals(renewing))
+        renewing.advance(12 * HOUR)
+        assert len(renewals(renewing)) == seen
+
+    def test_a_client_that_is_silent_for_long_ends_it(self, renewing: GrpcWorld) -> None:
+        """130 s after its stream has closed it is forgotten, and the message is given back."""
+        client = renewing.client("c")
+        stream = client.settle(subscribing())
+        taken(renewing, client=client)
+        renewing.advance(10 * MINUTE)
+        stream.half_close()
+        renewing.advance(140_000)
+        assert come_back(renewing) == [b"0"]
+
+    def test_a_message_that_came_again_is_renewed_again(self, renewing: GrpcWorld) -> None:
+        """From its retry topic, beginning with the shortest renewal."""
+        consumer = renewing.consumer()
+        taken(renewing, client=consumer)
+        leave(consumer)
+        renewing.advance(REVIVED)
+        seen = len(renewals(renewing))
+        again = renewing.consumer("other").receive(a_receive(auto_renew=True))
+        assert again.messages[0].system_properties.delivery_attempt == 2
+        renewing.advance(10 * MINUTE)
+        assert [length for _, length in renewals(renewing)[seen:]] == [MINUTE, 3 * MINUTE, 5 * MINUTE, 10 * MINUTE]
+        ack = renewing.client("other").ask("AckMessage", an_ack(*again.handles))
+        assert ack.status.code == 20000
+
+    def test_order_waits_for_a_renewed_message(self, renewing: GrpcWorld) -> None:
+        """Its queue gives nothing else until it is acknowledged."""
+        renewing.group(consume_message_orderly=True)
+        consumer = renewing.consumer()
+        renewing.store(b"0")
+        renewing.store(b"1")
+        (handle,) = consumer.receive(a_receive(auto_renew=True, batch=1)).handles
+        renewing.advance(HOUR)
+        assert come_back(renewing) == []
+        assert consumer.ask("AckMessage", an_ack(handle)).status.code == 20000
+        assert come_back(renewing) == [b"1"]
+
+    def test_a_broker_that_refuses_ends_it(self, renewing: GrpcWorld) -> None:
+        """Nothing is left to be renewed when the topic is gone."""
+        taken(renewing)
+        renewing.ask(DeleteTopic("T"))
+        renewing.advance(HOUR)
+        assert renewals(renewing) == [(50_000, MINUTE)]
+
+    @pytest.mark.parametrize(
+        ("fails_ms", "asked_ms"),
+        [(53_000, [50_000, 52_000, 54_000, 104_000]), (57_000, [50_000, 52_000, 54_000])],
+    )
+    def test_a_failure_that_may_pass_is_tried_again(
+        self, renewing: GrpcWorld, fails_ms: int, asked_ms: list[int]
+    ) -> None:
+        """After renewSchedulePeriodMillis, until maxRenewRetryTimes have failed in a row."""
+        renewing.config.renew_schedule_period_millis = 2_000
+        taken(renewing)
+        # The KV variant that was not set up at the start fails with SYSTEM_ERROR.
+        config = renewing.broker.config
+        config.pop_consumer_kv_service_enable = True
+        renewing.advance(fails_ms)
+        config.pop_consumer_kv_service_enable = False
+        renewing.advance(120_000 - fails_ms)
+        assert [at_ms for at_ms, _ in renewals(renewing)] == asked_ms
+        assert come_back(renewing) == ([] if len(asked_ms) == 4 else [b"0"])
+
+    def test_what_differs_from_upstreams_defaults_counts(self, renewing: GrpcWorld) -> None:
+        """renewAheadTimeMillis and defaultInvisibleTimeMills."""
+        renewing.config.renew_ahead_time_millis = 1_000
+        renewing.config.default_invisible_time_mills = 15_000
+        taken(renewing)
+        renewing.advance(80_000)
+        assert renewals(renewing) == [(14_000, MINUTE), (73_000, 3 * MINUTE)]
+
+    def test_a_proxy_that_dies_renews_nothing(self, renewing: GrpcWorld) -> None:
+        """And gives nothing back: the message comes again when its time is over."""
+        taken(renewing)
+        renewing.service.forget_clients()
+        renewing.advance(60_000 + REVIVED)
+        assert renewals(renewing) == []
+        assert come_back(renewing) == [b"0"]
+
+    def test_handles_that_nobody_acknowledges_do_not_pile_up(self, world: GrpcWorld) -> None:
+        """Above a thousand, those whose time is over are forgotten."""
+        world.topic()
+        consumer = world.consumer()
+        for _ in range(40):
+            taken(world, 32, consumer)
+        world.advance(61_000)
+        taken(world, 32, consumer)
+        session = world.service.sessions.find("consumer-1")
+        assert session is not None
+        assert len(session.renewable) == 32
+
+
+@pytest.mark.parametrize(
+    ("policy", "times", "delay_ms"),
+    [
+        (RetryPolicy(), 0, 10_000),
+        (RetryPolicy(), 3, 120_000),
+        (RetryPolicy(), 99, 7_200_000),
+        (RetryPolicy(next_ms=[1_000]), 0, 1_000),
+        (RetryPolicy("EXPONENTIAL"), 0, 5_000),
+        (RetryPolicy("EXPONENTIAL"), 3, 40_000),
+        (RetryPolicy("EXPONENTIAL"), 99, 7_200_000),
+        (RetryPolicy("EXPONENTIAL"), -1, 5_000),
+    ],
+)
+def test_when_a_message_comes_again_by_the_policy_of_its_group(policy: RetryPolicy, times: int, delay_ms: int) -> None:
+    """The third delay stands for the first retry, and the last one for all further ones."""
+    assert retry_delay_ms(GroupConfig("G", retry_policy=policy), times) == delay_ms

@@ -1,0 +1,275 @@
+"""Receives that several brokers or queues can serve: who is asked, who answers, and when an answer may be empty."""
+
+import pytest
+from grpc_texts import PROXY_EXCEPTION
+from grpc_world import START_MS, GrpcWorld, Received, a_receive, an_ack
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.operations import CreateGroup, GroupConfig, PollingInfo, PollingInfoResult
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+BROKERS = ("broker-a", "broker-b", "broker-c")
+EMPTY = (40401, "no new message")
+
+
+def three_brokers(**config: object) -> GrpcWorld:
+    """A topic of two queues on each of three brokers."""
+    world = GrpcWorld(*(BrokerConfig(broker_name=name, **config) for name in BROKERS))  # type: ignore[arg-type]
+    world.topic_everywhere(queues=2)
+    return world
+
+
+def poll(world: GrpcWorld, broker: str = "", client: str = "c", **options: object) -> Received:
+    """A receive that names a broker, or none."""
+    return world.consumer(client).receive(a_receive(broker=broker, **options))  # type: ignore[arg-type]
+
+
+def outcome(received: Received) -> tuple[int, str] | None:
+    """Code and text of an answer; None while there is none."""
+    return (received.status.code, received.status.message) if received.call.sent else None
+
+
+def waiting_pops(world: GrpcWorld) -> list[int]:
+    """How many pops wait at each broker, as POLLING_INFO tells it."""
+    found = []
+    for broker in world.engine.brokers:
+        info = world.engine.ask(broker, PollingInfo("G", "T", -1))
+        assert isinstance(info, PollingInfoResult)
+        found.append(info.polling_num)
+    return found
+
+
+@pytest.fixture
+def world() -> GrpcWorld:
+    return three_brokers()
+
+
+class TestABrokerIsNamed:
+    """As the SDKs do it: for each assignment, or for each queue of the route in turn."""
+
+    def test_it_alone_is_asked(self, world: GrpcWorld) -> None:
+        """Messages of other brokers neither come nor wake, and the answer is empty at the deadline."""
+        world.store(b"b", broker=1)
+        received = poll(world, "broker-a")
+        world.store(b"c", broker=2)
+        assert waiting_pops(world) == [1, 0, 0]
+        world.advance(4_999)
+        assert outcome(received) is None
+        world.advance(1)
+        assert outcome(received) == EMPTY
+
+    @pytest.mark.parametrize("queue", [0, 1])
+    @pytest.mark.parametrize("broker", range(3))
+    def test_a_message_in_any_of_its_queues_answers_at_once(self, world: GrpcWorld, broker: int, queue: int) -> None:
+        """Whichever queue the request names."""
+        received = poll(world, BROKERS[broker], queue_id=0)
+        world.advance(4_000)
+        world.store(b"x", broker, queue)
+        assert received.bodies == [b"x"]
+        assert received.frames[-1].delivery_timestamp.ToMilliseconds() == START_MS + 4_000
+
+    def test_one_without_readable_queues_is_as_good_as_none(self, world: GrpcWorld) -> None:
+        """A topic that is not everywhere is received from where it is."""
+        world.broker = world.engine.brokers[1]
+        world.topic("only-b")
+        received = poll(world, "broker-a", topic="only-b")
+        world.store(b"x", broker=1, topic="only-b")
+        assert received.bodies == [b"x"]
+
+    def test_it_can_stand_for_all(self, world: GrpcWorld) -> None:
+        """With receiveFromAllBrokers; what it names is asked first."""
+        world.config.receive_from_all_brokers = True
+        for broker in range(3):
+            world.store(BROKERS[broker].encode(), broker)
+        assert poll(world, "broker-b").bodies == [b"broker-b"]
+        assert poll(world, "broker-b").bodies == [b"broker-c"]
+        assert poll(world, "broker-b").bodies == [b"broker-a"]
+        received = poll(world, "broker-b")
+        world.store(b"late", broker=0)
+        assert received.bodies == [b"late"]
+
+
+@pytest.mark.parametrize("threshold", [0, 100])
+@pytest.mark.parametrize("named", ["", "broker-z"])
+class TestNoBrokerIsNamed:
+    """Or one that there is not: all brokers may answer, by waiting pops or by notifications alike."""
+
+    @pytest.fixture
+    def world(self, threshold: int) -> GrpcWorld:
+        world = three_brokers()
+        world.config.pop_with_notify_threshold = threshold
+        return world
+
+    @pytest.mark.parametrize("queue", [0, 1])
+    @pytest.mark.parametrize("broker", range(3))
+    def test_a_message_in_any_queue_of_any_broker_answers_at_once(
+        self, world: GrpcWorld, named: str, broker: int, queue: int
+    ) -> None:
+        """The answer's handle leads back to that broker."""
+        received = poll(world, named)
+        assert outcome(received) is None
+        world.advance(4_999)
+        world.store(b"x", broker, queue)
+        assert received.bodies == [b"x"]
+        assert received.handles[0].split(" ")[5] == BROKERS[broker]
+        assert world.client("c").ask("AckMessage", an_ack(*received.handles)).status.code == 20000
+        world.advance(60_000)
+        again = poll(world, named)
+        world.advance(5_000)
+        assert outcome(again) == EMPTY
+
+    @pytest.mark.parametrize("broker", range(3))
+    def test_a_message_that_is_there_is_found_without_waiting(self, world: GrpcWorld, named: str, broker: int) -> None:
+        """Wherever it is, and whoever is asked first."""
+        for _ in range(4):
+            world.store(b"x", broker)
+            assert poll(world, named).bodies == [b"x"]
+
+    def test_nothing_anywhere_is_said_at_the_deadline_and_once(self, world: GrpcWorld, named: str) -> None:
+        """Not when the first of the brokers has nothing."""
+        received = poll(world, named)
+        world.advance(4_999)
+        assert outcome(received) is None
+        world.advance(1)
+        assert outcome(received) == EMPTY
+        assert received.kinds == ["status", "delivery_timestamp"]
+        assert waiting_pops(world) == [0, 0, 0]
+
+    def test_the_first_message_ends_the_wait_everywhere(self, world: GrpcWorld, named: str) -> None:
+        """What comes to another broker in the same instant is for the next receive."""
+        received = poll(world, named)
+        world.store(b"first", broker=2)
+        world.store(b"second", broker=0)
+        world.store(b"third", broker=1)
+        assert received.bodies == [b"first"]
+        assert waiting_pops(world) == [0, 0, 0]
+        rest = [*poll(world, named).bodies, *poll(world, named).bodies]
+        assert sorted(rest) == [b"second", b"third"]
+
+    def test_a_broker_that_refuses_does_not_end_the_wait_for_others(self, world: GrpcWorld, named: str) -> None:
+        """Its refusal is the answer only when all refuse."""
+
+        def switch_off(broker: int) -> None:
+            world.engine.ask(world.engine.brokers[broker], CreateGroup(GroupConfig("G", consume_enable=False)))
+
+        switch_off(0)
+        switch_off(1)
+        received = poll(world, named)
+        world.store(b"x", broker=2)
+        assert received.bodies == [b"x"]
+        silent = poll(world, named)
+        world.advance(5_000)
+        assert outcome(silent) == EMPTY
+        switch_off(2)
+        assert outcome(poll(world, named)) == (50001, PROXY_EXCEPTION + "subscription group no permission, G")
+
+    def test_messages_that_are_sorted_out_do_not_end_the_wait(self, world: GrpcWorld, named: str) -> None:
+        """`BB` has the hash code of `Aa`: a broker lets it through, the proxy does not."""
+        world.store(b"wrong", broker=0, TAGS="BB")
+        received = poll(world, named, expression="Aa")
+        world.store(b"wrong", broker=1, TAGS="BB")
+        assert outcome(received) is None
+        world.store(b"right", broker=1, TAGS="Aa")
+        assert received.bodies == [b"right"]
+        silent = poll(world, named, expression="Aa")
+        world.store(b"wrong", broker=2, TAGS="BB")
+        world.advance(4_999)
+        assert outcome(silent) is None
+        world.advance(1)
+        assert outcome(silent) == EMPTY
+
+    def test_a_message_behind_many_others_is_found(self, world: GrpcWorld, named: str) -> None:
+        """A read that finds nothing that fits is no reason to say so."""
+        for number in range(1_000):
+            world.store(b"%d" % number, broker=1, TAGS="other")
+        world.store(b"x", broker=1, TAGS="wanted")
+        assert poll(world, named, expression="wanted").bodies == [b"x"]
+
+    def test_a_message_that_comes_back_ends_the_wait_at_the_deadline_at_the_latest(
+        self, world: GrpcWorld, named: str
+    ) -> None:
+        """A retry message wakes nobody in 5.3.3; the last look finds it."""
+        world.store(b"x", broker=1)
+        assert poll(world, named).bodies == [b"x"]
+        world.advance(9_000)
+        received = poll(world, named, poll_ms=20_000)
+        world.advance(20_000)
+        assert received.bodies == [b"x"]
+        assert received.messages[0].system_properties.delivery_attempt == 2
+
+    def test_a_client_that_gives_up_leaves_messages_alone_if_so_configured(self, world: GrpcWorld, named: str) -> None:
+        """With endPollsOnCancel, at every broker."""
+        world.config.end_polls_on_cancel = True
+        dead = poll(world, named)
+        dead.call.cancel()
+        assert waiting_pops(world) == [0, 0, 0]
+        world.store(b"x", broker=1)
+        assert poll(world, named).bodies == [b"x"]
+        world.advance(60_000)
+        assert dead.call.sent == []
+
+
+def test_each_receive_begins_with_another_broker(world: GrpcWorld) -> None:
+    """So that a broker with many messages does not starve the others."""
+    for broker in range(3):
+        for number in range(4):
+            world.store(b"%d-%d" % (broker, number), broker, queue=0)
+    first = [poll(world, batch=1).bodies[0].split(b"-")[0] for _ in range(12)]
+    assert sorted(first[:3]) == [b"0", b"1", b"2"]
+    assert first[:3] * 4 == first
+
+
+def test_a_batch_comes_from_one_broker(world: GrpcWorld) -> None:
+    """As every answer of upstream's proxy."""
+    for broker in range(3):
+        for number in range(5):
+            world.store(b"%d" % number, broker)
+    for _ in range(3):
+        received = poll(world, batch=32)
+        assert len(received.bodies) == 5
+        assert len({handle.split(" ")[5] for handle in received.handles}) == 1
+
+
+@pytest.mark.parametrize("threshold", [0, 100])
+def test_a_broker_without_room_for_another_wait_is_told_of(threshold: int) -> None:
+    """TOO_MANY_REQUESTS at once, because nobody would notice its messages."""
+    world = three_brokers(pop_polling_size=0)
+    world.config.pop_with_notify_threshold = threshold
+    waiting = poll(world, "broker-b", "1")
+    refused = poll(world, "", "2")
+    assert outcome(waiting) is None
+    assert outcome(refused) == (42900, "polling full")
+    world.store(b"x", broker=1)
+    assert waiting.bodies == [b"x"]
+
+
+def test_a_client_that_leaves_can_have_its_polls_ended_everywhere(world: GrpcWorld) -> None:
+    """With endPollsOnClientTermination."""
+    world.config.end_polls_on_client_termination = True
+    received = poll(world, "")
+    request = sv.NotifyClientTerminationRequest()
+    request.group.name = "G"
+    assert world.client("c").ask("NotifyClientTermination", request).status.code == 20000
+    assert outcome(received) == EMPTY
+    assert waiting_pops(world) == [0, 0, 0]
+
+
+def test_groups_that_consume_in_order_are_served_by_all_brokers(world: GrpcWorld) -> None:
+    """The queue that is acknowledged gives its next message to who waits."""
+    for broker in world.engine.brokers:
+        world.engine.ask(broker, CreateGroup(GroupConfig("G", consume_message_orderly=True)))
+    for number in range(2):
+        world.store(b"%d" % number, broker=2)
+    first = poll(world, batch=1)
+    assert first.bodies == [b"0"]
+    waiting = poll(world, "", "other", batch=1)
+    assert outcome(waiting) is None
+    world.client("c").ask("AckMessage", an_ack(*first.handles))
+    assert waiting.bodies == [b"1"]
+
+
+def test_polls_that_die_with_the_proxy_are_not_under_way(world: GrpcWorld) -> None:
+    """Their brokers forget them with the crash."""
+    poll(world, "")
+    assert world.service.receive_metrics.pops_in_progress == 1
+    world.service.forget_clients()
+    assert world.service.receive_metrics.pops_in_progress == 0

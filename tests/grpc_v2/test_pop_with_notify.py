@@ -1,0 +1,264 @@
+"""popWithNotifyThreshold: with few receives under way they wait for notifications, with many in pops."""
+
+from random import Random
+
+import pytest
+from grpc_world import GrpcWorld, Received, a_receive, an_ack
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.operations import PollingInfo, PollingInfoResult
+from rocketmq_testkit.grpc_v2.receive_metrics import ReceiveMetrics
+
+
+def notifying(threshold: int = 100, *brokers: BrokerConfig, **emulation: bool) -> GrpcWorld:
+    """A topic everywhere, and a proxy with a threshold."""
+    world = GrpcWorld(*brokers, emulation=EmulationConfig(**emulation) if emulation else None)
+    world.config.pop_with_notify_threshold = threshold
+    world.topic_everywhere(queues=2)
+    return world
+
+
+def waiting_pops(world: GrpcWorld) -> int:
+    """How many pops wait at the first broker, as POLLING_INFO tells it."""
+    info = world.ask(PollingInfo("G", "T", -1))
+    assert isinstance(info, PollingInfoResult)
+    return info.polling_num
+
+
+def polls(world: GrpcWorld, count: int, **options: object) -> list[Received]:
+    """Receives of one client."""
+    client = world.consumer("c")
+    return [client.receive(a_receive(**options)) for _ in range(count)]  # type: ignore[arg-type]
+
+
+def metrics(world: GrpcWorld) -> ReceiveMetrics:
+    return world.service.receive_metrics
+
+
+@pytest.mark.parametrize(("threshold", "pops"), [(0, 5), (1, 4), (3, 2), (4, 1), (5, 0), (100, 0)])
+def test_the_threshold_divides_receives_into_two_kinds(threshold: int, pops: int) -> None:
+    """Those that begin to wait with at most so many under way wait for a notification, the others in a pop."""
+    world = notifying(threshold)
+    waiting = polls(world, 5)
+    assert waiting_pops(world) == pops
+    assert metrics(world) == ReceiveMetrics(5, 5, 0, 5 - pops, 0, 5)
+    for number in range(5):
+        world.store(b"%d" % number, queue=number % 2)
+    assert sorted(body for received in waiting for body in received.bodies) == [b"0", b"1", b"2", b"3", b"4"]
+    assert metrics(world).pops_in_progress == 0
+
+
+def test_receives_that_end_make_room_below_the_threshold() -> None:
+    """The next ones wait for notifications again."""
+    world = notifying(2)
+    crowd = polls(world, 4)
+    assert waiting_pops(world) == 2
+    world.advance(5_000)
+    assert all(received.status.code == 40401 for received in crowd)
+    polls(world, 2)
+    assert waiting_pops(world) == 0
+    assert metrics(world).pop_with_notify == 4
+
+
+def test_a_receive_that_was_told_in_vain_decides_anew() -> None:
+    """By now there are many, so that it waits in a pop."""
+    world = notifying(2)
+    world.store(b"the first message of a queue wakes all pops", TAGS="B")
+    (first,) = polls(world, 1, expression="A")
+    crowd = polls(world, 3, expression="A")
+    assert waiting_pops(world) == 2
+    world.store(b"not wanted", TAGS="B")
+    assert waiting_pops(world) == 3
+    world.store(b"1", TAGS="A")
+    world.store(b"2", TAGS="A")
+    world.store(b"3", TAGS="A")
+    world.store(b"4", TAGS="A")
+    assert sorted(body for received in [first, *crowd] for body in received.bodies) == [b"1", b"2", b"3", b"4"]
+
+
+def test_a_message_that_is_there_is_a_hit() -> None:
+    """Of the first pop, without any notification, on either side of the threshold."""
+    for threshold in (0, 100):
+        world = notifying(threshold)
+        world.store(b"x")
+        (received,) = polls(world, 1)
+        assert received.bodies == [b"x"]
+        assert metrics(world) == ReceiveMetrics(1, 0, 1, 0, 0, 0)
+
+
+def test_what_is_refused_is_neither_hit_nor_poll() -> None:
+    """A receive without a topic does not even reach a broker, one that finds no room does."""
+    world = notifying(100, BrokerConfig(pop_polling_size=0))
+    polls(world, 1, topic="nowhere")
+    assert metrics(world) == ReceiveMetrics()
+    waiting, full = polls(world, 2)
+    assert (waiting.call.sent, full.status.code, full.status.message) == ([], 42900, "polling full")
+    assert metrics(world) == ReceiveMetrics(2, 1, 0, 2, 0, 1)
+
+
+def test_a_notification_is_followed_by_a_pop_at_once() -> None:
+    """In the instant in which the message is stored."""
+    world = notifying()
+    (received,) = polls(world, 1, poll_ms=20_000)
+    world.advance(12_345)
+    world.store(b"x")
+    assert received.bodies == [b"x"]
+    assert received.frames[-1].delivery_timestamp.ToMilliseconds() == world.now_ms
+    assert metrics(world) == ReceiveMetrics(1, 1, 0, 1, 1, 0)
+
+
+def test_a_poll_that_is_told_of_nothing_is_empty_at_its_deadline() -> None:
+    """And not before, and once."""
+    world = notifying()
+    (received,) = polls(world, 1)
+    world.advance(4_999)
+    assert received.call.sent == []
+    world.advance(1)
+    assert (received.status.code, received.status.message) == (40401, "no new message")
+    world.advance(60_000)
+    assert received.kinds == ["status", "delivery_timestamp"]
+
+
+def test_being_told_in_vain_does_not_shorten_the_wait() -> None:
+    """Messages of other tags are passed over as often as they come."""
+    world = notifying()
+    (received,) = polls(world, 1, expression="A")
+    for _ in range(4):
+        world.advance(1_000)
+        world.store(b"other", TAGS="B")
+    assert received.call.sent == []
+    assert metrics(world).notified == 4
+    world.advance(999)
+    assert received.call.sent == []
+    world.advance(1)
+    assert received.status.code == 40401
+    assert metrics(world) == ReceiveMetrics(1, 1, 0, 1, 4, 0)
+
+
+def test_a_message_behind_many_others_is_found_at_once() -> None:
+    """A notification would only say again that there is something: the receive waits in a pop, which reads on."""
+    world = notifying()
+    for _ in range(500):
+        world.store(b"other", TAGS="B")
+    world.store(b"x", TAGS="A")
+    (received,) = polls(world, 1, expression="A")
+    assert received.bodies == [b"x"]
+
+
+def test_a_batch_of_none_waits_to_its_deadline() -> None:
+    """A notification says over and over that there are messages, which it does not take."""
+    world = notifying()
+    world.store(b"x")
+    (received,) = polls(world, 1, batch=0)
+    world.advance(4_999)
+    assert received.call.sent == []
+    world.advance(1)
+    assert received.status.code == 40401
+
+
+def test_a_client_that_gives_up_takes_nothing_with_it() -> None:
+    """A notification that nobody waits for is forgotten, and wakes somebody else instead."""
+    world = notifying()
+    dead, alive = polls(world, 2)
+    alive.call.cancel()
+    world.store(b"x")
+    assert dead.bodies == [b"x"]
+    assert alive.call.sent == []
+    assert metrics(world).pops_in_progress == 0
+
+
+@pytest.mark.parametrize("wake", [False, True])
+def test_a_message_that_comes_back(wake: bool) -> None:
+    """It is found at the end of the poll, or at once with wakePollOnRedelivery, as by a pop that waits."""
+    world = notifying(wake_poll_on_redelivery=wake)
+    world.store(b"x")
+    polls(world, 1)
+    world.advance(9_000)
+    (received,) = polls(world, 1, poll_ms=20_000)
+    world.advance(6_000)
+    assert received.bodies == ([b"x"] if wake else [])
+    world.advance(14_000)
+    assert received.bodies == [b"x"]
+
+
+def test_order_is_kept_by_waiting_in_pops() -> None:
+    """A broker does not tell notifications of a queue that an acknowledgement has made free."""
+    world = notifying()
+    world.group(consume_message_orderly=True)
+    world.store(b"1")
+    world.store(b"2")
+    (first,) = polls(world, 1, batch=1)
+    (second,) = polls(world, 1, batch=1)
+    assert (first.bodies, waiting_pops(world)) == ([b"1"], 1)
+    world.client("c").ask("AckMessage", an_ack(*first.handles))
+    assert second.bodies == [b"2"]
+    assert metrics(world).pop_with_notify == 0
+
+
+class Load:
+    """Clients of one group that receive and acknowledge without end, and somebody who sends."""
+
+    def __init__(self, world: GrpcWorld, clients: int, chance: Random) -> None:
+        self.world = world
+        self.chance = chance
+        self.clients = [world.consumer(f"c{number}") for number in range(clients)]
+        self.open: dict[int, Received] = {}
+        self.sent: list[bytes] = []
+        self.taken: list[bytes] = []
+        self.late = 0
+
+    def send(self) -> None:
+        body = b"%d" % len(self.sent)
+        self.sent.append(body)
+        brokers = len(self.world.engine.brokers)
+        self.world.store(body, self.chance.randrange(brokers), self.chance.randrange(2))
+        self.collect()
+        if self.open and len(self.taken) < len(self.sent):
+            self.late += 1
+
+    def receive(self) -> None:
+        idle = [number for number in range(len(self.clients)) if number not in self.open]
+        if idle:
+            number = self.chance.choice(idle)
+            request = a_receive(broker="", batch=self.chance.choice((1, 1, 2, 32)), poll_ms=20_000)
+            self.open[number] = self.clients[number].receive(request)
+            self.collect()
+
+    def collect(self) -> None:
+        """Take and acknowledge what has come."""
+        for number, received in list(self.open.items()):
+            if received.call.finished:
+                del self.open[number]
+                self.taken += received.bodies
+                if received.handles:
+                    answer = self.clients[number].ask("AckMessage", an_ack(*received.handles))
+                    assert answer.status.code == 20000
+                else:
+                    assert received.status.message == "no new message"
+
+    def pause(self) -> None:
+        self.world.advance(self.chance.choice((1, 50, 700, 4_000)))
+        self.collect()
+
+
+@pytest.mark.parametrize("brokers", [1, 3])
+@pytest.mark.parametrize("threshold", [0, 4, 100])
+@pytest.mark.parametrize("seed", range(3))
+def test_under_load_nothing_is_lost_or_late_or_doubled(seed: int, threshold: int, brokers: int) -> None:
+    """On either side of the threshold and across it: no message is left while a receive waits, and each comes once."""
+    names = ("broker-a", "broker-b", "broker-c")[:brokers]
+    world = notifying(threshold, *(BrokerConfig(broker_name=name) for name in names))
+    load = Load(world, 9, Random(seed))
+    both_ways = set()
+    for _ in range(250):
+        step = load.chance.choices((load.send, load.receive, load.pause), (5, 5, 1))[0]
+        step()
+        both_ways.add(len(load.open) > threshold)
+    for _ in range(100):
+        load.receive()
+    world.advance(20_000)
+    load.collect()
+    assert load.late == 0
+    assert sorted(load.taken) == sorted(load.sent)
+    assert both_ways == ({True, False} if threshold < 9 else {False})
+    assert bool(metrics(world).pop_with_notify) == (threshold > 0)
+    assert metrics(world).pops_in_progress == 0

@@ -1,0 +1,60 @@
+"""A simulated client, and how clients put handles together and read the texts of a pop's answer."""
+
+from dataclasses import dataclass, field
+
+from observations import Handle
+from rocketmq_testkit.emulator.engine import DirectChannel
+
+
+@dataclass(eq=False)
+class Client:
+    """A client of one group on one connection, and what it remembers."""
+
+    name: str
+    group: str
+    tags: tuple[str, ...] = ()
+    channel: DirectChannel = field(init=False)
+    handles: list[Handle] = field(default_factory=list)
+    pulled: list[tuple[str, int, int, str]] = field(default_factory=list)
+    """Messages that it may give back: id, attempt, physical offset, topic."""
+    attempt: int = 0
+    connections: int = 0
+
+    def __post_init__(self) -> None:
+        self.connect()
+
+    @property
+    def expression(self) -> str:
+        """What it subscribes to."""
+        return " || ".join(self.tags) or "*"
+
+    def connect(self) -> None:
+        """A new connection; what the client remembers stays."""
+        self.connections += 1
+        self.channel = DirectChannel(f"{self.name}.{self.connections}", ("10.0.0.1", 4000 + self.connections))
+
+
+def receipt(handle: Handle) -> str:
+    """The text of a handle, as clients put it together."""
+    return (
+        f"{handle.start_offset} {handle.pop_time} {handle.invisible_ms} {handle.revive_qid} {digit(handle)} "
+        f"{handle.broker} {handle.queue_id} {handle.offset}"
+    )
+
+
+def digit(handle: Handle) -> str:
+    """The digit that stands for the topic in a handle: 0 for itself, 1 and 2 for its retry topics."""
+    if not handle.topic.startswith("%RETRY%"):
+        return "0"
+    return "2" if "+" in handle.topic else "1"
+
+
+def order_counts(text: str | None) -> dict[tuple[int, int], int]:
+    """How often which message came again, by (queue id, offset), from `0 qo<queue>%<offset> <count>;...`."""
+    counts = {}
+    for entry in (text or "").split(";"):
+        if " qo" in entry:
+            _, place, count = entry.split(" ")
+            queue_id, _, offset = place[2:].partition("%")
+            counts[int(queue_id), int(offset)] = int(count)
+    return counts
