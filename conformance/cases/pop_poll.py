@@ -8,6 +8,9 @@ from ..worlds.pops import copies, filled, texts
 from ..worlds.remoting import Remoting
 from ..worlds.world import Pending, Stopwatch
 
+SECOND_FORM = {"enableRetryTopicV2": "true", "retrieveMessageFromPopRetryTopicV1": "false"}
+"""Otherwise a pop reads the retry topic of the first form instead in half of all cases."""
+
 
 def waiting(t: Remoting, topic: str, group: str, *, poll_ms: int = 10_000, **more: Any) -> Pending:
     """Begin a pop on a connection of its own, and return when it waits."""
@@ -215,7 +218,7 @@ def a_new_message_brings_copies_along(t: Remoting) -> None:
     t.see("after", watch.between(0, 2))
 
 
-@remoting_case("PopLongPollingService.notifyMessageArrivingWithRetryTopic", settings={"enableRetryTopicV2": "true"})
+@remoting_case("PopLongPollingService.notifyMessageArrivingWithRetryTopic", settings=SECOND_FORM)
 def a_copy_of_the_second_form_wakes_a_poll(t: Remoting) -> None:
     """With enableRetryTopicV2 a waiting pop is woken when a message comes back."""
     topic, group = t.topic(queues=1), t.group()
