@@ -4,13 +4,13 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from .actors import AWAIT_MS, CLOSE_SECONDS, Consumer, Producer, Style
-from .drivers.process import Addresses, Driver, DriverError, Fields, start
+from .drivers.process import Addresses, Driver, DriverError, DriverFailure, Fields, start
 from .json_text import dumps
 from .targets.target import Place
 from .worlds.world import Stopwatch, World
@@ -22,6 +22,7 @@ _KNOWN_SECONDS = 2.0
 _GLANCE_SECONDS = 0.02
 _STEP_SECONDS = 0.4
 """Real time between two jumps: enough for a client to answer and to ask again."""
+_WARM_UPS_MAX = 3
 _KEPT_LANGUAGES = frozenset({"java"})
 """Whose processes take seconds to start, so that scenarios share them; all others get new ones."""
 
@@ -50,8 +51,18 @@ class Crew:
     def process(self, number: int = 0) -> Driver:
         """A process, started when it is first asked for. Errors: BuildError, DriverFailure."""
         if number not in self._processes:
-            self._processes[number] = start(self.sdk, self._addresses)
+            self._processes[number] = driver = start(self.sdk, self._addresses)
+            if driver.hello["language"] in _KEPT_LANGUAGES:
+                self._warm_up(driver)
         return self._processes[number]
+
+    def _warm_up(self, driver: Driver) -> None:
+        """Let classes be loaded: on a busy machine that takes longer than an SDK waits at the start of a client."""
+        for _ in range(_WARM_UPS_MAX):
+            name = self.name(driver, "p")
+            with suppress(DriverError):
+                driver.call("producer", as_=name, topics=[], group=f"warm-up-{name}")
+                return
 
     def end(self, number: int) -> None:
         """End a process; the next who asks for it gets a new one."""
@@ -139,6 +150,14 @@ class Stage:
     def binary(self) -> bool:
         """Whether bodies may hold any bytes."""
         return bool(self.hello.get("binary", True))
+
+    @property
+    def poll_step(self) -> float:
+        """How many seconds may pass at once while nothing but long polls of the proxy is waited for.
+
+        None for remoting SDKs: their polls say when they began, by clocks of their own.
+        """
+        return 5.0 if self.grpc else 0.0
 
     @property
     def usual(self) -> Style:
@@ -273,9 +292,10 @@ class Stage:
 
         self.wait_until(quiet, "a quiet second", consumers=consumers)
 
-    def finish(self, future: Future[Fields], *, passing: float = 5.0, seconds: float = CLOSE_SECONDS) -> Fields:
-        """Wait for the reply of a posted command; where time can jump, long polls need not be waited for."""
-        self.wait_until(future.done, "a reply", seconds=seconds, passing=passing)
+    def finish(self, future: Future[Fields], *, passing: float | None = None, seconds: float = CLOSE_SECONDS) -> Fields:
+        """Wait for the reply of a posted command; `passing` as in `wait_until`, `poll_step` by default."""
+        step = self.poll_step if passing is None else passing
+        self.wait_until(future.done, "a reply", seconds=seconds, passing=step)
         reply = future.result()
         if not reply.get("ok"):
             raise DriverError(self.sdk, "a posted command", reply)
@@ -307,14 +327,16 @@ class Stage:
 @contextmanager
 def on_stage(place: Place, crew: Crew, token: str) -> Iterator[Stage]:
     """A stage for one scenario; the crew is tidy afterwards."""
-    broken = True
+    broken = False
     try:
         stage = Stage(place, crew, token)
         try:
             yield stage
-            broken = False
         finally:
             stage.close()
+    except DriverFailure:
+        broken = True
+        raise
     finally:
         crew.tidy(broken=broken)
 

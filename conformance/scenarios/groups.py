@@ -41,7 +41,7 @@ def _share_and_hand_over(s: Stage, style: Style) -> None:
     s.see("shared", comparison(both, [rest.of("both-"), leaver.of("both-")]))
     s.see("both had some", bool(rest.of("both-")) and bool(leaver.of("both-")))
     alone = send("alone-")
-    s.wait_for(GROUPS, rest, stem="alone-", seconds=HAND_OVER_SECONDS, passing=5)
+    s.wait_for(GROUPS, rest, stem="alone-", seconds=HAND_OVER_SECONDS, passing=s.poll_step)
     seen = comparison(alone, [rest.of("alone-")])
     # The attempt is the second one of what an abandoned poll was handed first.
     s.see("handed over", {name: value for name, value in seen.items() if name != "attempts"})

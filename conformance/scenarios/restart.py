@@ -17,7 +17,7 @@ def _continues(s: Stage, style: Style, *, process: int = 0) -> None:
     s.leave(before)
     missed = producer.send_numbered(topic, 8, "missed")
     after = s.consumer(group, topic, style, process=process)
-    s.wait_for(8, after, stem="missed", seconds=SECONDS, passing=5)
+    s.wait_for(8, after, stem="missed", seconds=SECONDS, passing=s.poll_step)
     seen = comparison(missed, [after.messages])
     # The attempt is the second one of what an abandoned poll was handed first.
     s.see("after it came back", {name: value for name, value in seen.items() if name != "attempts"})

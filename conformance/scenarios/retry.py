@@ -46,7 +46,7 @@ def a_message_ends_in_the_dead_letter_queue(s: Stage) -> None:
     s.see("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
 
 
-@scenario("ConsumeMessagePopConcurrentlyService.processConsumeResult", modes={"pop"}, passes=True)
+@scenario("ConsumeMessagePopConcurrentlyService.processConsumeResult", modes={"pop"})
 def a_popped_message_is_failed(s: Stage) -> None:
     """A popped message that a listener fails comes again."""
     topic, group = s.pair("pop")
