@@ -115,9 +115,7 @@ def a_producer_is_asked(t: Grpc) -> None:
     stream = _producer(t, topic)
     half = t.message(topic, "half", message_type=pb.TRANSACTION, tag="A", keys=["k"], properties={"a": "1"})
     t.send(half, client=stream.client)
-    asked = _checks(t, stream, 7)
-    t.require(asked, "no check came")
-    command = asked[0]
+    command = _asked(t, stream)[0]
     t.see("transaction id", command.transaction_id)
     message = command.message
     shown = message_shown(message)
@@ -133,8 +131,7 @@ def a_check_is_answered(t: Grpc) -> None:
         topic, group, client = _ready(t)
         stream = _producer(t, topic)
         t.send(_half(t, topic), client=stream.client)
-        asked = _checks(t, stream, 7)
-        t.require(asked, "no check came")
+        asked = _asked(t, stream)
         ended = t.end_transaction(
             topic, asked[-1].transaction_id, resolution, source=pb.SOURCE_SERVER_CHECK, client=stream.client
         )
@@ -149,8 +146,7 @@ def each_check_allows_one_more_end(t: Grpc) -> None:
     topic, group, client = _ready(t)
     stream = _producer(t, topic)
     entry = t.send(_half(t, topic), client=stream.client).entries[0]
-    count = len(_checks(t, stream, 4))
-    t.require(count, "no check came")
+    count = len(_asked(t, stream))
     ends = [t.end_transaction(topic, entry.transaction_id, client=stream.client).status for _ in range(count + 1)]
     t.see("ends", [ends[0], ends[-1]])
     t.see("one more", t.end_transaction(topic, entry.transaction_id, client=stream.client), 50001)
@@ -179,7 +175,7 @@ def any_producer_of_the_topic_is_asked(t: Grpc) -> None:
     sender = t.producer(topic)
     t.send(_half(t, topic), client=sender)
     t.see("left", t.leave(sender), 20000)
-    t.see("asked", sorted({each.message.body.decode() for each in _checks(t, other, 7)}))
+    t.see("asked", sorted({each.message.body.decode() for each in _asked(t, other)}))
 
 
 @grpc_case("GrpcClientChannel.checkTransactionState", settings=CHECKING)
@@ -205,6 +201,13 @@ def _producer(t: Grpc, topic: str) -> Session:
     stream = t.open(t.new("client"), t.publishing(topic))
     stream.next()
     return stream
+
+
+def _asked(t: Grpc, stream: Session) -> list[sv.RecoverOrphanedTransactionCommand]:
+    """The first checks that the stream brings."""
+    found = t.until(lambda: _checks(t, stream, 0.5), 25)
+    t.require(found, "no check came")
+    return found
 
 
 def _checks(t: Grpc, stream: Session, seconds: float) -> list[sv.RecoverOrphanedTransactionCommand]:
