@@ -32,6 +32,9 @@ from .scheduler import Scheduler
 from .store import MessageStore
 from .topics import Topics
 
+STANDING_STILL_MS = 1000
+"""A handle whose pop time is ahead by less is one of ours, by more is forged."""
+
 Freed = Callable[[str, str, int], None]
 """Told topic, group and queue when what waits for it may look again."""
 
@@ -189,8 +192,9 @@ class AckService:
         pop_time = self._scheduler.now_ms
         try:
             receipt = parse_extra_info(operation.extra_info)
-            # A told clock may stand still between a pop and its change; the two check points must not share a key.
-            pop_time = max(pop_time, receipt.pop_time + 1)
+            # A told clock may stand still between a pop and its changes; their check points must not share a key.
+            if pop_time <= receipt.pop_time < pop_time + STANDING_STILL_MS:
+                pop_time = receipt.pop_time + 1
         except EngineError as error:
             # Upstream reads the rest of the handle when it acknowledges the old check point, with the new one stored.
             refusal = EngineError(error.code, None)

@@ -218,7 +218,11 @@ def a_forged_handle_hides_nothing(t: Remoting) -> None:
     forged = " ".join(["1", *fields[1:]])
     t.wait(0.1)
     t.see("another start", t.change(topic, group, forged, 0, 2000), 0)
-    t.see("came back", bodies(copies(t, topic, group, 3)))
+    t.wait(0.1)
+    forged = " ".join([fields[0], str(t.now_ms() + 3_600_000), *fields[2:]])
+    changed = t.see("a pop time to come", t.change(topic, group, forged, 0, 2000), 0)
+    t.see("popped now", abs(int(changed["popTime"]) - t.now_ms()) < 60_000)
+    t.see("came back", bodies(copies(t, topic, group, 4)))
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
