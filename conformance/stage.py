@@ -45,24 +45,22 @@ class Crew:
         tls = access.tls
         self._addresses = Addresses(access.namesrv, access.endpoint, tls is not None, tls.ca if tls else None)
         self._processes: dict[int, Driver] = {}
+        self._known: set[Driver] = set()
         self._made: list[tuple[Driver, str]] = []
         self._numbers = 0
 
     def process(self, number: int = 0) -> Driver:
         """A process, started when it is first asked for. Errors: BuildError, DriverFailure."""
         if number not in self._processes:
-            self._processes[number] = driver = start(self.sdk, self._addresses)
-            if driver.hello["language"] in _KEPT_LANGUAGES:
-                self._warm_up(driver)
+            self._processes[number] = start(self.sdk, self._addresses)
         return self._processes[number]
 
-    def _warm_up(self, driver: Driver) -> None:
-        """Let classes be loaded: on a busy machine that takes longer than an SDK waits at the start of a client."""
-        for _ in range(_WARM_UPS_MAX):
-            name = self.name(driver, "p")
-            with suppress(DriverError):
-                driver.call("producer", as_=name, topics=[], group=f"warm-up-{name}")
-                return
+    def is_new(self, number: int) -> bool:
+        """Whether the process was not there when this was last asked."""
+        driver = self.process(number)
+        known = driver in self._known
+        self._known.add(driver)
+        return not known
 
     def end(self, number: int) -> None:
         """End a process; the next who asks for it gets a new one."""
@@ -166,7 +164,20 @@ class Stage:
 
     def process(self, number: int = 0) -> Driver:
         """A driver process; one that is not there is started."""
-        return self._crew.process(number)
+        driver = self._crew.process(number)
+        if self._crew.is_new(number) and driver.hello["language"] in _KEPT_LANGUAGES:
+            self._warm_up(driver)
+        return driver
+
+    def _warm_up(self, driver: Driver) -> None:
+        """Let classes be loaded: on a busy machine that takes longer than an SDK waits at the start of a client."""
+        topic = self._made_topic(self.world.new("warm-up"))
+        for _ in range(_WARM_UPS_MAX):
+            name = self._crew.name(driver, "p")
+            with suppress(DriverError):
+                driver.call("producer", as_=name, topics=[topic], group=self.world.new("warm-up group"))
+                driver.call("send", on=name, topic=topic, body=b"hello")
+                return
 
     def end_process(self, number: int = 0) -> None:
         """End a driver process without closing what is in it, as if its machine had lost power."""
@@ -215,7 +226,10 @@ class Stage:
 
     def topic(self, *, kind: str = "NORMAL", queues: int = 1) -> str:
         """A new topic that the name server knows. One queue keeps the order and makes offsets the same in each run."""
-        name = self.world.topic(kind=kind, queues=queues)
+        return self._made_topic(self.world.new(), kind, queues)
+
+    def _made_topic(self, name: str, kind: str = "NORMAL", queues: int = 1) -> str:
+        self.world.topic(name=name, kind=kind, queues=queues)
         end = time.monotonic() + ROUTE_SECONDS
         while self.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": name}, to=self.world.namesrv).code != 0:
             self.world.require(time.monotonic() < end, f"the name server did not hear of {name}")
