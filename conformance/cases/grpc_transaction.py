@@ -137,7 +137,7 @@ def a_check_is_answered(t: Grpc) -> None:
         )
         t.see(what, ended, 20000)
         answer = t.receive_nothing(topic, group, client=client)
-        t.see(f"received after {what}", [[each.body, dict(each.user_properties)] for each in answer.messages])
+        t.see(f"received after {what}", [[each.body, sorted(each.user_properties)] for each in answer.messages])
 
 
 @grpc_case("TransactionDataManager.pollNoExpireTransactionData", settings=CHECKING)
