@@ -9,6 +9,7 @@ temporary home of its own, so several can stand side by side; both are gone afte
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -28,6 +29,7 @@ from ..drivers.recipe import Launch, Recipe, Workshop
 from .target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError
 
 START_SECONDS = 120.0
+_PORTS = (20_000, 32_000)
 STOP_SECONDS = 20.0
 
 _JVM = (
@@ -254,14 +256,15 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _free_ports() -> tuple[int, int, int, int]:
-    """Ports that were free a moment ago. The broker also takes its port - 2 (fast remoting) and + 1 (replication)."""
+    """Ports that were free a moment ago. The broker also takes its port - 2 (fast remoting) and + 1 (replication).
+
+    They lie below those that the system gives to outgoing connections, any of which could be taken until the broker
+    gets to it.
+    """
     while True:
-        holders = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
-        ports = [holder.getsockname()[1] for holder in holders]
-        for holder in holders:
-            holder.close()
-        beside = [ports[1] - 2, ports[1] + 1]
-        if len({*ports, *beside}) == 6 and all(map(_is_free, beside)):
+        ports = random.sample(range(*_PORTS), 4)
+        wanted = {*ports, ports[1] - 2, ports[1] + 1}
+        if len(wanted) == 6 and all(map(_is_free, wanted)):
             return ports[0], ports[1], ports[2], ports[3]
 
 
