@@ -30,7 +30,7 @@ def placeholders() -> Placeholders:
         ("0 1795256004000 6021 999 0 broker-a 3 17 48611", "0 {time} 6021 999 0 broker-a 3 17 {log offset}"),
         (
             "java.lang.NullPointerException: no body, org.apache.rocketmq.X.y(X.java:361)",
-            "java.lang.NullPointerException: no body",
+            "java.lang.NullPointerException",
         ),
         (
             "For input. NumberFormatException. java.base/java.lang.Long.parse(Long.java:67)",
