@@ -11,7 +11,7 @@ GROUPS = 16
 """Message groups of an ordered topic: enough that their hashes reach every queue."""
 ROUNDS_MAX = 60
 HAND_OVER_SECONDS = 150.0
-"""What an abandoned long poll of the proxy was handed comes again after a minute."""
+"""What an abandoned long poll was handed comes again after a minute, and so does the lock of an ordered queue."""
 
 
 def _share_and_hand_over(s: Stage, style: Style) -> None:
@@ -31,12 +31,12 @@ def _share_and_hand_over(s: Stage, style: Style) -> None:
     for number in itertools.count():
         stem = f"probe{number}-"
         send(stem)
-        s.wait_for(GROUPS, rest, leaver, stem=stem)
+        s.wait_for(GROUPS, rest, leaver, stem=stem, seconds=HAND_OVER_SECONDS)
         if rest.of(stem) and leaver.of(stem):
             break
         s.require(number < ROUNDS_MAX, f"two consumers did not share {topic} in {ROUNDS_MAX} rounds")
     both = send("both-")
-    s.wait_for(GROUPS, rest, leaver, stem="both-")
+    s.wait_for(GROUPS, rest, leaver, stem="both-", seconds=HAND_OVER_SECONDS)
     s.leave(leaver)
     s.see("shared", comparison(both, [rest.of("both-"), leaver.of("both-")]))
     s.see("both had some", bool(rest.of("both-")) and bool(leaver.of("both-")))

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, start
 from rocketmq_testkit.fixtures import Emulator
 
@@ -27,11 +26,6 @@ class Server:
 
     def create_group(self, name: str, *, orderly: bool = False) -> None:
         self.emulator.group(name, orderly=orderly)
-
-    def set_pop_mode(self, topic: str, group: str) -> None:
-        mode = ("-c", "DefaultCluster", "-t", topic, "-g", group, "-m", "POP", "-q", "8")
-        printed = mqadmin(self.emulator.namesrv, "setConsumeMode", *mode)
-        assert "success" in printed, printed
 
 
 @pytest.fixture(scope="module")
