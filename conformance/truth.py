@@ -65,6 +65,7 @@ class Truth:
 
     def put(self, version: str, noun: str, records: Mapping[str, Notes | None], date: str) -> list[str]:
         """Write down what was seen in a run; None forgets a record. Returns the names whose record has changed."""
+        self._files.clear()  # another run may have written since
         table = dict(self._file(version, noun))
         reference = {} if version == REFERENCE_VERSION else self._file(REFERENCE_VERSION, noun)
         changed = []
