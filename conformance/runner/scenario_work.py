@@ -42,55 +42,66 @@ class Hellos:
 
 
 def scenario_works(scenarios: Sequence[Scenario], sdks: Sequence[str], target: Target, truth: Truth) -> list[Work]:
-    """The work of running every scenario with every SDK on a target: a piece for each SDK and each kind of place.
+    """The work of running every scenario with every SDK on a target.
 
-    Pieces may run side by side. Each yields an outcome for each of its scenarios.
+    A piece is one SDK with all scenarios that share a place with others, or all SDKs one after the other with a
+    scenario that needs a place of its own kind: to start one takes longer than to use it. Pieces may run side by side.
+    Each yields an outcome for each scenario and SDK of it.
     """
     hellos = Hellos()
     common = [each for each in scenarios if not each.mark.settings and not each.mark.alone]
     # Pieces that need a broker of their own go first: they take longest.
-    groups = [[each] for each in scenarios if each.mark.settings or each.mark.alone]
+    works = [_piece([each], sdks, target, truth, hellos) for each in scenarios if each.mark.settings or each.mark.alone]
     if common:
-        groups.append(common)
-    return [_piece(group, sdk, target, truth, hellos) for group in groups for sdk in sdks]
+        works += [_piece(common, [sdk], target, truth, hellos) for sdk in sdks]
+    return works
 
 
-def _piece(group: Sequence[Scenario], sdk: str, target: Target, truth: Truth, hellos: Hellos) -> Work:
-    return lambda: _outcomes(group, sdk, target, truth, hellos)
+def _piece(group: Sequence[Scenario], sdks: Sequence[str], target: Target, truth: Truth, hellos: Hellos) -> Work:
+    return lambda: _outcomes(group, sdks, target, truth, hellos)
 
 
-def _outcomes(group: Sequence[Scenario], sdk: str, target: Target, truth: Truth, hellos: Hellos) -> Iterator[Outcome]:
-    def none(scenario: Scenario, verdict: Verdict, reason: str) -> Outcome:
+def _outcomes(
+    group: Sequence[Scenario], sdks: Sequence[str], target: Target, truth: Truth, hellos: Hellos
+) -> Iterator[Outcome]:
+    """Outcomes of scenarios that share a place. Errors: TargetError."""
+    wanted: dict[str, list[Scenario]] = {}
+    for sdk in sdks:
+        for scenario in group:
+            ruled_out = _ruled_out(scenario, sdk, target, truth, hellos)
+            if ruled_out is None:
+                wanted.setdefault(sdk, []).append(scenario)
+            else:
+                yield ruled_out
+    if not wanted:
+        return
+    mark = group[0].mark
+    with target.lend(mark.settings, alone=mark.alone) as place:
+        for sdk, scenarios in wanted.items():
+            with Crew(sdk, place) as crew:
+                for scenario in sorted(scenarios, key=lambda each: each.mark.passes):
+                    yield run_scenario(scenario, place, crew, target, truth)
+
+
+def _ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, hellos: Hellos) -> Outcome | None:
+    """The outcome of a scenario that cannot be run with an SDK on a target, else None."""
+
+    def none(verdict: Verdict, reason: str) -> Outcome:
         return Outcome(scenario.id_with(sdk), target.name, verdict, 0.0, reason=reason)
 
-    possible = []
-    for scenario in group:
-        missing = sorted(scenario.capabilities - target.capabilities)
-        if missing:
-            yield none(scenario, Verdict.NOT_APPLICABLE, f"needs {', '.join(missing)}")
-        else:
-            possible.append(scenario)
+    missing = sorted(scenario.capabilities - target.capabilities)
+    if missing:
+        return none(Verdict.NOT_APPLICABLE, f"needs {', '.join(missing)}")
     try:
-        hello = hellos.of(sdk) if possible else {}
+        obstacle = scenario.obstacle(sdk, hellos.of(sdk))
     except (BuildError, DriverFailure) as error:
-        for scenario in possible:
-            yield none(scenario, Verdict.ERROR, str(error))
-        return
-    wanted = []
-    for scenario in possible:
-        obstacle = scenario.obstacle(sdk, hello)
-        if obstacle and truth.of(target.truth, *truth_of(scenario.id_with(sdk))) is not None:
-            # A driver that lost a verb must not make the matrix smaller in silence.
-            yield none(scenario, Verdict.ERROR, f"{obstacle}, and yet there is a record of it")
-        elif obstacle:
-            yield none(scenario, Verdict.NOT_APPLICABLE, obstacle)
-        else:
-            wanted.append(scenario)
-    if wanted:
-        mark = wanted[0].mark
-        with target.lend(mark.settings, alone=mark.alone) as place, Crew(sdk, place) as crew:
-            for scenario in sorted(wanted, key=lambda each: each.mark.passes):
-                yield run_scenario(scenario, place, crew, target, truth)
+        return none(Verdict.ERROR, str(error))
+    if not obstacle:
+        return None
+    if truth.of(target.truth, *truth_of(scenario.id_with(sdk))) is not None:
+        # A driver that lost a verb must not make the matrix smaller in silence.
+        return none(Verdict.ERROR, f"{obstacle}, and yet there is a record of it")
+    return none(Verdict.NOT_APPLICABLE, obstacle)
 
 
 def run_scenario(scenario: Scenario, place: Place, crew: Crew, target: Target, truth: Truth) -> Outcome:
