@@ -80,7 +80,7 @@ async def wait_for_polls(emulator: Emulator, polls: list[asyncio.Task[list[bytes
 
 
 async def a_crowd(emulator: Emulator) -> tuple[list[list[bytes]], float, int]:
-    """What each client got; the emulator's CPU seconds and the process's threads while all waited and nothing happened."""
+    """What each client got; while all waited: the emulator's CPU seconds, the process's threads."""
     async with channels(emulator.endpoint, CLIENTS) as opened:
         polls = [asyncio.create_task(received(channel, number)) for number, channel in enumerate(opened)]
         await wait_for_polls(emulator, polls)
