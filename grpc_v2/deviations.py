@@ -60,6 +60,7 @@ DEVIATIONS = (
     Deviation(
         "several brokers",
         "a LOCAL proxy has one broker",
-        "each request goes to the broker that its queue or receipt handle names; unknown names mean the first broker",
+        "each request goes to the broker that its queue or receipt handle names; unknown names mean the first broker,"
+        " and for a receive all of them",
     ),
 )

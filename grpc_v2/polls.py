@@ -131,7 +131,10 @@ class Poll:
 
     def pop_for(self, poll_ms: int) -> PopMessage:
         """The pop, as one that begins now and waits so long."""
-        return replace(self._pop, born_ms=self.call.proxy.now_ms, poll_ms=poll_ms)
+        pop, now_ms = self._pop, self.call.proxy.now_ms
+        if (pop.born_ms, pop.poll_ms) == (now_ms, poll_ms):
+            return pop
+        return replace(pop, born_ms=now_ms, poll_ms=poll_ms)
 
     def notification_for(self, poll_ms: int) -> Notification:
         """A notification for what the pop would find, for so long."""

@@ -1,7 +1,8 @@
 """The services behind the real transport: what a gRPC client and the official Python SDK get over a socket."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from queue import Queue
+from time import monotonic, sleep
 from typing import Any
 
 import grpc
@@ -156,3 +157,64 @@ def test_reflection_knows_the_service_by_its_true_names(channel: grpc.Channel, v
     assert b"apache.rocketmq.v2.MessagingService" in services
     assert b"apache/rocketmq/v2/service.proto" in files
     assert b"rocketmq_testkit" not in files
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Until what another thread does is done."""
+    deadline = monotonic() + 10
+    while not condition():
+        assert monotonic() < deadline
+        sleep(0.005)
+
+
+@pytest.mark.parametrize("threshold", [0, 10])
+def test_a_receive_that_names_no_broker_is_answered_by_any(threshold: int) -> None:
+    """As soon as the message is there, and its handle leads back."""
+    with (
+        Emulator(brokers=3, topics=["t"], config={"popWithNotifyThreshold": threshold}) as emulator,
+        grpc.insecure_channel(emulator.endpoint) as channel,
+    ):
+        topic = emulator.topic("t")
+        for number, broker in enumerate(topic.brokers, 1):
+            frames = receive(channel, a_receive("t", broker="", poll_ms=20_000), timeout=30)
+            wait_until(lambda: emulator.receive_metrics.pops_in_progress == 1)
+            topic.send(broker.encode(), broker=broker)
+            (message,) = [frame.message for frame in frames if frame.HasField("message")]
+            assert message.body == broker.encode()
+            handle = message.system_properties.receipt_handle
+            assert handle.split(" ")[5] == broker
+            assert ask(channel, "AckMessage", an_ack(handle, topic="t"), sv.AckMessageResponse).status.code == 20000
+            counted = emulator.receive_metrics
+            assert (counted.receives, counted.is_long_polling, counted.pops_in_progress) == (number, number, 0)
+
+
+def test_receives_that_break_with_a_crash_are_not_under_way() -> None:
+    """Their clients see it, and those that come again are served."""
+    with (
+        Emulator(topics=["t"], config={"popWithNotifyThreshold": 10}) as emulator,
+        grpc.insecure_channel(emulator.endpoint) as channel,
+    ):
+        frames = receive(channel, a_receive("t", poll_ms=20_000), timeout=30)
+        wait_until(lambda: emulator.receive_metrics.pops_in_progress == 1)
+        emulator.crash()
+        with pytest.raises(grpc.RpcError):
+            next(iter(frames))
+        assert emulator.receive_metrics.pops_in_progress == 0
+        emulator.topic("t").send(b"x")
+        again = receive(channel, a_receive("t"), timeout=10)
+        assert [frame.message.body for frame in again if frame.HasField("message")] == [b"x"]
+
+
+def test_a_client_that_hangs_up_is_not_under_way() -> None:
+    """Where it waits for a notification, in the faithful profile too; messages are for others."""
+    with (
+        Emulator(topics=["t"], profile="faithful", config={"popWithNotifyThreshold": 10}) as emulator,
+        grpc.insecure_channel(emulator.endpoint) as channel,
+    ):
+        frames = receive(channel, a_receive("t", poll_ms=20_000), timeout=30)
+        wait_until(lambda: emulator.receive_metrics.pops_in_progress == 1)
+        frames.cancel()
+        wait_until(lambda: emulator.receive_metrics.pops_in_progress == 0)
+        emulator.topic("t").send(b"x")
+        again = receive(channel, a_receive("t"), timeout=10)
+        assert [frame.message.body for frame in again if frame.HasField("message")] == [b"x"]

@@ -1,0 +1,111 @@
+"""Many receives that wait at once: no thread, no work while nothing happens, and each is woken by a message."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import grpc
+import pytest
+from grpc_world import START_MS, GrpcWorld, a_receive
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+CLIENTS = 1_000
+IDLE_SECONDS = 1.0
+METHOD = "/apache.rocketmq.v2.MessagingService/ReceiveMessage"
+APART = [("grpc.use_local_subchannel_pool", 1)]
+"""A connection for each channel; grpcio would share one among all of a process."""
+
+
+@pytest.mark.parametrize("threshold", [0, 100_000])
+@pytest.mark.parametrize(("brokers", "clients"), [(1, 10_000), (3, 2_000)])
+def test_what_waits_is_not_looked_at_before_its_deadline(brokers: int, clients: int, threshold: int) -> None:
+    """Thousands of polls: nothing falls due before the first of them ends, nothing is done until then."""
+    names = ("broker-a", "broker-b", "broker-c")[:brokers]
+    world = GrpcWorld(*(BrokerConfig(broker_name=name, pop_polling_size=20_000) for name in names))
+    world.config.pop_with_notify_threshold = threshold
+    world.topic_everywhere(queues=8)
+    request = a_receive(poll_ms=20_000, broker="")
+    waiting = [world.client(f"client-{number}").receive(request) for number in range(clients)]
+    assert world.service.receive_metrics.pops_in_progress == clients
+    due = [timer.due_ms for timer in world.engine.scheduler.scheduled() if timer.kind in ("pop", "notification")]
+    assert due == [START_MS + 20_000] * clients * brokers
+    written = world.engine.journal.written
+    world.advance(19_999)
+    assert world.engine.journal.written == written
+    assert not any(received.call.sent for received in waiting)
+    for number in range(100):
+        world.store(b"%d" % number, broker=number % brokers, queue=number % 8)
+    assert sorted(int(body) for received in waiting for body in received.bodies) == list(range(100))
+    world.advance(1)
+    assert all(received.call.finished for received in waiting)
+    assert not [timer for timer in world.engine.scheduler.scheduled() if timer.kind in ("pop", "notification")]
+
+
+@asynccontextmanager
+async def channels(endpoint: str, count: int) -> AsyncIterator[list[grpc.aio.Channel]]:
+    """Channels, each with a connection of its own."""
+    async with AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(grpc.aio.insecure_channel(endpoint, options=APART)) for _ in range(count)
+        ]
+
+
+async def received(channel: grpc.aio.Channel, number: int) -> list[bytes]:
+    """The bodies that one client gets from one receive."""
+    method = channel.unary_stream(
+        METHOD,
+        request_serializer=sv.ReceiveMessageRequest.SerializeToString,
+        response_deserializer=sv.ReceiveMessageResponse.FromString,
+    )
+    facts = (
+        ("x-mq-client-id", f"client-{number}"),
+        ("x-mq-language", "PYTHON"),
+        ("x-mq-client-version", "5.1.2"),
+    )
+    request = a_receive("crowd", batch=1, poll_ms=20_000)
+    return [
+        frame.message.body async for frame in method(request, metadata=facts, timeout=60) if frame.HasField("message")
+    ]
+
+
+async def wait_for_polls(emulator: Emulator, polls: list[asyncio.Task[list[bytes]]]) -> None:
+    """Until all of them are under way."""
+    while emulator.receive_metrics.pops_in_progress < len(polls):
+        assert not any(poll.done() for poll in polls), emulator.receive_metrics
+        await asyncio.sleep(0.02)
+
+
+async def a_crowd(emulator: Emulator) -> tuple[list[list[bytes]], float, int]:
+    """What each client got; while all waited: the emulator's CPU seconds, the process's threads."""
+    async with channels(emulator.endpoint, CLIENTS) as opened:
+        polls = [asyncio.create_task(received(channel, number)) for number, channel in enumerate(opened)]
+        await wait_for_polls(emulator, polls)
+        before = emulator.run_in_loop(lambda _host: time.thread_time())
+        await asyncio.sleep(IDLE_SECONDS)
+        idle = emulator.run_in_loop(lambda _host: time.thread_time()) - before
+        threads = threading.active_count()
+        topic = emulator.topic("crowd")
+        for number in range(CLIENTS):
+            topic.send(b"%d" % number)
+        return await asyncio.gather(*polls), idle, threads
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("threshold", [0, CLIENTS // 2, CLIENTS])
+def test_a_thousand_clients_wait_at_once(threshold: int) -> None:
+    """A connection each, in pops, in notifications, or half of them so: one thread, idle, and a message for each."""
+    with Emulator(config={"popWithNotifyThreshold": threshold}, topics=["crowd"]) as emulator:
+        threads_before = threading.active_count()
+        bodies, idle_cpu, threads = asyncio.run(a_crowd(emulator))
+        counted = emulator.receive_metrics
+    print(f"{CLIENTS} waiting polls: {idle_cpu * 1000:.1f} ms CPU in {IDLE_SECONDS:g} s")
+    assert sorted(int(body) for found in bodies for body in found) == list(range(CLIENTS))
+    assert all(len(found) == 1 for found in bodies)
+    assert threads <= threads_before + 2  # grpcio's own
+    assert (counted.is_long_polling, counted.is_short_polling_hit) == (CLIENTS, 0)
+    assert threshold <= counted.pop_with_notify <= counted.notified + threshold
+    assert idle_cpu < 0.02 * IDLE_SECONDS

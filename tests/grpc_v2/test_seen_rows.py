@@ -1,0 +1,223 @@
+"""Rows of what a running 5.3.3 answered to clients that no other test asks: odd names, odd calls, odd expressions."""
+
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+from grpc_texts import PROXY_EXCEPTION, no_route
+from grpc_world import GrpcWorld, a_message, a_receive, a_send, an_ack, publishing, subscribing
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+BROKERS = ("broker-a", "broker-b", "broker-c")
+CANNOT_PARSE = (50001, PROXY_EXCEPTION + "parse the consumer's subscription failed")
+
+
+def named(name: str) -> pb.Resource:
+    return pb.Resource(name=name)
+
+
+def a_route(topic: str = "T") -> sv.QueryRouteRequest:
+    return sv.QueryRouteRequest(topic=named(topic))
+
+
+def an_assignment(group: str = "G") -> sv.QueryAssignmentRequest:
+    return sv.QueryAssignmentRequest(topic=named("T"), group=named(group))
+
+
+@pytest.mark.parametrize(
+    ("name", "request_of"),
+    [
+        ("QueryRoute", a_route()),
+        ("QueryAssignment", an_assignment()),
+        ("SendMessage", a_send(a_message())),
+        ("AckMessage", an_ack("0 1700000000000 10000 0 0 broker-a 0 0 0")),
+    ],
+)
+@pytest.mark.parametrize("metadata", [{"x_mq_language": ""}, {"x_mq_language": "KLINGON"}, {"x_mq_client_version": ""}])
+def test_language_and_version_mean_nothing_to_most_calls(
+    world: GrpcWorld, name: str, request_of: Message, metadata: dict[str, str]
+) -> None:
+    """Nor does a deadline."""
+    world.topic()
+    world.store(b"x")
+    answer = world.client().ask(name, request_of, deadline_ms=None, **metadata)
+    assert answer.status.code == 20000
+
+
+@pytest.mark.parametrize("metadata", [{"x_mq_language": ""}, {"x_mq_language": "KLINGON"}, {"x_mq_client_version": ""}])
+def test_language_and_version_mean_nothing_to_a_receive(world: GrpcWorld, metadata: dict[str, str]) -> None:
+    """As long as its deadline leaves time enough."""
+    world.topic()
+    world.store(b"x")
+    assert world.consumer().receive(a_receive(), **metadata).bodies == [b"x"]
+
+
+@pytest.mark.parametrize("settings", [publishing("T"), subscribing()])
+def test_settings_need_no_client_version(world: GrpcWorld, settings: pb.Settings) -> None:
+    """Only the language is looked at."""
+    (command,) = world.client().settle(settings, x_mq_client_version="").commands
+    assert command.status.code == 20000
+
+
+@pytest.mark.parametrize("topic", ["%LMQ%x", "%RETRY%x"])
+def test_prefixes_do_not_make_a_topic_known(world: GrpcWorld, topic: str) -> None:
+    """They are names like others."""
+    status = world.client().ask("QueryRoute", a_route(topic)).status
+    assert (status.code, status.message) == (40402, no_route(topic))
+
+
+def test_a_dead_letter_queue_has_a_route(world: GrpcWorld) -> None:
+    """Once it is there."""
+    world.topic("%DLQ%G")
+    answer = world.client().ask("QueryRoute", a_route("%DLQ%G"))
+    assert (answer.status.code, len(answer.message_queues)) == (20000, 1)
+
+
+@pytest.mark.parametrize("scheme", [pb.DOMAIN_NAME, pb.IPv4, pb.IPv6])
+def test_a_route_shows_the_proxys_own_address(world: GrpcWorld, scheme: pb.AddressScheme) -> None:
+    """Whatever the client says it has dialled."""
+    world.topic()
+    request = a_route()
+    request.endpoints.scheme = scheme
+    request.endpoints.addresses.add(host="elsewhere", port=1)
+    (queue,) = world.client().ask("QueryRoute", request).message_queues
+    assert [(address.host, address.port) for address in queue.broker.endpoints.addresses] == [("127.0.0.1", 8081)]
+
+
+def test_groups_that_may_not_consume_are_assigned_all_the_same() -> None:
+    """A group that is switched off, and one that nobody may create."""
+    world = GrpcWorld(BrokerConfig(auto_create_subscription_group=False))
+    world.topic()
+    world.group("GOff", consume_enable=False)
+    for group in ("GOff", "Gunk"):
+        answer = world.client().ask("QueryAssignment", an_assignment(group))
+        assert answer.status.code == 20000
+        assert [assigned.message_queue.id for assigned in answer.assignments] == [-1]
+
+
+class TestSeveralBrokers:
+    """What SDKs ask before they receive: simple consumers take queues of the route, push consumers assignments."""
+
+    @pytest.fixture
+    def world(self) -> GrpcWorld:
+        world = GrpcWorld(*(BrokerConfig(broker_name=name) for name in BROKERS))
+        world.topic_everywhere(queues=2)
+        return world
+
+    def test_a_route_lists_the_queues_of_all(self, world: GrpcWorld) -> None:
+        """Ids begin with each broker."""
+        queues = world.client().ask("QueryRoute", a_route()).message_queues
+        assert [(queue.broker.name, queue.id) for queue in queues] == [
+            (name, id_) for name in BROKERS for id_ in (0, 1)
+        ]
+
+    def test_a_group_is_assigned_any_queue_of_each(self, world: GrpcWorld) -> None:
+        """So that a push consumer has one poll for each broker."""
+        assigned = world.client().ask("QueryAssignment", an_assignment()).assignments
+        assert [(a.message_queue.broker.name, a.message_queue.id) for a in assigned] == [(name, -1) for name in BROKERS]
+
+    def test_a_group_in_order_is_assigned_every_queue(self, world: GrpcWorld) -> None:
+        """Of every broker."""
+        for broker in world.engine.brokers:
+            world.broker = broker
+            world.group(consume_message_orderly=True)
+        assigned = world.client().ask("QueryAssignment", an_assignment()).assignments
+        expected = [(name, id_) for name in BROKERS for id_ in (0, 1)]
+        assert [(a.message_queue.broker.name, a.message_queue.id) for a in assigned] == expected
+
+    @pytest.mark.parametrize("rpc", ["QueryRoute", "QueryAssignment"])
+    def test_who_receives_for_each_gets_all_messages(self, world: GrpcWorld, rpc: str) -> None:
+        """Each of them once, and every poll is empty in the end."""
+        for number in range(12):
+            world.store(b"%d" % number, broker=number % 3, queue=number % 2)
+        client = world.consumer()
+        if rpc == "QueryRoute":
+            queues = list(client.ask(rpc, a_route()).message_queues)
+        else:
+            queues = [assigned.message_queue for assigned in client.ask(rpc, an_assignment()).assignments]
+        bodies: list[bytes] = []
+        for queue in queues:
+            received = client.receive(a_receive(broker=queue.broker.name, queue_id=queue.id))
+            world.advance(5_000)
+            if received.handles:
+                assert client.ask("AckMessage", an_ack(*received.handles)).status.code == 20000
+            bodies += received.bodies
+        assert sorted(int(body) for body in bodies) == list(range(12))
+
+
+@pytest.mark.parametrize("expression", ["*", "a = 0.0"])
+def test_expressions_that_5_3_3_does_not_compile(world: GrpcWorld, expression: str) -> None:
+    """A star, and a comparison with zero as a fraction."""
+    world.topic()
+    status = world.consumer().receive(a_receive(expression=expression, kind=pb.SQL)).status
+    assert (status.code, status.message) == CANNOT_PARSE
+
+
+@pytest.mark.parametrize(("expression", "bodies"), [("a LIKE 'x%'", []), ("a = 1 foo", [b"one"])])
+def test_expressions_whose_rest_is_not_read(world: GrpcWorld, expression: str, bodies: list[bytes]) -> None:
+    """LIKE is no word of the language and matches nothing; what follows a whole expression is passed over."""
+    world.topic()
+    world.store(b"one", a="1")
+    world.store(b"x", a="xy")
+    received = world.consumer().receive(a_receive(expression=expression, kind=pb.SQL))
+    world.advance(5_000)
+    assert received.bodies == bodies
+
+
+def test_a_receive_may_be_for_another_group_than_the_settings(world: GrpcWorld) -> None:
+    """Whose limit of attempts still counts."""
+    world.topic()
+    world.store(b"x")
+    assert world.consumer(group="mine").receive(a_receive(group="other")).bodies == [b"x"]
+
+
+@pytest.mark.parametrize("invisible_ms", [10_000, 43_200_000])
+def test_the_bounds_of_the_invisible_duration_are_fine(world: GrpcWorld, invisible_ms: int) -> None:
+    """10 s and 12 h."""
+    world.topic()
+    world.store(b"x")
+    assert world.consumer().receive(a_receive(invisible_ms=invisible_ms)).bodies == [b"x"]
+
+
+class TestOrder:
+    """A group that consumes in order, one queue."""
+
+    @pytest.fixture
+    def world(self, world: GrpcWorld) -> GrpcWorld:
+        world.topic(kind="FIFO")
+        world.group(consume_message_orderly=True)
+        for body in (b"1", b"2"):
+            world.store(body)
+        return world
+
+    @staticmethod
+    def attempts(received: Any) -> list[tuple[bytes, int]]:
+        return [(message.body, message.system_properties.delivery_attempt) for message in received.messages]
+
+    def test_a_batch_that_expires_wakes_who_waits(self, world: GrpcWorld) -> None:
+        """When its 10 s are over, although another attempt waits."""
+        client = world.consumer()
+        client.receive(a_receive(attempt_id="x"))
+        waiting = client.receive(a_receive(attempt_id="y", poll_ms=20_000))
+        world.advance(9_900)
+        assert waiting.call.sent == []
+        world.advance(200)
+        assert self.attempts(waiting) == [(b"1", 2), (b"2", 2)]
+
+    def test_a_changed_time_brings_the_acknowledged_ones_again_too(self, world: GrpcWorld) -> None:
+        """The batch comes as a whole, because what is before an acknowledged message is still out."""
+        client = world.consumer()
+        first = client.receive(a_receive())
+        change = sv.ChangeInvisibleDurationRequest(
+            group=named("G"), topic=named("T"), receipt_handle=first.handles[0], message_id="m"
+        )
+        change.invisible_duration.FromMilliseconds(2_000)
+        assert client.ask("AckMessage", an_ack(first.handles[1])).status.code == 20000
+        assert client.ask("ChangeInvisibleDuration", change).status.code == 20000
+        waiting = client.receive(a_receive(poll_ms=20_000))
+        world.advance(1_900)
+        assert waiting.call.sent == []
+        world.advance(300)
+        assert self.attempts(waiting) == [(b"1", 2), (b"2", 2)]
