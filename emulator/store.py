@@ -72,9 +72,7 @@ class MessageStore:
             raise self._too_large()
         topic = message.topic
         topic_bytes = topic.encode()
-        if len(topic_bytes) > TOPIC_MAX_LENGTH and (
-            not is_retry(topic) or len(topic_bytes) > RETRY_TOPIC_MAX_LENGTH
-        ):
+        if len(topic_bytes) > TOPIC_MAX_LENGTH and (not is_retry(topic) or len(topic_bytes) > RETRY_TOPIC_MAX_LENGTH):
             raise self._too_large()
         tags_code = message.tags_code
         if tags_code is None:

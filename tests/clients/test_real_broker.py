@@ -52,9 +52,12 @@ def test_a_restarted_broker_keeps_its_messages(real: ApacheTarget) -> None:
 
 def test_a_broker_that_does_not_start_says_why(real: ApacheTarget) -> None:
     """The error has the end of the log in it."""
-    with pytest.raises(TargetError, match=r"the proxy of Apache RocketMQ 5\.3\.3 ended") as problem:
-        with real.lend({"messageDelayLevel": "nonsense", "storePathRootDir": "/proc/nowhere"}):
-            pass
+    settings = {"messageDelayLevel": "nonsense", "storePathRootDir": "/proc/nowhere"}
+    with (
+        pytest.raises(TargetError, match=r"the proxy of Apache RocketMQ 5\.3\.3 ended") as problem,
+        real.lend(settings),
+    ):
+        pass
     assert "java" in str(problem.value)
 
 
