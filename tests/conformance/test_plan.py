@@ -44,7 +44,7 @@ def test_targets_by_name() -> None:
     assert (real.name, real.truth) == ("apache:5.5.0", "5.5.0")
     own = target("namesrv=10.0.0.1:9876,endpoint=mq.example:8081")
     assert isinstance(own, AddressTarget)
-    assert (own.truth, own.capabilities) == ("5.3.3", {Capability.ADMIN})
+    assert (own.truth, own.capabilities) == ("5.3.3", frozenset({Capability.ADMIN}))
     assert target("namesrv=a:1,endpoint=b:2,read_only,version=5.5.0").capabilities == frozenset()
 
 
