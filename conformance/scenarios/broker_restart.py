@@ -17,6 +17,7 @@ def clients_go_on_after_a_restart(s: Stage) -> None:
     consumer = s.consumer(group, topic)
     sent = producer.send_numbered(topic, 5, "before")
     s.wait_for(2, consumer, stem="before")
+    consumer.patient = True
     s.place.restart()
 
     def send_again() -> bool:

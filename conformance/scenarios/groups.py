@@ -10,6 +10,8 @@ QUEUES = 4
 GROUPS = 16
 """Message groups of an ordered topic: enough that their hashes reach every queue."""
 ROUNDS_MAX = 60
+OVERLAP_SECONDS = 0.3
+"""What two owners of a queue were both given comes within this time."""
 HAND_OVER_SECONDS = 150.0
 """What an abandoned long poll was handed comes again after a minute, and so does the lock of an ordered queue."""
 
@@ -27,12 +29,16 @@ def _share_and_hand_over(s: Stage, style: Style) -> None:
             sent += producer.send_numbered(topic, 1, f"{stem}{number}-", **ordered)
         return sent
 
-    # Only a round that was shared tells that the group has settled.
+    # Only a round that was shared, with nothing given to both, tells that the group has settled: for a moment a queue
+    # has two owners, the one that has taken it and the one that has not let go of it.
     for number in itertools.count():
         stem = f"probe{number}-"
         send(stem)
         s.wait_for(GROUPS, rest, leaver, stem=stem, seconds=HAND_OVER_SECONDS)
-        if rest.of(stem) and leaver.of(stem):
+        s.idle(OVERLAP_SECONDS)
+        rest.look()
+        leaver.look()
+        if rest.of(stem) and leaver.of(stem) and len(rest.of(stem)) + len(leaver.of(stem)) == GROUPS:
             break
         s.require(number < ROUNDS_MAX, f"two consumers did not share {topic} in {ROUNDS_MAX} rounds")
     both = send("both-")
