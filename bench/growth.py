@@ -365,8 +365,8 @@ def write(text: str) -> None:
     README.write_text(f"{head}{BEGIN}{text}{END}{rest.partition(END)[2]}")
 
 
-INTRODUCTION = f"""`make bench-growth` takes the same steps in an empty emulator and in one with {STORED:,} stored messages,
-{IN_FLIGHT:,} in flight and {WAITING:,} waiting pops. None may take more than {GOAL} times as long.
+INTRODUCTION = f"""`make bench-growth` takes the same steps in an empty emulator and in one with {STORED:,} stored
+messages, {IN_FLIGHT:,} in flight and {WAITING:,} waiting pops. None may take more than {GOAL} times as long.
 """
 
 

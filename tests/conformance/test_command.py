@@ -8,7 +8,6 @@ import pytest
 from rocketmq_testkit.conformance.case import all_cases
 from rocketmq_testkit.conformance.command import main
 
-
 SENT = "(send.a_message_is_stored and not grpc)"
 
 
