@@ -45,7 +45,7 @@ def _share_and_hand_over(s: Stage, style: Style) -> None:
     s.wait_for(GROUPS, rest, leaver, stem="both-", seconds=HAND_OVER_SECONDS)
     s.leave(leaver)
     s.see("shared", comparison(both, [rest.of("both-"), leaver.of("both-")]))
-    s.see("both had some", bool(rest.of("both-")) and bool(leaver.of("both-")))
+    s.see("both had some", bool(rest.of(stem)) and bool(leaver.of(stem)))
     alone = send("alone-")
     s.wait_for(GROUPS, rest, stem="alone-", seconds=HAND_OVER_SECONDS, passing=s.poll_step)
     seen = comparison(alone, [rest.of("alone-")])
