@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Literal
 
-from .drivers.process import Driver, DriverError, Fields, body
+from .drivers.process import Driver, Fields, body
 
 Style = Literal["simple", "concurrent", "orderly", "broadcast", "pop", "lite"]
 """A way to consume: `simple` (receive and acknowledge), a mode of push consumers, or `lite` (poll and commit)."""
@@ -62,8 +62,6 @@ class Consumer:
         self.name = name
         self.style = style
         self.messages: list[Fields] = []
-        self.patient = False
-        """Whether a receive or a poll that fails is tried again: for a broker that goes away."""
         self._pending: Future[Fields] | None = None
         self._seen = 0
 
@@ -101,16 +99,11 @@ class Consumer:
         if self._pending is None:
             return
         pending, self._pending = self._pending, None
-        try:
-            messages = self.driver.result(pending)["messages"]
-            if messages and self.style == "simple":
-                self.ack(messages)
-            elif messages and "commit" in self.driver.verbs:
-                self.driver.call("commit", on=self.name)
-        except DriverError:
-            if not self.patient:
-                raise
-            return
+        messages = self.driver.result(pending)["messages"]
+        if messages and self.style == "simple":
+            self.ack(messages)
+        elif messages and "commit" in self.driver.verbs:
+            self.driver.call("commit", on=self.name)
         now = int(time.time() * 1000)
         self.messages += [{**message, "t": now, "ok": True} for message in messages]
 
