@@ -128,6 +128,20 @@ def test_an_error_says_where(truth: Truth) -> None:
     assert [label for label, _ in found.notes] == ["sent"]
 
 
+def test_another_version_may_leave_nothing_to_go_on_with(truth: Truth) -> None:
+    """There the point at which a case is given up is what is seen of it, and can be recorded."""
+
+    class OtherVersion(EmulatorTarget):
+        truth = "5.5.0"
+
+    with OtherVersion() as target:
+        found = run_case(case(broken), target, truth, "t1")
+    assert found.verdict is Verdict.UNRECORDED
+    label, value = found.notes[-1]
+    assert label == "given up"
+    assert "the answer has no nothing" in value
+
+
 def test_what_the_target_cannot_do_is_not_applicable(truth: Truth) -> None:
     """It is not carried out, and not counted as passed."""
     found = outcome(demanding, truth)
