@@ -44,7 +44,7 @@ def run_case(case: Case, target: Target, truth: Truth, token: str) -> Outcome:
             notes, contradictions = world.notes, world.contradictions
             try:
                 case.run(world)
-            except (Contradiction, LookupError, ValueError) as error:
+            except (Contradiction, LookupError, ValueError, AttributeError) as error:
                 if target.truth == REFERENCE_VERSION:
                     raise
                 # A version that does otherwise may leave nothing to go on with; that is what is seen of it then.
