@@ -63,7 +63,10 @@ def _parser() -> argparse.ArgumentParser:
     running = commands.add_parser("run", help="run them on targets and compare with what is recorded")
     _select(running)
     running.add_argument("--target", action="append", metavar="TARGET", help=f"{FORMS}; may be given several times")
-    running.add_argument("--jobs", type=_jobs, default=os.cpu_count() or 2, metavar="N", help="how many at once")
+    running.add_argument("--jobs", type=_count, default=os.cpu_count() or 2, metavar="N", help="how many at once")
+    running.add_argument(
+        "--attempts", type=_count, default=1, metavar="N", help="run a scenario again that is not as expected; counted"
+    )
     running.add_argument("--record", action="store_true", help="write down what real brokers did, as the new truth")
     running.add_argument("--json", type=Path, metavar="FILE", help="write the findings, for `report`")
     running.add_argument("--junit", type=Path, metavar="FILE", help="write the findings as JUnit XML")
@@ -87,7 +90,7 @@ def _select(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sdk", metavar="NAME,...", help="also scenarios, with these SDKs, or with all")
 
 
-def _jobs(text: str) -> int:
+def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: give a number from 1 up")
     return int(text)
@@ -120,7 +123,16 @@ def _run(options: argparse.Namespace) -> int:
         raise SelectionError(f"nothing matches; `rocketmq-conformance list` shows what there is{hint}")
     total = (len(cases) + len(scenarios) * len(sdks)) * len(targets)
     terminal = Terminal(sys.stdout, total)
-    run = carry_out(cases, targets, truth, jobs=options.jobs, each=terminal.show, scenarios=scenarios, sdks=sdks)
+    run = carry_out(
+        cases,
+        targets,
+        truth,
+        jobs=options.jobs,
+        each=terminal.show,
+        scenarios=scenarios,
+        sdks=sdks,
+        attempts=options.attempts,
+    )
     terminal.conclude(run)
     _write(run, targets, options)
     if options.record:

@@ -26,6 +26,8 @@ REPORTS = ROOT / ".reports"
 OLDEST = ROOT / ".venv-oldest"
 PROTOBUF = ROOT / ".venv-protobuf"
 WORKERS = os.environ.get("TEST_WORKERS", "2")
+JOBS = str(2 * int(WORKERS))
+"""Scenarios with SDKs mostly wait."""
 ENGINE_AND_PROTOCOLS = ("tests/emulator", "tests/remoting", "tests/transport", "tests/grpc_v2", "tests/fixtures")
 """Needs nothing but Python; runs again with the oldest versions of everything and with other protobufs."""
 CLIENTS = ("tests/clients",)
@@ -149,7 +151,7 @@ def run_conformance() -> None:
     """Hold the emulator against what real brokers did: every case, and every scenario through every SDK."""
     command = Path(sys.executable).with_name("rocketmq-conformance")
     findings = ("--json", REPORTS / "conformance.json", "--report", REPORTS / "conformance")
-    call(command, "run", "--target", "emulator", "--sdk", "all", "--jobs", WORKERS, *findings)
+    call(command, "run", "--target", "emulator", "--sdk", "all", "--jobs", JOBS, "--attempts", "2", *findings)
 
 
 def run_clients() -> None:

@@ -45,6 +45,9 @@ class Terminal:
             verdicts = Counter(each.verdict for each in run.outcomes if each.target == name)
             counts = ", ".join(f"{verdicts[verdict]} {verdict.value}" for verdict in Verdict if verdicts[verdict])
             self._print(f"{name}: {counts or 'nothing was run'}")
+            again = [each for each in run.outcomes if each.target == name and each.reason.startswith("at attempt")]
+            for each in again:
+                self._print(f"  {each.id}: {each.verdict.value} {each.reason}")
             otherwise = [each.id for each in run.outcomes if each.target == name and each.otherwise]
             if otherwise:
                 self._print(f"  {len(otherwise)} of them as recorded for this version, other than the reference:")

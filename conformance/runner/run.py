@@ -44,6 +44,7 @@ def carry_out(
     each: Callable[[Outcome], None],
     scenarios: Sequence[Scenario] = (),
     sdks: Sequence[str] = (),
+    attempts: int = 1,
 ) -> Run:
     """Start the targets, run every case and every scenario with every SDK on each, stop the targets.
 
@@ -63,7 +64,7 @@ def carry_out(
             pool = Pool(jobs, note)
             works: list[Work] = []
             for target in targets:
-                works += scenario_works(scenarios, sdks, target, truth)
+                works += scenario_works(scenarios, sdks, target, truth, attempts=attempts)
                 works += [_case(case, target, truth) for case in in_order(cases)]
             pool.run(works, targets)
             if pool.problem is not None:
