@@ -4,7 +4,6 @@ import secrets
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from ..stage import Crew, on_stage
 from ..targets.emulator import EmulatorTarget
 from ..targets.target import Place, Target, TargetError
 from ..truth import Truth
+from .attempts import first_expected
 from .pool import Work
 
 _NOWHERE = "127.0.0.1:1"
@@ -82,7 +82,8 @@ def _outcomes(
         for sdk, scenarios in wanted.items():
             with Crew(sdk, place) as crew:
                 for scenario in sorted(scenarios, key=lambda each: each.mark.passes):
-                    yield _best(scenario, place, crew, target, truth, attempts)
+                    again = partial(run_scenario, scenario, place, crew, target, truth)
+                    yield first_expected(again, attempts)
 
 
 def _ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, hellos: Hellos) -> Outcome | None:
@@ -104,22 +105,6 @@ def _ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, hello
         # A driver that lost a verb must not make the matrix smaller in silence.
         return none(Verdict.ERROR, f"{obstacle}, and yet there is a record of it")
     return none(Verdict.NOT_APPLICABLE, obstacle)
-
-
-def _best(scenario: Scenario, place: Place, crew: Crew, target: Target, truth: Truth, attempts: int) -> Outcome:
-    """The first outcome that is expected, or the last; which attempt it was is its reason.
-
-    SDKs have races of their own that a real broker loses as well, such as a message that is sent between a new
-    consumer's two questions about where to begin; a busy machine makes them likelier.
-    """
-    outcome = run_scenario(scenario, place, crew, target, truth)
-    for attempt in range(2, attempts + 1):
-        if outcome.expected:
-            break
-        outcome = run_scenario(scenario, place, crew, target, truth)
-        if outcome.expected:
-            outcome = replace(outcome, reason=f"at attempt {attempt}; {outcome.reason}".rstrip("; "))
-    return outcome
 
 
 def run_scenario(scenario: Scenario, place: Place, crew: Crew, target: Target, truth: Truth) -> Outcome:

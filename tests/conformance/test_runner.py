@@ -11,6 +11,7 @@ import pytest
 from rocketmq_testkit.conformance import explained
 from rocketmq_testkit.conformance.case import Case, CaseError, all_cases, cases_of, grpc_case, remoting_case
 from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.runner.attempts import first_expected
 from rocketmq_testkit.conformance.runner.run import carry_out, record
 from rocketmq_testkit.conformance.runner.work import run_case
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
@@ -261,3 +262,14 @@ def test_an_interrupted_run_keeps_what_it_has(truth: Truth) -> None:
     assert not run.good
     assert 2 <= len(run.outcomes) < 1000
     assert target.stopped
+
+
+def test_a_second_attempt_is_told(truth: Truth) -> None:
+    """What is expected only when it is run again counts, and says so; what never is, does not."""
+    recorded(truth, stored)
+    good = outcome(stored, truth)
+    bad = outcome(contradicted, truth)
+    found = first_expected(iter([bad, bad, good]).__next__, 3)
+    assert (found.verdict, found.reason) == (Verdict.SAME, "at attempt 3")
+    assert first_expected(iter([bad, bad, good]).__next__, 2) is bad
+    assert first_expected(iter([good]).__next__, 3) is good
