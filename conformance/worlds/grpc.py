@@ -18,6 +18,7 @@ from rocketmq_testkit.grpc_v2.services import RPCS
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..targets.target import Place
+from .authorization import authorization
 from .grpc_answer import Failure, Received, duration, failure_of, timestamp
 from .session import Session
 from .world import ANSWER_SECONDS, World
@@ -91,9 +92,14 @@ class Grpc(World):
             "x-mq-language": "JAVA",
             "x-mq-client-version": "5.2.0",
             "x-mq-protocol": "v2",
+            **self._signed(),
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
         return [(name, value) for name, value in values.items() if value is not None]
+
+    def _signed(self) -> dict[str, str]:
+        credentials = self.place.access.credentials
+        return {} if credentials is None else authorization(credentials)
 
     def call(
         self,
