@@ -1,7 +1,13 @@
 """Signed calls to a broker that asks for access keys."""
 
-from rocketmq_testkit.conformance.targets.address import AddressPlace
-from rocketmq_testkit.conformance.targets.target import Access
+from pathlib import Path
+
+from rocketmq_testkit.conformance.case import all_cases
+from rocketmq_testkit.conformance.outcome import Verdict
+from rocketmq_testkit.conformance.runner.work import run_case
+from rocketmq_testkit.conformance.targets.address import AddressPlace, AddressTarget
+from rocketmq_testkit.conformance.targets.target import Access, Tls
+from rocketmq_testkit.conformance.truth import Truth
 from rocketmq_testkit.conformance.worlds.authorization import authorization
 from rocketmq_testkit.conformance.worlds.grpc import Grpc
 from rocketmq_testkit.fixtures import Emulator
@@ -28,3 +34,13 @@ def test_every_call_of_a_world_is_signed() -> None:
                 headers = dict(world.metadata("client"))
                 assert ("authorization" in headers) == (credentials is not None)
                 world.sent(world.topic(kind="NORMAL"))
+
+
+def test_a_target_that_takes_nothing_but_tls(tmp_path: Path) -> None:
+    """Cases of both protocols run over encrypted connections that trust the given authority."""
+    with Emulator(profile="faithful", tls_mode="enforcing") as emulator:
+        access = Access(emulator.namesrv, emulator.endpoint, Tls(Path(emulator.ca_file)))
+        with AddressTarget("own", access) as target:
+            for id_ in ("send.a_message_is_stored", "grpc_route.every_queue_of_a_topic_is_named"):
+                [case] = [each for each in all_cases() if each.id == id_]
+                assert run_case(case, target, Truth(), f"t{len(id_)}").verdict is Verdict.SAME
