@@ -29,6 +29,7 @@ WORKLOADS: list[tuple[str, Callable[[int], Callable[[Server], Figure]], int]] = 
     ("Java remoting, send, 8 threads", lambda n: send("java-remoting", 8, n), 40_000),
     ("Java remoting, send, 64 threads", lambda n: send("java-remoting", 64, n), 80_000),
     ("Java remoting, push consumer drains 200,000", push_drain, 200_000),
+    ("Java remoting, pop consumer drains 50,000", lambda n: push_drain(n, "pop"), 50_000),
     ("Java gRPC, send, 1 thread", lambda n: send("java-grpc", 1, n), 8_000),
     ("Java gRPC, send, 8 threads", lambda n: send("java-grpc", 8, n), 30_000),
     ("Java gRPC, send, 32 threads", lambda n: send("java-grpc", 32, n), 60_000),

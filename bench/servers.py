@@ -93,6 +93,15 @@ def resident_mib(server: Server) -> float:
     return kib / 1024
 
 
+def pop_mode(server: Server, topic: str, group: str) -> None:
+    """Let the push consumers of a group that leave the rebalance to the broker pop from a topic."""
+    body = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 8}
+    with RemotingClient(server.broker) as client:
+        answer = client.request(RequestCode.SET_MESSAGE_REQUEST_MODE, None, json.dumps(body).encode())
+        if answer.code != 0:
+            raise RuntimeError(f"{server.name} does not set the mode of {group}: {answer.remark}")
+
+
 def create_topic(server: Server, topic: str, queues: int = 8) -> None:
     """A topic for normal messages, made by a remoting request."""
     fields = {

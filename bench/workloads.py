@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, start
-from servers import Server, cpu_seconds, create_topic
+from servers import Server, cpu_seconds, create_topic, pop_mode
 
 BODY_BYTES = 1024
 _names = (f"bench-{n}" for n in itertools.count())
@@ -60,22 +60,28 @@ def _fill(server: Server, topic: str, count: int) -> None:
             missing = int(driver.call("send_many", timeout=600, **load)["errors"])
 
 
-def push_drain(count: int) -> Callable[[Server], Figure]:
-    """A Java push consumer drains `count` stored messages of 1 KiB; timed from its first to its last delivery."""
+def push_drain(count: int, mode: str = "concurrent") -> Callable[[Server], Figure]:
+    """A Java push consumer drains `count` stored messages of 1 KiB; timed from its first to its last delivery.
+
+    `mode`: `concurrent` (it pulls and commits offsets) or `pop` (it pops and acknowledges each).
+    """
 
     def run(server: Server) -> Figure:
         topic = next(_names)
+        group = f"{topic}-group"
         create_topic(server, topic)
         _fill(server, topic, count)
+        if mode == "pop":
+            pop_mode(server, topic, group)
         with _driver(server, "java-remoting") as driver:
             before = cpu_seconds(server)
             driver.call(
                 "push",
                 timeout=120,
                 **{"as": "c", "from": "first"},
-                group=f"{topic}-group",
+                group=group,
                 sub={topic: {"expr": "*", "type": "TAG"}},
-                mode="concurrent",
+                mode=mode,
                 threads=8,
                 quiet=True,
             )
