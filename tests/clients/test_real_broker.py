@@ -24,7 +24,7 @@ def real() -> Iterator[ApacheTarget]:
 
 def homes_of(pid: int) -> list[str]:
     """Folders of brokers that a run has started: those that its processes name on their command lines."""
-    listed = subprocess.run(["ps", "-e", "-o", "ppid=,args="], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["ps", "-ww", "-e", "-o", "ppid=,args="], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if line.split()[0] == str(pid) and "org.apache.rocketmq" in line]
 
 
@@ -70,15 +70,17 @@ def test_an_interrupted_run_leaves_no_broker_behind() -> None:
         # A background process of a shell ignores the signal; a terminal's does not.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    deadline = time.monotonic() + 60
-    while not homes_of(run.pid) and time.monotonic() < deadline:
-        time.sleep(0.1)  # a process of its own is waited for
-    assert homes_of(run.pid)
-    started = homes_of(run.pid)
-    run.send_signal(signal.SIGINT)
-    printed, _ = run.communicate(timeout=60)
+    try:
+        deadline = time.monotonic() + 60
+        while not (started := homes_of(run.pid)) and time.monotonic() < deadline:
+            time.sleep(0.1)  # a process of its own is waited for
+        run.send_signal(signal.SIGINT)
+        printed, _ = run.communicate(timeout=60)
+    finally:
+        run.kill()
+    assert started
     assert run.returncode == 1
     assert "interrupted" in printed
-    left = subprocess.run(["ps", "-e", "-o", "args="], capture_output=True, text=True, check=True).stdout
+    left = subprocess.run(["ps", "-ww", "-e", "-o", "args="], capture_output=True, text=True, check=True).stdout
     for line in started:
         assert line.split(None, 1)[1] not in left
