@@ -91,6 +91,7 @@ class ApacheBroker:
         self._home = Path()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._spawning = threading.Lock()
+        self._stopping = threading.Lock()
         self._stopped = False
         self.namesrv = ""
         self.broker = ""
@@ -239,9 +240,9 @@ class ApacheBroker:
         """Stop both processes, the broker first, and remove the home; from another thread also while it starts."""
         with self._spawning:
             self._stopped = True
-        for process in reversed(self._processes):
-            _stop(process)
-        self._processes.clear()
+        with self._stopping:  # who comes second waits until all are gone, for the program may end after that
+            while self._processes:
+                _stop(self._processes.pop())
         if self._home != Path():
             shutil.rmtree(self._home, ignore_errors=True)
 
