@@ -182,6 +182,13 @@ class ApacheBroker:
         _stop(self._processes.pop())
         self._run_broker(build(recipe(self.version)) / "lib")
 
+    def crash(self) -> None:
+        """Kill broker and proxy, and start them again on the same ports and store. Raises TargetError."""
+        process = self._processes.pop()
+        process.kill()
+        process.wait()
+        self._run_broker(build(recipe(self.version)) / "lib")
+
     def _run(self, jars: Path, name: str, memory: list[str], main: str, sign: str) -> None:
         conf = self._home / "conf"
         switches = {

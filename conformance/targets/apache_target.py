@@ -32,6 +32,11 @@ class ApachePlace(AddressPlace):
         self.broker.restart()
         wait_registered(self.broker)
 
+    def crash(self) -> None:
+        """Kill broker and proxy and start them again; the name server stays."""
+        self.broker.crash()
+        wait_registered(self.broker)
+
 
 def wait_registered(broker: ApacheBroker) -> None:
     """Return when the name server knows the broker, which is a moment after both accept connections."""
@@ -56,7 +61,7 @@ class _Instance:
 class ApacheTarget(Target):
     """Apache RocketMQ of one version, assembled from its published jars."""
 
-    capabilities = frozenset({Capability.ADMIN, Capability.CONFIGURE, Capability.RESTART})
+    capabilities = frozenset({Capability.ADMIN, Capability.CONFIGURE, Capability.RESTART, Capability.CRASH})
 
     def __init__(self, version: str, settings: Mapping[str, str] | None = None) -> None:
         self.name = f"apache:{version}"

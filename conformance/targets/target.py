@@ -41,7 +41,7 @@ class Capability(StrEnum):
     RESTART = "restart"
     """It can be stopped and started again on the same addresses, keeping what was stored."""
     CRASH = "crash"
-    """It can die without a chance to flush."""
+    """Its broker can be killed, and started again on what the operating system has of its files."""
     VIRTUAL_TIME = "virtual-time"
     """Its time can be moved."""
     SEVERAL_BROKERS = "several-brokers"
@@ -83,7 +83,7 @@ class Place(ABC):
         raise TargetError("this place cannot be restarted")
 
     def crash(self) -> None:
-        """Let it die without a chance to write anything, and start it again. Errors: TargetError."""
+        """Kill its process, which writes nothing more, and start it again. Errors: TargetError."""
         raise TargetError("this place cannot be crashed")
 
     @property

@@ -160,6 +160,14 @@ class World:
         self._connections.remove(connection)
         connection.close()
 
+    def crash(self) -> None:
+        """Kill the broker and let it start again; all connections are new ones then."""
+        self.place.crash()
+        for connection in list(self._connections):
+            self.disconnect(connection)
+        self.namesrv = self.connect(self.place.access.namesrv)
+        self.broker = self.connect(self.broker_address)
+
     def pushed(self, connection: RemotingClient) -> list[RemotingCommand]:
         """What the broker has pushed down a connection since the last look; it has all arrived before an answer."""
         connection.request(RequestCode.GET_MAX_OFFSET, {"topic": "TBW102", "queueId": 0}, timeout=ANSWER_SECONDS)
