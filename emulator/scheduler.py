@@ -4,6 +4,7 @@ It owns `now_ms` and the timers. It must not know the wall clock: a driver of re
 a test calls `advance_to` with whatever it likes, and the code that runs is the same.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 
@@ -33,10 +34,10 @@ class Timer:
         return self.action is not None
 
     def cancel(self) -> None:
-        """Forget the action. The heap entry stays until its instant or until the heap is tidied."""
+        """Forget the action."""
         if self.action is not None:
             self.action = None
-            self._scheduler.forget_one()
+            self._scheduler.forget(self)
 
 
 class Scheduler:
@@ -44,10 +45,14 @@ class Scheduler:
 
     def __init__(self, now_ms: int = 0) -> None:
         self.now_ms = now_ms
-        self._heap: list[tuple[int, int, Timer]] = []
-        """(due, sequence, timer): tuples are compared without a call of ours, and a full heap compares often."""
+        self._timers: dict[int, OrderedDict[int, Timer]] = {}
+        """By instant and then by sequence. Ten thousand polls of one second share few instants, and setting or taking
+        back a timer of an instant that is known touches nothing else."""
+        self._instants: list[int] = []
+        """A heap of the keys of `_timers`."""
+        self._empty = 0
+        """Instants whose timers were all taken back."""
         self._sequence = 0
-        self._cancelled = 0
         self._advancing = False
         self._lifetimes: list[Lifetime] = []
         self.on_earlier: Callable[[], None] | None = None
@@ -55,11 +60,18 @@ class Scheduler:
 
     def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
         """Run `action` when the time reaches `due_ms`; an instant in the past is due at the next advance."""
-        self._sequence += 1
-        timer = Timer(self, due_ms, self._sequence, action, kind, owner)
-        heap = self._heap
-        earlier = not heap or due_ms < heap[0][0]
-        heappush(heap, (due_ms, self._sequence, timer))
+        self._sequence = sequence = self._sequence + 1
+        timer = Timer(self, due_ms, sequence, action, kind, owner)
+        timers = self._timers.get(due_ms)
+        if timers is not None:
+            if not timers:
+                self._empty -= 1
+            timers[sequence] = timer
+            return timer
+        instants = self._instants
+        earlier = not instants or due_ms < instants[0]
+        self._timers[due_ms] = OrderedDict({sequence: timer})
+        heappush(instants, due_ms)
         if earlier and not self._advancing and self.on_earlier is not None:
             self.on_earlier()
         return timer
@@ -70,11 +82,11 @@ class Scheduler:
 
     def next_deadline_ms(self) -> int | None:
         """When the earliest active timer is due, or None."""
-        heap = self._heap
-        while heap and heap[0][2].action is None:
-            heappop(heap)
-            self._cancelled -= 1
-        return heap[0][0] if heap else None
+        instants = self._instants
+        while instants and not self._timers[instants[0]]:
+            del self._timers[heappop(instants)]
+            self._empty -= 1
+        return instants[0] if instants else None
 
     def advance_to(self, target_ms: int) -> None:
         """Run everything due up to and including `target_ms`, then be at `target_ms`.
@@ -86,16 +98,16 @@ class Scheduler:
         self._advancing = True
         try:
             target_ms = max(target_ms, self.now_ms)
-            while self._heap and self._heap[0][0] <= target_ms:
-                due_ms, _, timer = heappop(self._heap)
-                action = timer.action
-                if action is None:
-                    self._cancelled -= 1
-                    continue
-                timer.action = None
+            while (due_ms := self.next_deadline_ms()) is not None and due_ms <= target_ms:
+                timers = self._timers[due_ms]
+                _, timer = timers.popitem(last=False)
+                if not timers:
+                    del self._timers[heappop(self._instants)]
+                action, timer.action = timer.action, None
                 if due_ms > self.now_ms:
                     self._set_now(due_ms)
-                action()
+                if action is not None:
+                    action()
             self._set_now(target_ms)
         finally:
             self._advancing = False
@@ -119,17 +131,22 @@ class Scheduler:
             if timer.lifetime is lifetime:
                 timer.cancel()
 
-    def forget_one(self) -> None:
-        """A timer was cancelled. Long polls cancel one timer a message: the heap is tidied when most of it is dead."""
-        self._cancelled += 1
-        if self._cancelled > 256 and self._cancelled * 4 > len(self._heap) * 3:
-            self._heap = [entry for entry in self._heap if entry[2].action is not None]
-            heapify(self._heap)
-            self._cancelled = 0
+    def forget(self, timer: Timer) -> None:
+        """A timer was cancelled. Long polls cancel one a message: the heap is tidied when most of it means nothing."""
+        timers = self._timers[timer.due_ms]
+        del timers[timer.sequence]
+        if timers:
+            return
+        self._empty += 1
+        if self._empty > 256 and self._empty * 4 > len(self._instants) * 3:
+            self._timers = {due_ms: timers for due_ms, timers in self._timers.items() if timers}
+            self._instants = list(self._timers)
+            heapify(self._instants)
+            self._empty = 0
 
     def scheduled(self) -> Iterator[Timer]:
         """The active timers, earliest first."""
-        return (timer for _, _, timer in sorted(self._heap) if timer.action is not None)
+        return iter([timer for due_ms in sorted(self._timers) for timer in self._timers[due_ms].values()])
 
 
 class Lifetime(Scheduler):
