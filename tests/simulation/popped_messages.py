@@ -190,16 +190,18 @@ class PoppedMessages:
 
     def _acknowledge(self, handle: Handle, now: int) -> None:
         promise = self._flights.get(self._key(handle))
+        by_another = False
         if self._mode.cached:
             # What is in memory is matched by less than what is stored.
             for pop_time, other in self._by_place[handle.group, handle.place, handle.offset]:
                 if other is not promise and (self._mode.records or pop_time == handle.pop_time):
                     other.must = False
+                    by_another |= self._mode.records and not other.kept and not other.withdrawn
         if promise is None or promise.kept:
             return
         stored = self._log.at(handle.place, handle.offset)
         delay_ms = DELAY_LEVELS_MS[stored.delay_level - 1] if stored.delay_level else 0
-        if now < promise.earliest - delay_ms and not promise.twins:
+        if now < promise.earliest - delay_ms and not promise.twins and not by_another:
             promise.withdrawn = True
         elif now <= promise.latest - delay_ms:
             promise.must = False
@@ -220,6 +222,8 @@ class PoppedMessages:
         for queue_id, offset in seen.offsets:
             self._forget_cached(seen.group, (seen.topic, queue_id))
             reading = self.readings[seen.group, (seen.topic, queue_id)]
+            # What nobody wants may have been passed over already, and be written down as read.
+            reading.moves.append((seen.now, self.offset_bounds(seen.group, (seen.topic, queue_id))[1]))
             reading.moves.append((seen.now, reading.position))
             reading.position = min(offset, self._log.size((seen.topic, queue_id)))
             reading.moves.append((seen.now, reading.position))
