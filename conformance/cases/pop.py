@@ -3,51 +3,49 @@
 import itertools
 
 from ..case import remoting_case
-from ..worlds.pops import committed, filled, texts
+from ..worlds.pops import popping, texts
 from ..worlds.remoting import Remoting
 
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_popped_message_is_hidden(t: Remoting) -> None:
     """A message that one pop has handed out is not handed out by the next."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 2)
-    first = t.see("first pop", t.pop(topic, group, max_messages=1), 0)
-    t.see("second pop", t.pop(topic, group), 0)
-    t.see("third pop", t.pop(topic, group), 210)
-    [(message, handle)] = t.popped(first)
+    group = popping(t, 2)
+    first = t.see("first pop", group.pop(max_messages=1), 0)
+    t.see("second pop", group.pop(), 0)
+    t.see("third pop", group.pop(), 210)
+    [handle] = group.handles_of(first)
     t.see("handle", handle)
-    t.see("acknowledged", t.ack(topic, group, handle, message.queue_offset), 0)
+    t.see("acknowledged", group.ack(handle, 0), 0)
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def groups_pop_independently(t: Remoting) -> None:
     """What one group has popped is there for another one."""
-    topic, one, other = t.topic(queues=1), t.group(), t.group()
-    filled(t, topic, 2)
-    t.see("one", t.pop(topic, one), 0)
-    t.see("other", t.pop(topic, other), 0)
+    one = popping(t)
+    other = one.among(t.group())
+    one.fill(2)
+    t.see("one", one.pop(), 0)
+    t.see("other", other.pop(), 0)
 
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_queue_is_popped_alone(t: Remoting) -> None:
     """A pop of one queue leaves the other queues of the topic alone, and counts only the rest of its own."""
-    topic, group = t.topic(queues=2), t.group()
-    filled(t, topic, 2, queue=0)
-    filled(t, topic, 3, queue=1)
-    t.see("one of queue 1", t.pop(topic, group, queue=1, max_messages=1), 0)
-    t.see("the rest of queue 1", t.pop(topic, group, queue=1), 0)
-    t.see("queue 1 again", t.pop(topic, group, queue=1), 210)
-    t.see("queue 0", t.pop(topic, group, queue=0), 0)
+    group = popping(t, queues=2)
+    group.fill(2, queue=0)
+    group.fill(3, queue=1)
+    t.see("one of queue 1", group.pop(queue=1, max_messages=1), 0)
+    t.see("the rest of queue 1", group.pop(queue=1), 0)
+    t.see("queue 1 again", group.pop(queue=1), 210)
+    t.see("queue 0", group.pop(queue=0), 0)
 
 
 @remoting_case("PopMessageProcessor.popMsgFromTopic")
 def queues_are_read_upwards_from_any(t: Remoting) -> None:
     """A pop of all queues reads each once, upwards from a random one and round the end."""
-    topic, group = t.topic(queues=4), t.group()
-    for queue in range(4):
-        filled(t, topic, 2, queue=queue)
-    answer = t.pop(topic, group)
+    group = popping(t, 2, queues=4)
+    answer = group.pop()
     queues = [message.queue_id for message in answer.messages]
     t.see("code", answer.code)
     t.see("queues as seen from the first", [(queue - queues[0]) % 4 for queue in queues])
@@ -61,79 +59,71 @@ def queues_are_read_upwards_from_any(t: Remoting) -> None:
 @remoting_case("PopMessageProcessor.popMsgFromTopic")
 def a_pop_fills_up_from_the_next_queue(t: Remoting) -> None:
     """A pop that wants more than a queue has goes on with the next one, and counts what it leaves in all queues."""
-    topic, group = t.topic(queues=4), t.group()
-    for queue in range(4):
-        filled(t, topic, 3, queue=queue)
+    group = popping(t, 3, queues=4)
     for number, wanted in enumerate((5, 7, 5)):
-        answer = t.pop(topic, group, max_messages=wanted)
+        answer = group.pop(max_messages=wanted)
         queues = [message.queue_id for message in answer.messages]
         t.see(f"pop {number + 1}", {"messages": len(queues), "rest": answer["restNum"]})
-    t.see("nothing is left", t.pop(topic, group), 210)
+    t.see("nothing is left", group.pop(), 210)
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def a_batch_keeps_its_order(t: Remoting) -> None:
     """Messages of a queue come in the order of their offsets, and the handle names the start and their own offset."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 5)
-    t.pop(topic, group, max_messages=1)
-    answer = t.see("three", t.pop(topic, group, max_messages=3), 0)
-    t.see("handles", [handle for _, handle in t.popped(answer)])
+    group = popping(t, 5)
+    group.pop(max_messages=1)
+    answer = t.see("three", group.pop(max_messages=3), 0)
+    t.see("handles", group.handles_of(answer))
 
 
 @remoting_case("PopMessageProcessor.processRequest")
 def at_most_32_messages_are_handed_out(t: Remoting) -> None:
     """A pop of 32 takes 32 of 40 messages, the next one the other 8."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 40)
-    first = t.pop(topic, group, max_messages=32)
+    group = popping(t, 40)
+    first = group.pop(max_messages=32)
     t.see("first", [first.code, first["msgOffsetInfo"], first["restNum"]])
-    second = t.pop(topic, group, max_messages=32)
+    second = group.pop(max_messages=32)
     t.see("second", [second.code, second["msgOffsetInfo"], second["restNum"]])
 
 
 @remoting_case("DefaultMessageStore.isTheBatchFull")
 def a_read_ends_at_256_kib(t: Remoting) -> None:
     """A pop takes no more than 256 KiB out of a queue, whatever number it asks for."""
-    topic, group = t.topic(queues=1), t.group()
+    group = popping(t)
     for _ in range(10):
-        t.send(topic, b"x" * 60_000)
-    t.until(lambda: t.ask(30, {"topic": topic, "queueId": 0})["offset"] == "10")
+        group.send(b"x" * 60_000)
+    t.until(lambda: t.ask(30, {"topic": group.topic, "queueId": 0})["offset"] == "10")
     for number in range(3):
-        answer = t.pop(topic, group)
+        answer = group.pop()
         t.see(f"pop {number + 1}", [answer.code, len(answer.messages), answer["restNum"]])
 
 
 @remoting_case("PopBufferMergeService.putCkJustOffset")
 def the_offset_moves_with_the_pop(t: Remoting) -> None:
     """The offset of the group moves when messages are handed out, not when they are acknowledged."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 3)
-    t.see("before", t.committed(topic, group, setZeroIfNotFound=False), 22)
-    answer = t.pop(topic, group, max_messages=2)
-    t.see("after the pop", committed(t, topic, group, 2), 0)
-    for message, handle in t.popped(answer):
-        t.ack(topic, group, handle, message.queue_offset)
-    t.see("after the acknowledgements", committed(t, topic, group, 2), 0)
+    group = popping(t, 3)
+    t.see("before", group.committed(setZeroIfNotFound=False), 22)
+    answer = group.pop(max_messages=2)
+    t.see("after the pop", group.reaches(2), 0)
+    group.ack_all(answer)
+    t.see("after the acknowledgements", group.reaches(2), 0)
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def a_commit_moves_the_place_of_pops(t: Remoting) -> None:
     """Pops go on where the group's offset is, even if a client has set it back to messages that are out."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 4)
-    t.pop(topic, group, max_messages=3)
-    committed(t, topic, group, 3)
-    t.see("set back", t.commit(topic, group, 1), 0)
-    t.see("popped", texts(t.pop(topic, group)))
+    group = popping(t, 4)
+    group.pop(max_messages=3)
+    group.reaches(3)
+    t.see("set back", group.commit(1), 0)
+    t.see("popped", texts(group.pop()))
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def pops_at_once_share_the_messages(t: Remoting) -> None:
     """Pops of several connections at the same time get every message once between them."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 40)
-    pops = [t.start_pop(topic, group, max_messages=5, poll_ms=5000, to=t.connect()) for _ in range(8)]
+    group = popping(t, 40)
+    pops = [group.start_pop(max_messages=5, poll_ms=5000, to=t.connect()) for _ in range(8)]
     t.wait(0.5)
     found = [text for each in pops for text in texts(each())]
     t.see("messages", len(found))
@@ -143,47 +133,47 @@ def pops_at_once_share_the_messages(t: Remoting) -> None:
 @remoting_case("ExpressionMessageFilter.isMatchedByConsumeQueue")
 def a_tag_selects(t: Remoting) -> None:
     """A pop with a tag gets the messages of that tag; those passed over are never popped by the group."""
-    topic, group = t.topic(queues=1), t.group()
+    group = popping(t)
     for tag in ("A", "B", None, "A"):
-        filled(t, topic, tag=tag)
-    t.see("popped", t.pop(topic, group, expression="A"), 0)
-    t.see("everything", t.pop(topic, group), 210)
-    t.see("committed", committed(t, topic, group, 4), 0)
+        group.fill(tag=tag)
+    t.see("popped", group.pop(expression="A"), 0)
+    t.see("everything", group.pop(), 210)
+    t.see("committed", group.reaches(4), 0)
 
 
 @remoting_case("ExpressionMessageFilter.isMatchedByConsumeQueue")
 def several_tags_select(t: Remoting) -> None:
     """Tags joined by two bars select the messages of any of them."""
-    topic, group = t.topic(queues=1), t.group()
+    group = popping(t)
     for tag in ("A", "B", "C"):
-        filled(t, topic, tag=tag)
-    t.see("popped", [message.tag for message in t.pop(topic, group, expression="A || C").messages])
+        group.fill(tag=tag)
+    t.see("popped", [message.tag for message in group.pop(expression="A || C").messages])
 
 
 @remoting_case("ExpressionMessageFilter.isMatchedByConsumeQueue")
 def what_no_tag_matches_is_passed_over(t: Remoting) -> None:
     """A pop that finds only other tags is empty, and the group's offset still moves past them."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 3, tag="B")
-    t.see("popped", t.pop(topic, group, expression="A"), 210)
-    t.see("committed", committed(t, topic, group, 3), 0)
+    group = popping(t)
+    group.fill(3, tag="B")
+    t.see("popped", group.pop(expression="A"), 210)
+    t.see("committed", group.reaches(3), 0)
 
 
 @remoting_case("ExpressionMessageFilter.isMatchedByCommitLog")
 def a_sql_expression_selects(t: Remoting) -> None:
     """A pop with an SQL92 expression gets the messages whose properties match."""
-    topic, group = t.topic(queues=1), t.group()
+    group = popping(t)
     for number in range(4):
-        filled(t, topic, properties={"a": str(number)})
-    t.see("popped", t.pop(topic, group, expression="a > 1", type="SQL92"), 0)
-    t.see("everything", t.pop(topic, group), 210)
+        group.fill(properties={"a": str(number)})
+    t.see("popped", group.pop(expression="a > 1", type="SQL92"), 0)
+    t.see("everything", group.pop(), 210)
 
 
 @remoting_case("PopMessageProcessor.processRequest")
 def no_expression_selects_everything(t: Remoting) -> None:
     """A pop without an expression, with an empty one or without a type gets every message."""
     topic = t.topic(queues=1)
-    filled(t, topic, 2, tag="A")
+    t.sent(topic, 2, tag="A")
     t.see("no expression", texts(t.pop(topic, t.group(), expression=None)))
     t.see("neither expression nor type", texts(t.pop(topic, t.group(), expression=None, type=None)))
     t.see("empty expression", texts(t.pop(topic, t.group(), expression="")))
@@ -193,27 +183,26 @@ def no_expression_selects_everything(t: Remoting) -> None:
 @remoting_case("FilterAPI.build")
 def an_empty_type_matches_no_tag(t: Remoting) -> None:
     """An expression with an empty type counts as one of tags, but its list of tags stays empty and nothing matches."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 2, tag="A")
-    t.see("popped", t.pop(topic, group, expression="A", type=""), 210)
-    t.see("star", texts(t.pop(topic, t.group(), expression="*", type="")))
+    group = popping(t)
+    group.fill(2, tag="A")
+    t.see("popped", group.pop(expression="A", type=""), 210)
+    t.see("star", texts(group.among(t.group()).pop(expression="*", type="")))
 
 
 @remoting_case("PopMessageProcessor.processRequest")
 def an_unusable_sql_expression_finds_nothing(t: Remoting) -> None:
     """An SQL92 expression that cannot be parsed is not refused but finds nothing."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 2)
-    t.see("popped", t.pop(topic, group, expression="a betwixt", type="SQL92"), 210)
-    t.see("committed", committed(t, topic, group, 2))
-    t.see("everything", t.pop(topic, group))
+    group = popping(t, 2)
+    t.see("popped", group.pop(expression="a betwixt", type="SQL92"), 210)
+    t.see("committed", group.reaches(2))
+    t.see("everything", group.pop())
 
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_pop_needs_no_heartbeat(t: Remoting) -> None:
     """A group that never sent a heartbeat pops, and has no connection in the eyes of administrators afterwards."""
     topic, group = t.topic(queues=1), t.new("group")
-    filled(t, topic)
+    t.sent(topic)
     t.see("popped", texts(t.pop(topic, group)))
     t.see("connections", t.ask(203, {"consumerGroup": group}), 206)
 
@@ -221,18 +210,16 @@ def a_pop_needs_no_heartbeat(t: Remoting) -> None:
 @remoting_case("PopMessageProcessor.processRequest")
 def an_attempt_id_means_nothing_out_of_order(t: Remoting) -> None:
     """A pop without order that repeats an attempt id gets the next messages, not the same again."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 2)
-    t.see("first", texts(t.pop(topic, group, max_messages=1, attempt_id="a")))
-    t.see("second", texts(t.pop(topic, group, max_messages=1, attempt_id="a")))
+    group = popping(t, 2)
+    t.see("first", texts(group.pop(max_messages=1, attempt_id="a")))
+    t.see("second", texts(group.pop(max_messages=1, attempt_id="a")))
 
 
 @remoting_case("PopMessageProcessor.processRequest")
 def revive_queues_take_turns(t: Remoting) -> None:
     """Each pop, an empty one too, puts its check points into one of 8 revive queues."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic)
-    numbers = {int(t.pop(topic, group)["reviveQid"]) for _ in range(64)}
+    group = popping(t, 1)
+    numbers = {int(group.pop()["reviveQid"]) for _ in range(64)}
     t.see("all within", sorted(numbers - set(range(8))))
     t.see("several", len(numbers) > 4)
 
@@ -242,7 +229,7 @@ def any_queue_may_be_the_first(t: Remoting) -> None:
     """Which queue a pop of all queues reads first is left to chance, so that none is preferred."""
     topic = t.topic(queues=4)
     for queue in range(4):
-        filled(t, topic, queue=queue)
+        t.sent(topic, queue=queue)
     first = {t.pop(topic, t.new("group"), max_messages=1).messages[0].queue_id for _ in range(60)}
     t.see("first queues of 60 groups", sorted(first))
 
@@ -250,22 +237,20 @@ def any_queue_may_be_the_first(t: Remoting) -> None:
 @remoting_case("PopMessageProcessor.processRequest")
 def connections_share_one_queue(t: Remoting) -> None:
     """Clients of a group that pop one queue by turns get a message each, none waits for another."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 12)
+    group = popping(t, 12)
     connections = [t.connect() for _ in range(4)]
     got: list[list[str]] = [[] for _ in connections]
     for _ in range(3):
         for mine, connection in zip(got, connections, strict=True):
-            mine += texts(t.pop(topic, group, max_messages=1, to=connection))
+            mine += texts(group.pop(max_messages=1, to=connection))
     t.see("messages of each", got)
 
 
 @remoting_case("PopMessageProcessor.processRequest", settings={"reviveQueueNum": "2"})
 def the_number_of_revive_queues_is_a_setting(t: Remoting) -> None:
     """With reviveQueueNum 2 pops, empty ones too, use the revive queues 0 and 1 by turns."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic)
-    numbers = [int(t.pop(topic, group)["reviveQid"]) for _ in range(6)]
+    group = popping(t, 1)
+    numbers = [int(group.pop()["reviveQid"]) for _ in range(6)]
     t.see("revive queues", [numbers.count(0), numbers.count(1)])
     t.see("by turns", all(one != following for one, following in itertools.pairwise(numbers)))
 
@@ -276,13 +261,12 @@ def the_number_of_revive_queues_is_a_setting(t: Remoting) -> None:
 )
 def too_many_messages_in_flight_stop_a_queue(t: Remoting) -> None:
     """With enablePopMessageThreshold a queue hands out nothing while more than the threshold is not acknowledged."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 12)
-    first = t.pop(topic, group, max_messages=3)
+    group = popping(t, 12)
+    first = group.pop(max_messages=3)
     t.see("three", texts(first))
-    second = t.pop(topic, group, max_messages=3)
+    second = group.pop(max_messages=3)
     t.see("three more", texts(second))
-    t.see("too many are out", t.pop(topic, group, max_messages=3))
-    for message, handle in t.popped(first) + t.popped(second):
-        t.ack(topic, group, handle, message.queue_offset)
-    t.see("after acknowledgements", texts(t.pop(topic, group, max_messages=3)))
+    t.see("too many are out", group.pop(max_messages=3))
+    group.ack_all(first)
+    group.ack_all(second)
+    t.see("after acknowledgements", texts(group.pop(max_messages=3)))

@@ -1,7 +1,7 @@
 """Pops that are refused, and odd ones that are not."""
 
 from ..case import remoting_case
-from ..worlds.pops import committed, copies, filled, max_offset, retry_topic, texts
+from ..worlds.pops import popping, texts
 from ..worlds.remoting import Remoting
 
 POP = 200050
@@ -30,25 +30,24 @@ def a_group_must_have_a_proper_name(t: Remoting) -> None:
 @remoting_case("PopMessageProcessor.processRequest")
 def a_number_of_messages_has_bounds(t: Remoting) -> None:
     """More than 32 messages are refused; none or fewer than none find nothing and leave everything where it is."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 2)
-    t.see("33", t.pop(topic, group, max_messages=33), 29)
-    t.see("2147483647", t.pop(topic, group, max_messages=2**31 - 1), 29)
-    t.see("0", t.pop(topic, group, max_messages=0), 210)
-    t.see("-1", t.pop(topic, group, max_messages=-1))
-    t.see("-2147483648", t.pop(topic, group, max_messages=-(2**31)))
-    t.see("afterwards", texts(t.pop(topic, group)))
+    group = popping(t, 2)
+    t.see("33", group.pop(max_messages=33), 29)
+    t.see("2147483647", group.pop(max_messages=2**31 - 1), 29)
+    t.see("0", group.pop(max_messages=0), 210)
+    t.see("-1", group.pop(max_messages=-1))
+    t.see("-2147483648", group.pop(max_messages=-(2**31)))
+    t.see("afterwards", texts(group.pop()))
 
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_queue_id_has_bounds(t: Remoting) -> None:
     """A queue id behind the last queue is refused; every negative one means all queues."""
-    topic, group = t.topic(queues=4), t.group()
-    t.see("4 of 4", t.pop(topic, group, queue=4), 29)
-    t.see("2147483647", t.pop(topic, group, queue=2**31 - 1), 29)
+    group = popping(t, queues=4)
+    t.see("4 of 4", group.pop(queue=4), 29)
+    t.see("2147483647", group.pop(queue=2**31 - 1), 29)
     for queue in (-2, -5, -(2**31)):
-        filled(t, topic, queue=3)
-        t.see(str(queue), t.pop(topic, group, queue=queue).code)
+        group.fill(queue=3)
+        t.see(str(queue), group.pop(queue=queue).code)
 
 
 @remoting_case("PopMessageProcessor.processRequest")
@@ -69,31 +68,30 @@ def a_group_must_be_enabled(t: Remoting) -> None:
 @remoting_case("FilterAPI.build")
 def an_unusable_expression_is_refused(t: Remoting) -> None:
     """A list of no tags and an unknown type of expression are refused."""
-    topic, group = t.topic(queues=1), t.group()
-    t.see("no tag", t.pop(topic, group, expression="||"), 23)
-    t.see("unknown type", t.pop(topic, group, expression="A", type="FOO"), 23)
-    t.see("small letters", t.pop(topic, group, expression="A", type="tag"), 23)
-    t.see("nothing of SQL", t.pop(topic, group, expression="", type="SQL92"))
+    group = popping(t)
+    t.see("no tag", group.pop(expression="||"), 23)
+    t.see("unknown type", group.pop(expression="A", type="FOO"), 23)
+    t.see("small letters", group.pop(expression="A", type="tag"), 23)
+    t.see("nothing of SQL", group.pop(expression="", type="SQL92"))
 
 
 @remoting_case("PopMessageRequestHeader.isTimeoutTooMuch")
 def an_old_request_is_refused(t: Remoting) -> None:
     """A pop that was asked more than half a second before its time is over is not carried out."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic)
+    group = popping(t, 1)
     now = t.now_ms()
-    t.see("5 s ago", t.pop(topic, group, bornTime=now - 5000), 210)
-    t.see("60 s ago, with 1 s to wait", t.pop(topic, group, bornTime=now - 60_000, poll_ms=1000), 210)
-    t.see("born at 1", t.pop(topic, group, bornTime=1), 210)
-    t.see("born at -1", t.pop(topic, group, bornTime=-1))
-    t.see("60 s ago, with 100 s to wait", texts(t.pop(topic, group, bornTime=now - 60_000, poll_ms=100_000)))
+    t.see("5 s ago", group.pop(bornTime=now - 5000), 210)
+    t.see("60 s ago, with 1 s to wait", group.pop(bornTime=now - 60_000, poll_ms=1000), 210)
+    t.see("born at 1", group.pop(bornTime=1), 210)
+    t.see("born at -1", group.pop(bornTime=-1))
+    t.see("60 s ago, with 100 s to wait", texts(group.pop(bornTime=now - 60_000, poll_ms=100_000)))
 
 
 @remoting_case("PopMessageProcessor.processRequest")
 def no_time_of_birth_counts_as_now(t: Remoting) -> None:
     """A pop without a time of birth, with 0, or with one that is yet to come, is carried out."""
     topic = t.topic(queues=1)
-    filled(t, topic)
+    t.sent(topic)
     t.see("0", texts(t.pop(topic, t.group(), bornTime=0)))
     t.see("none", texts(t.pop(topic, t.group(), bornTime=None)))
     t.see("in an hour", texts(t.pop(topic, t.group(), bornTime=t.now_ms() + 3_600_000)))
@@ -122,19 +120,18 @@ def the_first_objection_counts(t: Remoting) -> None:
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def a_pop_needs_little(t: Remoting) -> None:
     """Numbers that a pop leaves out count as 0; a pop without topic or without group is refused."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic)
-    t.see("topic and group", t.ask(POP, {"topic": topic, "consumerGroup": group}), 210)
-    t.see("and a number", texts(t.ask(POP, {"topic": topic, "consumerGroup": group, "maxMsgNums": 1})))
-    t.see("no group", t.ask(POP, {"topic": topic}))
-    t.see("no topic", t.ask(POP, {"consumerGroup": group}))
+    group = popping(t, 1)
+    t.see("topic and group", t.ask(POP, {"topic": group.topic, "consumerGroup": group.name}), 210)
+    t.see("and a number", texts(t.ask(POP, {"topic": group.topic, "consumerGroup": group.name, "maxMsgNums": 1})))
+    t.see("no group", t.ask(POP, {"topic": group.topic}))
+    t.see("no topic", t.ask(POP, {"consumerGroup": group.name}))
     t.see("nothing", t.ask(POP, {}))
 
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def a_pop_s_numbers_must_be_numbers(t: Remoting) -> None:
     """A pop with a field that is no number, or one too large, is refused."""
-    topic, group = t.topic(queues=1), t.group()
+    group = popping(t)
     for name, value in (
         ("queueId", "x"),
         ("maxMsgNums", "1.5"),
@@ -143,19 +140,18 @@ def a_pop_s_numbers_must_be_numbers(t: Remoting) -> None:
         ("pollTime", ""),
         ("order", "yes"),
     ):
-        t.see(f"{name} {value!r}", t.ask(POP, {**t.pop_fields(topic, group), name: value}))
+        t.see(f"{name} {value!r}", t.ask(POP, {**t.pop_fields(group.topic, group.name), name: value}))
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def no_invisible_time_is_taken_as_it_is(t: Remoting) -> None:
     """A pop with an invisible time of 0 or less hands out messages, which come back at once."""
     for invisible in (0, -1, -(10**6)):
-        topic, group = t.topic(queues=1), t.group()
-        filled(t, topic)
+        group = popping(t, 1)
         watch = t.stopwatch()
-        answer = t.see(f"{invisible} ms", t.pop(topic, group, invisible_ms=invisible), 0)
-        t.see("handle", [handle for _, handle in t.popped(answer)])
-        t.see("copy", copies(t, topic, group))
+        answer = t.see(f"{invisible} ms", group.pop(invisible_ms=invisible), 0)
+        t.see("handle", group.handles_of(answer))
+        t.see("copy", group.copies())
         t.see("after", watch.between(0 if invisible < -2000 else 1.5, 10))
 
 
@@ -163,16 +159,15 @@ def no_invisible_time_is_taken_as_it_is(t: Remoting) -> None:
 @remoting_case("PopBufferMergeService.addCkJustOffset", alone=True)
 def an_absurd_invisible_time_is_taken_once(t: Remoting) -> None:
     """A pop whose invisible time is longer than a timer's hands out messages, but the group's offset stays."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic, 6)
+    group = popping(t, 6)
     day = 86_400_000
     for days in (2.9, 3.1, 365, 100_000):
-        answer = t.pop(topic, group, invisible_ms=round(days * day), max_messages=1)
+        answer = group.pop(invisible_ms=round(days * day), max_messages=1)
         t.see(f"{days:g} days", [answer.code, texts(answer), answer["restNum"]])
-    answer = t.pop(topic, group, max_messages=1)
+    answer = group.pop(max_messages=1)
     t.see("60 s", [answer.code, texts(answer), answer["restNum"]])
     t.wait(1)
-    t.see("committed", t.committed(topic, group))
+    t.see("committed", group.committed())
 
 
 @remoting_case("PopMessageProcessor.processRequest")
@@ -186,11 +181,9 @@ def topics_of_the_system_are_popped(t: Remoting) -> None:
 @remoting_case("PopMessageProcessor.processRequest")
 def a_retry_topic_is_popped_by_name(t: Remoting) -> None:
     """A client that pops the retry topic itself gets the copies as messages of that topic."""
-    topic, group = t.topic(queues=1), t.group()
-    filled(t, topic)
-    t.pop(topic, group, invisible_ms=0)
-    copies(t, topic, group)
-    answer = t.see("popped", t.pop(retry_topic(topic, group), group), 0)
-    t.see("handle", [handle for _, handle in t.popped(answer)] if "POP_CK" in answer.messages[0].properties else None)
-    t.see("committed", committed(t, retry_topic(topic, group), group, 1), 0)
-    t.see("copies", max_offset(t, retry_topic(topic, group)))
+    group = popping(t, 1)
+    group.bring_back()
+    answer = t.see("popped", group.retry.pop(), 0)
+    t.see("handle", group.handles_of(answer) if "POP_CK" in answer.messages[0].properties else None)
+    t.see("committed", group.retry.reaches(1), 0)
+    t.see("copies", group.copied())

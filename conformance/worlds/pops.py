@@ -1,19 +1,161 @@
-"""What cases of pop share: filled topics, the retry topic, and what lies in the revive log on its way."""
+"""What cases of pop share: a topic with the group that pops it, and what lies in the revive log on its way."""
 
 import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from rocketmq_testkit.emulator.names import pop_retry_topic
 from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from .answer import Answer
 from .remoting import Remoting
+from .world import Pending
 
-TIMER_TOPIC = "rmq_sys_wheel_timer"
-"""Where check points and acknowledgements lie until the invisible time ends."""
+START, POP_TIME, REVIVE_QUEUE, TOPIC_KIND, BROKER, QUEUE, OFFSET = 0, 1, 3, 4, 5, 6, 7
+"""Fields of a handle. Source: ExtraInfoUtil."""
 PULL_MAX = 32
 ONLOOKER = "onlooker"
 """The group that looks into retry topics and logs, so that the groups of a case have pulled nothing."""
+_WAITS_SECONDS = 0.3
+"""A request that may be held is held by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class PopGroup:
+    """A group that pops a topic: what the world does for any two names, for these two."""
+
+    t: Remoting
+    topic: str
+    name: str
+
+    def among(self, name: str) -> "PopGroup":
+        """Another group that pops the same topic."""
+        return replace(self, name=name)
+
+    def at(self, topic: str) -> "PopGroup":
+        """The same group at another topic."""
+        return replace(self, topic=topic)
+
+    @property
+    def retry_topic(self) -> str:
+        """Where its messages come back."""
+        return pop_retry_topic(self.topic, self.name, v2=False)
+
+    @property
+    def retry(self) -> "PopGroup":
+        """The same group at its retry topic."""
+        return self.at(self.retry_topic)
+
+    # --- the topic
+
+    def send(self, body: bytes | str = b"hello", **more: Any) -> Answer:
+        """Send one message; `more`: see `Remoting.send_fields`."""
+        return self.t.send(self.topic, body, **more)
+
+    def fill(self, count: int = 1, **more: Any) -> None:
+        """Send messages `m0`, `m1`, ... and return when they can be read; `more`: see `Remoting.send_fields`."""
+        self.t.sent(self.topic, count, **more)
+
+    # --- popping
+
+    def pop(self, **more: Any) -> Answer:
+        """Pop; `more`: see `Remoting.pop`."""
+        return self.t.pop(self.topic, self.name, **more)
+
+    def pop_in_order(self, count: int = 32, **more: Any) -> Answer:
+        """Pop in order, for 3 s unless said otherwise."""
+        return self.pop(max_messages=count, order=True, **{"invisible_ms": 3000, **more})
+
+    def start_pop(self, **more: Any) -> Pending:
+        """Begin a pop that may be held; `more`: see `Remoting.pop`."""
+        return self.t.start_pop(self.topic, self.name, **more)
+
+    def waiting(self, *, poll_ms: int = 10_000, **more: Any) -> Pending:
+        """Begin a pop on a connection of its own, and return when it waits."""
+        pending = self.start_pop(poll_ms=poll_ms, to=self.t.connect(), **more)
+        self.t.wait(_WAITS_SECONDS)
+        return pending
+
+    def handles(self, **more: Any) -> list[str]:
+        """Pop, and return the handles."""
+        return self.handles_of(self.pop(**more))
+
+    def handle(self, **more: Any) -> str:
+        """Pop the one message that is there, and return its handle."""
+        [handle] = self.handles(**more)
+        return handle
+
+    def handles_in_order(self, count: int = 32, **more: Any) -> list[str]:
+        """Pop in order, and return the handles."""
+        return self.handles_of(self.pop_in_order(count, **more))
+
+    def handles_of(self, answer: Answer) -> list[str]:
+        """The handles of the messages of a pop."""
+        return [handle for _, handle in self.t.popped(answer)]
+
+    # --- what was popped
+
+    def ack(self, handle: str | None, offset: int, queue: int = 0) -> Answer:
+        """Acknowledge by handle."""
+        return self.t.ack(self.topic, self.name, handle, offset, queue)
+
+    def ack_all(self, answer: Answer) -> None:
+        """Acknowledge every message of a pop."""
+        for message, handle in self.t.popped(answer):
+            self.ack(handle, message.queue_offset)
+
+    def change(self, handle: str | None, offset: int, invisible_ms: int, queue: int = 0) -> Answer:
+        """Change the invisible time of what a handle names."""
+        return self.t.change(self.topic, self.name, handle, offset, invisible_ms, queue)
+
+    def copies(self, count: int = 1, *, v2: bool = False) -> list[ReceivedMessage]:
+        """What lies in the retry topic, as soon as there are `count` messages or half a minute is over."""
+        name = pop_retry_topic(self.topic, self.name, v2=v2)
+        self.t.until(lambda: max_offset(self.t, name) >= count)
+        return self.t.pull(name, ONLOOKER).messages if max_offset(self.t, name) else []
+
+    def bring_back(self, count: int = 1) -> None:
+        """Pop the `count` messages that are there for no time, and return when they lie in the retry topic."""
+        self.pop(invisible_ms=0)
+        self.copies(count)
+
+    def copied(self) -> int:
+        """How many messages have come back by now."""
+        return max_offset(self.t, self.retry_topic)
+
+    # --- its offset
+
+    def commit(self, offset: int, queue: int = 0) -> Answer:
+        """Commit an offset."""
+        return self.t.commit(self.topic, self.name, offset, queue)
+
+    def committed(self, queue: int = 0, **fields: object) -> Answer:
+        """Ask for the committed offset; `fields`: see `Remoting.committed`."""
+        return self.t.committed(self.topic, self.name, queue, **fields)
+
+    def reset(self, offset: int) -> Answer:
+        """Set the group back in queue 0, as administrators do it."""
+        ext = {"topic": self.topic, "group": self.name, "queueId": 0, "offset": offset, "timestamp": -1}
+        return self.t.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {**ext, "isForce": True})
+
+    def reaches(self, offset: int, queue: int = 0) -> Answer:
+        """The committed offset once it is `offset`: it is written just after the answer of a pop. In the end, any."""
+
+        def look() -> Answer | None:
+            answer = self.committed(queue)
+            return answer if answer.fields.get("offset") == str(offset) else None
+
+        return self.t.until(look, 3) or self.committed(queue)
+
+
+def popping(t: Remoting, messages: int = 0, *, queues: int = 1) -> PopGroup:
+    """A new topic with `messages` in each of its queues, and a new group that pops it."""
+    group = PopGroup(t, t.topic(queues=queues), t.group())
+    for queue in range(queues if messages else 0):
+        group.fill(messages, queue=queue)
+    return group
 
 
 def max_offset(t: Remoting, topic: str, queue: int = 0) -> int:
@@ -21,25 +163,10 @@ def max_offset(t: Remoting, topic: str, queue: int = 0) -> int:
     return int(t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"])
 
 
-def filled(t: Remoting, topic: str, count: int = 1, *, queue: int = 0, **more: Any) -> None:
-    """Send messages `m0`, `m1`, ... to a queue and return when they can be read."""
-    answers = t.sent(topic, count, queue=queue, **more)
-    end = int(answers[-1]["queueOffset"]) + 1
-    t.require(t.until(lambda: max_offset(t, topic, queue) >= end), f"what was sent to {topic} cannot be read")
-
-
-def retry_topic(topic: str, group: str, *, v2: bool = False) -> str:
-    """The pop retry topic of a topic and group. Source: KeyBuilder.buildPopRetryTopic."""
-    return f"%RETRY%{group}{'+' if v2 else '_'}{topic}"
-
-
-def copies(
-    t: Remoting, topic: str, group: str, count: int = 1, *, seconds: float = 30, v2: bool = False
-) -> list[ReceivedMessage]:
-    """What lies in the retry topic, as soon as there are `count` messages or `seconds` are over."""
-    name = retry_topic(topic, group, v2=v2)
-    t.until(lambda: max_offset(t, name) >= count, seconds)
-    return t.pull(name, ONLOOKER).messages if max_offset(t, name) else []
+def handle_with(handle: str, field: int, text: str) -> str:
+    """A handle with another text as one of its fields."""
+    fields = handle.split(" ")
+    return " ".join([*fields[:field], text, *fields[field + 1 :]])
 
 
 def bodies(messages: list[ReceivedMessage]) -> list[str]:
@@ -52,14 +179,27 @@ def texts(answer: Answer) -> list[str]:
     return bodies(answer.messages)
 
 
-def committed(t: Remoting, topic: str, group: str, offset: int, queue: int = 0) -> Answer:
-    """The committed offset, after waiting for it to become `offset`: it is written just after the answer of a pop."""
+def see_refused_places(
+    group: PopGroup, ask: Callable[[PopGroup, int], Answer], queues: Mapping[int, int], unknown_group: int
+) -> None:
+    """Note what a question about a group and queue is answered at odd places; `queues`: codes by number of the queue.
 
-    def look() -> Answer | None:
-        answer = t.committed(topic, group, queue)
-        return answer if answer.fields.get("offset") == str(offset) else None
+    `unknown_group`: the code for a group that nothing has been heard of.
+    """
+    t = group.t
+    t.see("unknown topic", ask(group.at(t.new()), -1), 17)
+    for queue, code in queues.items():
+        t.see(f"queue {queue}", ask(group, queue), code)
+    t.see("illegal group", ask(group.among("bad!"), -1), 26)
+    t.see("unknown group", ask(group.among(t.new("group")), -1), unknown_group)
+    t.see("write only", ask(group.at(t.topic(queues=1, perm=2)), -1), 16)
+    t.see("disabled group", ask(group.among(t.group(consumeEnable=False)), -1), 16)
 
-    return t.until(look, 3) or t.committed(topic, group, queue)
+
+def see_without(t: Remoting, code: int, ext: Mapping[str, object]) -> None:
+    """Note what a request is answered that lacks one of its fields, for each of them."""
+    for name in ext:
+        t.see(f"no {name}", t.ask(code, {key: value for key, value in ext.items() if key != name}))
 
 
 def records_since(t: Remoting, topic: str, queue: int, offset: int, mark: str) -> list[ReceivedMessage]:

@@ -163,6 +163,14 @@ class World:
     def crash(self) -> None:
         """Kill the broker and let it start again; all connections are new ones then."""
         self.place.crash()
+        self._connect_again()
+
+    def restart(self) -> None:
+        """Stop the broker in order and let it start again; all connections are new ones then."""
+        self.place.restart()
+        self._connect_again()
+
+    def _connect_again(self) -> None:
         for connection in list(self._connections):
             self.disconnect(connection)
         self.namesrv = self.connect(self.place.access.namesrv)
@@ -225,6 +233,20 @@ class World:
         while not (found := look()) and self.now_ms() < end:
             self.wait(_STEP_MS / 1000)
         return found
+
+    def arrival(self, pending: "Pending", seconds: float = 25.0) -> Answer:
+        """The answer to what waits, as soon as it is there: a stopwatch shows when that was."""
+        answer = self.until(pending.arrived, seconds)
+        if answer is None:
+            raise Contradiction("a request that waits was never answered")
+        return answer
+
+    def see_arrival(
+        self, pending: "Pending", watch: "Stopwatch", low: float, high: float, code: int | None = None
+    ) -> None:
+        """Note the answer to what waits, and whether it came between so many seconds."""
+        self.see("answer", self.arrival(pending), code)
+        self.see("after", watch.between(low, high))
 
     def stopwatch(self) -> "Stopwatch":
         """Measure the place's time from now on."""
