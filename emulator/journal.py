@@ -6,6 +6,7 @@ bounded, so that a long run does not grow: the oldest are dropped and counted.
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from .effects import Effect
@@ -66,6 +67,12 @@ class Journal:
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries)
+
+    def newest(self, count: int) -> list[Entry]:
+        """The last `count` entries, or all that are held if they are fewer, oldest first."""
+        found = list(islice(reversed(self._entries), max(count, 0)))
+        found.reverse()
+        return found
 
     def clear(self) -> None:
         """Forget all entries."""

@@ -7,7 +7,7 @@ because clients' tests assert that a poll lasts at least as long as they asked f
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
@@ -79,7 +79,7 @@ class PopPolling(Generic[Waiting]):
         self._parked += 1
         polling = Polling(call, operation, message_filter, (deadline, self._parked), call.channel.channel_id)
         polling.timer = self._scheduler.call_at(
-            deadline, lambda: self._end(topic, place, polling), self._kind, f"{place[0]}@{topic}@{place[1]}"
+            deadline, lambda: self._time_over(topic, place, polling), self._kind, f"{place[0]}@{topic}@{place[1]}"
         )
         waiting.insert(bisect_left(waiting, polling.turn, key=_turn), polling)
         self._by_channel.setdefault(polling.channel_id, {})[polling] = (topic, place)
@@ -132,6 +132,13 @@ class PopPolling(Generic[Waiting]):
             if forced or wanted is None or (wanted.matches_code(tags_code) and wanted.matches_properties(properties)):
                 self._end(topic, place, polling)
             return  # upstream tries one request only and puts it back when its filter does not match
+
+    def _time_over(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> None:
+        """The wait is over, perhaps before its deadline: then it is not to begin again."""
+        waited_ms = self._scheduler.now_ms - (polling.turn[0] - polling.operation.poll_ms)
+        if waited_ms < polling.operation.poll_ms:
+            polling.operation = replace(polling.operation, poll_ms=max(waited_ms, 0))
+        self._end(topic, place, polling)
 
     def _end(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> None:
         if self._remove(topic, place, polling) and polling.call.active:

@@ -96,6 +96,16 @@ class PullHold:
             held.timer.cancel()
         return True
 
+    def let_go(self, topic: str, queue_id: int, group: str, channel_id: str) -> None:
+        """End the pulls of a client for a queue before their time, with whatever there is, usually nothing.
+
+        A client that is let go pulls again at once, and says on that occasion what it has consumed.
+        """
+        place = (topic, queue_id)
+        for held in list(self._held.get(place, ())):
+            if held.channel_id == channel_id and held.operation.consumer_group == group:
+                self._end(place, held)
+
     def drop_inactive(self, channel_id: str) -> None:
         """Forget the pulls of a channel that nobody waits for any more."""
         for held, place in list(self._by_channel.get(channel_id, {}).items()):

@@ -57,6 +57,8 @@ class Scheduler:
         self._lifetimes: list[Lifetime] = []
         self.on_earlier: Callable[[], None] | None = None
         """Called when a new timer is due before all others, so that a real-time driver can come back sooner."""
+        self.on_timer: Callable[[Timer], None] | None = None
+        """Called with each new timer: for a driver that ends what clients wait for while the time stands still."""
 
     def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
         """Run `action` when the time reaches `due_ms`; an instant in the past is due at the next advance."""
@@ -67,11 +69,15 @@ class Scheduler:
             if not timers:
                 self._empty -= 1
             timers[sequence] = timer
+            if self.on_timer is not None:
+                self.on_timer(timer)
             return timer
         instants = self._instants
         earlier = not instants or due_ms < instants[0]
         self._timers[due_ms] = OrderedDict({sequence: timer})
         heappush(instants, due_ms)
+        if self.on_timer is not None:
+            self.on_timer(timer)
         if earlier and not self._advancing and self.on_earlier is not None:
             self.on_earlier()
         return timer
@@ -87,6 +93,11 @@ class Scheduler:
             del self._timers[heappop(instants)]
             self._empty -= 1
         return instants[0] if instants else None
+
+    def earliest(self) -> list[Timer]:
+        """The active timers of the next instant at which any is due, in the order in which they will run."""
+        due_ms = self.next_deadline_ms()
+        return [] if due_ms is None else list(self._timers[due_ms].values())
 
     def advance_to(self, target_ms: int) -> None:
         """Run everything due up to and including `target_ms`, then be at `target_ms`.
@@ -111,6 +122,13 @@ class Scheduler:
             self._set_now(target_ms)
         finally:
             self._advancing = False
+
+    def run_early(self, timer: Timer) -> None:
+        """Run a timer at once, before its instant; one that is over stays over."""
+        action = timer.action
+        if action is not None:
+            timer.cancel()
+            action()
 
     def _set_now(self, now_ms: int) -> None:
         self.now_ms = now_ms
@@ -147,6 +165,10 @@ class Scheduler:
     def scheduled(self) -> Iterator[Timer]:
         """The active timers, earliest first."""
         return iter([timer for due_ms in sorted(self._timers) for timer in self._timers[due_ms].values()])
+
+    def has(self, wanted: Callable[[Timer], bool]) -> bool:
+        """Is there an active timer like this? Looks no further than the first one, in no order."""
+        return any(wanted(timer) for timers in self._timers.values() for timer in timers.values())
 
 
 class Lifetime(Scheduler):
