@@ -341,17 +341,7 @@ class Grpc(World):
         **headers: str | None,
     ) -> Callable[[], Received]:
         """Begin a receive with a request of one's own."""
-        method = self.channel.unary_stream(
-            _RPCS["ReceiveMessage"].path,
-            request_serializer=sv.ReceiveMessageRequest.SerializeToString,
-            response_deserializer=sv.ReceiveMessageResponse.FromString,
-        )
-        stream = method(
-            request,
-            timeout=deadline,
-            metadata=self.metadata(client, **headers),
-            wait_for_ready=True,
-        )
+        stream = self.open_receive(request, client=client, deadline=deadline, **headers)
         received = Received()
 
         def read() -> None:
@@ -374,6 +364,17 @@ class Grpc(World):
             return received
 
         return collect
+
+    def open_receive(
+        self, request: sv.ReceiveMessageRequest, *, client: str | None, deadline: float | None, **headers: str | None
+    ) -> Any:
+        """The call of a receive: an iterable of its responses that can be cancelled."""
+        method = self.channel.unary_stream(
+            _RPCS["ReceiveMessage"].path,
+            request_serializer=sv.ReceiveMessageRequest.SerializeToString,
+            response_deserializer=sv.ReceiveMessageResponse.FromString,
+        )
+        return method(request, timeout=deadline, metadata=self.metadata(client, **headers), wait_for_ready=True)
 
     def receive_nothing(self, topic: str, group: str, *, seconds: float = 5.2, **more: Any) -> Received:
         """Receive with the shortest poll there is, 5 s, and let the time pass that it takes where nothing comes."""
