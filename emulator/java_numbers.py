@@ -6,12 +6,14 @@ from math import copysign
 _WHOLE = re.compile(r"[+-]?\d+")
 _DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
 _HEX_DOUBLE = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII)
+_DIGITS = 19
+"""A 64-bit number has no more."""
 _TRIMMED = "".join(map(chr, range(0x21)))
 
 
 def parse_integer(text: str) -> int:
     """Integer.valueOf. Raises ValueError for what is no 32-bit number."""
-    value = int(text) if text.isdecimal() else _whole(text)
+    value = int(text) if len(text) <= _DIGITS and text.isdecimal() else _whole(text)
     if -0x80000000 <= value <= 0x7FFFFFFF:
         return value
     raise _no_number(text)
@@ -19,7 +21,7 @@ def parse_integer(text: str) -> int:
 
 def parse_long(text: str) -> int:
     """Long.valueOf. Raises ValueError for what is no 64-bit number."""
-    value = int(text) if text.isdecimal() else _whole(text)
+    value = int(text) if len(text) <= _DIGITS and text.isdecimal() else _whole(text)
     if -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
         return value
     raise _no_number(text)
@@ -63,7 +65,11 @@ def _rank(value: float) -> int:
 def _whole(text: str) -> int:
     if not _WHOLE.fullmatch(text):
         raise _no_number(text)
-    return int(text)
+    negative, digits = text[0] == "-", text.lstrip("+-").lstrip("0")
+    if len(digits) > _DIGITS:  # and not with the words in which Python refuses thousands of digits
+        raise _no_number(text)
+    value = int(digits or "0")
+    return -value if negative else value
 
 
 def _no_number(text: str) -> ValueError:
