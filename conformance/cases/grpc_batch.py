@@ -4,6 +4,7 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case
+from ..worlds.consumer import Consumer, consuming
 from ..worlds.grpc import Grpc
 
 
@@ -19,12 +20,11 @@ def a_batch_has_one_entry(t: Grpc) -> None:
 @grpc_case("SendMessageActivity.buildMessage")
 def messages_of_a_batch_take_after_the_first(t: Grpc) -> None:
     """All messages of a batch are stored with the first one's id, and with its user properties besides their own."""
-    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    first = t.message(topic, "one", properties={"a": "1", "both": "first"}, tag="A", keys=["k1"])
-    second = t.message(topic, "two", properties={"b": "2", "both": "second"}, tag="B", keys=["k2"])
-    t.see("sent", t.send(first, second, t.message(topic, "three")), 20000)
-    t.see("received", t.receive(topic, group, client=client, await_s=5, deadline=10), 20000)
+    consumer = consuming(t)
+    first = consumer.message("one", properties={"a": "1", "both": "first"}, tag="A", keys=["k1"])
+    second = consumer.message("two", properties={"b": "2", "both": "second"}, tag="B", keys=["k2"])
+    t.see("sent", t.send(first, second, consumer.message("three")), 20000)
+    t.see("received", consumer.receive(), 20000)
 
 
 @grpc_case("SendMessageActivity.buildMessage")
@@ -83,25 +83,24 @@ def messages_of_a_batch_are_received_by_tag(t: Grpc) -> None:
     topic, group = t.topic(kind="NORMAL", queues=1), t.group()
     client = t.consumer(group, {topic: "B"})
     t.see("sent", t.send(t.message(topic, "one", tag="A"), t.message(topic, "two", tag="B")).status, 20000)
-    received = t.receive(topic, group, client=client, await_s=5, deadline=10, expression="B")
+    received = Consumer(t, topic, group, client).receive(expression="B")
     t.see("received", [[message.body, message.system_properties.tag] for message in received.messages])
 
 
 @grpc_case("HookUtils.handleScheduleMessage")
 def a_timed_batch_waits(t: Grpc) -> None:
     """All messages of a batch whose first message has a delivery time wait for that time."""
-    topic, group = t.topic(kind="DELAY", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
+    consumer = consuming(t, kind="DELAY")
     at = t.now_ms() + 2000
-    first = t.message(topic, "one", deliver_ms=at, message_type=pb.DELAY)
-    t.see("sent", t.send(first, t.message(topic, "two")).status, 20000)
-    t.see("stored at once", t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0}), 0)
+    first = consumer.message("one", deliver_ms=at, message_type=pb.DELAY)
+    t.see("sent", t.send(first, consumer.message("two")).status, 20000)
+    t.see("stored at once", t.ask(RequestCode.GET_MAX_OFFSET, {"topic": consumer.topic, "queueId": 0}), 0)
     t.wait(4)
-    t.see("stored later", t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0}), 0)
+    t.see("stored later", t.ask(RequestCode.GET_MAX_OFFSET, {"topic": consumer.topic, "queueId": 0}), 0)
     received: list[tuple[bytes, str]] = []
     for _ in range(2):
         if len(received) < 2:
-            answer = t.receive(topic, group, client=client, await_s=5, deadline=10)
+            answer = consumer.receive()
             received += [
                 (each.body, pb.MessageType.Name(each.system_properties.message_type)) for each in answer.messages
             ]
@@ -111,9 +110,8 @@ def a_timed_batch_waits(t: Grpc) -> None:
 @grpc_case("HookUtils.handleScheduleMessage")
 def only_the_first_message_of_a_batch_is_timed(t: Grpc) -> None:
     """A delivery time of the second message of a batch is stored with it and not waited for."""
-    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    second = t.message(topic, "two", deliver_ms=t.now_ms() + 60_000, message_type=pb.DELAY)
-    t.see("sent", t.send(t.message(topic, "one"), second), 20000)
-    received = t.receive(topic, group, client=client, await_s=5, deadline=10)
+    consumer = consuming(t)
+    second = consumer.message("two", deliver_ms=t.now_ms() + 60_000, message_type=pb.DELAY)
+    t.see("sent", t.send(consumer.message("one"), second), 20000)
+    received = consumer.receive()
     t.see("received", received, 20000)

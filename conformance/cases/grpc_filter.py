@@ -1,10 +1,9 @@
 """ReceiveMessage of the gRPC proxy: which messages a filter lets through."""
 
-from typing import Any
-
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ..case import grpc_case
+from ..worlds.consumer import Consumer, consumer_of, consuming
 from ..worlds.grpc import Grpc
 
 
@@ -13,20 +12,17 @@ def a_receive_without_a_filter_takes_all(t: Grpc) -> None:
     """No filter, one without a type or with an unknown one, and an empty tag expression let everything through."""
     topic = t.topic(kind="NORMAL", queues=1)
     t.send(t.message(topic, "a", tag="A"), t.message(topic, "none"))
-    client = t.consumer(t.group(), {topic: "*"})
+    consumer = consumer_of(t, topic, t.group())
     for what, expression, kind in (
         ("star", "*", pb.TAG),
         ("empty", "", pb.TAG),
         ("type 0", "*", 0),
         ("type 9", "*", 9),
     ):
-        answer = t.receive(
-            topic, t.group(), client=client, expression=expression, filter_type=kind, await_s=5, deadline=10
-        )
-        t.see(what, answer.bodies)
+        t.see(what, consumer.among(t.group()).receive(expression=expression, filter_type=kind).bodies)
     request = t.receive_request(topic, t.group(), await_s=5)
     request.ClearField("filter_expression")
-    t.see("none", t.start_receiving(request, client=client, deadline=10)().bodies)
+    t.see("none", t.start_receiving(request, client=consumer.client, deadline=10)().bodies)
 
 
 @grpc_case("ConsumerManager.pop")
@@ -36,10 +32,9 @@ def tags_select_messages(t: Grpc) -> None:
     for tag in ("A", "B", "C"):
         t.send(t.message(topic, tag, tag=tag))
     t.sent(topic)
-    client = t.consumer(t.group(), {topic: "*"})
+    consumer = consumer_of(t, topic, t.group())
     for expression in ("A", "A || C", "A||B||", " B "):
-        answer = t.receive(topic, t.group(), client=client, expression=expression, await_s=5, deadline=10)
-        t.see(repr(expression), answer.bodies)
+        t.see(repr(expression), consumer.among(t.group()).receive(expression=expression).bodies)
 
 
 @grpc_case("ConsumerManager.pop")
@@ -47,11 +42,8 @@ def tags_that_match_nothing(t: Grpc) -> None:
     """A receive by a tag that no message has, or by blanks, waits and finds nothing."""
     topic = t.topic(kind="NORMAL", queues=1)
     t.send(t.message(topic, tag="A"))
-    client = t.consumer(t.group(), {topic: "*"})
-    pending = [
-        t.start_receive(topic, t.group(), client=client, expression=expression, await_s=5, deadline=10)
-        for expression in ("B", "  ", "a")
-    ]
+    consumer = consumer_of(t, topic, t.group())
+    pending = [consumer.among(t.group()).start_receive(expression=expression) for expression in ("B", "  ", "a")]
     t.wait(5.2)
     for what, each in zip(("another tag", "blanks", "another case"), pending, strict=True):
         t.see(what, each(), 40401)
@@ -60,34 +52,28 @@ def tags_that_match_nothing(t: Grpc) -> None:
 @grpc_case("PopMessageResultFilterImpl.filterMessage")
 def tags_with_the_same_hash(t: Grpc) -> None:
     """A message whose tag has the wanted one's hash but is another is not handed out, but acknowledged for good."""
-    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    t.send(t.message(topic, "wrong", tag="BB"))
-    answer = t.receive_nothing(topic, group, client=client, expression="Aa")
+    consumer = consuming(t)
+    t.send(consumer.message("wrong", tag="BB"))
+    answer = consumer.receive_nothing(expression="Aa")
     t.see("answer", answer, 40401)
-    t.send(t.message(topic, "right", tag="Aa"))
-    t.see("right", t.receive(topic, group, client=client, expression="Aa", await_s=5, deadline=10).bodies)
+    t.send(consumer.message("right", tag="Aa"))
+    t.see("right", consumer.receive(expression="Aa").bodies)
 
 
 @grpc_case("FilterAPI.build")
 def expressions_that_cannot_be_built(t: Grpc) -> None:
     """A tag expression of bars and an empty SQL expression are ILLEGAL_FILTER_EXPRESSION."""
-    topic, group = t.topic(kind="NORMAL"), t.group()
-    client = t.consumer(group, {topic: "*"})
-    t.see("TAG ||", t.receive(topic, group, client=client, expression="||", await_s=5, deadline=10), 40010)
-    sql: dict[str, Any] = {"filter_type": pb.SQL, "await_s": 5, "deadline": 10, "client": client}
-    t.see("SQL, empty", t.receive(topic, group, expression="", **sql), 40010)
+    consumer = consuming(t, queues=4)
+    t.see("TAG ||", consumer.receive(expression="||"), 40010)
+    t.see("SQL, empty", consumer.receive(expression="", filter_type=pb.SQL), 40010)
 
 
 @grpc_case("PopMessageProcessor.processRequest")
 def sql_that_cannot_be_parsed(t: Grpc) -> None:
     """SQL that the broker cannot parse is an internal error with the broker's words."""
-    topic, group = t.topic(kind="NORMAL"), t.group()
-    client = t.consumer(group, {topic: "*"})
+    consumer = consuming(t, queues=4)
     for expression in (" ", "a >", "*", "a > 'x'", "a between 5 and 1", "a = 0.0"):
-        answer = t.receive(
-            topic, group, client=client, expression=expression, filter_type=pb.SQL, await_s=5, deadline=10
-        )
+        answer = consumer.receive(expression=expression, filter_type=pb.SQL)
         t.see(repr(expression), answer, 50001)
 
 
@@ -98,7 +84,7 @@ def sql_selects_messages(t: Grpc) -> None:
     for number in range(4):
         t.send(t.message(topic, f"m{number}", tag="AB"[number % 2], properties={"n": str(number), "s": f"x{number}"}))
     t.send(t.message(topic, "none"))
-    client = t.consumer(t.group(), {topic: "*"})
+    consumer = consumer_of(t, topic, t.group())
     for expression in (
         "n > 1",
         "n between 1 and 2",
@@ -112,30 +98,25 @@ def sql_selects_messages(t: Grpc) -> None:
         "n = 1 foo",
         "TRUE",
     ):
-        answer = t.receive(
-            topic, t.group(), client=client, expression=expression, filter_type=pb.SQL, await_s=5, deadline=10
-        )
-        t.see(expression, answer.bodies)
+        t.see(expression, consumer.among(t.group()).receive(expression=expression, filter_type=pb.SQL).bodies)
 
 
 @grpc_case("SelectorParser.parse")
 def like_matches_nothing(t: Grpc) -> None:
     """LIKE is taken and matches nothing."""
-    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    t.send(t.message(topic, properties={"a": "xy"}))
-    t.see("LIKE", t.receive_nothing(topic, group, client=client, expression="a LIKE 'x%'", filter_type=pb.SQL), 40401)
+    consumer = consuming(t)
+    t.send(consumer.message(properties={"a": "xy"}))
+    t.see("LIKE", consumer.receive_nothing(expression="a LIKE 'x%'", filter_type=pb.SQL), 40401)
 
 
 @grpc_case("ConsumerManager.pop")
 def what_a_filter_leaves_out_is_gone(t: Grpc) -> None:
     """What a group's filter did not let through is not there for a later receive of the group without a filter."""
-    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    t.send(t.message(topic, "a", tag="A"))
-    t.send(t.message(topic, "b", tag="B"))
-    t.see("by tag", t.receive(topic, group, client=client, expression="B", await_s=5, deadline=10).bodies)
-    t.see("without", t.receive_nothing(topic, group, client=client), 40401)
+    consumer = consuming(t)
+    t.send(consumer.message("a", tag="A"))
+    t.send(consumer.message("b", tag="B"))
+    t.see("by tag", consumer.receive(expression="B").bodies)
+    t.see("without", consumer.receive_nothing(), 40401)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
@@ -144,4 +125,4 @@ def the_filter_of_the_request_counts(t: Grpc) -> None:
     topic, group = t.topic(kind="NORMAL", queues=1), t.group()
     client = t.consumer(group, {topic: "B"})
     t.send(t.message(topic, "a", tag="A"))
-    t.see("received", t.receive(topic, group, client=client, expression="A", await_s=5, deadline=10).bodies)
+    t.see("received", Consumer(t, topic, group, client).receive(expression="A").bodies)

@@ -6,6 +6,7 @@ from typing import Any
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ..case import grpc_case
+from ..worlds.consumer import consumer_of, consuming
 from ..worlds.grpc import Grpc
 from ..worlds.grpc_answer import message_shown
 
@@ -100,14 +101,11 @@ def bodies_of_any_bytes(t: Grpc) -> None:
 @grpc_case("PopReviveService.reviveRetry")
 def a_message_that_comes_again(t: Grpc) -> None:
     """A message that comes again has its topic, id, properties and time of birth, and one attempt more."""
-    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    message = t.message(topic, "m", tag="A", keys=["k"], properties={"a": "1"})
+    consumer = consuming(t)
+    message = consumer.message("m", tag="A", keys=["k"], properties={"a": "1"})
     t.send(message)
-    first = t.take(topic, group, client=client, invisible_s=10)
-    pending = t.start_receive(topic, group, client=client, await_s=15, deadline=20)
-    t.wait(15.2)
-    answer = t.see("again", pending(), 20000)
+    first = consumer.take(invisible_s=10)
+    answer = t.see("again", consumer.received_within(15.2, await_s=15, deadline=20), 20000)
     again = answer.messages[0].system_properties
     t.see("born then", again.born_timestamp == first.system_properties.born_timestamp)
     t.see("born there", again.born_host == first.system_properties.born_host)
@@ -118,13 +116,11 @@ def a_message_that_comes_again(t: Grpc) -> None:
 @grpc_case("ReceiveMessageResponseStreamWriter.writeAndComplete")
 def the_answer_ends_with_a_time(t: Grpc) -> None:
     """The stream of a receive is a status, the messages, and the time of delivery; a refusal has that time too."""
-    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    t.sent(topic, 2)
+    consumer = consuming(t, 2)
     for what, request, who in (
-        ("messages", t.receive_request(topic, group, await_s=5), client),
-        ("refused", t.receive_request("a b", group, await_s=5), client),
-        ("no client id", t.receive_request(topic, group, await_s=5), None),
+        ("messages", t.receive_request(consumer.topic, consumer.group, await_s=5), consumer.client),
+        ("refused", t.receive_request("a b", consumer.group, await_s=5), consumer.client),
+        ("no client id", t.receive_request(consumer.topic, consumer.group, await_s=5), None),
     ):
         t.see(what, t.start_receiving(request, client=who, deadline=10)().parts)
 
@@ -132,10 +128,9 @@ def the_answer_ends_with_a_time(t: Grpc) -> None:
 @grpc_case("GrpcConverter.buildMessage")
 def a_message_of_a_remoting_client(t: Grpc) -> None:
     """A message that was sent by the remoting protocol is received like one of gRPC."""
-    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    t.remoting_send(topic, b"hello", "TAGS\x01A\x02KEYS\x01k1 k2\x02a\x011\x02")
-    message = t.take(topic, group, client=client)
+    consumer = consuming(t)
+    t.remoting_send(consumer.topic, b"hello", "TAGS\x01A\x02KEYS\x01k1 k2\x02a\x011\x02")
+    message = consumer.take()
     system = message.system_properties
     t.see("tag and keys", [system.tag, list(system.keys)])
     t.see("user properties", _properties(message))
@@ -145,13 +140,12 @@ def a_message_of_a_remoting_client(t: Grpc) -> None:
 
 def _round(t: Grpc, message: pb.Message) -> pb.Message:
     """Send a message and receive it."""
-    topic, group = message.topic.name, t.group()
-    client = t.consumer(group, {topic: "*"})
+    consumer = consumer_of(t, message.topic.name, t.group())
     answer = t.send(message)
     t.require(answer.status.code == pb.OK, f"not sent: {answer}")
     if message.system_properties.message_type == pb.TRANSACTION:
-        t.end_transaction(topic, answer.entries[0].transaction_id)
-    received = t.receive(topic, group, client=client, await_s=5, deadline=10).messages
+        t.end_transaction(consumer.topic, answer.entries[0].transaction_id)
+    received = consumer.receive().messages
     t.require(received, "nothing was received")
     return received[-1]
 

@@ -6,21 +6,19 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ..case import grpc_case
+from ..worlds.consumer import consuming
 from ..worlds.grpc import BAD_TOPICS, STRICT, Grpc
 
 
 @grpc_case("RecallMessageActivity.recallMessage")
 def a_recalled_message_does_not_come(t: Grpc) -> None:
     """A recall answers the message's id, and the message is not delivered when its time comes."""
-    topic, group = t.topic(kind="DELAY", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
+    consumer = consuming(t, kind="DELAY")
     at = t.now_ms() + 4000
-    handle = t.send(_timed(t, topic, "recalled", at)).entries[0].recall_handle
-    t.send(_timed(t, topic, "kept", at))
-    t.see("recalled", t.recall(topic, handle), 20000)
-    pending = t.start_receive(topic, group, client=client, await_s=8, deadline=12)
-    t.wait(8.2)
-    t.see("received", pending().bodies)
+    handle = t.send(_timed(t, consumer.topic, "recalled", at)).entries[0].recall_handle
+    t.send(_timed(t, consumer.topic, "kept", at))
+    t.see("recalled", t.recall(consumer.topic, handle), 20000)
+    t.see("received", consumer.received_within(8.2, await_s=8, deadline=12).bodies)
 
 
 @grpc_case("RecallMessageHandle.buildHandle")
@@ -80,13 +78,10 @@ def handles_that_do_not_fit(t: Grpc) -> None:
 @grpc_case("RecallMessageActivity.recallMessage")
 def a_delivered_message_cannot_be_recalled(t: Grpc) -> None:
     """A recall after the delivery is refused."""
-    topic, group = t.topic(kind="DELAY", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    handle = t.send(_timed(t, topic, "m", t.now_ms() + 1000)).entries[0].recall_handle
-    pending = t.start_receive(topic, group, client=client, await_s=5, deadline=10)
-    t.wait(4)
-    t.see("received", pending().bodies)
-    t.see("recalled", t.recall(topic, handle), 50001)
+    consumer = consuming(t, kind="DELAY")
+    handle = t.send(_timed(t, consumer.topic, "m", t.now_ms() + 1000)).entries[0].recall_handle
+    t.see("received", consumer.received_within(4).bodies)
+    t.see("recalled", t.recall(consumer.topic, handle), 50001)
 
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
@@ -118,14 +113,11 @@ def recalling_can_be_off(t: Grpc) -> None:
 @grpc_case("TimerMessageStore.enqueue")
 def a_timed_message_comes_in_time(t: Grpc) -> None:
     """A timed message is received when its time has come, and says which time that was."""
-    topic, group = t.topic(kind="DELAY", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
+    consumer = consuming(t, kind="DELAY")
     at = t.now_ms() + 3000
-    t.see("sent", t.send(_timed(t, topic, "m", at)).status, 20000)
+    t.see("sent", t.send(_timed(t, consumer.topic, "m", at)).status, 20000)
     watch = t.stopwatch()
-    pending = t.start_receive(topic, group, client=client, await_s=5, deadline=10)
-    t.wait(4.5)
-    received = t.see("received", pending(), 20000)
+    received = t.see("received", consumer.received_within(4.5), 20000)
     t.see("after", watch.between(2, 5))
     said = received.messages[0].system_properties.delivery_timestamp.ToMilliseconds()
     t.see("difference of the time said, ms", said - at)
@@ -134,10 +126,9 @@ def a_timed_message_comes_in_time(t: Grpc) -> None:
 @grpc_case("TimerMessageStore.enqueue")
 def a_time_that_is_over_delivers_at_once(t: Grpc) -> None:
     """A timed message whose time is over is received at once."""
-    topic, group = t.topic(kind="DELAY", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    t.send(_timed(t, topic, "m", t.now_ms() - 5000))
-    t.see("received", t.receive(topic, group, client=client, await_s=5, deadline=10), 20000)
+    consumer = consuming(t, kind="DELAY")
+    t.send(_timed(t, consumer.topic, "m", t.now_ms() - 5000))
+    t.see("received", consumer.receive(), 20000)
 
 
 def _timed(t: Grpc, topic: str, body: str, at: int) -> pb.Message:

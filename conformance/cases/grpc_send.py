@@ -4,6 +4,7 @@ from google.protobuf.duration_pb2 import Duration
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ..case import grpc_case
+from ..worlds.consumer import consuming
 from ..worlds.grpc import BAD_TOPICS, STRICT, Grpc
 
 _DAY_MS = 86_400_000
@@ -154,11 +155,10 @@ def properties_have_no_control_characters(t: Grpc) -> None:
 @grpc_case("SendMessageActivity.buildMessageProperty")
 def empty_properties_are_lost(t: Grpc) -> None:
     """User properties with an empty name or value are taken, and are not there when the message is received."""
-    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    sent = t.message(topic, properties={"": "no name", " ": "blank name", "no value": "", "blank value": " ", "a": "1"})
+    consumer = consuming(t)
+    sent = consumer.message(properties={"": "no name", " ": "blank name", "no value": "", "blank value": " ", "a": "1"})
     t.see("sent", t.send(sent).status, 20000)
-    t.see("received", dict(sorted(t.take(topic, group, client=client).user_properties.items())))
+    t.see("received", dict(sorted(consumer.take().user_properties.items())))
 
 
 @grpc_case("GrpcValidator.validateTag")
@@ -326,7 +326,6 @@ def half_messages_can_be_forbidden(t: Grpc) -> None:
 @grpc_case("SendMessageActivity.buildMessageProperty")
 def priority_and_lite_topic_are_ignored(t: Grpc) -> None:
     """Fields that a later version knows do not keep a message from being sent as a normal one."""
-    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    t.see("sent", t.send(t.message(topic, lite_topic="lite", priority=3)).status, 20000)
-    t.see("received", t.receive(topic, group, client=client, await_s=5, deadline=10), 20000)
+    consumer = consuming(t)
+    t.see("sent", t.send(consumer.message(lite_topic="lite", priority=3)).status, 20000)
+    t.see("received", consumer.receive(), 20000)

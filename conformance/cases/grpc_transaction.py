@@ -7,6 +7,7 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ..case import grpc_case
+from ..worlds.consumer import consuming
 from ..worlds.grpc import BAD_TOPICS, CHECKING, Grpc
 from ..worlds.grpc_answer import message_shown
 from ..worlds.session import Session
@@ -23,31 +24,34 @@ def a_half_message_has_a_transaction_id(t: Grpc) -> None:
 @grpc_case("EndTransactionActivity.endTransaction")
 def a_committed_message_is_received(t: Grpc) -> None:
     """A half message is not received before it is committed, and then like any other."""
-    topic, group, client = _ready(t)
+    consumer = consuming(t, kind="TRANSACTION")
+    topic = consumer.topic
     entry = t.send(_half(t, topic)).entries[0]
-    t.see("before", t.receive_nothing(topic, group, client=client), 40401)
+    t.see("before", consumer.receive_nothing(), 40401)
     t.see("committed", t.end_transaction(topic, entry.transaction_id), 20000)
-    t.see("after", t.receive(topic, group, client=client, await_s=5, deadline=10), 20000)
+    t.see("after", consumer.receive(), 20000)
 
 
 @grpc_case("EndTransactionActivity.endTransaction")
 def a_message_that_is_rolled_back_is_not_received(t: Grpc) -> None:
     """A half message that is rolled back is never received."""
-    topic, group, client = _ready(t)
+    consumer = consuming(t, kind="TRANSACTION")
+    topic = consumer.topic
     entry = t.send(_half(t, topic)).entries[0]
     t.see("rolled back", t.end_transaction(topic, entry.transaction_id, pb.ROLLBACK), 20000)
-    t.see("after", t.receive_nothing(topic, group, client=client), 40401)
+    t.see("after", consumer.receive_nothing(), 40401)
 
 
 @grpc_case("EndTransactionActivity.endTransaction")
 def a_transaction_ends_once(t: Grpc) -> None:
     """A transaction that was ended, however, cannot be ended again."""
-    topic, group, client = _ready(t)
+    consumer = consuming(t, kind="TRANSACTION")
+    topic = consumer.topic
     for what, resolution in (("commit", pb.COMMIT), ("rollback", pb.ROLLBACK), ("0", 0), ("9", 9)):
         entry = t.send(_half(t, topic, what)).entries[0]
         t.see(what, t.end_transaction(topic, entry.transaction_id, resolution), 20000)
         t.see(f"commit after {what}", t.end_transaction(topic, entry.transaction_id), 50001)
-    t.see("received", t.receive(topic, group, client=client, await_s=5, deadline=10).bodies)
+    t.see("received", consumer.receive().bodies)
 
 
 @grpc_case("TransactionService.genEndTransactionRequestHeader")
@@ -64,19 +68,19 @@ def transactions_that_nobody_knows(t: Grpc) -> None:
 @grpc_case("EndTransactionActivity.endTransaction")
 def what_is_not_looked_at(t: Grpc) -> None:
     """The message id, the source and the client of the request do not matter."""
-    topic, group, client = _ready(t)
-    for number, more in enumerate(
-        (
-            {"message_id": "wrong"},
-            {"message_id": ""},
-            {"source": 0},
-            {"source": pb.SOURCE_SERVER_CHECK},
-            {"client": t.new("client")},
-        )
-    ):
+    consumer = consuming(t, kind="TRANSACTION")
+    topic = consumer.topic
+    odd: list[dict[str, Any]] = [
+        {"message_id": "wrong"},
+        {"message_id": ""},
+        {"source": 0},
+        {"source": pb.SOURCE_SERVER_CHECK},
+        {"client": t.new("client")},
+    ]
+    for number, more in enumerate(odd):
         entry = t.send(_half(t, topic, f"m{number}")).entries[0]
-        t.see(f"request {number}", t.end_transaction(topic, entry.transaction_id, **more), 20000)  # type: ignore[arg-type]  # one of several keywords
-    t.see("received", t.receive(topic, group, client=client, await_s=5, deadline=10).bodies)
+        t.see(f"request {number}", t.end_transaction(topic, entry.transaction_id, **more), 20000)
+    t.see("received", consumer.receive().bodies)
 
 
 @grpc_case("EndTransactionActivity.validateTransactionId")
@@ -111,7 +115,7 @@ def a_transaction_is_remembered_for_a_while(t: Grpc) -> None:
 @grpc_case("GrpcClientChannel.checkTransactionState", settings=CHECKING)
 def a_producer_is_asked(t: Grpc) -> None:
     """A producer of the topic is asked for the state of a half message, with the message as it was sent."""
-    topic, _, _ = _ready(t)
+    topic = consuming(t, kind="TRANSACTION").topic
     stream = _producer(t, topic)
     half = t.message(topic, "half", message_type=pb.TRANSACTION, tag="A", keys=["k"], properties={"a": "1"})
     t.send(half, client=stream.client)
@@ -128,7 +132,8 @@ def a_producer_is_asked(t: Grpc) -> None:
 def a_check_is_answered(t: Grpc) -> None:
     """A producer that commits when it is asked makes the message visible, one that rolls back ends it."""
     for what, resolution in (("commit", pb.COMMIT), ("rollback", pb.ROLLBACK)):
-        topic, group, client = _ready(t)
+        consumer = consuming(t, kind="TRANSACTION")
+        topic = consumer.topic
         stream = _producer(t, topic)
         t.send(_half(t, topic), client=stream.client)
         asked = _asked(t, stream)
@@ -136,28 +141,29 @@ def a_check_is_answered(t: Grpc) -> None:
             topic, asked[-1].transaction_id, resolution, source=pb.SOURCE_SERVER_CHECK, client=stream.client
         )
         t.see(what, ended, 20000)
-        answer = t.receive_nothing(topic, group, client=client)
+        answer = consumer.receive_nothing()
         t.see(f"received after {what}", [[each.body, sorted(each.user_properties)] for each in answer.messages])
 
 
 @grpc_case("TransactionDataManager.pollNoExpireTransactionData", settings=CHECKING)
 def each_check_allows_one_more_end(t: Grpc) -> None:
     """After a check a transaction can be ended once more than before, and each commit stores the message again."""
-    topic, group, client = _ready(t)
+    consumer = consuming(t, kind="TRANSACTION")
+    topic = consumer.topic
     stream = _producer(t, topic)
     entry = t.send(_half(t, topic), client=stream.client).entries[0]
     count = len(_asked(t, stream))
     ends = [t.end_transaction(topic, entry.transaction_id, client=stream.client).status for _ in range(count + 1)]
     t.see("ends", [ends[0], ends[-1]])
     t.see("one more", t.end_transaction(topic, entry.transaction_id, client=stream.client), 50001)
-    received = t.receive(topic, group, client=client, await_s=5, deadline=10)
+    received = consumer.receive()
     t.see("all copies received", len(received.messages) == count + 1)
 
 
 @grpc_case("TransactionalMessageServiceImpl.check", settings=CHECKING)
 def a_half_message_may_ask_to_be_left_alone(t: Grpc) -> None:
     """A half message with a recovery duration is not checked before that is over; others are."""
-    topic, _, _ = _ready(t)
+    topic = consuming(t, kind="TRANSACTION").topic
     stream = _producer(t, topic)
     wish = Duration(seconds=9)
     patient = t.message(topic, "patient", message_type=pb.TRANSACTION, orphaned_transaction_recovery_duration=wish)
@@ -170,7 +176,7 @@ def a_half_message_may_ask_to_be_left_alone(t: Grpc) -> None:
 @grpc_case("ProducerManager.getAvailableChannel", settings=CHECKING)
 def any_producer_of_the_topic_is_asked(t: Grpc) -> None:
     """When the client that sent a half message has left, another producer of the topic is asked."""
-    topic, _, _ = _ready(t)
+    topic = consuming(t, kind="TRANSACTION").topic
     other = _producer(t, topic)
     sender = t.producer(topic)
     t.send(_half(t, topic), client=sender)
@@ -181,16 +187,10 @@ def any_producer_of_the_topic_is_asked(t: Grpc) -> None:
 @grpc_case("GrpcClientChannel.checkTransactionState", settings=CHECKING)
 def producers_of_other_topics_are_not_asked(t: Grpc) -> None:
     """A producer whose settings do not name the topic is not asked, though it sent the message."""
-    topic, _, _ = _ready(t)
+    topic = consuming(t, kind="TRANSACTION").topic
     other = _producer(t, t.topic(kind="TRANSACTION"))
     t.send(_half(t, topic), client=other.client)
     t.see("asked", len(_checks(t, other, 7)))
-
-
-def _ready(t: Grpc) -> tuple[str, str, str]:
-    """Topic, group, and a consumer."""
-    topic, group = t.topic(kind="TRANSACTION", queues=1), t.group()
-    return topic, group, t.consumer(group, {topic: "*"})
 
 
 def _half(t: Grpc, topic: str, body: str = "half") -> pb.Message:
@@ -220,9 +220,8 @@ def _checks(t: Grpc, stream: Session, seconds: float) -> list[sv.RecoverOrphaned
     stream.settings(marker)
     found: list[Any] = []
     while True:
-        command = stream.next()
-        t.require(isinstance(command, sv.TelemetryCommand), f"the stream has ended: {command}")
-        if command.settings.request_timeout.seconds == 100 + number:  # type: ignore[union-attr]  # required above
+        command = stream.command()
+        if command.settings.request_timeout.seconds == 100 + number:
             return found
-        if command.HasField("recover_orphaned_transaction_command"):  # type: ignore[union-attr]  # required above
-            found.append(command.recover_orphaned_transaction_command)  # type: ignore[union-attr]  # required above
+        if command.HasField("recover_orphaned_transaction_command"):
+            found.append(command.recover_orphaned_transaction_command)

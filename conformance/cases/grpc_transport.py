@@ -5,6 +5,7 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ..case import grpc_case
+from ..worlds.consumer import consuming
 from ..worlds.grpc import Grpc
 from ..worlds.grpc_answer import Failure, failure_of
 
@@ -90,12 +91,11 @@ def headers_of_any_kind(t: Grpc) -> None:
 @grpc_case("ContextInterceptor.interceptCall")
 def the_channel_serves_many_calls(t: Grpc) -> None:
     """Calls that wait do not keep others on the same connection back."""
-    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
-    pending = [t.start_receive(topic, group, client=client, await_s=5, deadline=10) for _ in range(20)]
+    consumer = consuming(t)
+    pending = [consumer.start_receive() for _ in range(20)]
     t.wait(0.5)
     watch = t.stopwatch()
-    t.see("route", t.route(topic).status, 20000)
+    t.see("route", t.route(consumer.topic).status, 20000)
     t.see("after", watch.between(0, 2))
     t.wait(5)
     t.see("answers", [each().code for each in pending])
@@ -104,14 +104,13 @@ def the_channel_serves_many_calls(t: Grpc) -> None:
 @grpc_case("GrpcServerBuilder")
 def large_messages_both_ways(t: Grpc) -> None:
     """Requests and answers of many megabytes pass."""
-    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
-    client = t.consumer(group, {topic: "*"})
+    consumer = consuming(t)
     for _ in range(4):
-        t.see("sent", t.send(t.message(topic, bytes(4 << 20))).status, 20000)
+        t.see("sent", t.send(consumer.message(bytes(4 << 20))).status, 20000)
     sizes: list[int] = []
     for _ in range(4):
         if len(sizes) < 4:
-            sizes += [len(each) for each in t.receive(topic, group, client=client, await_s=5, deadline=20).bodies]
+            sizes += [len(each) for each in consumer.receive(deadline=20).bodies]
     t.see("received", sizes)
 
 

@@ -197,8 +197,7 @@ class Grpc(World):
 
     def _known(self, settings: pb.Settings, client: str | None) -> str:
         client = client or self.new("client")
-        reply = self.open(client, settings).next()
-        self.require(isinstance(reply, sv.TelemetryCommand), f"the settings were not taken: {reply}")
+        self.open(client, settings).command()
         return client
 
     def endpoints(self) -> pb.Endpoints:

@@ -10,7 +10,7 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services.telemetry import TELEMETRY
 
 from .grpc_answer import Failure, failure_of
-from .world import ANSWER_SECONDS
+from .world import ANSWER_SECONDS, Contradiction
 
 
 class Session:
@@ -42,6 +42,13 @@ class Session:
             return self._in.get(timeout=seconds)
         except queue.Empty:
             raise TimeoutError(f"nothing came on the telemetry stream of {self.client} within {seconds:g} s") from None
+
+    def command(self, seconds: float = ANSWER_SECONDS) -> sv.TelemetryCommand:
+        """The next command of a stream that must not end. Raises Contradiction, TimeoutError."""
+        command = self.next(seconds)
+        if not isinstance(command, sv.TelemetryCommand):
+            raise Contradiction(f"the stream has ended: {command}")
+        return command
 
     def half_close(self) -> None:
         """Say that nothing more will be sent."""

@@ -1,0 +1,121 @@
+"""What cases share that receive through the gRPC proxy: a client of a group, and the topic that it reads."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+
+from .grpc import Grpc
+from .grpc_answer import Received
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A client whose settings the server knows, with its group and its topic: the world's calls for these three."""
+
+    t: Grpc
+    topic: str
+    group: str
+    client: str
+
+    def at(self, topic: str) -> "Consumer":
+        """The same client and group at another topic."""
+        return replace(self, topic=topic)
+
+    def among(self, group: str) -> "Consumer":
+        """The same client for another group."""
+        return replace(self, group=group)
+
+    def by(self, client: str) -> "Consumer":
+        """Another client for the same group and topic."""
+        return replace(self, client=client)
+
+    def message(self, body: bytes | str = b"hello", **more: Any) -> pb.Message:
+        """A message of the topic; `more`: see `Grpc.message`."""
+        return self.t.message(self.topic, body, **more)
+
+    # --- receiving
+
+    def receive(self, **more: Any) -> Received:
+        """Receive and wait for the end of the answer; `more`: see `Grpc.receive`."""
+        return self.start_receive(**more)()
+
+    def start_receive(self, **more: Any) -> Callable[[], Received]:
+        """Begin a receive that waits for 5 s and has a deadline of 10 s, unless said otherwise; None leaves one out."""
+        times = {"await_s": 5, "deadline": 10}
+        return self.t.start_receive(self.topic, self.group, client=self.client, **{**times, **more})
+
+    def receive_nothing(self, **more: Any) -> Received:
+        """Receive where nothing comes."""
+        return self.t.receive_nothing(self.topic, self.group, client=self.client, **more)
+
+    def received_within(self, seconds: float, **more: Any) -> Received:
+        """What a receive answers after so many seconds of the place's time."""
+        pending = self.start_receive(**more)
+        self.t.wait(seconds)
+        return pending()
+
+    def take(self, **more: Any) -> pb.Message:
+        """Receive one message that is there."""
+        return self.t.take(self.topic, self.group, client=self.client, **more)
+
+    def handle(self, **more: Any) -> str:
+        """Receive one message that is there, and return its handle."""
+        return self.take(**more).system_properties.receipt_handle
+
+    # --- what was received
+
+    def ack(self, *handles: str) -> Any:
+        """Acknowledge by handles."""
+        return self.ack_entries(*(("id", each) for each in handles))
+
+    def ack_entries(self, *entries: tuple[str, str]) -> Any:
+        """Acknowledge by pairs of message id and handle."""
+        return self.t.ack(self.topic, self.group, *entries, client=self.client)
+
+    def change(self, handle: str, invisible_s: float | None, **more: Any) -> Any:
+        """Change the invisible time of what a handle names; `more`: see `Grpc.change`."""
+        return self.t.change(self.topic, self.group, handle, invisible_s, client=self.client, **more)
+
+    def forward(self, handle: str, **more: Any) -> Any:
+        """Put what a handle names among the dead letters; `more`: see `Grpc.forward`."""
+        return self.t.forward(self.topic, self.group, handle, client=self.client, **more)
+
+
+def consumer_of(t: Grpc, topic: str, group: str, client_type: int = pb.SIMPLE_CONSUMER) -> Consumer:
+    """A new client of a group that reads a topic."""
+    return Consumer(t, topic, group, t.consumer(group, {topic: "*"}, kind=client_type))
+
+
+def consuming_in_order(t: Grpc, messages: int = 0, *, queues: int = 1, **config: Any) -> Consumer:
+    """A new FIFO topic with messages `m0`, `m1`, ... of one message group, and a consumer of a group in order.
+
+    `config`: of the group; see `World.group`.
+    """
+    consumer = consuming(t, kind="FIFO", queues=queues, consumeMessageOrderly=True, **config)
+    t.sent(consumer.topic, messages, message_type=pb.FIFO, message_group="g")
+    return consumer
+
+
+def consuming(
+    t: Grpc,
+    messages: int = 0,
+    *,
+    kind: str = "NORMAL",
+    queues: int = 1,
+    client_type: int = pb.SIMPLE_CONSUMER,
+    **config: Any,
+) -> Consumer:
+    """A new topic of a kind with so many messages, and a consumer of a new group that reads it.
+
+    `config`: of the group; see `World.group`.
+    """
+    consumer = consumer_of(t, t.topic(kind=kind, queues=queues), t.group(**config), client_type)
+    t.sent(consumer.topic, messages)
+    return consumer
+
+
+def attempts(received: Received) -> list[list[Any]]:
+    """The bodies of a receive, each with how often it was delivered."""
+    return [[each.body, each.system_properties.delivery_attempt] for each in received.messages]
