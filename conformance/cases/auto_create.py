@@ -2,6 +2,14 @@
 
 from typing import Any
 
+from rocketmq_testkit.emulator.names import (
+    AUTO_CREATE_TOPIC,
+    DLQ_PREFIX,
+    RETRY_PREFIX,
+    SELF_TEST_TOPIC,
+    dlq_topic,
+    retry_topic,
+)
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -11,7 +19,7 @@ from ..worlds.remoting import Remoting
 OFF = {"autoCreateTopicEnable": "false"}
 
 
-def first_send(t: Remoting, topic: str, template: str = "TBW102", queues: object = 4, **more: Any) -> Answer:
+def first_send(t: Remoting, topic: str, template: str = AUTO_CREATE_TOPIC, queues: object = 4, **more: Any) -> Answer:
     """A send to a topic that is not there yet."""
     fields: dict[str, Any] = {"defaultTopic": template, "defaultTopicQueueNums": queues, **more}
     return t.send(topic, **fields).without("msgId", "transactionId")
@@ -60,7 +68,7 @@ def other_topics_are_no_templates(t: Remoting) -> None:
     topic = t.new()
     t.see("unknown template", first_send(t, topic, t.new()), 17)
     t.see("plain template", first_send(t, topic, t.topic()), 17)
-    t.see("system template", first_send(t, topic, "SELF_TEST_TOPIC"), 17)
+    t.see("system template", first_send(t, topic, SELF_TEST_TOPIC), 17)
     t.see("no template", first_send(t, topic, ""), 17)
     t.see("config", t.config_of(topic), 17)
 
@@ -69,7 +77,7 @@ def other_topics_are_no_templates(t: Remoting) -> None:
 def any_topic_that_lets_inherit_is_a_template(t: Remoting) -> None:
     """A topic with the permission to inherit is a template: queues, permission and order come from it."""
     template = t.new()
-    fields = {"topic": template, "defaultTopic": "TBW102", "readQueueNums": 5, "writeQueueNums": 3, "perm": 5}
+    fields = {"topic": template, "defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 5, "writeQueueNums": 3, "perm": 5}
     fields |= {"topicFilterType": "MULTI_TAG", "topicSysFlag": 3, "order": True, "attributes": "+message.type=FIFO"}
     t.see("template", t.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields), 0)
     topic = t.new()
@@ -97,20 +105,20 @@ def a_queue_must_be_among_the_created_ones(t: Remoting) -> None:
 def retry_and_dead_letter_topics_are_created(t: Remoting) -> None:
     """A send to the retry or dead letter topic of a group creates it from the template, else a retry topic of one."""
     group = t.group()
-    for prefix, template in (("%RETRY%", "TBW102"), ("%DLQ%", "TBW102")):
+    for prefix, template in ((RETRY_PREFIX, AUTO_CREATE_TOPIC), (DLQ_PREFIX, AUTO_CREATE_TOPIC)):
         t.see(prefix, first_send(t, prefix + group, template), 0)
         t.see(f"{prefix} created", t.config_of(prefix + group), 0)
     other = t.group()
-    t.see("retry, unknown template", first_send(t, f"%RETRY%{other}", "nothing"), 0)
-    t.see("retry created", t.config_of(f"%RETRY%{other}"), 0)
-    t.see("dead letter, unknown template", first_send(t, f"%DLQ%{other}", "nothing"), 17)
+    t.see("retry, unknown template", first_send(t, retry_topic(other), "nothing"), 0)
+    t.see("retry created", t.config_of(retry_topic(other)), 0)
+    t.see("dead letter, unknown template", first_send(t, dlq_topic(other), "nothing"), 17)
 
 
 @remoting_case("AbstractSendMessageProcessor.handleRetryAndDLQ")
 def a_send_to_a_retry_topic_creates_its_group(t: Remoting) -> None:
     """The group of a retry topic that is sent to is created where that is allowed."""
     group = t.new("group")
-    t.see("sent", first_send(t, f"%RETRY%{group}"), 0)
+    t.see("sent", first_send(t, retry_topic(group)), 0)
     t.see("group", t.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": group}), 0)
 
 
@@ -120,9 +128,9 @@ def creation_can_be_turned_off(t: Remoting) -> None:
     topic = t.new()
     t.see("sent", first_send(t, topic), 17)
     t.see("config", t.config_of(topic), 17)
-    t.see("template", t.config_of("TBW102"), 17)
-    t.see("route of the template", t.route("TBW102"), 17)
-    t.see("retry topic", first_send(t, f"%RETRY%{t.group()}"), 0)
+    t.see("template", t.config_of(AUTO_CREATE_TOPIC), 17)
+    t.see("route of the template", t.route(AUTO_CREATE_TOPIC), 17)
+    t.see("retry topic", first_send(t, retry_topic(t.group())), 0)
 
 
 @remoting_case("TopicConfigManager.createTopicInSendMessageMethod", settings=OFF)

@@ -1,22 +1,24 @@
 """Batches: several messages in the body of one send."""
 
 from collections.abc import Iterable, Mapping
+from typing import Unpack
 
+from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC, retry_topic
 from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.remoting import SHORT_NAMES, Remoting
+from ..worlds.remoting import Remoting, SendFields, short_names
 
 Parts = Iterable[tuple[bytes, Mapping[str, str]]]
 
 
-def send_batch(t: Remoting, topic: str, parts: Parts | bytes, **more: object) -> Answer:
-    """Send a batch as SDKs do: no id of its own, and `batch` true; `more` as for a single send."""
-    fields = t.send_fields(topic, **{"unique": False, "batch": True, **more})  # type: ignore[arg-type]  # by name
+def send_batch(t: Remoting, topic: str, parts: Parts | bytes, **more: Unpack[SendFields]) -> Answer:
+    """Send a batch as SDKs do: no id of its own, and `batch` true."""
+    fields: SendFields = {"unique": False, "batch": True, **more}
     body = parts if isinstance(parts, bytes) else batch_body(parts)
-    return t.ask(RequestCode.SEND_BATCH_MESSAGE, {SHORT_NAMES[name]: value for name, value in fields.items()}, body)
+    return t.ask(RequestCode.SEND_BATCH_MESSAGE, short_names(t.send_fields(topic, **fields)), body)
 
 
 @remoting_case("SendMessageProcessor.sendBatchMessage")
@@ -73,7 +75,7 @@ def a_batch_cannot_be_a_half_message(t: Remoting) -> None:
 @remoting_case("SendMessageProcessor.sendBatchMessage")
 def a_batch_cannot_go_to_a_retry_topic(t: Remoting) -> None:
     """A batch for a retry topic is refused."""
-    topic = f"%RETRY%{t.group()}"
+    topic = retry_topic(t.group())
     t.see("to a retry topic", send_batch(t, topic, [(b"x", {})]), 13)
 
 
@@ -119,7 +121,7 @@ def a_batch_is_checked_like_a_message(t: Remoting) -> None:
     """Names and queues of a batch are checked before its body is looked at."""
     t.see("bad name", send_batch(t, "bad name!", b"garbage"), 29)
     t.see("bad queue", send_batch(t, t.topic(queues=1), b"garbage", queue=7), 29)
-    t.see("forbidden topic", send_batch(t, "SCHEDULE_TOPIC_XXXX", b"garbage"), 16)
+    t.see("forbidden topic", send_batch(t, SCHEDULE_TOPIC, b"garbage"), 16)
 
 
 @remoting_case("TopicConfigManager.createTopicInSendMessageMethod")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rocketmq_testkit.remoting.client import ReceivedMessage
+from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -13,14 +13,6 @@ def delayed(t: Remoting, topic: str, level: object, body: str = "later", **prope
     """Send with a delay level; the place in the answer is one of the broker's own topic."""
     answer = t.send(topic, body, properties={"DELAY": str(level), **properties})
     t.see(f"sent, level {level}", answer.without("queueOffset"), 0)
-
-
-def waiting(t: Remoting, queue: int, place: int) -> ReceivedMessage:
-    """What waits at a place of a level's queue."""
-    group = t.group()
-    t.until(lambda: t.pull("SCHEDULE_TOPIC_XXXX", group, queue, place, max_messages=1).body)
-    [message] = t.pull("SCHEDULE_TOPIC_XXXX", group, queue, place, max_messages=1).messages
-    return message
 
 
 @remoting_case("ScheduleMessageService.DeliverDelayedMessageTimerTask")
@@ -53,7 +45,7 @@ def levels_that_are_not_there_mean_the_last(t: Remoting) -> None:
         sent = t.send(topic, properties={"DELAY": str(level)})
         place = int(sent["queueOffset"])
         t.see(f"level {level}", sent.without("queueOffset"), 0)
-        message = waiting(t, 17, place)
+        message = t.message_at(SCHEDULE_TOPIC, 17, place)
         t.see(f"level {level} stored", [message.properties["DELAY"], message.properties["REAL_TOPIC"]])
 
 
@@ -130,4 +122,4 @@ def levels_are_a_setting(t: Remoting) -> None:
     t.see("delivered", [message.body for message in t.stored(topic).messages])
     t.see("after", watch.between(2, 4))
     sent = t.send(topic, "last", properties={"DELAY": "9"})
-    t.see("last level", waiting(t, 3, int(sent["queueOffset"])).properties["DELAY"])
+    t.see("last level", t.message_at(SCHEDULE_TOPIC, 3, int(sent["queueOffset"])).properties["DELAY"])

@@ -115,7 +115,7 @@ def requests_may_follow_each_other_at_once(t: Remoting) -> None:
     """Many requests may be under way on a connection; each is answered under its own number."""
     topic = t.topic(queues=1)
     connection = t.connect()
-    ends = [connection.submit(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0}) for _ in range(50)]
-    unknown = connection.submit(9999, {})
-    t.see("offsets", {str(reply_to(connection, opaque, 10).fields["offset"]) for opaque in ends})  # type: ignore[union-attr]  # an Answer
-    t.see("unknown", reply_to(connection, unknown, 10))
+    ends = [t.start(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0}, to=connection) for _ in range(50)]
+    unknown = t.start(9999, {}, to=connection)
+    t.see("offsets", {each()["offset"] for each in ends})
+    t.see("unknown", unknown())

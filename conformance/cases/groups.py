@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rocketmq_testkit.emulator.names import retry_topic
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -122,7 +123,7 @@ def unknown_groups_are_refused_where_none_is_made(t: Remoting) -> None:
     t.see("asked for", _config(t, group), 26)
     back = {"offset": int(sent["msgId"][-16:], 16), "group": group, "delayLevel": 1, "originTopic": topic}
     t.see("sent back", t.ask(RequestCode.CONSUMER_SEND_MSG_BACK, back), 26)
-    t.see("sent to its retry topic", t.send(f"%RETRY%{group}"), 26)
+    t.see("sent to its retry topic", t.send(retry_topic(group)), 26)
     t.see("heartbeat", t.heartbeat(t.new("client"), groups={group: {topic: "*"}}), 0)
     t.see("registered", t.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group}), 1)
 

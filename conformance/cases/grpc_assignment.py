@@ -1,5 +1,6 @@
 """QueryAssignment of the gRPC proxy."""
 
+from rocketmq_testkit.emulator.names import retry_topic
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
@@ -58,7 +59,7 @@ def long_group_names_pass(t: Grpc) -> None:
 def an_unknown_topic_has_no_assignment(t: Grpc) -> None:
     """A topic that nobody has made is TOPIC_NOT_FOUND."""
     t.see("unknown", t.assignment(t.new(), t.group()), 40402)
-    t.see("unknown retry topic", t.assignment(f"%RETRY%{t.new('group')}", t.group()), 40402)
+    t.see("unknown retry topic", t.assignment(retry_topic(t.new("group")), t.group()), 40402)
 
 
 @grpc_case("RouteActivity.queryAssignment", settings=STRICT)

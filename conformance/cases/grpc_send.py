@@ -1,6 +1,7 @@
 """SendMessage of the gRPC proxy: what is refused, in which order, and what is answered."""
 
 from google.protobuf.duration_pb2 import Duration
+from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC, dlq_topic, retry_topic
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ..case import grpc_case
@@ -43,7 +44,7 @@ def bad_topics_are_refused(t: Grpc) -> None:
     """A send to a name that no topic may have is ILLEGAL_TOPIC."""
     for what, name in BAD_TOPICS.items():
         t.see(what, t.send(t.message(name)), 40002)
-    for name in ("rmq_sys_x", t.cluster, t.broker_name, "SCHEDULE_TOPIC_XXXX"):
+    for name in ("rmq_sys_x", t.cluster, t.broker_name, SCHEDULE_TOPIC):
         t.see(name, t.send(t.message(name)), 40002)
 
 
@@ -59,8 +60,8 @@ def an_unknown_topic_has_no_type(t: Grpc) -> None:
 @grpc_case("LocalTopicRouteService.toTopicRouteData")
 def unknown_topics_of_the_system(t: Grpc) -> None:
     """The type of dead letter and retry topics is not checked: a send to one that does not exist fails later."""
-    t.see("dead letter topic", t.send(t.message(f"%DLQ%{t.new('group')}")), 50001)
-    t.see("retry topic", t.send(t.message(f"%RETRY%{t.new('group')}")), 50001)
+    t.see("dead letter topic", t.send(t.message(dlq_topic(t.new("group")))), 50001)
+    t.see("retry topic", t.send(t.message(retry_topic(t.new("group")))), 50001)
 
 
 @grpc_case("SendMessageActivity.validateMessageBodySize")

@@ -1,5 +1,6 @@
 """SendMessage of the gRPC proxy: the type of a message against the type of its topic."""
 
+from rocketmq_testkit.emulator.names import dlq_topic
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ..case import grpc_case
@@ -98,7 +99,7 @@ def a_changed_type_counts_at_once(t: Grpc) -> None:
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
 def dead_letter_topics_take_any_type(t: Grpc) -> None:
     """The type of messages to dead letter topics is not checked."""
-    topic = t.topic(name=f"%DLQ%{t.new('group')}", queues=1)
+    topic = t.topic(name=dlq_topic(t.new("group")), queues=1)
     for what, message in _messages(t, topic).items():
         t.see(what, t.send(message).status)
 

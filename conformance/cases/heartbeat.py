@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rocketmq_testkit.emulator.names import retry_topic
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -53,9 +54,9 @@ def a_heartbeat_makes_group_and_retry_topic(t: Remoting) -> None:
     """The heartbeat of an unknown group makes the group and its retry topic."""
     topic, group = t.topic(), t.new("group")
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}})
-    t.see("retry topic", t.config_of(f"%RETRY%{group}"), 0)
+    t.see("retry topic", t.config_of(retry_topic(group)), 0)
     t.see("group", t.ask(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG).json["subscriptionGroupTable"][group])
-    t.see("route", t.route(f"%RETRY%{group}"), 0)
+    t.see("route", t.route(retry_topic(group)), 0)
 
 
 @remoting_case("ClientManageProcessor.heartBeat")
@@ -63,7 +64,7 @@ def a_retry_topic_has_the_queues_of_its_group(t: Remoting) -> None:
     """The retry topic that a heartbeat makes has retryQueueNums queues."""
     topic, group = t.topic(), t.group(retryQueueNums=3)
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}})
-    t.see("retry topic", t.config_of(f"%RETRY%{group}"), 0)
+    t.see("retry topic", t.config_of(retry_topic(group)), 0)
 
 
 @remoting_case("ClientManageProcessor.heartBeat")

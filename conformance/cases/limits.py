@@ -1,5 +1,6 @@
 """Limits of what may be sent: sizes and names."""
 
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC, DLQ_PREFIX, RETRY_PREFIX
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -58,7 +59,7 @@ def names_of_topics_have_few_characters(t: Remoting) -> None:
 @remoting_case("TopicValidator.validateTopic")
 def names_of_topics_have_127_characters(t: Remoting) -> None:
     """A topic that is sent to may have 127 characters, whatever it is for."""
-    for prefix in ("", "%RETRY%", "%DLQ%"):
+    for prefix in ("", RETRY_PREFIX, DLQ_PREFIX):
         start = prefix + t.new()
         longest = start + "-" * (127 - len(start))
         t.see(f"{prefix} 127", t.send(longest), 0)
@@ -85,7 +86,7 @@ def only_retry_topics_of_the_broker_are_longer(t: Remoting) -> None:
 @remoting_case("TopicValidator.validateTopic")
 def names_of_topics_are_checked_when_they_are_created(t: Remoting) -> None:
     """An administrator meets the same rules for names of topics as a producer."""
-    fields = {"defaultTopic": "TBW102", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
+    fields = {"defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
     fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False}
     start = t.new()
     for label, name in (

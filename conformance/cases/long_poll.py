@@ -1,12 +1,29 @@
 """Held pulls: what wakes them, and when they end without a message."""
 
+from typing import Any, Unpack
+
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
-from ..worlds.remoting import Remoting
+from ..worlds.remoting import Remoting, SendFields
+from ..worlds.world import Pending
 
 SOON = 2.0
 """Seconds in which what comes at once has surely come, and a look at held pulls every 5 s does not explain it."""
+
+
+def held(t: Remoting, topic: str, group: str, **more: Any) -> Pending:
+    """Begin a pull that may be held for 15 s, and return when it is; `more`: see `Remoting.pull_fields`."""
+    pull = t.start_pull(topic, group, suspend_ms=15_000, **more)
+    t.wait(0.3)
+    return pull
+
+
+def see_woken(t: Remoting, pull: Pending, topic: str, body: str, **more: Unpack[SendFields]) -> None:
+    """Send a message, and note what a held pull is answered and whether that was at once."""
+    watch = t.stopwatch()
+    t.send(topic, body, **more)
+    t.see_arrival(pull, watch, 0, SOON, 0)
 
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
@@ -14,25 +31,17 @@ def a_new_message_wakes_a_held_pull(t: Remoting) -> None:
     """A pull at the end of its queue is held and answered as soon as a message comes."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 1)
-    pull = t.start_pull(topic, group, offset=1, suspend_ms=15_000)
-    t.wait(0.3)
+    pull = held(t, topic, group, offset=1)
     t.see("held", pull.arrived())
-    watch = t.stopwatch()
-    t.send(topic, "new", tag="A")
-    t.see("answer", t.until(pull.arrived, 15), 0)
-    t.see("after", watch.between(0, SOON))
+    see_woken(t, pull, topic, "new", tag="A")
 
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def the_first_message_of_a_queue_wakes_a_held_pull(t: Remoting) -> None:
     """A pull of an empty queue at offset 0 is held until the first message comes."""
     topic, group = t.topic(queues=1), t.group()
-    pull = t.start_pull(topic, group, suspend_ms=15_000)
-    t.wait(0.3)
-    watch = t.stopwatch()
-    t.send(topic, "first")
-    t.see("answer", t.until(pull.arrived, 15), 0)
-    t.see("after", watch.between(0, SOON))
+    pull = held(t, topic, group)
+    see_woken(t, pull, topic, "first")
 
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
@@ -57,8 +66,7 @@ def a_message_of_another_queue_wakes_nothing(t: Remoting) -> None:
     pull = t.start_pull(topic, group, suspend_ms=2000)
     t.wait(0.2)
     t.send(topic, queue=1)
-    t.see("answer", t.until(pull.arrived, 15), 19)
-    t.see("after", watch.between(2, 9))
+    t.see_arrival(pull, watch, 2, 9, 19)
 
 
 @remoting_case("PullRequestHoldService.checkHoldRequest")
@@ -89,22 +97,15 @@ def a_lite_pull_is_held_too(t: Remoting) -> None:
     fields = t.pull_fields(topic, group, suspend_ms=15_000, sysFlag=22)
     pull = t.start(RequestCode.LITE_PULL_MESSAGE, fields)
     t.wait(0.3)
-    watch = t.stopwatch()
-    t.send(topic, "new")
-    t.see("answer", t.until(pull.arrived, 15), 0)
-    t.see("after", watch.between(0, SOON))
+    see_woken(t, pull, topic, "new")
 
 
 @remoting_case("ManyPullRequest.cloneListAndClear")
 def a_matching_tag_wakes_a_held_pull(t: Remoting) -> None:
     """A message whose tag a held pull asks for wakes it."""
     topic, group = t.topic(queues=1), t.group()
-    pull = t.start_pull(topic, group, expression="A||T", suspend_ms=15_000)
-    t.wait(0.3)
-    watch = t.stopwatch()
-    t.send(topic, "matches", tag="T")
-    t.see("answer", t.until(pull.arrived, 15), 0)
-    t.see("after", watch.between(0, SOON))
+    pull = held(t, topic, group, expression="A||T")
+    see_woken(t, pull, topic, "matches", tag="T")
 
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
@@ -112,24 +113,20 @@ def another_tag_is_seen_at_the_next_look(t: Remoting) -> None:
     """A message with another tag does not wake a held pull; the next look takes the pull past it."""
     topic, group = t.topic(queues=1), t.group()
     watch = t.stopwatch()
-    pull = t.start_pull(topic, group, expression="T", suspend_ms=15_000)
-    t.wait(0.1)
+    pull = held(t, topic, group, expression="T")
     t.send(topic, "does not match", tag="U")
-    t.see("answer", t.until(pull.arrived, 15), 20)
-    t.see("after", watch.between(0, 7))
+    t.see_arrival(pull, watch, 0, 7, 20)
 
 
 @remoting_case("ExpressionMessageFilter.isMatchedByCommitLog")
 def a_held_pull_wakes_by_its_sql_expression(t: Remoting) -> None:
     """Of two messages only the one that the SQL92 expression matches wakes a held pull, which skips the other."""
     topic, group = t.topic(queues=1), t.group()
-    pull = t.start_pull(topic, group, expression="a = 1", type="SQL92", suspend_ms=15_000)
-    t.wait(0.3)
+    pull = held(t, topic, group, expression="a = 1", type="SQL92")
     watch = t.stopwatch()
     t.send(topic, "does not match", properties={"a": "2"})
     t.send(topic, "matches", properties={"a": "1"})
-    t.see("answer", t.until(pull.arrived, 15), 0)
-    t.see("after", watch.between(0, SOON))
+    t.see_arrival(pull, watch, 0, SOON, 0)
 
 
 @remoting_case("PullMessageProcessor.processRequest")
@@ -137,8 +134,7 @@ def a_held_pull_commits_at_once(t: Remoting) -> None:
     """The offset that a pull commits is stored although the pull is held."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2)
-    pull = t.start_pull(topic, group, offset=2, suspend_ms=15_000, commit=2)
-    t.wait(0.3)
+    pull = held(t, topic, group, offset=2, commit=2)
     t.see("committed", t.committed(topic, group), 0)
     t.see("held", pull.arrived())
 
@@ -154,8 +150,7 @@ def a_reset_does_not_wake_a_held_pull(t: Remoting) -> None:
     t.wait(0.2)
     fields = {"topic": topic, "group": group, "timestamp": 0, "isForce": True}
     t.see("reset", t.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, fields), 0)
-    t.see("answer", t.until(pull.arrived, 15), 21)
-    t.see("after", watch.between(2, 9))
+    t.see_arrival(pull, watch, 2, 9, 21)
 
 
 @remoting_case("PullMessageProcessor.processRequest", settings={"longPollingEnable": "false"})
@@ -164,17 +159,14 @@ def pulls_are_held_one_second_where_long_polling_is_off(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     watch = t.stopwatch()
     pull = t.start_pull(topic, group, suspend_ms=15_000)
-    t.see("answer", t.until(pull.arrived, 15), 19)
-    t.see("after", watch.between(0.9, 4))
+    t.see_arrival(pull, watch, 0.9, 4, 19)
 
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def a_delayed_message_wakes_when_it_is_delivered(t: Remoting) -> None:
     """A message of delay level 1 wakes a held pull of its topic when its second is over."""
     topic, group = t.topic(queues=1), t.group()
-    pull = t.start_pull(topic, group, suspend_ms=15_000)
-    t.wait(0.2)
+    pull = held(t, topic, group)
     watch = t.stopwatch()
     t.send(topic, "later", properties={"DELAY": "1"})
-    t.see("answer", t.until(pull.arrived, 15), 0)
-    t.see("after", watch.between(0.9, 3))
+    t.see_arrival(pull, watch, 0.9, 3, 0)

@@ -1,5 +1,7 @@
 """Pops that are refused, and odd ones that are not."""
 
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC, SCHEDULE_TOPIC
+
 from ..case import remoting_case
 from ..worlds.pops import popping, texts
 from ..worlds.remoting import Remoting
@@ -173,8 +175,8 @@ def an_absurd_invisible_time_is_taken_once(t: Remoting) -> None:
 @remoting_case("PopMessageProcessor.processRequest")
 def topics_of_the_system_are_popped(t: Remoting) -> None:
     """A pop of the template of new topics or of the topic of delayed messages is not refused."""
-    t.see("the template of new topics", t.pop("TBW102", t.group(), queue=5), 210)
-    delayed = t.pop("SCHEDULE_TOPIC_XXXX", t.group(), queue=17, expression="no-such-tag")
+    t.see("the template of new topics", t.pop(AUTO_CREATE_TOPIC, t.group(), queue=5), 210)
+    delayed = t.pop(SCHEDULE_TOPIC, t.group(), queue=17, expression="no-such-tag")
     t.see("delayed messages", delayed.code)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rocketmq_testkit.emulator.names import retry_topic
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -210,7 +211,7 @@ def a_group_may_be_told_to_pop(t: Remoting) -> None:
     t.heartbeat(client, groups={group: {topic: "*"}})
     t.see("set", _mode(t, group, topic, "POP"), 0)
     t.see("assigned", _assignment(t, client, group, topic), 0)
-    t.see("of the retry topic", _assignment(t, client, group, f"%RETRY%{group}"), 0)
+    t.see("of the retry topic", _assignment(t, client, group, retry_topic(group)), 0)
     t.see("back", _mode(t, group, topic, "PULL"), 0)
     t.see("assigned then", _shares(_assignment(t, client, group, topic)))
 
@@ -233,7 +234,7 @@ def the_mode_of_a_retry_topic_is_not_set(t: Remoting) -> None:
     """The mode of a retry topic cannot be set."""
     group = t.group()
     t.heartbeat(t.new("client"), groups={group: {t.topic(): "*"}})
-    t.see("set", _mode(t, group, f"%RETRY%{group}", "POP"), 16)
+    t.see("set", _mode(t, group, retry_topic(group), "POP"), 16)
     t.see("no body", t.ask(RequestCode.SET_MESSAGE_REQUEST_MODE, {}), 1)
 
 

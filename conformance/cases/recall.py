@@ -2,6 +2,8 @@
 
 from base64 import urlsafe_b64encode
 
+from rocketmq_testkit.emulator.names import TIMER_TOPIC
+from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -114,13 +116,13 @@ def the_mark_of_a_recall_waits_like_a_message(t: Remoting) -> None:
     place = int(sent["queueOffset"])
     t.see("recalled", recall(t, topic, sent["recallHandle"]), 0)
 
-    def mark() -> list[object]:
-        found = t.pull("rmq_sys_wheel_timer", group, 0, place).messages
+    def mark() -> list[ReceivedMessage]:
+        found = t.pull(TIMER_TOPIC, group, 0, place).messages
         return [each for each in found if each.properties.get("TIMER_DEL_UNIQKEY", "").startswith(topic)]
 
     [message] = t.until(mark)
-    t.see("body", message.body)  # type: ignore[attr-defined]  # a message
-    t.see("properties", dict(sorted(message.properties.items())))  # type: ignore[attr-defined]  # a message
+    t.see("body", message.body)
+    t.see("properties", dict(sorted(message.properties.items())))
     t.wait(4)
     t.see("nothing came", t.pull(topic, t.group()), 19)
 

@@ -1,12 +1,16 @@
 """Requests and replies between clients: a reply goes through the broker to the client that asked."""
 
+from collections.abc import Callable
+from typing import Unpack
+
+from rocketmq_testkit.emulator.names import reply_topic
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.remoting import SHORT_NAMES, Remoting, reply_to
+from ..worlds.remoting import Remoting, SendFields, reply_to, short_names
 
 
 def asker(t: Remoting) -> tuple[str, RemotingClient]:
@@ -16,19 +20,19 @@ def asker(t: Remoting) -> tuple[str, RemotingClient]:
     return client, connection
 
 
-def fields_of(t: Remoting, client: str | None, **more: object) -> dict[str, object]:
+def fields_of(t: Remoting, client: str | None, **more: Unpack[SendFields]) -> dict[str, object]:
     """The fields of a reply to a client."""
     properties = {"MSG_TYPE": "reply", "CORRELATION_ID": "c-1", "TTL": "3000", "TAGS": "A"}
     if client is not None:
         properties["REPLY_TO_CLIENT"] = client
-    return t.send_fields(f"{t.cluster}_REPLY_TOPIC", properties=properties, **more)  # type: ignore[arg-type]  # by name
+    fields: SendFields = {**more, "properties": properties}
+    return t.send_fields(reply_topic(t.cluster), **fields)
 
 
-def start(t: Remoting, client: str | None, connection: RemotingClient, **more: object) -> int:
+def start(t: Remoting, client: str | None, connection: RemotingClient, **more: Unpack[SendFields]) -> int:
     """Send a reply without waiting for its answer; returns its opaque."""
-    fields = fields_of(t, client, **more)
-    short = {SHORT_NAMES[name]: value for name, value in fields.items()}
-    return connection.submit(RequestCode.SEND_REPLY_MESSAGE_V2, short, b"the reply")
+    fields = short_names(fields_of(t, client, **more))
+    return connection.submit(RequestCode.SEND_REPLY_MESSAGE_V2, fields, b"the reply")
 
 
 def shown(push: RemotingCommand) -> dict[str, object]:
@@ -39,37 +43,41 @@ def shown(push: RemotingCommand) -> dict[str, object]:
     return {"code": push.code, "flag": push.flag, "ext": ext, "properties": properties, "body": push.body}
 
 
-def answer_of(connection: RemotingClient, opaque: int, seconds: float = 15) -> Answer | str:
+def placeless(answer: Answer | str) -> Answer | str:
     """The answer to a reply, without its place in the reply topic, which all share."""
-    answer = reply_to(connection, opaque, seconds)
     return answer.without("queueOffset") if isinstance(answer, Answer) else answer
+
+
+def answer_of(connection: RemotingClient, opaque: int) -> Answer | str:
+    """The answer to a reply by its opaque, without its place."""
+    return placeless(reply_to(connection, opaque, 15))
+
+
+def pushed(t: Remoting) -> tuple[RemotingClient, RemotingCommand, Callable[[], Answer | str]]:
+    """A reply on its way: the connection of who asked, what was pushed down it, and the answer to wait for."""
+    client, connection = asker(t)
+    replier = t.connect()
+    opaque = start(t, client, replier)
+    return connection, connection.next_push(10), lambda: reply_to(replier, opaque, 15)
 
 
 @remoting_case("ReplyMessageProcessor.pushReplyMessage")
 def a_reply_is_pushed_to_who_asked(t: Remoting) -> None:
     """A reply is pushed to the producer that it names; once that has answered, the reply is answered."""
-    client, connection = asker(t)
-    replier = t.connect()
-    opaque = start(t, client, replier)
-    push = connection.next_push(10)
+    connection, push, answered = pushed(t)
     t.see("pushed", shown(push))
     connection.answer(push)
-    t.see("answered", answer_of(replier, opaque))
+    t.see("answered", placeless(answered()))
 
 
 @remoting_case("ReplyMessageProcessor.processReplyMessageRequest")
 def a_reply_is_stored_too(t: Remoting) -> None:
     """A reply is stored in the reply topic like any message."""
-    client, connection = asker(t)
-    replier = t.connect()
-    opaque = start(t, client, replier)
-    push = connection.next_push(10)
+    connection, push, answered = pushed(t)
     connection.answer(push)
-    answer = reply_to(replier, opaque, 15)
+    answer = answered()
     assert isinstance(answer, Answer)
-    topic, place, group = f"{t.cluster}_REPLY_TOPIC", int(answer["queueOffset"]), t.group()
-    t.until(lambda: t.pull(topic, group, 0, place, max_messages=1).body)
-    [message] = t.pull(topic, group, 0, place, max_messages=1).messages
+    message = t.message_at(reply_topic(t.cluster), 0, int(answer["queueOffset"]))
     t.see("stored", {"body": message.body, "properties": dict(sorted(message.properties.items()))})
     t.see("same id", message.offset_message_id == answer["msgId"])
 
@@ -106,24 +114,18 @@ def a_consumer_cannot_be_replied_to(t: Remoting) -> None:
 @remoting_case("ReplyMessageProcessor.pushReplyMessage")
 def who_asked_may_refuse_a_reply(t: Remoting) -> None:
     """A reply whose push is answered with an error fails."""
-    client, connection = asker(t)
-    replier = t.connect()
-    opaque = start(t, client, replier)
-    push = connection.next_push(10)
+    connection, push, answered = pushed(t)
     connection.answer(push, 1, remark="no such request")
-    t.see("answered", answer_of(replier, opaque))
+    t.see("answered", placeless(answered()))
 
 
 @remoting_case("Broker2Client.callClient")
 def who_asked_may_not_answer(t: Remoting) -> None:
     """A reply whose push is not answered fails after 10 seconds."""
-    client, connection = asker(t)
-    replier = t.connect()
     watch = t.stopwatch()
-    opaque = start(t, client, replier)
-    connection.next_push(10)
+    _, _, answered = pushed(t)
     t.wait(10.5)
-    t.see("answered", answer_of(replier, opaque))
+    t.see("answered", placeless(answered()))
     t.see("after", watch.between(10, 13))
 
 
@@ -134,8 +136,7 @@ def a_reply_is_checked_like_a_message(t: Remoting) -> None:
     replier = t.connect()
     t.see("queue", answer_of(replier, start(t, client, replier, queue=7)))
     fields = {**fields_of(t, client), "topic": "bad name!"}
-    short = {SHORT_NAMES[name]: value for name, value in fields.items()}
-    t.see("topic", t.ask(RequestCode.SEND_REPLY_MESSAGE_V2, short, b"x"))
+    t.see("topic", t.ask(RequestCode.SEND_REPLY_MESSAGE_V2, short_names(fields), b"x"))
 
 
 @remoting_case("SendMessageProcessor.sendMessage")

@@ -2,6 +2,7 @@
 
 import re
 
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC, SELF_TEST_TOPIC, reply_topic, retry_topic
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -54,7 +55,7 @@ def an_unknown_topic_has_no_route(t: Remoting) -> None:
 @remoting_case("RouteInfoManager.pickupTopicRouteData")
 def topics_of_the_broker_have_routes(t: Remoting) -> None:
     """The template, cluster and broker topics have routes; the first three say that others may inherit from them."""
-    for topic in ("TBW102", t.cluster, t.broker_name, "SELF_TEST_TOPIC", f"{t.cluster}_REPLY_TOPIC"):
+    for topic in (AUTO_CREATE_TOPIC, t.cluster, t.broker_name, SELF_TEST_TOPIC, reply_topic(t.cluster)):
         t.see("route", t.route(topic), 0)
 
 
@@ -71,9 +72,9 @@ def a_topic_has_its_route_when_its_creation_is_answered(t: Remoting) -> None:
 def a_group_has_its_retry_route_after_its_heartbeat(t: Remoting) -> None:
     """A heartbeat makes the retry topic of a group; no route to it is there before."""
     topic, group = t.topic(queues=1), t.group()
-    t.see("before", t.route(f"%RETRY%{group}"), 17)
+    t.see("before", t.route(retry_topic(group)), 17)
     t.see("heartbeat", t.heartbeat("client", groups={group: {topic: "*"}}), 0)
-    t.see("after", t.route(f"%RETRY%{group}"), 0)
+    t.see("after", t.route(retry_topic(group)), 0)
 
 
 @remoting_case("RouteInfoManager.getAllClusterInfo")

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
-from ..worlds.remoting import Remoting, reply_to
+from ..worlds.remoting import Remoting, reply_to, short_names
 
 OTHERWISE = {"regionId": "Otherland", "traceOn": "false", "maxMessageSize": "1024", "brokerPermission": "4"}
 
@@ -137,7 +138,7 @@ def write_permission_of_a_topic_is_not_looked_at(t: Remoting) -> None:
 def a_oneway_send_is_not_answered(t: Remoting) -> None:
     """A oneway send is stored and not answered, and neither is a refused one."""
     topic = t.topic(queues=1)
-    fields = {"a": "PG", "b": topic, "c": "TBW102", "d": 4, "e": 0, "f": 0, "g": t.now_ms(), "h": 0, "i": "", "j": 0}
+    fields = short_names(t.send_fields(topic, unique=False))
     connection = t.connect()
     connection.oneway(RequestCode.SEND_MESSAGE_V2, {**fields, "k": False, "m": False}, b"quiet")
     connection.oneway(RequestCode.SEND_MESSAGE_V2, {**fields, "b": "bad name!", "k": False, "m": False}, b"x")
@@ -171,7 +172,7 @@ def a_read_only_broker_takes_what_is_not_ordered(t: Remoting) -> None:
     topic = t.topic(queues=1)
     t.see("plain topic", t.send(topic), 0)
     ordered = t.new()
-    fields = {"topic": ordered, "defaultTopic": "TBW102", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
+    fields = {"topic": ordered, "defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
     fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": True}
     t.see("created", t.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields), 0)
     t.see("ordered topic", t.send(ordered), 16)

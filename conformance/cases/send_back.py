@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC, dlq_topic, retry_topic
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -11,7 +12,6 @@ from ..worlds.remoting import Remoting
 
 FAR = 1 << 40
 """A place that no log reaches."""
-SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
 LAST_LEVEL = 18
 
 
@@ -38,12 +38,12 @@ def _back(
 
 def _retries(t: Remoting, group: str, count: int = 1, seconds: float = 15) -> list[ReceivedMessage]:
     """The messages of the group's retry topic, once there are so many."""
-    return t.stored(f"%RETRY%{group}", count, seconds=seconds).messages
+    return t.stored(retry_topic(group), count, seconds=seconds).messages
 
 
 def _dead(t: Remoting, group: str) -> list[ReceivedMessage]:
     """The messages of the group's dead letter queue, once there is one."""
-    return t.stored(f"%DLQ%{group}", seconds=5).messages
+    return t.stored(dlq_topic(group), seconds=5).messages
 
 
 def _bodies(messages: list[ReceivedMessage]) -> list[bytes]:
@@ -108,7 +108,7 @@ def a_high_level_is_the_last(t: Remoting) -> None:
     def look() -> list[dict[str, str]]:
         answer = t.pull(SCHEDULE_TOPIC, t.group(name="cases-schedule"), LAST_LEVEL - 1, begin)
         found = [message.properties for message in (answer.messages if answer.code == 0 else [])]
-        return [each for each in found if each.get("REAL_TOPIC") == f"%RETRY%{group}"]
+        return [each for each in found if each.get("REAL_TOPIC") == retry_topic(group)]
 
     t.see("waits as", t.until(look, 5))
 
@@ -120,7 +120,7 @@ def a_negative_level_is_death(t: Remoting) -> None:
     [sent] = t.sent(topic, 1, tag="A", keys="k", properties={"color": "red"})
     t.see("sent back", _back(t, group, _place(sent), -1), 0)
     t.see("dead", _dead(t, group))
-    t.see("its topic", t.config_of(f"%DLQ%{group}"), 0)
+    t.see("its topic", t.config_of(dlq_topic(group)), 0)
 
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
@@ -163,7 +163,7 @@ def a_group_without_retry_queues_drops_messages(t: Remoting) -> None:
     [sent] = t.sent(topic)
     t.see("sent back", _back(t, group, _place(sent), 1), 0)
     t.wait(2)
-    t.see("retry topic", t.pull(f"%RETRY%{group}", group))
+    t.see("retry topic", t.pull(retry_topic(group), group))
 
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
@@ -173,7 +173,7 @@ def sending_back_makes_the_retry_topic(t: Remoting) -> None:
     [sent] = t.sent(topic)
     for name in (group, unknown):
         t.see("sent back", _back(t, name, _place(sent), 1), 0)
-        t.see("retry topic", t.config_of(f"%RETRY%{name}"), 0)
+        t.see("retry topic", t.config_of(retry_topic(name)), 0)
 
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
@@ -201,7 +201,7 @@ def a_send_to_a_retry_topic_dies_too(t: Remoting) -> None:
     group = t.group()
     t.heartbeat(t.new("client"), groups={group: {t.topic(): "*"}})
     for tries, most in ((2, 2), (3, 2)):
-        answer = t.send(f"%RETRY%{group}", f"tried {tries}", reconsumeTimes=tries, maxReconsumeTimes=most)
+        answer = t.send(retry_topic(group), f"tried {tries}", reconsumeTimes=tries, maxReconsumeTimes=most)
         t.see(f"tried {tries} of {most}", answer, 0)
     t.see("retry topic", _retries(t, group))
     t.see("dead", _dead(t, group))
@@ -211,7 +211,7 @@ def a_send_to_a_retry_topic_dies_too(t: Remoting) -> None:
 def a_send_to_a_retry_topic_makes_the_group(t: Remoting) -> None:
     """A message that is sent to the retry topic of an unknown group makes the group."""
     group = t.new("group")
-    t.see("sent", t.send(f"%RETRY%{group}"), 0)
+    t.see("sent", t.send(retry_topic(group)), 0)
     t.see("made", group in t.ask(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG).json["subscriptionGroupTable"])
 
 

@@ -3,6 +3,8 @@
 from base64 import urlsafe_b64decode
 from typing import Any
 
+from rocketmq_testkit.emulator.names import TIMER_TOPIC
+
 from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
@@ -95,9 +97,7 @@ def a_timed_message_waits_in_a_topic(t: Remoting) -> None:
     """Until its time a message lies in the timer's topic, with the place where it belongs."""
     topic = t.topic(queues=2)
     sent = t.send(topic, "waiting", queue=1, tag="A", properties={"TIMER_DELAY_MS": "30000"})
-    place, group = int(sent["queueOffset"]), t.group()
-    t.until(lambda: t.pull("rmq_sys_wheel_timer", group, 0, place, max_messages=1).body)
-    [message] = t.pull("rmq_sys_wheel_timer", group, 0, place, max_messages=1).messages
+    message = t.message_at(TIMER_TOPIC, 0, int(sent["queueOffset"]))
     t.see("topic and queue", [message.topic, message.queue_id])
     t.see("properties", dict(sorted(message.properties.items())))
     out = int(message.properties["TIMER_OUT_MS"])

@@ -1,5 +1,6 @@
 """Checks of transactions: who is asked how a half message ends, when, and how often."""
 
+from rocketmq_testkit.emulator.names import HALF_TOPIC, OP_HALF_TOPIC, TRANS_CHECK_MAX_TIME_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -128,7 +129,7 @@ def a_message_is_given_up_after_its_checks(t: Remoting) -> None:
     topic, producer = t.topic(queues=1), t.new("producer group")
     connection = _producer(t, producer)
     half(t, topic, producer, tag="A")
-    given_up = t.stored("TRANS_CHECK_MAX_TIME_TOPIC", seconds=19).messages
+    given_up = t.stored(TRANS_CHECK_MAX_TIME_TOPIC, seconds=19).messages
     t.see("asked", len(checks(t, connection, seconds=0)))
     t.see("given up", [shown(message) for message in given_up])
 
@@ -139,7 +140,7 @@ def ends_are_written_down_together(t: Remoting) -> None:
     topic, producer = t.topic(queues=1), t.new("producer group")
     for value in (COMMIT, ROLLBACK, COMMIT):
         end(t, half(t, topic, producer), producer, value)
-    found = t.stored("RMQ_SYS_TRANS_OP_HALF_TOPIC", seconds=10).messages
+    found = t.stored(OP_HALF_TOPIC, seconds=10).messages
     t.see("written", [shown(message) for message in found])
-    halves = t.ask(RequestCode.GET_MAX_OFFSET, {"topic": "RMQ_SYS_TRANS_HALF_TOPIC", "queueId": 0})
+    halves = t.ask(RequestCode.GET_MAX_OFFSET, {"topic": HALF_TOPIC, "queueId": 0})
     t.see("half messages", halves, 0)

@@ -1,5 +1,7 @@
 """What is not allowed, and how the SDK says so."""
 
+from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC
+
 from ..scenario import scenario
 from ..stage import Stage
 
@@ -27,7 +29,7 @@ def a_body_that_is_empty(s: Stage) -> None:
 def topics_with_illegal_names(s: Stage) -> None:
     """A topic with a blank or a bang in its name, one that is too long, and one of the system are refused."""
     producer = s.producer()
-    for label, name in (("blank", "a b"), ("bang", "a!b"), ("long", "a" * 300), ("system", "SCHEDULE_TOPIC_XXXX")):
+    for label, name in (("blank", "a b"), ("bang", "a!b"), ("long", "a" * 300), ("system", SCHEDULE_TOPIC)):
         s.refusal(label, lambda name=name: producer.send(name, "hello"))  # type: ignore[misc]  # bound early
 
 

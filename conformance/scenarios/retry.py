@@ -1,5 +1,6 @@
 """Messages that a listener fails."""
 
+from rocketmq_testkit.emulator.names import dlq_topic
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..scenario import scenario
@@ -36,7 +37,7 @@ def a_message_ends_in_the_dead_letter_queue(s: Stage) -> None:
     more = {} if s.grpc else {"max_reconsume": 1}
     consumer = s.consumer(group, topic, "concurrent", fail={"bad": 9}, **more)
     producer.send(topic, "bad", keys=["k"])
-    dead = {"topic": f"%DLQ%{group}", "queueId": 0}
+    dead = {"topic": dlq_topic(group), "queueId": 0}
 
     def buried() -> bool:
         answer = s.world.ask(RequestCode.GET_MAX_OFFSET, dead)

@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC, TRANSACTION_GROUP
 from rocketmq_testkit.grpc_v2.method_table import SERVICE
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -44,14 +45,14 @@ BAD_TOPICS: Mapping[str, str] = {
     "illegal characters": "a b",
     "a dot": "a.b",
     "128 characters": "t" * 128,
-    "of the system": "TBW102",
+    "of the system": AUTO_CREATE_TOPIC,
 }
 """Names that no topic may have, each with what is wrong with it."""
 BAD_GROUPS: Mapping[str, str] = {
     "blank": "",
     "illegal characters": "a b",
     "256 characters": "g" * 256,
-    "of the system": "CID_RMQ_SYS_TRANS",
+    "of the system": TRANSACTION_GROUP,
 }
 """Names that no consumer group may have, each with what is wrong with it."""
 
@@ -133,7 +134,7 @@ class Grpc(World):
         """Return when the place has taken up everything that was sent so far."""
         time.sleep(_TAKEN_UP_SECONDS)
         super().settle()
-        self.call("QueryRoute", sv.QueryRouteRequest(topic=pb.Resource(name="TBW102")))
+        self.call("QueryRoute", sv.QueryRouteRequest(topic=pb.Resource(name=AUTO_CREATE_TOPIC)))
 
     # --- routes
 
@@ -438,7 +439,7 @@ class Grpc(World):
         fields = {
             "producerGroup": "PG",
             "topic": topic,
-            "defaultTopic": "TBW102",
+            "defaultTopic": AUTO_CREATE_TOPIC,
             "defaultTopicQueueNums": 4,
             "queueId": 0,
             "sysFlag": 0,

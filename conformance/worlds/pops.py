@@ -3,14 +3,14 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from rocketmq_testkit.emulator.names import pop_retry_topic
 from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from .answer import Answer
-from .remoting import Remoting
+from .remoting import Remoting, SendFields
 from .world import Pending
 
 START, POP_TIME, REVIVE_QUEUE, TOPIC_KIND, BROKER, QUEUE, OFFSET = 0, 1, 3, 4, 5, 6, 7
@@ -50,12 +50,12 @@ class PopGroup:
 
     # --- the topic
 
-    def send(self, body: bytes | str = b"hello", **more: Any) -> Answer:
-        """Send one message; `more`: see `Remoting.send_fields`."""
+    def send(self, body: bytes | str = b"hello", **more: Unpack[SendFields]) -> Answer:
+        """Send one message."""
         return self.t.send(self.topic, body, **more)
 
-    def fill(self, count: int = 1, **more: Any) -> None:
-        """Send messages `m0`, `m1`, ... and return when they can be read; `more`: see `Remoting.send_fields`."""
+    def fill(self, count: int = 1, **more: Unpack[SendFields]) -> None:
+        """Send messages `m0`, `m1`, ... and return when they can be read."""
         self.t.sent(self.topic, count, **more)
 
     # --- popping

@@ -5,8 +5,9 @@ Everything else is `ask(code, ext, body)`.
 
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout, properties_text
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -18,30 +19,45 @@ SUSPEND, SUBSCRIPTION, COMMIT, CLASS_FILTER = 0x2, 0x4, 0x1, 0x8
 """Bits of a pull's sysFlag."""
 
 
+class SendFields(TypedDict, total=False):
+    """What a send says of its message; each field of the header by its long name, None leaves it out.
+
+    `unique`: with a message id of the client's own, which is so unless said otherwise.
+    """
+
+    queue: int | str | None
+    tag: str | None
+    keys: str | None
+    properties: Mapping[str, str] | None
+    unique: bool
+    producerGroup: object
+    defaultTopic: object
+    defaultTopicQueueNums: object
+    sysFlag: object
+    bornTimestamp: object
+    flag: object
+    reconsumeTimes: object
+    unitMode: object
+    maxReconsumeTimes: object
+    batch: object
+    brokerName: object
+
+
 class Remoting(World):
     """A raw client of the remoting protocol. Calls return the Answer, whatever its code."""
 
     # --- sending
 
-    def send_fields(
-        self,
-        topic: str,
-        *,
-        queue: int | str = 0,
-        tag: str | None = None,
-        keys: str | None = None,
-        properties: Mapping[str, str] | None = None,
-        unique: bool = True,
-        **fields: object,
-    ) -> dict[str, object]:
-        """The ext fields of a send by their long names; `unique`: with a message id of the client's own."""
-        text = {"TAGS": tag, "KEYS": keys, **(properties or {})}
-        if unique and "UNIQ_KEY" not in text:
+    def send_fields(self, topic: str, **more: Unpack[SendFields]) -> dict[str, object]:
+        """The ext fields of a send by their long names."""
+        queue = more.pop("queue", 0)
+        text = {"TAGS": more.pop("tag", None), "KEYS": more.pop("keys", None), **(more.pop("properties", None) or {})}
+        if more.pop("unique", True) and "UNIQ_KEY" not in text:
             text["UNIQ_KEY"] = self.message_id()
         return {
             "producerGroup": "PG",
             "topic": topic,
-            "defaultTopic": "TBW102",
+            "defaultTopic": AUTO_CREATE_TOPIC,
             "defaultTopicQueueNums": 4,
             "queueId": queue,
             "sysFlag": 0,
@@ -51,22 +67,25 @@ class Remoting(World):
             "reconsumeTimes": 0,
             "unitMode": False,
             "batch": False,
-            **fields,
+            **more,
         }
 
     def send(
-        self, topic: str, body: bytes | str = b"hello", *, to: RemotingClient | None = None, **more: Any
+        self,
+        topic: str,
+        body: bytes | str = b"hello",
+        *,
+        to: RemotingClient | None = None,
+        **more: Unpack[SendFields],
     ) -> Answer:
-        """Send one message as SDKs do, by SEND_MESSAGE_V2; `more`: see `send_fields`, None leaves a field out."""
-        fields = self.send_fields(topic, **more)
-        short = {SHORT_NAMES[name]: value for name, value in fields.items()}
-        return self.ask(RequestCode.SEND_MESSAGE_V2, short, _body(body), to=to)
+        """Send one message as SDKs do, by SEND_MESSAGE_V2."""
+        return self.ask(RequestCode.SEND_MESSAGE_V2, short_names(self.send_fields(topic, **more)), _body(body), to=to)
 
-    def send_v1(self, topic: str, body: bytes | str = b"hello", **more: Any) -> Answer:
+    def send_v1(self, topic: str, body: bytes | str = b"hello", **more: Unpack[SendFields]) -> Answer:
         """Send one message by SEND_MESSAGE, with long names."""
         return self.ask(RequestCode.SEND_MESSAGE, self.send_fields(topic, **more), _body(body))
 
-    def sent(self, topic: str, count: int = 1, **more: Any) -> list[Answer]:
+    def sent(self, topic: str, count: int = 1, **more: Unpack[SendFields]) -> list[Answer]:
         """Send messages `m0`, `m1`, ..., all of which must be stored, and return when they can be read."""
         return self.readable(topic, *(self.send(topic, f"m{number}", **more) for number in range(count)))
 
@@ -132,6 +151,13 @@ class Remoting(World):
         end = {"topic": topic, "queueId": queue}
         self.until(lambda: int(self.ask(RequestCode.GET_MAX_OFFSET, end)["offset"]) >= count, seconds)
         return self.pull(topic, self.group(), queue)
+
+    def message_at(self, topic: str, queue: int, offset: int) -> ReceivedMessage:
+        """The message at a place of a queue, once it can be read."""
+        group = self.group()
+        self.until(lambda: self.pull(topic, group, queue, offset, max_messages=1).body)
+        [message] = self.pull(topic, group, queue, offset, max_messages=1).messages
+        return message
 
     # --- popping
 
@@ -263,6 +289,11 @@ class Remoting(World):
         return self.ask(RequestCode.HEART_BEAT, None, dumps(body), to=to)
 
 
+def short_names(fields: Mapping[str, object]) -> dict[str, object]:
+    """The fields of SendMessageRequestHeader as SendMessageRequestHeaderV2 names them."""
+    return {_SHORT_NAMES[name]: value for name, value in fields.items()}
+
+
 def fate(connection: RemotingClient) -> str:
     """`open` if the connection still answers a request, else `closed`."""
     try:
@@ -330,7 +361,7 @@ def _body(body: bytes | str) -> bytes:
     return body.encode() if isinstance(body, str) else body
 
 
-SHORT_NAMES = {
+_SHORT_NAMES = {
     "producerGroup": "a",
     "topic": "b",
     "defaultTopic": "c",
@@ -346,4 +377,3 @@ SHORT_NAMES = {
     "batch": "m",
     "brokerName": "n",
 }
-"""Names of SendMessageRequestHeader in SendMessageRequestHeaderV2."""

@@ -1,13 +1,13 @@
 """What cases of transactions share: half messages, their ends, and the checks that come for them."""
 
-from typing import Any
+from typing import Any, Unpack
 
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, decode_messages
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from .answer import Answer
-from .remoting import Remoting
+from .remoting import Remoting, SendFields
 
 UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12
 """Values of commitOrRollback."""
@@ -15,12 +15,11 @@ PREPARED = 4
 """The sysFlag of a half message."""
 
 
-def half(
-    t: Remoting, topic: str, producer: str, body: str = "half", properties: dict[str, str] | None = None, **more: Any
-) -> Answer:
-    """Send a half message; `more`: see `Remoting.send_fields`."""
-    own = {"TRAN_MSG": "true", "PGROUP": producer, **(properties or {})}
-    return t.send(topic, body, properties=own, producerGroup=producer, sysFlag=PREPARED, **more)
+def half(t: Remoting, topic: str, producer: str, body: str = "half", **more: Unpack[SendFields]) -> Answer:
+    """Send a half message."""
+    own = {"TRAN_MSG": "true", "PGROUP": producer, **(more.pop("properties", None) or {})}
+    fields: SendFields = {"producerGroup": producer, "sysFlag": PREPARED, **more, "properties": own}
+    return t.send(topic, body, **fields)
 
 
 def end_fields(sent: Answer, producer: str, value: int, **fields: object) -> dict[str, object]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient, RemotingTimeout
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
@@ -114,7 +115,7 @@ class World:
         name = self.new() if name is None else name
         ext: dict[str, object] = {
             "topic": name,
-            "defaultTopic": "TBW102",
+            "defaultTopic": AUTO_CREATE_TOPIC,
             "readQueueNums": queues if read is None else read,
             "writeQueueNums": queues if write is None else write,
             "perm": perm,
@@ -128,7 +129,7 @@ class World:
         self.require(answer.code == 0, f"the topic {name} was not made: {answer}")
         return name
 
-    def group(self, *, name: str | None = None, **config: object) -> str:
+    def group(self, *, name: str | None = None, **config: Any) -> str:
         """A new subscription group; `config` holds fields of SubscriptionGroupConfig by their names."""
         name = self.new("group") if name is None else name
         fields = {
@@ -178,7 +179,7 @@ class World:
 
     def pushed(self, connection: RemotingClient) -> list[RemotingCommand]:
         """What the broker has pushed down a connection since the last look; it has all arrived before an answer."""
-        connection.request(RequestCode.GET_MAX_OFFSET, {"topic": "TBW102", "queueId": 0}, timeout=ANSWER_SECONDS)
+        _taken_up(connection)
         found = list(connection.pushes)
         connection.pushes.clear()
         return found
@@ -223,9 +224,7 @@ class World:
         """Return when the place has taken up everything that was sent so far."""
         for connection in self._connections:
             if connection is not self.namesrv:
-                connection.request(
-                    RequestCode.GET_MAX_OFFSET, {"topic": "TBW102", "queueId": 0}, timeout=ANSWER_SECONDS
-                )
+                _taken_up(connection)
 
     def until(self, look: Callable[[], T], seconds: float = 30.0) -> T:
         """Look again and again until something is there, and return it; after `seconds`, whatever is there then."""
@@ -292,6 +291,11 @@ class Stopwatch:
     def between(self, low: float, high: float) -> str:
         """`low to high s` if that is so, else the time measured: what to put into a note."""
         return f"{low:g} to {high:g} s" if low <= self.seconds <= high else f"{self.seconds:.3f} s"
+
+
+def _taken_up(connection: RemotingClient) -> None:
+    """Return when the broker has taken up all that came before, by the answer to a request that changes nothing."""
+    connection.request(RequestCode.GET_MAX_OFFSET, {"topic": AUTO_CREATE_TOPIC, "queueId": 0}, timeout=ANSWER_SECONDS)
 
 
 def _code(value: Any) -> Any:
