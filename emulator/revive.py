@@ -6,6 +6,7 @@ computed from the first undecided check point, so nothing runs while nothing is 
 acknowledgements are read once, when they become readable. Source: PopReviveService (5.3.3).
 """
 
+from collections.abc import Iterator
 from itertools import takewhile
 
 from . import properties as props
@@ -98,6 +99,13 @@ class ReviveService:
                 self._acknowledge(queue, Ack.from_json(body))
         except ValueError:
             return
+
+    def undecided(self) -> Iterator[tuple[int, CheckPoint]]:
+        """(when it is looked at, check point) of those that wait, queue by queue; those behind the first no sooner."""
+        for queue in self._queues.values():
+            if queue.timer is not None:
+                for point in queue.points.values():
+                    yield max(queue.timer.due_ms, point.revive_ms + SLACK_MS), point
 
     def _acknowledge(self, queue: ReviveQueue, ack: Ack) -> None:
         point = queue.points.get(ack.merge_key(self._config.broker_name))

@@ -13,7 +13,7 @@ Rounds follow each other every `transactionCheckInterval`, counted from the end 
 something to look at. Source: TransactionalMessageServiceImpl.check, TransactionalMessageCheckService (5.3.3).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import Enum, auto
 
@@ -90,6 +90,16 @@ class TransactionChecks:
                 self._arrived(0, 0, {})
 
     # when
+
+    def waiting(self) -> Iterator[tuple[int, HalfMessage]]:
+        """(when the next round begins, half message) of all that the next round will meet, decided ones among them."""
+        if self._timer is None:
+            return
+        first = max(self._committed(names.HALF_TOPIC), self._store.min_offset(names.HALF_TOPIC, 0))
+        for offset in range(first, self._store.max_offset(names.HALF_TOPIC, 0)):
+            stored = self._store.record(names.HALF_TOPIC, 0, offset)
+            if stored is not None:
+                yield self._timer.due_ms, HalfMessage(stored)
 
     def _arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str]) -> None:
         """Watcher of the half and op topics: there is something for the next round."""
