@@ -83,11 +83,17 @@ def recipe(version: str) -> Recipe:
 
 
 class ApacheBroker:
-    """One running Apache RocketMQ; `settings` go into broker.conf over the ones above."""
+    """One running Apache RocketMQ; `settings` go into broker.conf and `proxy_settings` into rmq-proxy.json."""
 
-    def __init__(self, version: str = REFERENCE_VERSION, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        version: str = REFERENCE_VERSION,
+        settings: Mapping[str, str] | None = None,
+        proxy_settings: Mapping[str, object] | None = None,
+    ) -> None:
         self.version = version
         self._settings = dict(settings or {})
+        self._proxy_settings = dict(proxy_settings or {})
         self._home = Path()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._spawning = threading.Lock()
@@ -154,6 +160,7 @@ class ApacheBroker:
             "remotingListenPort": remoting_port,
             "enablePrintJstack": False,
             "grpcThreadPoolNums": 16,
+            **self._proxy_settings,
         }
         (conf / "rmq-proxy.json").write_text(json.dumps(proxy))
         begin = time.monotonic()
