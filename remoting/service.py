@@ -72,6 +72,10 @@ class RemotingService:
         self._opaques = count(0)
         self._told: set[int] = set()
 
+    def engine_time_ms(self, client_ms: int) -> int:
+        """An instant close to now, as a client tells it, in the engine's time, which may have jumped."""
+        return self._gate.engine_time_ms(client_ms)
+
     def next_channel_id(self, peer: tuple[str, int], local: tuple[str, int]) -> str:
         """A name for a new channel."""
         return f"remoting-{local[1]}-{next(self._channels)}-{peer[0]}:{peer[1]}"

@@ -159,7 +159,7 @@ def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes
         header.max_msg_nums,
         header.invisible_time,
         header.poll_time,
-        header.born_time,
+        call.service.engine_time_ms(header.born_time),
         header.init_mode,
         header.exp_type,
         header.exp,
@@ -254,7 +254,7 @@ def notification(call: RemotingCall, header: NotificationRequestHeader, body: by
         header.topic,
         header.queue_id,
         header.poll_time,
-        header.born_time,
+        call.service.engine_time_ms(header.born_time),
         header.order,
         header.attempt_id,
     )
