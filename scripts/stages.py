@@ -151,7 +151,7 @@ def run_conformance() -> None:
     """Hold the emulator against what real brokers did: every case, and every scenario through every SDK."""
     command = Path(sys.executable).with_name("rocketmq-conformance")
     findings = ("--json", REPORTS / "conformance.json", "--report", REPORTS / "conformance")
-    call(command, "run", "--target", "emulator", "--sdk", "all", "--jobs", JOBS, "--attempts", "2", *findings)
+    call(command, "run", "--target", "emulator", "--sdk", "all", "--jobs", JOBS, *findings)
 
 
 def run_clients() -> None:

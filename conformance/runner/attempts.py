@@ -1,8 +1,9 @@
-"""Trying again what came out otherwise than expected.
+"""Trying a scenario again that came out otherwise than expected, where whoever runs it asks for that.
 
-SDKs have races of their own that a real broker loses as well, such as a message that is sent between a new consumer's
-two questions about where to begin; and a pop that takes half a second to arrive is too old for a broker. A busy machine
-makes both likelier. An outcome says at which attempt it came.
+SDKs have limits of their own, such as three seconds for an answer, and a real broker takes a pop that was half a second
+on its way for too old: on a machine that is too busy for them, what is not as expected may say nothing of the broker.
+An outcome says at which attempt it came. Cases have no second attempt, and the project's own run of the matrix on the
+emulator has none either.
 """
 
 from collections.abc import Callable

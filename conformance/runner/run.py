@@ -12,7 +12,6 @@ from ..outcome import Outcome, Verdict
 from ..scenario import Scenario, truth_of
 from ..targets.target import Target
 from ..truth import Truth
-from .attempts import first_expected
 from .plan import in_order
 from .pool import Pool, Work
 from .scenario_work import scenario_works
@@ -49,7 +48,7 @@ def carry_out(
 ) -> Run:
     """Start the targets, run every case and every scenario with every SDK on each, stop the targets.
 
-    What has been found is there even after Ctrl-C.
+    `attempts` are those of a scenario; a case has one. What has been found is there even after Ctrl-C.
     """
     run = Run([target.name for target in targets])
     begin = time.monotonic()
@@ -66,7 +65,7 @@ def carry_out(
             works: list[Work] = []
             for target in targets:
                 works += scenario_works(scenarios, sdks, target, truth, attempts=attempts)
-                works += [_case(case, target, truth, attempts) for case in in_order(cases)]
+                works += [_case(case, target, truth) for case in in_order(cases)]
             pool.run(works, targets)
             if pool.problem is not None:
                 run.problem = f"{type(pool.problem).__name__}: {pool.problem}"
@@ -79,8 +78,8 @@ def carry_out(
     return run
 
 
-def _case(case: Case, target: Target, truth: Truth, attempts: int) -> Work:
-    return lambda: [first_expected(lambda: run_case(case, target, truth, secrets.token_hex(4)), attempts)]
+def _case(case: Case, target: Target, truth: Truth) -> Work:
+    return lambda: [run_case(case, target, truth, secrets.token_hex(4))]
 
 
 def record(run: Run, targets: Sequence[Target], truth: Truth) -> dict[str, list[str]]:

@@ -273,3 +273,18 @@ def test_a_second_attempt_is_told(truth: Truth) -> None:
     assert (found.verdict, found.reason) == (Verdict.SAME, "at attempt 3")
     assert first_expected(iter([bad, bad, good]).__next__, 2) is bad
     assert first_expected(iter([good]).__next__, 3) is good
+
+
+def test_a_case_has_one_attempt(truth: Truth) -> None:
+    """However many attempts scenarios are given, a case that differs is not run again."""
+    runs = []
+
+    @remoting_case("SendMessageProcessor")
+    def counted(t: Remoting) -> None:
+        """A case that is contradicted."""
+        runs.append(t)
+        t.see("sent", t.send(t.topic()), 29)
+
+    run = carry_out([case(counted)], [EmulatorTarget()], truth, jobs=1, each=lambda _: None, attempts=3)
+    assert [found.verdict for found in run.outcomes] == [Verdict.DIFFERS]
+    assert len(runs) == 1
