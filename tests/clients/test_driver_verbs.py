@@ -8,9 +8,8 @@ import pytest
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, Fields, body, start
 from rocketmq_testkit.fixtures import Emulator
-from sdk_ways import WAYS
 
-PUSHING = [sdk for sdk, ways in WAYS.items() if "concurrent" in ways]
+PUSHING = [sdk for sdk in registry.names() if sdk != "rust"]
 TRANSACTIONAL = [sdk for sdk in registry.names() if sdk != "cpp"]
 JAVA_REMOTING = ("java-remoting", "java-remoting-4.9")
 STORE_SHOWN = {*JAVA_REMOTING, "go-remoting", "cpp"}
