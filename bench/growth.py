@@ -8,7 +8,6 @@ waiting pops, of which 1,000 wait for the same topic and group as the steps do w
 `--write` puts the table into bench/README.md. It takes some minutes and 2 GiB.
 """
 
-import argparse
 import datetime
 import gc
 import itertools
@@ -18,15 +17,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from document import Table, options
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.receipt import Receipt
 
-README = Path(__file__).with_name("README.md")
-BEGIN, END = "<!-- growth begins -->\n", "<!-- growth ends -->\n"
 GOAL = 1.5
 STORED, IN_FLIGHT, WAITING, CROWD = 1_000_000, 100_000, 10_000, 1_000
 START_MS = 1_700_000_000_000
@@ -167,28 +164,28 @@ def pop_many(world: World, count: int) -> Callable[[], None]:
     return work
 
 
-def ack(world: World, count: int) -> Callable[[], None]:
-    """Acknowledgements, and their way through the timer into the revive topic is left out."""
+def _with_receipts(world: World, count: int, operation: Callable[[Receipt], ops.Operation]) -> Callable[[], None]:
+    """An operation for each of `count` popped messages."""
     world.send("work", count)
     receipts = world.receipts("work", count)
 
     def work() -> None:
         for receipt in receipts:
-            world.submit(ops.AckMessage("G", "work", 0, receipt.text(), receipt.queue_offset))
+            world.submit(operation(receipt))
 
     return work
+
+
+def ack(world: World, count: int) -> Callable[[], None]:
+    """Acknowledgements, and their way through the timer into the revive topic is left out."""
+    return _with_receipts(world, count, lambda it: ops.AckMessage("G", "work", 0, it.text(), it.queue_offset))
 
 
 def change(world: World, count: int) -> Callable[[], None]:
     """Changes of the invisible time."""
-    world.send("work", count)
-    receipts = world.receipts("work", count)
-
-    def work() -> None:
-        for receipt in receipts:
-            world.submit(ops.ChangeInvisibleTime("G", "work", 0, receipt.text(), receipt.queue_offset, FAR_MS))
-
-    return work
+    return _with_receipts(
+        world, count, lambda it: ops.ChangeInvisibleTime("G", "work", 0, it.text(), it.queue_offset, FAR_MS)
+    )
 
 
 def revive(world: World, count: int) -> Callable[[], None]:
@@ -356,36 +353,26 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def write(text: str) -> None:
-    """Put the table into bench/README.md, in a section of its own."""
-    old = README.read_text()
-    if BEGIN not in old:
-        old = f"{old.rstrip()}\n\n## Growth\n\n{INTRODUCTION}\n{BEGIN}{END}"
-    head, _, rest = old.partition(BEGIN)
-    README.write_text(f"{head}{BEGIN}{text}{END}{rest.partition(END)[2]}")
+SECTION = f"""## Growth
 
-
-INTRODUCTION = f"""`make bench-growth` takes the same steps in an empty emulator and in one with {STORED:,} stored
+`make bench-growth` takes the same steps in an empty emulator and in one with {STORED:,} stored
 messages, {IN_FLIGHT:,} in flight and {WAITING:,} waiting pops. None may take more than {GOAL} times as long.
 """
 
 
 def main() -> int:
     """Measure, print, and write if asked to."""
-    parser = argparse.ArgumentParser(description="Compare a full emulator with an empty one.")
-    parser.add_argument("--quick", action="store_true", help="a hundredth of everything: shows that it runs")
-    parser.add_argument("--only", default="", help="only steps whose name contains this text")
-    parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
-    options = parser.parse_args()
-    rows = list(measure(options.only, options.quick))
+    quick = "a hundredth of everything: shows that it runs"
+    chosen = options("Compare a full emulator with an empty one.", quick, "steps")
+    rows = list(measure(chosen.only, chosen.quick))
     text = table(rows)
     print(text)
-    if options.write:
-        write(text)
+    if chosen.write:
+        Table("growth", SECTION).write(text)
     slow = [row.name for row in rows if row.ratio > GOAL]
     if slow:
         print(f"more than {GOAL} times slower: {', '.join(slow)}", file=sys.stderr)
-    return 1 if slow and not options.quick else 0
+    return 1 if slow and not chosen.quick else 0
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ rest: less is better). `--write` puts it into bench/README.md. It takes about te
 use too, the ratios and the processor times are what to look at.
 """
 
-import argparse
 import datetime
 import os
 import platform
@@ -17,12 +16,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from document import Table, options
 from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
 from servers import EmulatorCommand, RealBroker, Server, create_topic, resident_mib, send_one
 from workloads import Figure, push_drain, send, simple_drain
-
-README = Path(__file__).with_name("README.md")
-BEGIN, END = "<!-- table begins -->\n", "<!-- table ends -->\n"
 
 WORKLOADS: list[tuple[str, Callable[[int], Callable[[Server], Figure]], int]] = [
     ("Java remoting, send, 1 thread", lambda n: send("java-remoting", 1, n), 12_000),
@@ -112,17 +109,12 @@ def table(rows: list[tuple[str, str, str, str]]) -> str:
 
 def main() -> int:
     """Measure, print, and write if asked to."""
-    parser = argparse.ArgumentParser(description="Compare the emulator with the real Apache broker.")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the work: shows that it runs, not how fast")
-    parser.add_argument("--only", default="", help="only workloads whose name contains this text")
-    parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
-    options = parser.parse_args()
-    text = table(measure(options.quick, options.only))
+    quick = "a tenth of the work: shows that it runs, not how fast"
+    chosen = options("Compare the emulator with the real Apache broker.", quick, "workloads")
+    text = table(measure(chosen.quick, chosen.only))
     print(text)
-    if options.write:
-        old = README.read_text()
-        head, _, rest = old.partition(BEGIN)
-        README.write_text(f"{head}{BEGIN}{text}{END}{rest.partition(END)[2]}")
+    if chosen.write:
+        Table("table").write(text)
     return 0
 
 

@@ -74,59 +74,69 @@ class Case:
 F = TypeVar("F", bound=Callable[..., None])
 
 
-def remoting_case(
-    source: str,
-    *,
-    needs: frozenset[Capability] | set[Capability] = frozenset({Capability.ADMIN}),
-    settings: Mapping[str, str] | None = None,
-    alone: bool = False,
-) -> Callable[[F], F]:
-    """Mark a function of a `Remoting` world as a case; see `Mark`."""
-    return _marked(Mark(Protocol.REMOTING, source, frozenset(needs), dict(settings or {}), alone))
+@dataclass(frozen=True, slots=True)
+class CaseOf:
+    """Marks functions as cases of a protocol: `@remoting_case(source, ...)`; for the arguments see `Mark`."""
+
+    protocol: Protocol
+
+    def __call__(
+        self,
+        source: str,
+        *,
+        needs: frozenset[Capability] | set[Capability] = frozenset({Capability.ADMIN}),
+        settings: Mapping[str, str] | None = None,
+        alone: bool = False,
+    ) -> Callable[[F], F]:
+        """The decorator of one case."""
+        mark = Mark(self.protocol, source, frozenset(needs), dict(settings or {}), alone)
+
+        def decorate(function: F) -> F:
+            setattr(function, _MARK, mark)
+            return function
+
+        return decorate
 
 
-def grpc_case(
-    source: str,
-    *,
-    needs: frozenset[Capability] | set[Capability] = frozenset({Capability.ADMIN}),
-    settings: Mapping[str, str] | None = None,
-    alone: bool = False,
-) -> Callable[[F], F]:
-    """Mark a function of a `Grpc` world as a case; see `Mark`."""
-    return _marked(Mark(Protocol.GRPC, source, frozenset(needs), dict(settings or {}), alone))
+remoting_case = CaseOf(Protocol.REMOTING)
+"""Marks a function of a `Remoting` world."""
+grpc_case = CaseOf(Protocol.GRPC)
+"""Marks a function of a `Grpc` world."""
 
 
-def _marked(mark: Mark) -> Callable[[F], F]:
-    def decorate(function: F) -> F:
-        setattr(function, _MARK, mark)
-        return function
+def modules_of(package: ModuleType) -> list[ModuleType]:
+    """The modules of a package, by their names."""
+    names = sorted(each.name for each in pkgutil.iter_modules(package.__path__))
+    return [importlib.import_module(f"{package.__name__}.{name}") for name in names]
 
-    return decorate
+
+Marked = tuple[str, str, Callable[[Any], None], Any]
+"""Noun, sentence and function of a case or scenario, and its mark."""
+
+
+def marked(module: ModuleType, mark: str) -> list[Marked]:
+    """What a module itself has marked so, as written. Errors: CaseError."""
+    noun = module.__name__.rpartition(".")[2]
+    found: list[Marked] = []
+    for function in vars(module).values():
+        if not inspect.isfunction(function) or not hasattr(function, mark) or function.__module__ != module.__name__:
+            continue
+        sentence = " ".join((function.__doc__ or "").split())
+        if not sentence.endswith("."):
+            raise CaseError(f"{noun}.{function.__name__} has no sentence: its docstring says the behaviour")
+        if not getattr(function, mark).source:
+            raise CaseError(f"{noun}.{function.__name__} has no source: name the class and method of upstream")
+        found.append((noun, sentence, function, getattr(function, mark)))
+    return found
 
 
 def all_cases() -> tuple[Case, ...]:
     """Every case of `cases/`, by module and then as written. Errors: CaseError."""
     from . import cases
 
-    found: list[Case] = []
-    for module in sorted(pkgutil.iter_modules(cases.__path__), key=lambda each: each.name):
-        found += cases_of(importlib.import_module(f"{cases.__name__}.{module.name}"))
-    return tuple(found)
+    return tuple(case for module in modules_of(cases) for case in cases_of(module))
 
 
 def cases_of(module: ModuleType) -> list[Case]:
     """The cases of one module in the order of their lines. Errors: CaseError."""
-    noun = module.__name__.rpartition(".")[2]
-    marked = [each for each in vars(module).values() if inspect.isfunction(each) and hasattr(each, _MARK)]
-    found = []
-    for function in marked:
-        if function.__module__ != module.__name__:
-            continue
-        sentence = " ".join((function.__doc__ or "").split())
-        mark: Mark = getattr(function, _MARK)
-        if not sentence.endswith("."):
-            raise CaseError(f"{noun}.{function.__name__} has no sentence: its docstring says the behaviour")
-        if not mark.source:
-            raise CaseError(f"{noun}.{function.__name__} has no source: name the class and method of upstream")
-        found.append(Case(noun, function.__name__, sentence, mark, function))
-    return found
+    return [Case(noun, run.__name__, sentence, mark, run) for noun, sentence, run, mark in marked(module, _MARK)]

@@ -10,15 +10,12 @@ The functions of `scenarios/` are found by themselves; a scenario is called by i
 outcome with an SDK `plain.a_concurrent_consumer_gets_each_message_once@java-grpc`.
 """
 
-import importlib
-import inspect
-import pkgutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .case import CaseError
+from .case import marked, modules_of
 from .targets.target import Capability
 
 if TYPE_CHECKING:
@@ -131,27 +128,12 @@ def all_scenarios() -> tuple[Scenario, ...]:
     """Every scenario of `scenarios/`, by module and then as written. Errors: CaseError."""
     from . import scenarios
 
-    found: list[Scenario] = []
-    for module in sorted(pkgutil.iter_modules(scenarios.__path__), key=lambda each: each.name):
-        found += scenarios_of(importlib.import_module(f"{scenarios.__name__}.{module.name}"))
-    return tuple(found)
+    return tuple(each for module in modules_of(scenarios) for each in scenarios_of(module))
 
 
 def scenarios_of(module: ModuleType) -> list[Scenario]:
     """The scenarios of one module in the order of their lines. Errors: CaseError."""
-    noun = module.__name__.rpartition(".")[2]
-    found = []
-    for function in vars(module).values():
-        if not inspect.isfunction(function) or not hasattr(function, _MARK) or function.__module__ != module.__name__:
-            continue
-        sentence = " ".join((function.__doc__ or "").split())
-        mark: ScenarioMark = getattr(function, _MARK)
-        if not sentence.endswith("."):
-            raise CaseError(f"{noun}.{function.__name__} has no sentence: its docstring says the behaviour")
-        if not mark.source:
-            raise CaseError(f"{noun}.{function.__name__} has no source: name the class and method of upstream")
-        found.append(Scenario(noun, function.__name__, sentence, mark, function))
-    return found
+    return [Scenario(noun, run.__name__, sentence, mark, run) for noun, sentence, run, mark in marked(module, _MARK)]
 
 
 def truth_of(outcome_id: str) -> tuple[str, str]:

@@ -6,32 +6,8 @@ its own, each with its rules written at its head; it knows nothing of the engine
 
 from collections.abc import Iterable
 
+import observations as obs
 from members import Members
-from observations import (
-    Acked,
-    Beat,
-    Committed,
-    Crashed,
-    Drained,
-    Hidden,
-    Left,
-    Locked,
-    MembersSeen,
-    Notified,
-    Observation,
-    OffsetSeen,
-    PopParked,
-    Popped,
-    Pulled,
-    PullHeld,
-    RangeSeen,
-    Reset,
-    Sent,
-    SentBack,
-    StepEnded,
-    Stored,
-    Unlocked,
-)
 from ordered_queues import OrderedQueues
 from popped_messages import CHECK_POINTS, Mode, PoppedMessages
 from pulled_queues import PulledQueues
@@ -63,73 +39,73 @@ class Oracle:
         self.members = Members()
         self._now = 0
 
-    def observe(self, seen: Observation) -> None:
+    def observe(self, seen: obs.Observation) -> None:
         """Take one observation. Raises Violation."""
         if seen.now < self._now:
             raise Violation(f"time went back from {self._now}: {seen}")
         self._now = seen.now
         match seen:
-            case Stored():
+            case obs.Stored():
                 self.log.stored(seen)
-            case Sent():
+            case obs.Sent():
                 self.log.sent(seen)
-            case Popped():
+            case obs.Popped():
                 self._popped(seen)
-            case PopParked():
+            case obs.PopParked():
                 (self.ordered if seen.order else self.pops).parked(seen)
-            case Acked():
+            case obs.Acked():
                 (self.ordered if seen.order else self.pops).acked(seen)
-            case Hidden():
+            case obs.Hidden():
                 (self.ordered if seen.order else self.pops).hidden(seen)
-            case Notified():
+            case obs.Notified():
                 self._notified(seen)
-            case Pulled():
+            case obs.Pulled():
                 self.pulls.pulled(seen)
-            case PullHeld():
+            case obs.PullHeld():
                 self.pulls.held(seen)
-            case Committed():
+            case obs.Committed():
                 self.pulls.committed_offset(seen)
-            case Reset():
+            case obs.Reset():
                 self._reset(seen)
-            case OffsetSeen():
+            case obs.OffsetSeen():
                 self._offset_seen(seen)
-            case RangeSeen():
+            case obs.RangeSeen():
                 if (seen.low, seen.high) != (0, self.log.size((seen.topic, seen.queue_id))):
                     raise Violation(f"the queue has {self.log.size((seen.topic, seen.queue_id))} messages: {seen}")
-            case SentBack():
+            case obs.SentBack():
                 self.pulls.sent_back(seen)
-            case Beat():
+            case obs.Beat():
                 self.members.beat(seen)
-            case Left():
+            case obs.Left():
                 self._left(seen)
-            case MembersSeen():
+            case obs.MembersSeen():
                 self.members.members_seen(seen)
-            case Locked():
+            case obs.Locked():
                 self.members.locked(seen)
-            case Unlocked():
+            case obs.Unlocked():
                 self.members.unlocked(seen)
-            case Crashed():
+            case obs.Crashed():
                 self._crashed(seen)
-            case StepEnded():
+            case obs.StepEnded():
                 for book in (self.log, self.pops, self.ordered, self.pulls):
                     book.step_ended(seen.now)
-            case Drained():
+            case obs.Drained():
                 self._drained()
 
-    def _popped(self, seen: Popped) -> None:
+    def _popped(self, seen: obs.Popped) -> None:
         if not seen.messages and seen.now < seen.deadline:
             raise Violation(f"gave up before its time: {seen}")
         if (seen.code == "SUCCESS") != bool(seen.messages):
             raise Violation(f"code and messages do not fit: {seen}")
         (self.ordered if seen.order else self.pops).popped(seen)
 
-    def _notified(self, seen: Notified) -> None:
+    def _notified(self, seen: obs.Notified) -> None:
         if not seen.has_message and seen.now < seen.deadline:
             raise Violation(f"gave up before its time: {seen}")
         if seen.has_message and not self.pops.is_behind(seen.group, seen.topic):
             raise Violation(f"told of messages that are not there: {seen}")
 
-    def _reset(self, seen: Reset) -> None:
+    def _reset(self, seen: obs.Reset) -> None:
         if seen.group in self.pop_groups:
             self.pops.reset(seen)
         elif seen.group in self.ordered_groups:
@@ -137,7 +113,7 @@ class Oracle:
         else:
             self.pulls.reset(seen)
 
-    def _offset_seen(self, seen: OffsetSeen) -> None:
+    def _offset_seen(self, seen: obs.OffsetSeen) -> None:
         """The offset of a group that pops is behind what it got and never passes what it has not got."""
         place = (seen.topic, seen.queue_id)
         if seen.group in self.pull_groups:
@@ -155,13 +131,13 @@ class Oracle:
         if seen.offset is not None and not low <= seen.offset <= high:
             raise Violation(f"the offset lies not from {low} to {high}: {seen}")
 
-    def _left(self, seen: Left) -> None:
+    def _left(self, seen: obs.Left) -> None:
         self.members.left(seen)
         if seen.closed:
             for book in (self.pops, self.ordered, self.pulls):
                 book.gone(seen.client)
 
-    def _crashed(self, seen: Crashed) -> None:
+    def _crashed(self, seen: obs.Crashed) -> None:
         known = {(group, place): offset for group, place, offset in seen.positions}
         self.log.crashed(seen.now)
         for groups, book in (

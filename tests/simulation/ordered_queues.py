@@ -16,9 +16,10 @@ What upstream allows, and nothing else (ConsumerOrderInfoManager, AckMessageProc
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from observations import Acked, Delivery, Hidden, Place, PopParked, Popped, Reset
+from observations import Acked, Delivery, Hidden, Place, Popped, Reset
 from popped_messages import WRITTEN_MS
 from stored_messages import StoredMessages, Violation
+from waiting_pops import WaitingPops
 
 
 @dataclass(slots=True)
@@ -64,13 +65,13 @@ class OrderedQueue:
         return attempt_id is not None and batch.attempt_id == attempt_id
 
 
-class OrderedQueues:
+class OrderedQueues(WaitingPops):
     """All groups that pop in order. They want every message."""
 
     def __init__(self, log: StoredMessages) -> None:
+        super().__init__()
         self._log = log
         self.queues: dict[tuple[str, Place], OrderedQueue] = defaultdict(OrderedQueue)
-        self._waiting: dict[int, PopParked] = {}
         self._half_empty: list[Popped] = []
 
     def popped(self, seen: Popped) -> None:
@@ -151,19 +152,7 @@ class OrderedQueues:
             queue = self.queues[seen.group, (seen.topic, queue_id)]
             queue.commit(min(offset, self._log.size((seen.topic, queue_id))), seen.now)
             queue.batch, queue.unknown = None, False
-        for call, parked in list(self._waiting.items()):
-            if (parked.group, parked.topic) == (seen.group, seen.topic):
-                del self._waiting[call]  # upstream does not wake it for that
-
-    def parked(self, seen: PopParked) -> None:
-        """A pop waits."""
-        if seen.deadline <= seen.now:
-            raise Violation(f"waits without time left: {seen}")
-        self._waiting[seen.call] = seen
-
-    def gone(self, client: str) -> None:
-        """A client is gone, and its waiting pops with it."""
-        self._waiting = {call: parked for call, parked in self._waiting.items() if parked.client != client}
+        self._forget(seen.group, seen.topic)
 
     def crashed(self, now: int, positions: dict[tuple[str, Place], int]) -> None:
         """Groups go on from the offset that was written last; nothing is known of what is out."""

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from observations import Acked, Handle, Hidden, Place, PopParked, Popped, Reset
+from observations import Acked, Handle, Hidden, Place, Popped, Reset
 from stored_messages import (
     CATCHES_UP_MS,
     DELAY_LATE_MS,
@@ -30,6 +30,7 @@ from stored_messages import (
     StoredMessages,
     Violation,
 )
+from waiting_pops import WaitingPops
 
 
 class Mode(NamedTuple):
@@ -83,10 +84,11 @@ class Reading:
         return earlier[-1] if earlier else self.since(instant)
 
 
-class PoppedMessages:
+class PoppedMessages(WaitingPops):
     """All groups that pop without order."""
 
     def __init__(self, log: StoredMessages, mode: Mode, tags: dict[str, tuple[str, ...]], *, retry_v2: bool) -> None:
+        super().__init__()
         self._log = log
         self._mode = mode
         self._tags = tags
@@ -96,7 +98,6 @@ class PoppedMessages:
         self._dirty: set[tuple[str, Place]] = set()
         self._flights: dict[Key, Promise] = {}
         self._by_place: dict[tuple[str, Place, int], list[tuple[int, Promise]]] = defaultdict(list)
-        self._waiting: dict[int, PopParked] = {}
         self._half_empty: list[Popped] = []
 
     # deliveries
@@ -227,9 +228,7 @@ class PoppedMessages:
             reading.moves.append((seen.now, reading.position))
             reading.position = min(offset, self._log.size((seen.topic, queue_id)))
             reading.moves.append((seen.now, reading.position))
-        for call, parked in list(self._waiting.items()):
-            if (parked.group, parked.topic) == (seen.group, seen.topic):
-                del self._waiting[call]  # upstream does not wake it for that
+        self._forget(seen.group, seen.topic)
 
     def _fall_back(self, seen: Reset) -> None:
         """With records a reset of one queue makes all others of the topic begin where their last read began."""
@@ -251,18 +250,6 @@ class PoppedMessages:
     def _doubt(self, group: str, place: Place, offset: int) -> None:
         for _, promise in self._by_place.get((group, place, offset), ()):
             promise.must = False
-
-    # waiting
-
-    def parked(self, seen: PopParked) -> None:
-        """A pop waits."""
-        if seen.deadline <= seen.now:
-            raise Violation(f"waits without time left: {seen}")
-        self._waiting[seen.call] = seen
-
-    def gone(self, client: str) -> None:
-        """A client is gone, and its waiting pops with it."""
-        self._waiting = {call: parked for call, parked in self._waiting.items() if parked.client != client}
 
     # a crash
 

@@ -6,34 +6,7 @@ client never gets.
 
 from collections.abc import Callable, Iterable
 
-from observations import (
-    Acked,
-    Beat,
-    Committed,
-    Crashed,
-    Delivery,
-    Drained,
-    Handle,
-    Hidden,
-    Left,
-    Locked,
-    MembersSeen,
-    Notified,
-    Observation,
-    OffsetSeen,
-    Place,
-    PopParked,
-    Popped,
-    Pulled,
-    PullHeld,
-    RangeSeen,
-    Reset,
-    Sent,
-    SentBack,
-    StepEnded,
-    Stored,
-    Unlocked,
-)
+import observations as obs
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
@@ -45,7 +18,7 @@ from simulated_client import Client, digit, order_counts, receipt
 START_MS = 1_700_000_000_000
 DELAY_LEVELS_MS = (1_000, 5_000)
 
-Onlooker = Callable[[Observation], None]
+Onlooker = Callable[[obs.Observation], None]
 OnAnswer = Callable[[Outcome, bool], None]
 
 
@@ -131,7 +104,7 @@ class Session:
         else:
             call.on_answer(outcome, True)
 
-    def see(self, seen: Observation) -> None:
+    def see(self, seen: obs.Observation) -> None:
         """Tell the onlooker."""
         self._onlooker(seen)
 
@@ -144,7 +117,7 @@ class Session:
         message = decode(record)
         first_pop = properties.get("1ST_POP_TIME")
         self.see(
-            Stored(
+            obs.Stored(
                 self.now_ms,
                 topic,
                 queue_id,
@@ -164,7 +137,7 @@ class Session:
 
     def end_step(self) -> None:
         """Say that everything due has happened."""
-        self.see(StepEnded(self.now_ms))
+        self.see(obs.StepEnded(self.now_ms))
 
     def advance(self, ms: int) -> None:
         """Let time pass."""
@@ -204,7 +177,7 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, ops.SendResult), outcome
-            self.see(Sent(now, topic, outcome.queue_id, outcome.queue_offset, message_id, level, due))
+            self.see(obs.Sent(now, topic, outcome.queue_id, outcome.queue_offset, message_id, level, due))
 
         self.ask(
             client,
@@ -243,7 +216,7 @@ class Session:
             if not forget:
                 client.handles += [message.handle for message in popped if message.handle is not None]
             self.see(
-                Popped(
+                obs.Popped(
                     self.now_ms,
                     number,
                     client.channel.channel_id,
@@ -264,7 +237,7 @@ class Session:
 
         def on_wait(number: int) -> None:
             self.see(
-                PopParked(
+                obs.PopParked(
                     self.now_ms,
                     number,
                     client.channel.channel_id,
@@ -296,7 +269,7 @@ class Session:
             on_wait,
         )
 
-    def _popped(self, client: Client, topic: str, result: ops.PopResult, order: bool) -> tuple[Delivery, ...]:
+    def _popped(self, client: Client, topic: str, result: ops.PopResult, order: bool) -> tuple[obs.Delivery, ...]:
         counts = order_counts(result.order_count_info) if order else {}
         found = []
         for message in result.messages:
@@ -306,7 +279,7 @@ class Session:
                 sign = "+" if message.topic_digit == 2 else "_"
                 real = f"%RETRY%{client.group}{sign}{topic}"
                 assert record.topic == (real if self.shows_retry_topics else topic), record
-            handle = Handle(
+            handle = obs.Handle(
                 client.group,
                 real,
                 message.queue_id,
@@ -320,7 +293,7 @@ class Session:
             if message.topic_digit and not self.shows_retry_topics:
                 assert record.property_map()["POP_CK"] == receipt(handle), record
             found.append(
-                Delivery(
+                obs.Delivery(
                     real,
                     message.queue_id,
                     message.queue_offset,
@@ -332,21 +305,21 @@ class Session:
             )
         return tuple(found)
 
-    def ack(self, client: Client, handle: Handle, *, order: bool = False) -> None:
+    def ack(self, client: Client, handle: obs.Handle, *, order: bool = False) -> None:
         """Acknowledge by a handle."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"
             if not order:
                 assert code == "SUCCESS", outcome
-            self.see(Acked(self.now_ms, handle, order, code))
+            self.see(obs.Acked(self.now_ms, handle, order, code))
 
         operation = ops.AckMessage(handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset)
         self.ask(client, operation, on_answer)
 
-    def batch_ack(self, client: Client, topic: str, handles: Iterable[Handle]) -> None:
+    def batch_ack(self, client: Client, topic: str, handles: Iterable[obs.Handle]) -> None:
         """Acknowledge several unordered handles of one topic with one request."""
-        batches: dict[Handle, tuple[int, list[Handle]]] = {}
+        batches: dict[obs.Handle, tuple[int, list[obs.Handle]]] = {}
         for handle in handles:
             key = handle._replace(offset=-1)
             bits, members = batches.get(key, (0, []))
@@ -357,7 +330,7 @@ class Session:
             assert isinstance(outcome, ops.Done), outcome
             for _, members in batches.values():
                 for handle in members:
-                    self.see(Acked(self.now_ms, handle, False, "SUCCESS"))
+                    self.see(obs.Acked(self.now_ms, handle, False, "SUCCESS"))
 
         entries = [
             ops.BatchAck(
@@ -377,7 +350,7 @@ class Session:
             self.ask(client, ops.BatchAckMessage(entries, self.broker.name), on_answer)
 
     def hide(
-        self, client: Client, handle: Handle, invisible_ms: int, *, order: bool = False, forget: bool = False
+        self, client: Client, handle: obs.Handle, invisible_ms: int, *, order: bool = False, forget: bool = False
     ) -> None:
         """Change the invisible time; the client goes on with the new handle unless it never gets the answer."""
 
@@ -391,7 +364,7 @@ class Session:
             )
             if not forget and not order and handle in client.handles:
                 client.handles[client.handles.index(handle)] = new
-            self.see(Hidden(self.now_ms, handle, order, invisible_ms, "SUCCESS", new))
+            self.see(obs.Hidden(self.now_ms, handle, order, invisible_ms, "SUCCESS", new))
 
         operation = ops.ChangeInvisibleTime(
             handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset, invisible_ms
@@ -404,7 +377,7 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, ops.NotificationResult), outcome
-            self.see(Notified(self.now_ms, client.group, topic, outcome.has_msg, waited, deadline))
+            self.see(obs.Notified(self.now_ms, client.group, topic, outcome.has_msg, waited, deadline))
 
         operation = ops.Notification(client.group, topic, -1, poll_ms, self.now_ms)
         self.ask(client, operation, on_answer, lambda number: None)
@@ -434,13 +407,13 @@ class Session:
             for record in outcome.records:
                 message = decode(record)
                 message_id = message.body.rstrip(b".").decode()
-                found.append(Delivery(topic, queue_id, message.queue_offset, message_id, message.reconsume_times))
+                found.append(obs.Delivery(topic, queue_id, message.queue_offset, message_id, message.reconsume_times))
                 if not forget:
                     client.pulled.append((message_id, message.reconsume_times, message.physical_offset, topic))
             if not forget:
                 went_on = outcome.next_begin_offset
             self.see(
-                Pulled(
+                obs.Pulled(
                     self.now_ms,
                     number,
                     client.group,
@@ -461,7 +434,7 @@ class Session:
         def on_wait(number: int) -> None:
             assert deadline is not None
             self.see(
-                PullHeld(
+                obs.PullHeld(
                     self.now_ms, number, client.channel.channel_id, client.group, topic, queue_id, offset, deadline
                 )
             )
@@ -482,7 +455,7 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, ops.Done), outcome
-            self.see(Committed(self.now_ms, client.group, topic, queue_id, offset))
+            self.see(obs.Committed(self.now_ms, client.group, topic, queue_id, offset))
 
         self.ask(client, ops.UpdateConsumerOffset(client.group, topic, queue_id, offset), on_answer)
 
@@ -492,7 +465,7 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, ops.Done), outcome
-            self.see(SentBack(self.now_ms, client.group, message_id, attempt, level, most))
+            self.see(obs.SentBack(self.now_ms, client.group, message_id, attempt, level, most))
 
         operation = ops.SendMessageBack(client.group, physical_offset, level, message_id, topic, False, most)
         self.ask(client, operation, on_answer)
@@ -506,7 +479,7 @@ class Session:
             assert isinstance(outcome, ops.ResetOffsetResult), outcome
             offsets, queues = self.broker.offsets, self.broker.topics.get(topic).read_queue_nums
             others = [(one, offsets.query(client.group, topic, one)) for one in range(queues) if one != queue_id]
-            self.see(Reset(self.now_ms, client.group, topic, tuple(sorted(outcome.offsets.items())), tuple(others)))
+            self.see(obs.Reset(self.now_ms, client.group, topic, tuple(sorted(outcome.offsets.items())), tuple(others)))
 
         self.ask(client, ops.ResetOffset(client.group, topic, 0, queue_id, offset), on_answer)
 
@@ -515,11 +488,11 @@ class Session:
 
         def on_offset(outcome: Outcome, waited: bool) -> None:
             offset = outcome.offset if isinstance(outcome, ops.OffsetResult) else None
-            self.see(OffsetSeen(self.now_ms, client.group, topic, queue_id, offset))
+            self.see(obs.OffsetSeen(self.now_ms, client.group, topic, queue_id, offset))
 
         def on_members(outcome: Outcome, waited: bool) -> None:
             clients = tuple(outcome.client_ids) if isinstance(outcome, ops.ConsumerListResult) else ()
-            self.see(MembersSeen(self.now_ms, client.group, clients))
+            self.see(obs.MembersSeen(self.now_ms, client.group, clients))
 
         self.ask(client, ops.QueryConsumerOffset(client.group, topic, queue_id), on_offset)
         low, high = (
@@ -527,7 +500,7 @@ class Session:
         )
         assert isinstance(low, ops.OffsetResult)
         assert isinstance(high, ops.OffsetResult)
-        self.see(RangeSeen(self.now_ms, topic, queue_id, low.offset, high.offset))
+        self.see(obs.RangeSeen(self.now_ms, topic, queue_id, low.offset, high.offset))
         self.ask(client, ops.GetConsumerListByGroup(client.group), on_members)
 
     def beat(self, client: Client, topics: Iterable[str]) -> None:
@@ -535,7 +508,7 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, ops.HeartbeatResult), outcome
-            self.see(Beat(self.now_ms, client.channel.channel_id, client.group))
+            self.see(obs.Beat(self.now_ms, client.channel.channel_id, client.group))
 
         tags = frozenset(client.tags)
         subscriptions = [ops.SubscriptionData(topic, client.expression, tags=tags) for topic in topics]
@@ -544,7 +517,7 @@ class Session:
 
     def leave(self, client: Client, *, close: bool) -> None:
         """Unregister, or lose the connection and make another."""
-        left = Left(self.now_ms, client.channel.channel_id, client.group, close)
+        left = obs.Left(self.now_ms, client.channel.channel_id, client.group, close)
         if close:
             client.channel.active = False
             self.see(left)
@@ -554,27 +527,27 @@ class Session:
         operation = ops.UnregisterClient(client.channel.channel_id, "producers", client.group)
         self.ask(client, operation, lambda outcome, waited: self.see(left))
 
-    def lock(self, client: Client, queues: list[Place]) -> None:
+    def lock(self, client: Client, queues: list[obs.Place]) -> None:
         """Ask for queue locks."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, ops.LockBatchResult), outcome
             granted = tuple((queue.topic, queue.queue_id) for queue in outcome.queues)
-            self.see(Locked(self.now_ms, client.group, client.name, tuple(queues), granted))
+            self.see(obs.Locked(self.now_ms, client.group, client.name, tuple(queues), granted))
 
         wanted = [ops.MessageQueue(topic, self.broker.name, queue_id) for topic, queue_id in queues]
         self.ask(client, ops.LockBatchMq(client.group, client.name, wanted), on_answer)
 
-    def unlock(self, client: Client, queues: list[Place]) -> None:
+    def unlock(self, client: Client, queues: list[obs.Place]) -> None:
         """Give queue locks back."""
         wanted = [ops.MessageQueue(topic, self.broker.name, queue_id) for topic, queue_id in queues]
         self.ask(
             client,
             ops.UnlockBatchMq(client.group, client.name, wanted),
-            lambda outcome, waited: self.see(Unlocked(self.now_ms, client.group, client.name, tuple(queues))),
+            lambda outcome, waited: self.see(obs.Unlocked(self.now_ms, client.group, client.name, tuple(queues))),
         )
 
-    def crash(self, clients: Iterable[Client], places: Iterable[tuple[str, Place]], *, power_loss: bool) -> None:
+    def crash(self, clients: Iterable[Client], places: Iterable[tuple[str, obs.Place]], *, power_loss: bool) -> None:
         """Let the broker die and start again; all connections are lost with it."""
         for client in clients:
             client.channel.active = False
@@ -584,9 +557,9 @@ class Session:
             client.connect()
         offsets = self.broker.offsets
         found = tuple((group, place, offsets.query(group, *place)) for group, place in places)
-        self.see(Crashed(self.now_ms, found))
+        self.see(obs.Crashed(self.now_ms, found))
         self.advance(1)
 
     def drained(self) -> None:
         """Say that everybody consumed until nothing came any more."""
-        self.see(Drained(self.now_ms))
+        self.see(obs.Drained(self.now_ms))
