@@ -83,6 +83,8 @@ class Engine:
         for broker in self.brokers:
             broker.topics.on_change = self.name_server.topic_created
         self._direct = DirectChannel()
+        self.excusing: list[Callable[[int], None]] = []
+        """Who else remembers clients by the time: called with what `excuse_clients` is given."""
 
     def broker(self, name: str, broker_id: int = 0) -> Broker | None:
         """A broker by its name and id (0 = master)."""
@@ -108,6 +110,8 @@ class Engine:
         for broker in self.brokers:
             broker.clients.excuse(ms)
             broker.locks.excuse(ms)
+        for excuse in self.excusing:
+            excuse(ms)
 
     def submit(self, node: Node, operation: Operation, channel: Channel | None = None) -> DirectCall:
         """Carry out an operation that may wait; look at `outcome` of the call later."""

@@ -59,6 +59,7 @@ class Proxy:
             lambda channel, effect: on_check(self, channel, effect),
             lambda session: on_expired(self, session),
         )
+        engine.excusing.append(self.sessions.excuse)
         self._ids = engine.chance.stream("grpc_v2 message ids")
 
     @property

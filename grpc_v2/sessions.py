@@ -110,6 +110,11 @@ class SessionRegistry:
         """The client has shown that it lives."""
         session.last_seen_ms = self._scheduler.now_ms
 
+    def excuse(self, ms: int) -> None:
+        """Do not hold the next `ms` against clients: the clock is about to jump, and nobody can be seen meanwhile."""
+        for session in self._sessions.values():
+            session.last_seen_ms += ms
+
     def stream_opened(self, session: Session, stream: "RpcCall") -> None:
         """A telemetry stream belongs to the session; its newest one takes the commands."""
         streams = session.channel.streams
