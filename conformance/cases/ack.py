@@ -9,8 +9,10 @@ from ..worlds.pops import (
     REVIVE_QUEUE,
     START,
     TOPIC_KIND,
+    all_popped,
     bodies,
     handle_with,
+    one_popped,
     popping,
     see_without,
 )
@@ -22,8 +24,7 @@ ACK = 200051
 @remoting_case("AckMessageProcessor.appendAck")
 def what_is_acknowledged_does_not_come_back(t: Remoting) -> None:
     """Of a batch only the messages that were not acknowledged come back."""
-    group = popping(t, 4)
-    handles = group.handles(invisible_ms=2000)
+    group, handles = all_popped(t, 4, invisible_ms=2000)
     t.see("second", group.ack(handles[1], 1), 0)
     t.see("fourth", group.ack(handles[3], 3), 0)
     t.see("came back", bodies(group.copies(2)))
@@ -34,8 +35,7 @@ def what_is_acknowledged_does_not_come_back(t: Remoting) -> None:
 @remoting_case("AckMessageProcessor.appendAck")
 def a_wholly_acknowledged_batch_leaves_no_trace(t: Remoting) -> None:
     """When every message of a batch is acknowledged, in any order, no retry topic comes into being."""
-    group = popping(t, 3)
-    handles = group.handles(invisible_ms=1000)
+    group, handles = all_popped(t, 3, invisible_ms=1000)
     for offset in (2, 0, 1):
         t.see(f"offset {offset}", group.ack(handles[offset], offset), 0)
     t.wait(6)
@@ -45,8 +45,7 @@ def a_wholly_acknowledged_batch_leaves_no_trace(t: Remoting) -> None:
 @remoting_case("AckMessageProcessor.appendAck")
 def an_ack_may_be_repeated(t: Remoting) -> None:
     """A second acknowledgement of the same message succeeds."""
-    group = popping(t, 1)
-    handle = group.handle()
+    group, handle = one_popped(t)
     t.see("first", group.ack(handle, 0), 0)
     t.see("second", group.ack(handle, 0), 0)
 
@@ -65,8 +64,7 @@ def an_offset_outside_the_queue_is_refused(t: Remoting) -> None:
 @remoting_case("AckMessageProcessor.processRequest")
 def a_queue_outside_the_topic_is_refused(t: Remoting) -> None:
     """An acknowledgement for a queue that the topic does not have is refused."""
-    group = popping(t, 1)
-    handle = group.handle()
+    group, handle = one_popped(t)
     t.see("queue 9", group.ack(handle, 0, queue=9), 13)
     t.see("queue -1", group.ack(handle, 0, queue=-1), 13)
 
@@ -74,8 +72,7 @@ def a_queue_outside_the_topic_is_refused(t: Remoting) -> None:
 @remoting_case("AckMessageProcessor.processRequest")
 def an_unknown_topic_is_refused(t: Remoting) -> None:
     """An acknowledgement for a topic that does not exist is refused, one for a group that does not exist succeeds."""
-    group = popping(t, 1)
-    handle = group.handle()
+    group, handle = one_popped(t)
     t.see("unknown topic", group.at(t.new()).ack(handle, 0), 17)
     t.see("unknown group", group.among(t.new("group")).ack(handle, 0), 0)
     t.see("illegal group", group.among("bad!").ack(handle, 0), 0)
@@ -84,8 +81,7 @@ def an_unknown_topic_is_refused(t: Remoting) -> None:
 @remoting_case("ExtraInfoUtil.split")
 def a_malformed_handle_is_refused(t: Remoting) -> None:
     """A handle with too few fields, or with a word where a number stands, is an error; more fields are no harm."""
-    group = popping(t, 1)
-    handle = group.handle()
+    group, handle = one_popped(t)
     fields = handle.split(" ")
     for text in ("garbage", "1 2 3", "", None):
         t.see(repr(text), group.ack(text, 0), 1)
@@ -102,8 +98,7 @@ def a_malformed_handle_is_refused(t: Remoting) -> None:
 @remoting_case("AckMessageProcessor.appendAck")
 def a_forged_handle_has_no_effect(t: Remoting) -> None:
     """A handle with another pop time, revive queue, start offset, broker or group is taken, and the message comes."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=2000)
+    group, handle = one_popped(t, invisible_ms=2000)
     for name, place, text in (
         ("pop time", POP_TIME, "1700000000000"),
         ("future pop time", POP_TIME, str(t.now_ms() + 3_600_000)),
@@ -148,8 +143,7 @@ def acks_of_the_same_start_are_told_apart_by_time(t: Remoting) -> None:
 @remoting_case("AckMessageProcessor.appendAck")
 def some_fields_of_a_handle_do_not_matter(t: Remoting) -> None:
     """An acknowledgement counts whatever its handle says of topic kind, queue and offset: the request's own count."""
-    group = popping(t, 3)
-    handles = group.handles(invisible_ms=2000)
+    group, handles = all_popped(t, 3, invisible_ms=2000)
     t.see("topic kind 9", group.ack(handle_with(handles[0], TOPIC_KIND, "9"), 0), 0)
     t.see("queue 7, offset 99", group.ack(handle_with(handle_with(handles[1], QUEUE, "7"), OFFSET, "99"), 1), 0)
     t.see("came back", bodies(group.copies()))
@@ -158,8 +152,7 @@ def some_fields_of_a_handle_do_not_matter(t: Remoting) -> None:
 @remoting_case("AckMessageProcessor.appendAck")
 def another_connection_may_acknowledge(t: Remoting) -> None:
     """A handle belongs to no client: whoever has it acknowledges with it."""
-    group = popping(t, 2)
-    handles = group.handles(invisible_ms=2000)
+    group, handles = all_popped(t, 2, invisible_ms=2000)
     ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "extraInfo": handles[0], "offset": 0}
     t.see("acknowledged", t.ask(ACK, ext, to=t.connect()), 0)
     t.see("came back", bodies(group.copies()))
@@ -168,8 +161,7 @@ def another_connection_may_acknowledge(t: Remoting) -> None:
 @remoting_case("PopReviveService.mergeAndRevive")
 def a_late_ack_still_counts(t: Remoting) -> None:
     """An acknowledgement that comes within a second after the invisible time keeps the message from coming back."""
-    group = popping(t, 2)
-    handles = group.handles(invisible_ms=2000)
+    group, handles = all_popped(t, 2, invisible_ms=2000)
     t.wait(2.5)
     t.see("acknowledged", group.ack(handles[0], 0), 0)
     t.see("came back", bodies(group.copies()))
@@ -178,8 +170,7 @@ def a_late_ack_still_counts(t: Remoting) -> None:
 @remoting_case("AckMessageProcessor.appendAck")
 def an_ack_after_the_revival_has_no_effect(t: Remoting) -> None:
     """An acknowledgement with the handle of a message that has come back succeeds, and the copy is handed out."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=1000)
+    group, handle = one_popped(t, invisible_ms=1000)
     group.copies()
     t.see("acknowledged", group.ack(handle, 0), 0)
     t.see("popped", group.pop(), 0)
@@ -199,8 +190,7 @@ def a_redelivered_message_is_acknowledged_in_its_retry_topic(t: Remoting) -> Non
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def an_ack_needs_its_fields(t: Remoting) -> None:
     """An acknowledgement without one of its fields, or with a word for a number, is refused unless it is the group."""
-    group = popping(t, 1)
-    handle = group.handle()
+    group, handle = one_popped(t)
     ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "extraInfo": handle, "offset": 0}
     see_without(t, ACK, ext)
     t.see("queueId x", t.ask(ACK, {**ext, "queueId": "x"}))

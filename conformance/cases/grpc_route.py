@@ -1,17 +1,6 @@
 """QueryRoute of the gRPC proxy."""
 
-from rocketmq_testkit.emulator.names import (
-    BENCHMARK_TOPIC,
-    DLQ_PREFIX,
-    HALF_TOPIC,
-    OFFSET_MOVED_TOPIC,
-    RETRY_PREFIX,
-    SCHEDULE_TOPIC,
-    SELF_TEST_TOPIC,
-    TIMER_TOPIC,
-    dlq_topic,
-    reply_topic,
-)
+from rocketmq_testkit.emulator import names
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request_code import RequestCode
@@ -63,16 +52,16 @@ def bad_names_are_refused(t: Grpc) -> None:
 def names_of_the_system_are_refused(t: Grpc) -> None:
     """Names that the broker uses itself, its own and its cluster's among them, are no topics for clients."""
     for name in (
-        HALF_TOPIC,
-        SCHEDULE_TOPIC,
+        names.HALF_TOPIC,
+        names.SCHEDULE_TOPIC,
         "rmq_sys_anything",
-        TIMER_TOPIC,
-        BENCHMARK_TOPIC,
-        OFFSET_MOVED_TOPIC,
-        SELF_TEST_TOPIC,
+        names.TIMER_TOPIC,
+        names.BENCHMARK_TOPIC,
+        names.OFFSET_MOVED_TOPIC,
+        names.SELF_TEST_TOPIC,
         t.cluster,
         t.broker_name,
-        reply_topic(t.cluster),
+        names.reply_topic(t.cluster),
     ):
         t.see(name, t.route(name), 40002)
 
@@ -92,7 +81,7 @@ def names_of_the_longest_length_are_looked_up(t: Grpc) -> None:
     t.see("127 characters", t.route(longest + "x" * (127 - len(longest))).status.code)
     t.see("a bar", t.route(f"a|b_{t.new('x')}"), 40402)
     t.see("the proxy's own", t.route("DefaultHeartBeatSyncerTopic").status.code)
-    for prefix in (RETRY_PREFIX, DLQ_PREFIX, "%LMQ%"):
+    for prefix in (names.RETRY_PREFIX, names.DLQ_PREFIX, "%LMQ%"):
         t.see(prefix, t.route(prefix + t.new("group")), 40402)
 
 
@@ -121,7 +110,7 @@ def a_deleted_topic_has_no_route(t: Grpc) -> None:
 def a_dead_letter_topic_has_a_route(t: Grpc) -> None:
     """The dead letter topic of a group can be routed to once it exists."""
     group = t.group()
-    t.see("route", _queues(t, t.route(t.topic(name=dlq_topic(group), queues=1))))
+    t.see("route", _queues(t, t.route(t.topic(name=names.dlq_topic(group), queues=1))))
 
 
 @grpc_case("RouteActivity.queryRoute")

@@ -2,7 +2,17 @@
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.pops import POP_TIME, REVIVE_QUEUE, START, bodies, handle_with, popping, see_without
+from ..worlds.pops import (
+    POP_TIME,
+    REVIVE_QUEUE,
+    START,
+    all_popped,
+    bodies,
+    handle_with,
+    one_popped,
+    popping,
+    see_without,
+)
 from ..worlds.remoting import Remoting
 
 CHANGE = 200053
@@ -18,8 +28,7 @@ def new_handle(old: str, answer: Answer, offset: int) -> str:
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_longer_time_hides_longer(t: Remoting) -> None:
     """A message whose invisible time was prolonged comes back when the new time is over, not at the old one."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=1000)
+    group, handle = one_popped(t, invisible_ms=1000)
     watch = t.stopwatch()
     t.see("changed", group.change(handle, 0, 6000), 0)
     t.wait(5)
@@ -31,8 +40,7 @@ def a_longer_time_hides_longer(t: Remoting) -> None:
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_shorter_time_hides_shorter(t: Remoting) -> None:
     """A message whose invisible time was cut short comes back after the new time, and only once."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=8000)
+    group, handle = one_popped(t, invisible_ms=8000)
     watch = t.stopwatch()
     t.see("changed", group.change(handle, 0, 1000), 0)
     t.see("came back", bodies(group.copies()))
@@ -44,8 +52,7 @@ def a_shorter_time_hides_shorter(t: Remoting) -> None:
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def the_new_handle_acknowledges(t: Remoting) -> None:
     """After a change the handle made of its answer acknowledges the message, and the old one does not."""
-    group = popping(t, 2)
-    handles = group.handles(invisible_ms=1000)
+    group, handles = all_popped(t, 2, invisible_ms=1000)
     changed = [group.change(handles[offset], offset, 2000) for offset in (0, 1)]
     new = new_handle(handles[0], changed[0], 0)
     t.see("new handle", new)
@@ -59,8 +66,7 @@ def the_new_handle_acknowledges(t: Remoting) -> None:
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def changes_may_follow_each_other(t: Remoting) -> None:
     """Changed again and again, each time by the newest handle, a message stays hidden until the last time is over."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=1500)
+    group, handle = one_popped(t, invisible_ms=1500)
     for _ in range(3):
         t.wait(1)
         changed = t.see("changed", group.change(handle, 0, 1500), 0)
@@ -73,8 +79,7 @@ def changes_may_follow_each_other(t: Remoting) -> None:
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def each_change_by_one_handle_counts(t: Remoting) -> None:
     """Two changes by the same handle are both taken, and the message comes back once for each."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=2000)
+    group, handle = one_popped(t, invisible_ms=2000)
     t.see("first", group.change(handle, 0, 1000), 0)
     t.wait(0.1)
     t.see("second", group.change(handle, 0, 2000), 0)
@@ -86,8 +91,7 @@ def each_change_by_one_handle_counts(t: Remoting) -> None:
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_change_brings_an_acknowledged_message_back(t: Remoting) -> None:
     """A change of a message that was acknowledged is taken, and the message comes back."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=2000)
+    group, handle = one_popped(t, invisible_ms=2000)
     group.ack(handle, 0)
     t.see("changed", group.change(handle, 0, 1000), 0)
     t.see("came back", group.copies())
@@ -96,8 +100,7 @@ def a_change_brings_an_acknowledged_message_back(t: Remoting) -> None:
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_change_comes_in_time_after_the_end(t: Remoting) -> None:
     """A change half a second after the invisible time keeps the message from coming back at the old time."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=2000)
+    group, handle = one_popped(t, invisible_ms=2000)
     watch = t.stopwatch()
     t.wait(2.5)
     t.see("changed", group.change(handle, 0, 4000), 0)
@@ -110,8 +113,7 @@ def a_change_comes_in_time_after_the_end(t: Remoting) -> None:
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_change_after_the_revival_brings_another_copy(t: Remoting) -> None:
     """A change by the handle of a message that has come back is taken, and the message comes back a second time."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=0)
+    group, handle = one_popped(t, invisible_ms=0)
     group.copies()
     t.see("changed", group.change(handle, 0, 1000), 0)
     t.see("copies", group.copies(2))
@@ -132,8 +134,7 @@ def no_time_or_less_brings_it_back_at_once(t: Remoting) -> None:
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPoint")
 def an_absurd_time_is_refused(t: Remoting) -> None:
     """A change to more than the longest time of a timer is an error, and the message comes back as if it never was."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=2000)
+    group, handle = one_popped(t, invisible_ms=2000)
     for days in (4, 365, 10**8):
         t.see(f"{days} days", group.change(handle, 0, days * 86_400_000))
     t.see("came back", bodies(group.copies()))
@@ -163,8 +164,7 @@ def an_offset_outside_the_queue_is_refused(t: Remoting) -> None:
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_place_that_is_not_there_is_refused(t: Remoting) -> None:
     """A change for an unknown topic or queue is refused; one for an unknown group is taken."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=60_000)
+    group, handle = one_popped(t, invisible_ms=60_000)
     t.see("unknown topic", group.at(t.new()).change(handle, 0, 1000), 17)
     t.see("queue 9", group.change(handle, 0, 1000, queue=9), 13)
     t.see("queue -1", group.change(handle, 0, 1000, queue=-1), 13)
@@ -174,8 +174,7 @@ def a_place_that_is_not_there_is_refused(t: Remoting) -> None:
 @remoting_case("ExtraInfoUtil.getReviveQid")
 def a_malformed_handle_is_refused(t: Remoting) -> None:
     """A handle with too few fields, or with a word where a number stands, is an error."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=60_000)
+    group, handle = one_popped(t, invisible_ms=60_000)
     fields = handle.split(" ")
     for text in ("garbage", "1 2 3", "", None):
         t.see(repr(text), group.change(text, 0, 1000), 1)
@@ -188,8 +187,7 @@ def a_malformed_handle_is_refused(t: Remoting) -> None:
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_forged_handle_hides_nothing(t: Remoting) -> None:
     """A change by a handle of another pop time or start is taken, and the message comes back for pop and change."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=1000)
+    group, handle = one_popped(t, invisible_ms=1000)
     t.wait(0.1)
     t.see("another pop time", group.change(handle_with(handle, POP_TIME, "1700000000000"), 0, 2000), 0)
     t.wait(0.1)
@@ -215,8 +213,7 @@ def a_change_for_another_group_gives_it_a_copy(t: Remoting) -> None:
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPoint")
 def a_revive_queue_that_is_not_there_loses_the_change(t: Remoting) -> None:
     """A change by a handle with a revive queue that nobody reads is taken and has no effect."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=1000)
+    group, handle = one_popped(t, invisible_ms=1000)
     for queue in ("77", "-1"):
         answer = group.change(handle_with(handle, REVIVE_QUEUE, queue), 0, 2000)
         t.see(f"revive queue {queue}", [answer.code, answer.remark, answer.fields.get("reviveQid")])
@@ -228,8 +225,7 @@ def a_revive_queue_that_is_not_there_loses_the_change(t: Remoting) -> None:
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def a_change_needs_its_fields(t: Remoting) -> None:
     """A change without one of its fields is refused unless it is the group."""
-    group = popping(t, 1)
-    handle = group.handle(invisible_ms=60_000)
+    group, handle = one_popped(t, invisible_ms=60_000)
     ext = {
         "consumerGroup": group.name,
         "topic": group.topic,

@@ -113,8 +113,7 @@ def the_offset_moves_with_the_pop(t: Remoting) -> None:
 def a_commit_moves_the_place_of_pops(t: Remoting) -> None:
     """Pops go on where the group's offset is, even if a client has set it back to messages that are out."""
     group = popping(t, 4)
-    group.pop(max_messages=3)
-    group.reaches(3)
+    group.take(3)
     t.see("set back", group.commit(1), 0)
     t.see("popped", texts(group.pop()))
 

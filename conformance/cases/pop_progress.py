@@ -24,8 +24,7 @@ def messages_in_flight_count_as_consumed(t: Remoting) -> None:
     """The progress of a group shows what it has popped as consumed, acknowledged or not."""
     group = popping(t, 5)
     t.see("before", progress(group))
-    group.pop(max_messages=3)
-    group.reaches(3)
+    group.take(3)
     t.see("with three in flight", progress(group))
 
 
@@ -55,8 +54,7 @@ def ordered_pops_show_what_is_acknowledged(t: Remoting) -> None:
 def a_reset_hands_out_again(t: Remoting) -> None:
     """After a reset of its offset a group pops from there, messages in flight among them."""
     group = popping(t, 5)
-    group.pop(max_messages=4)
-    group.reaches(4)
+    group.take(4)
     t.see("reset", group.reset(1), 0)
     t.see("offset", group.committed(), 0)
     t.see("popped", texts(group.pop()))
@@ -88,8 +86,7 @@ def a_reset_does_not_recall_what_is_out(t: Remoting) -> None:
 def a_client_may_skip(t: Remoting) -> None:
     """A commit of an offset beyond what was popped lets pops go on from there."""
     group = popping(t, 4)
-    group.pop(max_messages=1)
-    group.reaches(1)
+    group.take(1)
     t.see("committed", group.commit(3), 0)
     t.see("popped", texts(group.pop()))
 

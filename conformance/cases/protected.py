@@ -1,18 +1,6 @@
 """Topics that belong to the broker: which of them clients may send to and read."""
 
-from rocketmq_testkit.emulator.names import (
-    AUTO_CREATE_TOPIC,
-    BENCHMARK_TOPIC,
-    HALF_TOPIC,
-    OFFSET_MOVED_TOPIC,
-    OP_HALF_TOPIC,
-    SCHEDULE_TOPIC,
-    SELF_TEST_TOPIC,
-    TIMER_TOPIC,
-    TRACE_TOPIC,
-    TRANS_CHECK_MAX_TIME_TOPIC,
-    reply_topic,
-)
+from rocketmq_testkit.emulator import names
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -23,12 +11,12 @@ from ..worlds.remoting import Remoting
 def some_topics_are_forbidden(t: Remoting) -> None:
     """Nobody may send to topics in which the broker keeps what waits for something."""
     for topic in (
-        SCHEDULE_TOPIC,
-        HALF_TOPIC,
-        OP_HALF_TOPIC,
-        TRANS_CHECK_MAX_TIME_TOPIC,
-        SELF_TEST_TOPIC,
-        OFFSET_MOVED_TOPIC,
+        names.SCHEDULE_TOPIC,
+        names.HALF_TOPIC,
+        names.OP_HALF_TOPIC,
+        names.TRANS_CHECK_MAX_TIME_TOPIC,
+        names.SELF_TEST_TOPIC,
+        names.OFFSET_MOVED_TOPIC,
     ):
         t.see(topic, t.send(topic), 16)
 
@@ -37,12 +25,12 @@ def some_topics_are_forbidden(t: Remoting) -> None:
 def other_topics_of_the_broker_are_open(t: Remoting) -> None:
     """Template, cluster, broker, trace and reply topics take messages like any other."""
     for topic in (
-        AUTO_CREATE_TOPIC,
-        BENCHMARK_TOPIC,
+        names.AUTO_CREATE_TOPIC,
+        names.BENCHMARK_TOPIC,
         t.cluster,
         t.broker_name,
-        TRACE_TOPIC,
-        reply_topic(t.cluster),
+        names.TRACE_TOPIC,
+        names.reply_topic(t.cluster),
     ):
         t.see("sent", t.send(topic).without("queueOffset"), 0)
 
@@ -62,7 +50,7 @@ def topics_of_the_broker_can_be_read(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     sent = t.send(topic, "later", properties={"DELAY": "18"})
     t.see("sent", sent.without("queueOffset"), 0)
-    answer = t.until(lambda: _read(t, SCHEDULE_TOPIC, group, 17, int(sent["queueOffset"])))
+    answer = t.until(lambda: _read(t, names.SCHEDULE_TOPIC, group, 17, int(sent["queueOffset"])))
     t.see("waiting", {**answer, "offset": "{offset}"})
 
 
@@ -80,6 +68,6 @@ def a_plain_message_ends_the_timer(t: Remoting) -> None:
     topic = t.topic(queues=1)
     t.see("before", t.send(topic, "before", properties={"TIMER_DELAY_MS": "1000"}).code)
     t.see("delivered before", [message.body for message in t.stored(topic, seconds=6).messages])
-    t.see("sent to the timer's topic", t.send(TIMER_TOPIC).code)
+    t.see("sent to the timer's topic", t.send(names.TIMER_TOPIC).code)
     t.see("after", t.send(topic, "after", properties={"TIMER_DELAY_MS": "1000"}).code)
     t.see("delivered after", [message.body for message in t.stored(topic, 2, seconds=6).messages])

@@ -27,6 +27,19 @@ def delivered(t: Remoting, answer: Answer, group: str, since: int, count: int) -
     return [record_shown(each) for each in found or []]
 
 
+def without_queue(record: dict[str, Any]) -> dict[str, str]:
+    """The properties without the revive queue, which all pops of a broker share by turns."""
+    return {name: value for name, value in record["properties"].items() if name != "REAL_QID"}
+
+
+def see_record(
+    t: Remoting, label: str, record: dict[str, Any], pop_time: str, readable: str = "readable after"
+) -> None:
+    """Note a record without its revive queue, and how long after the pop it is to be readable."""
+    t.see(label, {**record, "properties": without_queue(record)})
+    t.see(readable, deliver_after(record, pop_time))
+
+
 def deliver_after(record: dict[str, Any], pop_time: str) -> int:
     """Milliseconds from the pop to the instant at which a record is to be readable."""
     return int(record["properties"]["TIMER_DELIVER_MS"]) - int(pop_time)
@@ -39,14 +52,8 @@ def a_pop_writes_a_check_point(t: Remoting) -> None:
     since = max_offset(t, TIMER_TOPIC)
     answer = group.pop(invisible_ms=60_000)
     [point] = on_the_way(t, group.name, since, 1)
-    t.see("check point", {**point, "properties": without_queue(point)})
-    t.see("readable after", deliver_after(point, answer["popTime"]))
+    see_record(t, "check point", point, answer["popTime"])
     t.see("revive queue", point["properties"]["REAL_QID"] == answer["reviveQid"])
-
-
-def without_queue(record: dict[str, Any]) -> dict[str, str]:
-    """The properties without the revive queue, which all pops of a broker share by turns."""
-    return {name: value for name, value in record["properties"].items() if name != "REAL_QID"}
 
 
 @remoting_case("PopMessageProcessor.appendCheckPoint")
@@ -81,8 +88,7 @@ def an_ack_writes_a_record(t: Remoting) -> None:
     handle = group.handles_of(answer)[1]
     group.ack(handle, 1)
     _, record = on_the_way(t, group.name, since, 2)
-    t.see("record", {**record, "properties": without_queue(record)})
-    t.see("readable after", deliver_after(record, answer["popTime"]))
+    see_record(t, "record", record, answer["popTime"])
 
 
 @remoting_case("AckMessageProcessor.appendAck")
@@ -94,8 +100,7 @@ def a_batch_ack_writes_one_record(t: Remoting) -> None:
     handle = group.handles_of(answer)[0]
     batch_ack(t, entry(group, handle, [0, 2, 3]))
     _, record = on_the_way(t, group.name, since, 2)
-    t.see("record", {**record, "properties": without_queue(record)})
-    t.see("readable after", deliver_after(record, answer["popTime"]))
+    see_record(t, "record", record, answer["popTime"])
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
@@ -107,11 +112,9 @@ def a_change_writes_a_check_point_and_an_ack(t: Remoting) -> None:
     handle = group.handles_of(answer)[2]
     changed = group.change(handle, 2, 30_000)
     _, point, ack = on_the_way(t, group.name, since, 3)
-    t.see("check point", {**point, "properties": without_queue(point)})
-    t.see("check point readable after", deliver_after(point, changed["popTime"]))
+    see_record(t, "check point", point, changed["popTime"], "check point readable after")
     t.see("popped at the time of the change", str(point["body"]["pt"]) == changed["popTime"])
-    t.see("acknowledgement", {**ack, "properties": without_queue(ack)})
-    t.see("acknowledgement readable after", deliver_after(ack, answer["popTime"]))
+    see_record(t, "acknowledgement", ack, answer["popTime"], "acknowledgement readable after")
 
 
 @remoting_case("TimerMessageStore.convert")

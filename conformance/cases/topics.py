@@ -1,23 +1,6 @@
 """Topics as administrators make, change and delete them."""
 
-from rocketmq_testkit.emulator.names import (
-    AUTO_CREATE_TOPIC,
-    BENCHMARK_TOPIC,
-    CHECKPOINT_TOPIC,
-    HALF_TOPIC,
-    OFFSET_MOVED_TOPIC,
-    OP_HALF_TOPIC,
-    SCHEDULE_TOPIC,
-    SELF_TEST_TOPIC,
-    TIMER_TOPIC,
-    TRACE_TOPIC,
-    TRANS_CHECK_MAX_TIME_TOPIC,
-    dlq_topic,
-    pop_retry_topic,
-    reply_topic,
-    retry_topic,
-    revive_topic,
-)
+from rocketmq_testkit.emulator import names
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -32,7 +15,7 @@ def fields_of(topic: str, /, **changes: object) -> dict[str, object]:
     """The ext fields that create a topic of two queues; None leaves one out."""
     return {
         "topic": topic,
-        "defaultTopic": AUTO_CREATE_TOPIC,
+        "defaultTopic": names.AUTO_CREATE_TOPIC,
         "readQueueNums": 2,
         "writeQueueNums": 2,
         "perm": 6,
@@ -135,20 +118,20 @@ def numbers_of_a_topic_are_not_checked(t: Remoting) -> None:
 def system_topics_cannot_be_changed(t: Remoting) -> None:
     """Names of system topics are refused, those of cluster and broker too, and everything that begins with rmq_sys_."""
     for topic in (
-        AUTO_CREATE_TOPIC,
-        SELF_TEST_TOPIC,
-        SCHEDULE_TOPIC,
-        BENCHMARK_TOPIC,
-        HALF_TOPIC,
-        OP_HALF_TOPIC,
-        TRACE_TOPIC,
-        TRANS_CHECK_MAX_TIME_TOPIC,
-        OFFSET_MOVED_TOPIC,
-        CHECKPOINT_TOPIC,
-        TIMER_TOPIC,
+        names.AUTO_CREATE_TOPIC,
+        names.SELF_TEST_TOPIC,
+        names.SCHEDULE_TOPIC,
+        names.BENCHMARK_TOPIC,
+        names.HALF_TOPIC,
+        names.OP_HALF_TOPIC,
+        names.TRACE_TOPIC,
+        names.TRANS_CHECK_MAX_TIME_TOPIC,
+        names.OFFSET_MOVED_TOPIC,
+        names.CHECKPOINT_TOPIC,
+        names.TIMER_TOPIC,
         "rmq_sys_of_my_own",
-        revive_topic(t.cluster),
-        reply_topic(t.cluster),
+        names.revive_topic(t.cluster),
+        names.reply_topic(t.cluster),
         t.cluster,
         t.broker_name,
     ):
@@ -158,7 +141,7 @@ def system_topics_cannot_be_changed(t: Remoting) -> None:
 @remoting_case("TopicValidator.isSystemTopic")
 def system_topics_cannot_be_deleted(t: Remoting) -> None:
     """A broker does not delete its system topics."""
-    for topic in (AUTO_CREATE_TOPIC, SCHEDULE_TOPIC, HALF_TOPIC, "rmq_sys_of_my_own", t.cluster):
+    for topic in (names.AUTO_CREATE_TOPIC, names.SCHEDULE_TOPIC, names.HALF_TOPIC, "rmq_sys_of_my_own", t.cluster):
         t.see("refused", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic}), 29)
 
 
@@ -166,7 +149,7 @@ def system_topics_cannot_be_deleted(t: Remoting) -> None:
 def retry_topics_can_be_made(t: Remoting) -> None:
     """Retry and dead letter topics may be made by hand."""
     group = t.group()
-    for topic in (retry_topic(group), dlq_topic(group)):
+    for topic in (names.retry_topic(group), names.dlq_topic(group)):
         t.see(topic.partition("%g")[0], create(t, topic, readQueueNums=1, writeQueueNums=1), 0)
         t.see("config", t.config_of(topic), 0)
 
@@ -202,7 +185,7 @@ def what_is_not_there_can_be_deleted(t: Remoting) -> None:
 def retry_topics_of_pops_go_with_their_topic(t: Remoting) -> None:
     """Deleting a topic deletes the retry topics that groups have for it."""
     topic, group = t.topic(queues=1), t.group()
-    retry = t.topic(name=pop_retry_topic(topic, group, v2=False), queues=1)
+    retry = t.topic(name=names.pop_retry_topic(topic, group, v2=False), queues=1)
     t.sent(topic)
     t.see("popped", t.pop(topic, group), 0)
     t.commit(topic, group, 1)

@@ -64,6 +64,11 @@ class PopGroup:
         """Pop; `more`: see `Remoting.pop`."""
         return self.t.pop(self.topic, self.name, **more)
 
+    def take(self, count: int) -> None:
+        """Pop the first `count` messages of queue 0, and return when the offset of the group is behind them."""
+        self.pop(max_messages=count)
+        self.reaches(count)
+
     def pop_in_order(self, count: int = 32, **more: Any) -> Answer:
         """Pop in order, for 3 s unless said otherwise."""
         return self.pop(max_messages=count, order=True, **{"invisible_ms": 3000, **more})
@@ -156,6 +161,18 @@ def popping(t: Remoting, messages: int = 0, *, queues: int = 1) -> PopGroup:
     for queue in range(queues if messages else 0):
         group.fill(messages, queue=queue)
     return group
+
+
+def one_popped(t: Remoting, **more: Any) -> tuple[PopGroup, str]:
+    """A group that has popped the one message of a new topic, and its handle; `more`: see `Remoting.pop`."""
+    group, [handle] = all_popped(t, 1, **more)
+    return group, handle
+
+
+def all_popped(t: Remoting, messages: int, **more: Any) -> tuple[PopGroup, list[str]]:
+    """A group that has popped all messages of a new topic, and their handles; `more`: see `Remoting.pop`."""
+    group = popping(t, messages)
+    return group, group.handles(**more)
 
 
 def max_offset(t: Remoting, topic: str, queue: int = 0) -> int:

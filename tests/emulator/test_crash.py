@@ -20,21 +20,10 @@ from rocketmq_testkit.emulator.operations import (
     TopicConfig,
     UnregisterClient,
 )
-from stored import stored_bodies
+from stored import committed, filled, stored_bodies
 
 RETRY = "%RETRY%G_A"
 FIRST_WRITE_MS = 10_000
-
-
-def filled(world: World, count: int = 4, topic: str = "A") -> str:
-    world.topic(topic)
-    for n in range(count):
-        world.send(topic, b"%d" % n)
-    return topic
-
-
-def committed(world: World, topic: str = "A", group: str = "G") -> int:
-    return world.broker.offsets.query(group, topic, 0)
 
 
 def held(world: World, topic: str = "A") -> int:
@@ -54,7 +43,7 @@ def test_offsets_go_back_to_what_was_written_last(world: World) -> None:
     What was not acknowledged comes once more when its invisible time ends, because its check point was stored: the
     real broker does both.
     """
-    filled(world)
+    filled(world, 4)
     world.advance(FIRST_WRITE_MS - 1)
     world.popped("A", count=1)
     world.advance(1)
@@ -82,7 +71,7 @@ def test_offsets_that_were_written_stay(world: World) -> None:
 
 def test_the_first_write_comes_ten_seconds_after_the_start_and_then_every_five(world: World) -> None:
     """After a restart it takes ten seconds again."""
-    filled(world)
+    filled(world, 4)
 
     def survives(wait_ms: int) -> bool:
         before = committed(world)
@@ -110,7 +99,7 @@ def test_a_group_that_was_never_written_starts_anew(world: World) -> None:
 
 def test_resets_that_nobody_took_are_gone(world: World) -> None:
     """The table of resets is not written; the group reads on from the offset that was."""
-    filled(world)
+    filled(world, 4)
     world.popped("A")
     world.advance(FIRST_WRITE_MS)
     world.engine.ask(world.broker, ResetOffset("G", "A", -1, 0, 1))
@@ -337,7 +326,7 @@ def test_the_end_of_a_transaction_that_was_not_noted_is_forgotten(world: World, 
 def test_a_restart_in_order_loses_nothing(world: World) -> None:
     """All files are written: no message comes twice, whatever waits goes on waiting."""
     world.topic("T")
-    filled(world)
+    filled(world, 4)
     world.send("T", TIMER_DELIVER_MS=str(world.now_ms + 2_000))
     world.send("T", DELAY="1")
     world.advance(2_500)

@@ -19,7 +19,7 @@ from rocketmq_testkit.emulator.operations import (
     RollBackPops,
 )
 from rocketmq_testkit.emulator.record import decode
-from stored import scheduled, stored, stored_bodies
+from stored import committed, filled, scheduled, stored, stored_bodies
 
 TIMER = "rmq_sys_wheel_timer"
 RETRY = "%RETRY%G_A"
@@ -38,17 +38,6 @@ def world() -> World:
 @pytest.fixture
 def cached() -> World:
     return kv_world(enable_pop_buffer_merge=True)
-
-
-def filled(world: World, count: int = 3, queues: int = 1, topic: str = "A") -> str:
-    world.topic(topic, queues)
-    for n in range(count):
-        world.send(topic, b"%d" % n, queue=n % queues)
-    return topic
-
-
-def committed(world: World, topic: str = "A", queue: int = 0) -> int:
-    return world.broker.offsets.query("G", topic, queue)
 
 
 def held(world: World, topic: str) -> int:

@@ -1,7 +1,20 @@
-"""What a broker has stored, without consuming it."""
+"""What a broker has stored, without consuming it, and topics that hold something."""
 
 from engine_world import World
 from rocketmq_testkit.emulator.record import Record, decode
+
+
+def filled(world: World, count: int = 3, queues: int = 1, topic: str = "A") -> str:
+    """A topic with messages `0`, `1`, ... in its queues by turns."""
+    world.topic(topic, queues)
+    for n in range(count):
+        world.send(topic, b"%d" % n, queue=n % queues)
+    return topic
+
+
+def committed(world: World, topic: str = "A", group: str = "G") -> int:
+    """The offset of a group in queue 0; -1 where it has none."""
+    return world.broker.offsets.query(group, topic, 0)
 
 
 def stored(world: World, topic: str, queue: int = 0) -> list[Record]:
