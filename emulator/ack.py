@@ -103,8 +103,7 @@ class AckService:
         if self._topics.find(topic) is None:
             return
         low, high = self._store.min_offset(topic, entry.queue_id), self._store.max_offset(topic, entry.queue_id)
-        offsets = [entry.start_offset + bit for bit in range(entry.bits.bit_length()) if entry.bits >> bit & 1]
-        offsets = [offset for offset in offsets if low <= offset <= high]
+        offsets = _offsets_of(entry, low, high)
         if not offsets:
             return
         receipt = Receipt(
@@ -248,6 +247,23 @@ class AckService:
         config = self._topics.get(topic)
         if not 0 <= queue_id < config.read_queue_nums:
             raise illegal_queue_id(call, queue_id, config, ResponseCode.MESSAGE_ILLEGAL)
+
+
+def _offsets_of(entry: BatchAck, low: int, high: int) -> list[int]:
+    """What the bits of an entry stand for, from `low` to `high`; there may be millions of bits outside of that."""
+    first = max(low - entry.start_offset, 0)
+    count = high - entry.start_offset - first + 1
+    if count <= 0:
+        return []
+    bits = entry.bits >> first & (1 << count) - 1
+    octets = bits.to_bytes(count // 8 + 1, "little")
+    return [
+        entry.start_offset + first + 8 * at + bit
+        for at, octet in enumerate(octets)
+        if octet
+        for bit in range(8)
+        if octet >> bit & 1
+    ]
 
 
 def _record_of(topic: str, group: str, queue_id: int, receipt: Receipt, offset: int) -> PopRecord:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import names
 from . import operations as ops
 from . import record as records
 from .ack import AckService
@@ -103,7 +104,7 @@ class Broker:
         self.locks = QueueLocks(scheduler)
         self.reader = QueueReader(config, self.store)
         self.orders = Orders(scheduler, self._order_freed, remains.orders)
-        self.pop_in_flight = PopInFlight(config, scheduler)
+        self.pop_in_flight = PopInFlight(config, scheduler, self._queue_goes_on)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)
         self.pop_buffer = PopBuffer(config, scheduler, self.offsets, revive_log, self._exist)
         pop_positions = PopPositions(config, self.store, self.offsets, self.orders)
@@ -344,6 +345,11 @@ class Broker:
     def _order_freed(self, topic: str, group: str, queue_id: int) -> None:
         self.pops.polling.wake(topic, group, queue_id)
         self.notifications.polling.wake(topic, group, queue_id)
+
+    def _queue_goes_on(self, topic: str, group: str, queue_id: int) -> None:
+        if names.is_retry(topic):
+            topic, queue_id = names.topic_of_pop_retry(topic, group), -1
+        self.pops.polling.wake(topic, group, queue_id)
 
     def _redelivered(self, topic: str, group: str) -> None:
         if self._emulation.wake_poll_on_redelivery:

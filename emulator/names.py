@@ -132,6 +132,11 @@ def pop_retry_topic(topic: str, group: str, *, v2: bool) -> str:
     return f"{RETRY_PREFIX}{group}{'+' if v2 else '_'}{topic}"
 
 
+def topic_of_pop_retry(topic: str, group: str) -> str:
+    """The topic that a pop retry topic of a group belongs to, in either form."""
+    return topic[len(retry_topic(group)) + 1 :]
+
+
 def group_of_retry_topic(topic: str) -> str:
     """The group of a retry topic; for a v1 pop retry name this is `group_topic`, as upstream reads it."""
     name = topic.removeprefix(RETRY_PREFIX)

@@ -162,7 +162,10 @@ class PopService:
         # A read looks at so many units only; who may wait is woken at once as long as there is something behind them.
         waits = operation.max_msg_nums > 0 and self._scheduler.now_ms < operation.born_ms + operation.poll_ms
         while waits and batch.rest > 0 and not batch.messages:
+            before = self._read_so_far(operation, topic)
             batch = self._collect(operation, topic, message_filter)
+            if self._read_so_far(operation, topic) == before:
+                break  # what is behind them is kept back; upstream looks again and again until it is not
         if batch.messages:
             if batch.rest > 0:
                 self.polling.wake(operation.topic, operation.consumer_group, operation.queue_id)
@@ -172,6 +175,17 @@ class PopService:
             return PARKED
         code = ResponseCode.POLLING_FULL if parked is Park.FULL else ResponseCode.POLLING_TIMEOUT
         return self._result(code, batch, "NO_MESSAGE_IN_QUEUE")
+
+    def _read_so_far(self, operation: PopMessage, topic: TopicConfig) -> list[tuple[int, int]]:
+        """Where the group goes on in each queue of the topic."""
+        group, name = operation.consumer_group, topic.topic_name
+        return [
+            (
+                self._buffer.beyond((name, group, queue_id), self._offsets.query(group, name, queue_id)),
+                self._offsets.pulled(group, name, queue_id),
+            )
+            for queue_id in range(topic.read_queue_nums)
+        ]
 
     def _collect(self, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None) -> Batch:
         """Read the queues in upstream's order: the retry topic first with a probability, else last."""

@@ -12,10 +12,11 @@ from .scheduler import Scheduler
 
 
 class PopInFlight:
-    """Counts of one broker since its start."""
+    """Counts of one broker since its start; `released` is told topic, group and queue when a queue goes on."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, released: Callable[[str, str, int], None]) -> None:
         self._config = config
+        self._released = released
         self._start_ms = scheduler.now_ms
         self._counts: dict[Place, int] = {}
 
@@ -34,9 +35,12 @@ class PopInFlight:
         """So many fewer are out; those popped before the broker started were never counted."""
         if pop_time < self._start_ms or place not in self._counts:
             return
+        stopped = self.stops(place)
         self._counts[place] -= number
         if self._counts[place] <= 0:
             del self._counts[place]
+        if stopped and not self.stops(place):
+            self._released(*place)
 
     def clear(self, place: Place) -> None:
         """Begin anew, as a reset and an ordered pop do."""

@@ -188,6 +188,18 @@ def test_batch_acknowledgement(world: World) -> None:
     assert refused.value.code == ResponseCode.NO_MESSAGE
 
 
+def test_bits_beyond_the_queue_cost_nothing(world: World) -> None:
+    """A forged batch with millions of bits acknowledges what is there, and is done in no time."""
+    filled(world, 3)
+    world.popped("A")
+    pop = world.last_pop
+    for start in (0, -(1 << 62), 1 << 62):
+        ack = BatchAck("G", "A", "0", start, 0, pop.revive_qid, pop.pop_time, pop.invisible_ms, (1 << 8_000_000) - 1)
+        world.engine.ask(world.broker, BatchAckMessage([ack]))
+    world.advance(30_000)
+    assert world.popped("A") == []
+
+
 def test_check_points_are_real_messages(world: World) -> None:
     """Check points and acknowledgements can be counted and read in the revive topic."""
     filled(world, 2)

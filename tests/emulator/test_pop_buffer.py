@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from engine_world import World, bodies, make_world
+from engine_world import World, bodies, make_world, messages_of
 from rocketmq_testkit.emulator import properties as props
 from rocketmq_testkit.emulator.operations import (
     BatchAck,
@@ -300,6 +300,20 @@ def test_nothing_runs_while_nothing_is_due(world: World) -> None:
     world.ack("A", world.receipt(message))
     world.advance(5)
     assert scheduled(world, "pop buffer") == []
+
+
+def test_a_pop_that_cannot_be_remembered_waits() -> None:
+    """Two pops of one instant at one place, after a reset: the second is kept back, however much lies behind it."""
+    world = make_world(enable_pop_buffer_merge=True)
+    world.topic("B")
+    for n in range(40):
+        world.send("B", b"%d" % n)
+    assert len(world.popped("B")) == 32
+    world.engine.ask(world.broker, ResetOffset("G", "B", 0, offset=0))
+    waiting = world.pop("B", poll_ms=5_000)
+    assert waiting.outcome is None
+    world.advance(5_000)
+    assert len(messages_of(waiting)) == 32
 
 
 def test_ordered_pops_do_not_use_the_buffer(world: World) -> None:

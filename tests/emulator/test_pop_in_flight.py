@@ -1,7 +1,7 @@
 """The bound of popped messages that are out, in virtual time."""
 
 import pytest
-from engine_world import World, bodies, make_world
+from engine_world import World, bodies, make_world, messages_of
 from rocketmq_testkit.emulator.operations import DeleteTopic
 
 
@@ -29,6 +29,17 @@ def test_acknowledgements_let_it_go_on(world: World) -> None:
     assert world.popped("A") == []
     world.ack("A", receipt)
     assert bodies(world.popped("A", count=1)) == [b"4"]
+
+
+def test_a_pop_that_waits_for_a_stopped_queue_is_woken_when_it_goes_on(world: World) -> None:
+    """By the acknowledgement that brings it back to the bound, and not by itself before."""
+    messages = world.popped("A", count=4)
+    receipts = [world.receipt(message) for message in messages]
+    waiting = world.pop("A", count=1, poll_ms=20_000)
+    world.ack("A", receipts[0])
+    assert waiting.outcome is None
+    world.ack("A", receipts[1])
+    assert bodies(messages_of(waiting)) == [b"4"]
 
 
 def test_what_comes_back_is_not_out(world: World) -> None:
