@@ -26,7 +26,7 @@ from .pop_buffer import PopBuffer
 from .pop_consumer import PopConsumer, not_initialised
 from .pop_in_flight import PopInFlight
 from .pop_records import PopRecord
-from .receipt import ORDER_REVIVE_QUEUE, Receipt, parse_extra_info, real_topic, revive_queue_of
+from .receipt import ORDER_REVIVE_QUEUE, Receipt, parse_extra_info, parse_for_record, real_topic, revive_queue_of
 from .refusals import illegal_queue_id
 from .scheduler import Scheduler
 from .store import MessageStore
@@ -82,7 +82,8 @@ class AckService:
                 ResponseCode.NO_MESSAGE,
                 f"offset is illegal, key:{topic}@{queue_id}, commit:{operation.offset}, store:{low}~{high}",
             )
-        receipt = parse_extra_info(operation.extra_info)
+        parse = parse_for_record if self._config.pop_consumer_kv_service_enable else parse_extra_info
+        receipt = parse(operation.extra_info)
         if receipt.revive_qid == ORDER_REVIVE_QUEUE:
             self._ack_ordered(call, operation, receipt)
         else:

@@ -10,6 +10,7 @@ from typing import Any
 
 from . import properties as props
 from .errors import EngineError
+from .java_numbers import long_sum
 from .message import Message
 from .names import revive_topic
 from .store import MessageStore
@@ -45,7 +46,7 @@ class CheckPoint:
     @property
     def revive_ms(self) -> int:
         """When the invisible time ends."""
-        return self.pop_time + self.invisible_ms
+        return long_sum(self.pop_time, self.invisible_ms)
 
     def merge_key(self) -> MergeKey:
         """What an acknowledgement is matched by."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .codes import ResponseCode
 from .errors import EngineError
-from .java_numbers import parse_integer, parse_long
+from .java_numbers import long_sum, parse_integer, parse_long
 from .names import is_pop_retry_v2, is_retry, pop_retry_topic
 
 ORDER_REVIVE_QUEUE = 999
@@ -54,7 +54,7 @@ class Receipt:
     @property
     def next_visible_ms(self) -> int:
         """When the message may be delivered again."""
-        return self.pop_time + self.invisible_ms
+        return long_sum(self.pop_time, self.invisible_ms)
 
     def text(self) -> str:
         """The handle without the commit log offset, as the broker writes it."""
@@ -69,6 +69,19 @@ def revive_queue_of(extra_info: str | None) -> int:
     parts = _parts(extra_info, 4, "getReviveQid")
     _parts(extra_info, 6, "getBrokerName")
     return _number(parse_integer, parts[3])
+
+
+def parse_for_record(extra_info: str | None) -> Receipt:
+    """The fields that the KV variant reads from the handle of an acknowledgement, of which there must be four.
+
+    Errors: SYSTEM_ERROR, with the first that is missing or no number.
+    """
+    numbers = []
+    for index, (reader, parse) in enumerate(
+        (("getPopTime", parse_long), ("getInvisibleTime", parse_long), ("getReviveQid", parse_integer)), 1
+    ):
+        numbers.append(_number(parse, _parts(extra_info, index + 1, reader)[index]))
+    return Receipt(-1, numbers[0], numbers[1], numbers[2], "", "", -1, -1)
 
 
 def parse_extra_info(extra_info: str | None) -> Receipt:

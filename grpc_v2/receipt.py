@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from rocketmq_testkit.emulator import names
+from rocketmq_testkit.emulator.java_numbers import long_sum
 from rocketmq_testkit.emulator.operations import ChangeInvisibleResult
 
 from .java_texts import not_a_number, short_handle
@@ -88,7 +89,7 @@ class ReceiptHandle(NamedTuple):
     @property
     def next_visible_ms(self) -> int:
         """When the invisible time is over."""
-        return self.pop_time + self.invisible_ms
+        return long_sum(self.pop_time, self.invisible_ms)
 
     def changed(self, result: ChangeInvisibleResult) -> "ReceiptHandle":
         """The handle of the same message after its invisible time was changed."""

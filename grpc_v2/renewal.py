@@ -42,6 +42,7 @@ class Renewable:
     topic: str
     group: str
     handle: ReceiptHandle
+    message_id: str
     first_pop_ms: int
     reconsume_times: int
     renewed: int = 0
@@ -50,7 +51,7 @@ class Renewable:
     @property
     def key(self) -> Key:
         """What finds it when only the handle of the client is known."""
-        return _key(self.group, self.handle)
+        return _key(self.group, self.message_id, self.handle)
 
     def change(self, invisible_ms: int) -> ChangeInvisibleTime:
         """The operation that hides it for another time from now on."""
@@ -66,9 +67,17 @@ class Renewals:
         self._proxy = proxy
         self._agenda: Agenda[Renewable] = Agenda(proxy.engine.scheduler, "renewal", self._due)
 
-    def remember(self, session: "Session", topic: str, group: str, handle: ReceiptHandle, reconsume_times: int) -> None:
+    def remember(
+        self,
+        session: "Session",
+        topic: str,
+        group: str,
+        message_id: str,
+        handle: ReceiptHandle,
+        reconsume_times: int,
+    ) -> None:
         """Note a message that a client has taken; those whose time is over are dropped now and then."""
-        found = Renewable(session, topic, group, handle, handle.pop_time, reconsume_times)
+        found = Renewable(session, topic, group, message_id, handle, handle.pop_time, reconsume_times)
         known = session.renewable
         self._drop(known.get(found.key))
         known[found.key] = found
@@ -79,9 +88,9 @@ class Renewals:
         if self._proxy.config.renew_schedule_enable:
             self._schedule(found)
 
-    def take(self, session: "Session | None", group: str, handle: ReceiptHandle) -> ReceiptHandle:
+    def take(self, session: "Session | None", group: str, message_id: str, handle: ReceiptHandle) -> ReceiptHandle:
         """Renew a message no more, because its client does something with it; the handle to do it with."""
-        found = None if session is None else session.renewable.get(_key(group, handle))
+        found = None if session is None else session.renewable.get(_key(group, message_id, handle))
         if found is None:
             return handle
         self._drop(found)
@@ -180,5 +189,5 @@ def retry_delay_ms(group: GroupConfig, reconsume_times: int) -> int:
     return delays[min(times + 2, len(delays) - 1)]
 
 
-def _key(group: str, handle: ReceiptHandle) -> Key:
-    return group, handle.topic_type, handle.broker_name, handle.queue_id, handle.offset
+def _key(group: str, message_id: str, handle: ReceiptHandle) -> Key:
+    return group, message_id, handle.topic_type, handle.broker_name, handle.queue_id, handle.offset

@@ -52,7 +52,7 @@ def _acknowledge(acks: _Acks, answer: sv.AckMessageResultEntry, topic: str, grou
     text = answer.receipt_handle
     try:
         own = ReceiptHandle.parse(text)
-        handle = proxy.renewals.take(call.session, group, own)
+        handle = proxy.renewals.take(call.session, group, answer.message_id, own)
         handle.check_not_expired(proxy.now_ms)
     except Refusal as refusal:
         answer.status.CopyFrom(refusal.status())

@@ -23,7 +23,7 @@ def forward_message_to_dead_letter_queue(call: RpcCall, request: sv.ForwardMessa
     group = proxy.group_name(request.group)
     text = request.receipt_handle
     own = ReceiptHandle.parse(text)
-    handle = proxy.renewals.take(call.session, group, own)
+    handle = proxy.renewals.take(call.session, group, request.message_id, own)
     if handle is not own:
         text = handle.encode()
     if handle.commit_log_offset < 0:

@@ -20,7 +20,8 @@ def change_invisible_duration(call: RpcCall, request: sv.ChangeInvisibleDuration
     group = proxy.group_name(request.group)
     invisible_ms = duration_ms(request.invisible_duration)
     check_invisible_time(invisible_ms, 0, proxy.config)
-    handle = proxy.renewals.take(call.session, group, ReceiptHandle.parse(request.receipt_handle))
+    own = ReceiptHandle.parse(request.receipt_handle)
+    handle = proxy.renewals.take(call.session, group, request.message_id, own)
     handle.check_not_expired(proxy.now_ms)
     operation = ChangeInvisibleTime(
         group, handle.real_topic(topic, group), handle.queue_id, handle.encode(), handle.offset, invisible_ms

@@ -199,7 +199,9 @@ def _frame(
     system.queue_offset = popped.queue_offset
     session = receive.call.session
     if receive.auto_renew and session is not None:
-        receive.call.proxy.renewals.remember(session, receive.topic, receive.group, handle, reconsume_times)
+        receive.call.proxy.renewals.remember(
+            session, receive.topic, receive.group, system.message_id, handle, reconsume_times
+        )
     return response.SerializeToString()
 
 

@@ -146,22 +146,36 @@ class TestRenewed:
     def test_the_first_handle_acknowledges(self, renewing: GrpcWorld) -> None:
         """Whatever newer ones the proxy has; the answer shows the client's own."""
         consumer = renewing.consumer()
-        (handle,) = taken(renewing, client=consumer).handles
+        (message,) = taken(renewing, client=consumer).messages
         renewing.advance(2 * HOUR)
-        answer = consumer.ask("AckMessage", an_ack(handle))
-        assert (answer.status.code, answer.entries[0].receipt_handle) == (20000, handle)
+        answer = consumer.ask("AckMessage", an_ack(message))
+        assert (answer.status.code, answer.entries[0].receipt_handle) == (
+            20000,
+            message.system_properties.receipt_handle,
+        )
         seen = len(renewals(renewing))
         renewing.advance(12 * HOUR)
         assert come_back(renewing) == []
         assert len(renewals(renewing)) == seen
 
+    def test_a_message_is_known_by_its_id(self, renewing: GrpcWorld) -> None:
+        """What is acknowledged by another id is renewed on, and given back when its client leaves, as upstream does."""
+        consumer = renewing.consumer()
+        (handle,) = taken(renewing, client=consumer).handles
+        assert consumer.ask("AckMessage", an_ack(handle)).status.code == 20000
+        renewing.advance(55_000)
+        assert renewals(renewing) == [(50_000, MINUTE)]
+        leave(consumer)
+        renewing.advance(REVIVED)
+        assert come_back(renewing) == [b"0"]
+
     def test_some_of_a_batch(self, renewing: GrpcWorld) -> None:
         """Each message is renewed by itself."""
         consumer = renewing.consumer()
-        handles = taken(renewing, 3, consumer).handles
+        messages = taken(renewing, 3, consumer).messages
         renewing.advance(55_000)
         assert len(renewals(renewing)) == 3
-        consumer.ask("AckMessage", an_ack(handles[1]))
+        consumer.ask("AckMessage", an_ack(messages[1]))
         renewing.advance(MINUTE)
         assert len(renewals(renewing)) == 5
         leave(consumer)
@@ -171,9 +185,9 @@ class TestRenewed:
     def test_a_change_by_the_client_ends_it(self, renewing: GrpcWorld) -> None:
         """The duration that it asked for counts, from then on, under the handle that it got."""
         consumer = renewing.consumer()
-        (handle,) = taken(renewing, client=consumer).handles
+        (message,) = taken(renewing, client=consumer).messages
         renewing.advance(5 * MINUTE)
-        changed = consumer.ask("ChangeInvisibleDuration", a_change(handle, 20_000))
+        changed = consumer.ask("ChangeInvisibleDuration", a_change(message, 20_000))
         assert changed.status.code == 20000
         assert changed.receipt_handle.split(" ")[2] == "20000"
         seen = len(renewals(renewing))
@@ -186,9 +200,9 @@ class TestRenewed:
     def test_a_message_given_up_ends_it(self, renewing: GrpcWorld) -> None:
         """It is in the dead letter queue, and nowhere else."""
         consumer = renewing.consumer()
-        (handle,) = taken(renewing, client=consumer).handles
+        (message,) = taken(renewing, client=consumer).messages
         renewing.advance(5 * MINUTE)
-        assert consumer.ask("ForwardMessageToDeadLetterQueue", a_forward(handle)).status.code == 20000
+        assert consumer.ask("ForwardMessageToDeadLetterQueue", a_forward(message)).status.code == 20000
         renewing.advance(12 * HOUR)
         assert come_back(renewing) == []
         dead = renewing.consumer("reader", "readers").receive(a_receive("%DLQ%G", "readers"))
@@ -227,7 +241,7 @@ class TestRenewed:
         assert again.messages[0].system_properties.delivery_attempt == 2
         renewing.advance(10 * MINUTE)
         assert [length for _, length in renewals(renewing)[seen:]] == [MINUTE, 3 * MINUTE, 5 * MINUTE, 10 * MINUTE]
-        ack = renewing.client("other").ask("AckMessage", an_ack(*again.handles))
+        ack = renewing.client("other").ask("AckMessage", an_ack(*again.messages))
         assert ack.status.code == 20000
 
     def test_order_waits_for_a_renewed_message(self, renewing: GrpcWorld) -> None:
@@ -236,10 +250,10 @@ class TestRenewed:
         consumer = renewing.consumer()
         renewing.store(b"0")
         renewing.store(b"1")
-        (handle,) = consumer.receive(a_receive(auto_renew=True, batch=1)).handles
+        (message,) = consumer.receive(a_receive(auto_renew=True, batch=1)).messages
         renewing.advance(HOUR)
         assert come_back(renewing) == []
-        assert consumer.ask("AckMessage", an_ack(handle)).status.code == 20000
+        assert consumer.ask("AckMessage", an_ack(message)).status.code == 20000
         assert come_back(renewing) == [b"1"]
 
     def test_a_broker_that_refuses_ends_it(self, renewing: GrpcWorld) -> None:

@@ -122,8 +122,8 @@ def test_messages_taken_with_auto_renew_come_back_at_once(world: GrpcWorld) -> N
     for body in (b"1", b"2", b"3"):
         world.client().ask("SendMessage", a_send(a_message(body=body, message_id=body.decode())))
     consumer = world.consumer("c", push=True)
-    handles = consumer.receive(a_receive(auto_renew=True)).handles
-    consumer.ask("AckMessage", an_ack(handles[0]))
+    messages = consumer.receive(a_receive(auto_renew=True)).messages
+    consumer.ask("AckMessage", an_ack(messages[0]))
     assert leave(consumer) == OK
     world.advance(5_000)
     assert sorted(world.consumer("d").receive(a_receive()).bodies) == [b"2", b"3"]

@@ -352,29 +352,38 @@ def a_receive(
     return request
 
 
-def an_ack(*handles: str, topic: str = "T", group: str = "G") -> sv.AckMessageRequest:
-    """An acknowledgement of handles."""
+def an_ack(*taken: str | pb.Message, topic: str = "T", group: str = "G") -> sv.AckMessageRequest:
+    """An acknowledgement of received messages, or of handles by ids that no message has."""
     return sv.AckMessageRequest(
         group=pb.Resource(name=group),
         topic=pb.Resource(name=topic),
-        entries=[sv.AckMessageEntry(message_id=f"id-{handle}", receipt_handle=handle) for handle in handles],
+        entries=[sv.AckMessageEntry(message_id=id_, receipt_handle=handle) for id_, handle in map(_named, taken)],
     )
 
 
+def _named(taken: str | pb.Message) -> tuple[str, str]:
+    """Message id and handle."""
+    if isinstance(taken, str):
+        return f"id-{taken}", taken
+    return taken.system_properties.message_id, taken.system_properties.receipt_handle
+
+
 def a_change(
-    handle: str, invisible_ms: int | None, topic: str = "T", group: str = "G"
+    taken: str | pb.Message, invisible_ms: int | None, topic: str = "T", group: str = "G"
 ) -> sv.ChangeInvisibleDurationRequest:
     """A change of the invisible duration."""
+    id_, handle = _named(taken)
     request = sv.ChangeInvisibleDurationRequest(
-        group=pb.Resource(name=group), topic=pb.Resource(name=topic), receipt_handle=handle
+        group=pb.Resource(name=group), topic=pb.Resource(name=topic), receipt_handle=handle, message_id=id_
     )
     if invisible_ms is not None:
         request.invisible_duration.FromMilliseconds(invisible_ms)
     return request
 
 
-def a_forward(handle: str, topic: str = "T", group: str = "G") -> sv.ForwardMessageToDeadLetterQueueRequest:
+def a_forward(taken: str | pb.Message, topic: str = "T", group: str = "G") -> sv.ForwardMessageToDeadLetterQueueRequest:
     """A message given up."""
+    id_, handle = _named(taken)
     return sv.ForwardMessageToDeadLetterQueueRequest(
-        group=pb.Resource(name=group), topic=pb.Resource(name=topic), receipt_handle=handle, message_id="m"
+        group=pb.Resource(name=group), topic=pb.Resource(name=topic), receipt_handle=handle, message_id=id_
     )
