@@ -30,8 +30,9 @@ RENEW_POLICY_MS = tuple(minutes * _MINUTE_MS for minutes in (1, 3, 5, 10, 30, 60
 _PRUNE_ABOVE = 1024
 _EXPONENT_MAX = 32
 
-Key = tuple[str, str, str, int, int]
-"""(group, topic digit, broker name, queue id, offset) of a message."""
+Key = tuple[str, str, str, str, int, int]
+"""(group, message id, topic digit, broker name, queue id, offset) of a message: what clients call by another id is not
+found, as upstream does not."""
 
 
 @dataclass(slots=True, eq=False)
