@@ -57,9 +57,6 @@ class Call(Protocol):
         """Take the outcome to the client. Called at most once."""
 
 
-Handler = Callable[[Call, Operation], Result | Parked]
-
-
 class Node(Protocol):
     """A broker or a name server: something that carries out operations."""
 

@@ -6,7 +6,7 @@ from .offsets import Offsets
 from .ordered import Orders
 from .store import MessageStore
 
-INIT_MIN, INIT_MAX = 0, 1
+INIT_MIN = 0
 
 
 class PopPositions:

@@ -15,7 +15,7 @@ from ..json_text import dumps
 from .answer import Answer
 from .world import Pending, World
 
-SUSPEND, SUBSCRIPTION, COMMIT, CLASS_FILTER = 0x2, 0x4, 0x1, 0x8
+SUSPEND, SUBSCRIPTION, COMMIT = 0x2, 0x4, 0x1
 """Bits of a pull's sysFlag."""
 
 

@@ -4,8 +4,6 @@ from session import Session
 
 HOUSEKEEPING = {"client housekeeping"}
 """Runs as long as clients are registered."""
-DEAD_TIMERS_MAX = 1_000
-"""The scheduler tidies up when half of its timers are dead, and not below some hundreds."""
 
 
 def leftovers(session: Session) -> list[str]:
