@@ -42,8 +42,8 @@ class Renewable:
     session: "Session"
     topic: str
     group: str
-    handle: ReceiptHandle
     message_id: str
+    handle: ReceiptHandle
     first_pop_ms: int
     reconsume_times: int
     renewed: int = 0
