@@ -14,7 +14,7 @@ from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.command_options import emulator_options, parse
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/fixtures.md", "docs/command.md", "docs/conformance.md")
+PAGES = ("README.md", "docs/fixtures.md", "docs/waiting.md", "docs/command.md", "docs/conformance.md")
 PROGRAMS = Path(sys.executable).parent
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^(?://|#) (\S+\.\w+)\n")
