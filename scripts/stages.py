@@ -28,7 +28,8 @@ PROTOBUF = ROOT / ".venv-protobuf"
 WORKERS = os.environ.get("TEST_WORKERS", "2")
 JOBS = str(2 * int(WORKERS))
 """Scenarios with SDKs mostly wait."""
-ENGINE_AND_PROTOCOLS = ("tests/emulator", "tests/remoting", "tests/transport", "tests/grpc_v2", "tests/fixtures")
+PROTOCOLS = ("tests/remoting", "tests/transport", "tests/grpc_v2")
+ENGINE_AND_PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
 """Needs nothing but Python; runs again with the oldest versions of everything and with other protobufs."""
 CLIENTS = ("tests/clients",)
 """Real SDKs and Apache's own tools against the emulator."""

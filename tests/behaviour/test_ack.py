@@ -1,0 +1,247 @@
+"""Acknowledgement and revive: what is done with, what comes back, when, and as what."""
+
+import pytest
+from entrance import Entrance, fields_of, forged, handles
+from entrances import ALL, through
+from grpc_texts import EXPIRED
+
+RETRY = "%RETRY%G_T"
+
+
+def copies(e: Entrance) -> list[bytes]:
+    """The bodies of what came back for group G."""
+    return [record.body for record in e.records(RETRY)]
+
+
+@through(*ALL)
+def test_what_is_acknowledged_does_not_come_back(e: Entrance) -> None:
+    """The others do, through the retry topic, once."""
+    e.filled(3)
+    _, second, _ = e.take()
+    assert e.ack(second.handle).ok
+    e.advance(60_000)
+    assert copies(e) == [b"0", b"2"]
+    assert e.bodies() == [b"0", b"2"]
+
+
+@through(*ALL)
+def test_many_are_acknowledged_at_once(e: Entrance) -> None:
+    """Of several pops, queues and kinds of topic."""
+    e.topic(queues=2)
+    e.store(b"a", b"b", queue=0)
+    e.store(b"c", b"d", queue=1)
+    e.take(count=1)
+    e.advance(15_000)
+    taken = [*e.take(count=2), *e.take()]
+    assert {fields_of(each.handle)["digit"] for each in taken} == {"0", "1"}
+    kept = next(each for each in taken if fields_of(each.handle)["digit"] == "0")
+    assert e.ack(*(each.handle for each in taken if each is not kept)).ok
+    e.advance(15_000)
+    assert e.bodies() == [kept.body]
+
+
+@through(*ALL)
+def test_the_order_of_acknowledgements_does_not_matter(e: Entrance) -> None:
+    """Last first, in one request or in several."""
+    e.filled(5)
+    one, two, three, four, _ = handles(e.take())
+    assert e.ack(four, two).ok
+    assert e.ack(three).ok
+    assert e.ack(one).ok
+    e.advance(20_000)
+    assert e.bodies() == [b"4"]
+
+
+@through(*ALL)
+def test_an_acknowledgement_may_be_repeated(e: Entrance) -> None:
+    """It succeeds each time and takes nothing else away."""
+    e.filled(2)
+    first, _ = e.take()
+    for _ in range(3):
+        assert e.ack(first.handle).ok
+    assert e.ack(first.handle, first.handle).ok
+    e.advance(20_000)
+    assert e.bodies() == [b"1"]
+
+
+@through(*ALL)
+@pytest.mark.parametrize("wait_ms", [10_000, 12_500, 60_000])
+def test_a_message_comes_back_two_to_four_seconds_late(e: Entrance, wait_ms: int) -> None:
+    """Not within 2 s of the end of its invisible time, and within 4 s."""
+    e.filled(1)
+    e.take(invisible_ms=wait_ms)
+    e.advance(wait_ms + 2_000)
+    assert copies(e) == []
+    e.advance(2_000)
+    assert copies(e) == [b"0"]
+
+
+@through(*ALL)
+def test_what_a_message_is_when_it_comes_back(e: Entrance) -> None:
+    """The same message with its id, tag and keys, one attempt more, at its place in the retry topic."""
+    e.topic()
+    e.send(b"body", tag="red", keys="k", user="value")
+    (first,) = e.take()
+    popped_ms = e.now_ms
+    e.advance(15_000)
+    (again,) = e.take()
+    assert (again.body, again.message_id, again.tag, again.keys) == (b"body", first.message_id, "red", ("k",))
+    assert (first.attempt, again.attempt) == (0, 1)
+    found = fields_of(again.handle)
+    assert (found["digit"], found["queue"], found["offset"]) == ("1", "0", "0")
+    (record,) = e.records(RETRY)
+    known = record.property_map()
+    assert (record.reconsume_times, known["user"], known["1ST_POP_TIME"]) == (1, "value", str(popped_ms))
+    assert record.born_timestamp == e.records("T")[0].born_timestamp
+
+
+@through(*ALL)
+def test_attempts_are_counted_on(e: Entrance) -> None:
+    """As often as nobody acknowledges; the time of the first pop stays."""
+    e.filled(1)
+    popped_ms = e.now_ms
+    attempts = []
+    for _ in range(5):
+        (message,) = e.take()
+        attempts.append(message.attempt)
+        e.advance(15_000)
+    assert attempts == [0, 1, 2, 3, 4]
+    assert {record.property_map()["1ST_POP_TIME"] for record in e.records(RETRY)} == {str(popped_ms)}
+
+
+@through(*ALL)
+def test_messages_come_back_in_the_order_of_their_times(e: Entrance) -> None:
+    """What ends first comes first, whenever it was taken."""
+    e.filled(3)
+    for seconds in (30, 20, 10):
+        e.take(count=1, invisible_ms=1_000 * seconds)
+    e.advance(40_000)
+    assert copies(e) == [b"2", b"1", b"0"]
+
+
+@through(*ALL)
+def test_messages_of_one_pop_come_back_in_order(e: Entrance) -> None:
+    """As they lay in their queue."""
+    e.filled(6)
+    e.take()
+    e.advance(15_000)
+    assert copies(e) == [b"0", b"1", b"2", b"3", b"4", b"5"]
+
+
+@through("engine", "remoting")
+@pytest.mark.parametrize(("late_ms", "back"), [(-1, []), (0, []), (1_500, []), (6_000, [b"0"])])
+def test_a_late_acknowledgement_counts_until_the_message_came_back(
+    e: Entrance, late_ms: int, back: list[bytes]
+) -> None:
+    """The broker asks nobody how late it is."""
+    e.filled(1)
+    (message,) = e.take()
+    e.advance(10_000 + late_ms)
+    assert e.ack(message.handle).ok
+    e.advance(20_000)
+    assert e.bodies() == back
+
+
+@through("grpc")
+def test_a_proxy_refuses_expired_handles(e: Entrance) -> None:
+    """From the very millisecond on, and the message comes back."""
+    e.filled(1)
+    (message,) = e.take()
+    e.advance(10_000)
+    answer = e.ack(message.handle)
+    assert (answer.code, answer.remark) == (40013, EXPIRED)
+    e.advance(10_000)
+    assert e.bodies() == [b"0"]
+
+
+@through(*ALL)
+def test_a_handle_acknowledges_its_own_delivery_only(e: Entrance) -> None:
+    """One of the first attempt does nothing to the second."""
+    e.filled(1)
+    (first,) = e.take(invisible_ms=60_000)
+    changed = e.change(first.handle, 1_000)
+    assert changed.ok
+    e.advance(6_000)
+    (again,) = e.take()
+    assert e.ack(first.handle).ok
+    e.advance(15_000)
+    (third,) = e.take()
+    assert (again.attempt, third.attempt) == (1, 2)
+
+
+@through(*ALL)
+def test_another_groups_handle_has_no_effect(e: Entrance) -> None:
+    """It is no error either."""
+    e.filled(1)
+    (mine,) = e.take(group="G")
+    e.advance(1)
+    (theirs,) = e.take(group="H")
+    assert e.ack(theirs.handle, group="G").ok
+    assert e.ack(mine.handle, group="H").ok
+    e.advance(15_000)
+    assert e.bodies(group="G") == e.bodies(group="H") == [b"0"]
+
+
+@through(*ALL)
+@pytest.mark.parametrize(
+    "changes", [{"popped": 1_700_000_000_001}, {"start": 7}, {"revive": 77}, {"broker": "nobody"}], ids=str
+)
+def test_a_handle_that_fits_nothing_has_no_effect(e: Entrance, changes: dict[str, object]) -> None:
+    """It succeeds, and the message comes back."""
+    e.filled(1)
+    (message,) = e.take()
+    assert e.ack(forged(message.handle, **changes)).ok
+    e.advance(20_000)
+    assert e.bodies() == [b"0"]
+
+
+@through(*ALL)
+def test_acknowledgements_do_not_move_the_group(e: Entrance) -> None:
+    """Nor does what comes back: each topic has its own offset."""
+    e.filled(3)
+    e.ack(*handles(e.take()))
+    assert e.committed() == 3
+    e.advance(20_000)
+    assert e.committed() == 3
+    e.send(b"3")
+    e.take()
+    e.advance(15_000)
+    assert (e.committed(), e.committed(RETRY)) == (4, 0)
+    e.take()
+    assert (e.committed(), e.committed(RETRY)) == (4, 1)
+
+
+@through(*ALL)
+def test_nothing_comes_back_from_a_deleted_topic(e: Entrance) -> None:
+    """Its check points are passed over; those of other topics count."""
+    e.filled(1)
+    e.filled(1, "U")
+    e.take()
+    e.take("U")
+    e.delete_topic("T")
+    e.advance(20_000)
+    assert copies(e) == []
+    assert e.bodies("U") == [b"0"]
+
+
+@through(*ALL)
+def test_a_crash_loses_no_acknowledgement_that_is_stored(e: Entrance) -> None:
+    """And no message that nobody acknowledged."""
+    e.filled(2)
+    first, _ = e.take()
+    assert e.ack(first.handle).ok
+    e.advance(5_000)
+    e.engine.restart(e.broker)
+    e.advance(20_000)
+    assert e.bodies() == [b"1"]
+    assert e.committed() == 2
+
+
+@through(*ALL, enable_pop_buffer_merge=True)
+def test_a_crash_loses_what_is_only_in_memory(e: Entrance) -> None:
+    """Check points in the merge buffer: the group reads the messages again, as new."""
+    e.filled(2)
+    e.take()
+    e.engine.crash(e.broker, power_loss=False)
+    again = e.take()
+    assert [(each.body, each.attempt) for each in again] == [(b"0", 0), (b"1", 0)]

@@ -1,0 +1,156 @@
+"""Who reads which queues: assignment by the broker, and how evenly messages are spread where nobody owns a queue."""
+
+from collections import Counter
+
+import pytest
+from entrance import BrokerEntrance, Entrance, Waiting
+from entrances import ALL, BROKER, through
+
+
+@through(*BROKER)
+@pytest.mark.parametrize(
+    ("strategy", "shares"),
+    [
+        ("AVG", {"a": [0, 1, 2], "b": [3, 4], "c": [5, 6]}),
+        ("AVG_BY_CIRCLE", {"a": [0, 3, 6], "b": [1, 4], "c": [2, 5]}),
+    ],
+)
+def test_queues_are_divided(e: BrokerEntrance, strategy: str, shares: dict[str, list[int]]) -> None:
+    """By the strategy that the client names, over the clients as their ids sort; each queue has one reader."""
+    e.topic(queues=7)
+    for client in ("c", "a", "b"):
+        e.beat(client)
+    assert {client: [queue for queue, _ in e.assigned(client, strategy) or []] for client in "abc"} == shares
+    assert {mode for client in "abc" for _, mode in e.assigned(client, strategy) or []} == {"PULL"}
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE"])
+def test_more_clients_than_queues(e: BrokerEntrance, strategy: str) -> None:
+    """The last ones get nothing."""
+    e.topic(queues=2)
+    for client in "abc":
+        e.beat(client)
+    assert [e.assigned(client, strategy) for client in "abc"] == [[(0, "PULL")], [(1, "PULL")], []]
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("strategy", ["CONSISTENT_HASH", "MACHINE_ROOM", "avg", ""])
+def test_the_broker_knows_two_strategies(e: BrokerEntrance, strategy: str) -> None:
+    """Others, consistent hashing among them, are the clients' own; for those it assigns nothing to anybody."""
+    e.topic()
+    e.beat("a")
+    assert e.assigned("a", strategy) is None
+
+
+@through(*BROKER)
+def test_the_division_follows_the_group(e: BrokerEntrance) -> None:
+    """Who comes or goes changes it at once; who is not of the group gets nothing."""
+    e.topic(queues=4)
+    assert e.assigned("a") is None
+    e.beat("a")
+    assert [queue for queue, _ in e.assigned("a") or []] == [0, 1, 2, 3]
+    e.beat("b")
+    assert [queue for queue, _ in e.assigned("a") or []] == [0, 1]
+    e.leave("a")
+    assert [queue for queue, _ in e.assigned("b") or []] == [0, 1, 2, 3]
+    assert e.assigned("a") == []
+
+
+@through(*BROKER)
+def test_broadcasting_clients_read_everything(e: BrokerEntrance) -> None:
+    """Whoever they are."""
+    e.topic(queues=3)
+    assert e.assigned("anybody", model="BROADCASTING") == [(0, "PULL"), (1, "PULL"), (2, "PULL")]
+
+
+@through(*BROKER)
+@pytest.mark.parametrize(
+    ("share", "shares"),
+    [
+        (-1, {client: [-1] for client in "abcd"}),
+        (0, {client: [-1] for client in "abcd"}),
+        (1, {"a": [0, 1, 2, 3], "b": [2, 3, 4, 5], "c": [4, 5, 6, 7], "d": [0, 1, 6, 7]}),
+        (2, {"a": [*range(6)], "b": [*range(2, 8)], "c": [0, 1, *range(4, 8)], "d": [0, 1, 2, 3, 6, 7]}),
+        (3, {client: [-1] for client in "abcd"}),
+    ],
+)
+def test_clients_that_pop_share_queues(e: BrokerEntrance, share: int, shares: dict[str, list[int]]) -> None:
+    """Their own and those of the next so many clients; with all or no others it is every queue together."""
+    e.topic(queues=8)
+    for client in "abcd":
+        e.beat(client)
+    e.request_mode("POP", share)
+    found = {client: e.assigned(client) or [] for client in "abcd"}
+    assert {client: sorted(queue for queue, _ in assigned) for client, assigned in found.items()} == shares
+    assert {mode for assigned in found.values() for _, mode in assigned} == {"POP"}
+
+
+@through(*BROKER)
+def test_more_clients_that_pop_than_queues(e: BrokerEntrance) -> None:
+    """Each gets one queue, and several the same."""
+    e.topic(queues=2)
+    for client in "abcde":
+        e.beat(client)
+    e.request_mode("POP", 1)
+    assert [e.assigned(client) for client in "abcde"] == [[(number % 2, "POP")] for number in range(5)]
+
+
+@through(*BROKER)
+def test_the_mode_can_be_taken_back(e: BrokerEntrance) -> None:
+    """A group then pulls again."""
+    e.topic(queues=2)
+    e.beat("a")
+    e.request_mode("POP", 0)
+    assert e.assigned("a") == [(-1, "POP")]
+    e.request_mode("PULL", 0)
+    assert e.assigned("a") == [(0, "PULL"), (1, "PULL")]
+
+
+@through(*ALL)
+def test_four_consumers_share_one_queue(e: Entrance) -> None:
+    """400 messages, one at a time: whoever waits longest is next, so each gets a quarter."""
+    e.topic()
+    got: Counter[str] = Counter()
+    waiting: dict[str, Waiting] = {}
+
+    def collect() -> None:
+        for client in "abcd":
+            if client in waiting and (answer := waiting[client].answer) is not None:
+                for message in answer.messages:
+                    assert e.ack(message.handle).ok
+                    got[client] += 1
+                del waiting[client]
+        for client in "abcd":
+            if client not in waiting:
+                waiting[client] = e.pop(client=client, count=1, poll_ms=15_000)
+
+    for number in range(400):
+        collect()
+        e.send(b"%d" % number)
+        e.advance(10)
+    collect()
+    assert got == dict.fromkeys("abcd", 100)
+
+
+@through(*ALL)
+def test_a_backlog_is_shared_by_who_asks(e: Entrance) -> None:
+    """Four consumers that take small batches in turn get a quarter each, of one queue."""
+    e.filled(320)
+    got: Counter[str] = Counter()
+    for _ in range(10):
+        for client in "abcd":
+            got[client] += len(e.take(client=client, count=8))
+    assert got == dict.fromkeys("abcd", 80)
+
+
+@through(*BROKER)
+def test_progress_as_administrators_see_it(e: BrokerEntrance) -> None:
+    """The end of each queue and where the group is: what is out counts as consumed."""
+    e.topic(queues=2)
+    e.store(b"a", b"b", b"c", queue=0)
+    e.store(b"d", queue=1)
+    e.beat("a")
+    e.pop_one_queue(0, count=2)
+    e.pop_one_queue(1)
+    assert e.progress() == {0: (3, 2), 1: (1, 1)}

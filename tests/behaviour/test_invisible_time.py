@@ -1,0 +1,181 @@
+"""A change of the invisible time: a new check point, then an acknowledgement of the old one."""
+
+import pytest
+from entrance import Entrance, fields_of
+from entrances import ALL, BROKER, through
+from grpc_texts import EXPIRED
+
+RETRY = "%RETRY%G_T"
+
+
+@through(*ALL)
+@pytest.mark.parametrize("new_ms", [1_000, 5_000, 60_000, 3_600_000])
+def test_the_new_time_counts_from_the_change(e: Entrance, new_ms: int) -> None:
+    """Shorter or longer than the old one was: the message comes back 2 to 4 s after it, and once."""
+    e.filled(1)
+    (message,) = e.take(invisible_ms=30_000)
+    e.advance(4_000)
+    assert e.change(message.handle, new_ms).ok
+    e.advance(new_ms + 2_000)
+    assert e.records(RETRY) == []
+    e.advance(2_000)
+    assert len(e.records(RETRY)) == 1
+    e.advance(60_000)
+    assert len(e.records(RETRY)) == 1
+
+
+@through(*ALL)
+def test_the_new_handle(e: Entrance) -> None:
+    """It begins at the message itself, at the time of the change, in the same revive queue."""
+    e.filled(3)
+    *_, last = e.take()
+    e.advance(1_000)
+    old, new = fields_of(last.handle), fields_of(e.change(last.handle, 20_000).handle)
+    changed = {"start": "2", "popped": str(e.now_ms), "invisible": "20000"}
+    assert {name: new[name] for name in old} == old | changed
+
+
+@through(*ALL)
+def test_only_the_new_handle_acknowledges(e: Entrance) -> None:
+    """The old one does nothing any more."""
+    e.filled(2)
+    first, second = e.take()
+    e.advance(1_000)
+    new_first, new_second = (e.change(each.handle, 9_500).handle for each in (first, second))
+    assert e.ack(first.handle).ok
+    assert e.ack(new_second).ok
+    assert new_first != first.handle
+    e.advance(20_000)
+    assert e.bodies() == [b"0"]
+
+
+@through(*ALL)
+def test_a_changed_time_can_be_changed_again(e: Entrance) -> None:
+    """With the new handle each time, as a client does that renews."""
+    e.filled(1)
+    (message,) = e.take()
+    handle = message.handle
+    for _ in range(10):
+        e.advance(8_000)
+        answer = e.change(handle, 10_000)
+        assert answer.ok
+        handle = answer.handle
+    assert e.records(RETRY) == []
+    assert e.ack(handle).ok
+    e.advance(30_000)
+    assert e.records(RETRY) == []
+
+
+@through(*ALL)
+def test_nothing_is_a_time(e: Entrance) -> None:
+    """The message comes back 2 to 4 s later."""
+    e.filled(1)
+    (message,) = e.take()
+    assert e.change(message.handle, 0).ok
+    e.advance(4_000)
+    assert e.bodies() == [b"0"]
+
+
+@through(*BROKER)
+def test_less_than_nothing_is_a_time(e: Entrance) -> None:
+    """For the broker; a proxy refuses it."""
+    e.filled(1)
+    (message,) = e.take()
+    assert e.change(message.handle, -5).ok
+    e.advance(4_000)
+    assert e.bodies() == [b"0"]
+
+
+@through(*ALL)
+def test_a_change_after_the_acknowledgement_brings_the_message_back(e: Entrance) -> None:
+    """Each accepted change is a check point of its own."""
+    e.filled(1)
+    (message,) = e.take()
+    assert e.ack(message.handle).ok
+    e.advance(1_000)
+    assert e.change(message.handle, 1_000).ok
+    e.advance(5_000)
+    assert [(each.body, each.attempt) for each in e.take()] == [(b"0", 1)]
+
+
+@through(*ALL)
+def test_two_changes_with_one_handle_are_two_copies(e: Entrance) -> None:
+    """The handle was used up by the first."""
+    e.filled(1)
+    (message,) = e.take()
+    for _ in range(2):
+        e.advance(1_000)
+        assert e.change(message.handle, 1_000).ok
+    e.advance(6_000)
+    assert e.bodies() == [b"0", b"0"]
+
+
+@through(*BROKER)
+def test_an_expired_handle_can_be_changed(e: Entrance) -> None:
+    """In front of the broker; if the message came back already, there is another copy of it."""
+    e.filled(1)
+    (message,) = e.take()
+    e.advance(15_000)
+    assert e.change(message.handle, 1_000).ok
+    e.advance(5_000)
+    assert e.bodies() == [b"0", b"0"]
+
+
+@through("grpc")
+def test_a_proxy_changes_no_expired_handle(e: Entrance) -> None:
+    """It has a code of its own."""
+    e.filled(1)
+    (message,) = e.take()
+    e.advance(10_000)
+    before = e.state()
+    answer = e.change(message.handle, 1_000)
+    assert (answer.code, answer.remark, answer.handle) == (40013, EXPIRED, "")
+    assert e.state() == before
+
+
+@through(*ALL)
+def test_what_came_back_can_be_changed(e: Entrance) -> None:
+    """The handle of a retry topic stays one."""
+    e.filled(1)
+    e.take()
+    e.advance(15_000)
+    (again,) = e.take()
+    e.advance(1_000)
+    new = e.change(again.handle, 20_000)
+    assert fields_of(new.handle)["digit"] == "1"
+    e.advance(15_000)
+    assert e.bodies() == []
+    e.advance(10_000)
+    assert [(each.body, each.attempt) for each in e.take()] == [(b"0", 2)]
+
+
+@through(*ALL)
+def test_a_change_of_an_ordered_message_keeps_its_pop_time(e: Entrance) -> None:
+    """Its new time is counted from there; no copy is made, the queue is blocked for so long."""
+    e.fifo()
+    e.send(b"0", message_group="g")
+    (message,) = e.take(order=True)
+    e.advance(4_000)
+    answer = e.change(message.handle, 20_000)
+    old, new = fields_of(message.handle), fields_of(answer.handle)
+    assert (new["popped"], new["invisible"], new["revive"]) == (old["popped"], "24000", "999")
+    e.advance(19_999)
+    assert e.bodies(order=True) == []
+    e.advance(1)
+    assert e.bodies(order=True) == [b"0"]
+    assert e.records(RETRY) == []
+
+
+@through(*ALL)
+def test_a_change_of_an_old_batch_has_no_effect(e: Entrance) -> None:
+    """Another batch of the queue is out by then."""
+    e.fifo()
+    e.send(b"0", message_group="g")
+    (old,) = e.take(order=True, invisible_ms=60_000)
+    assert e.change(old.handle, 1_000).ok
+    e.advance(1_001)
+    (current,) = e.take(order=True, invisible_ms=10_000)
+    assert e.change(old.handle, 40_000).ok
+    e.advance(10_001)
+    assert e.bodies(order=True) == [b"0"]
+    assert current.attempt == 1

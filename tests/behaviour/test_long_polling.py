@@ -1,0 +1,281 @@
+"""Long polling: who waits, what wakes, and how it ends otherwise."""
+
+import pytest
+from entrance import BrokerEntrance, Entrance, Waiting, handles
+from entrances import ALL, BROKER, broker_entrance, through
+
+
+def bodies(waiting: Waiting) -> list[bytes] | None:
+    """What came, None while it waits."""
+    return None if waiting.answer is None else waiting.answer.bodies
+
+
+@through(*ALL)
+def test_a_message_wakes_a_waiting_pop(e: Entrance) -> None:
+    """In the instant in which it is stored, and under a handle of that instant."""
+    e.topic()
+    waiting = e.pop(poll_ms=15_000)
+    e.advance(3_000)
+    assert bodies(waiting) is None
+    e.send(b"0")
+    assert bodies(waiting) == [b"0"]
+    assert waiting.answer is not None
+    assert waiting.answer.messages[0].handle.split(" ")[1] == str(e.now_ms)
+
+
+@through(*ALL)
+def test_a_pop_that_finds_something_does_not_wait(e: Entrance) -> None:
+    """However little."""
+    e.filled(1)
+    assert bodies(e.pop(poll_ms=15_000, count=32)) == [b"0"]
+
+
+@through(*ALL)
+@pytest.mark.parametrize("poll_ms", [5_000, 12_345, 20_000])
+def test_a_poll_ends_at_its_deadline(e: Entrance, poll_ms: int) -> None:
+    """With a code of its own, POLLING_TIMEOUT or MESSAGE_NOT_FOUND, and not before."""
+    e.topic()
+    waiting = e.pop(poll_ms=poll_ms)
+    e.advance(poll_ms - 1)
+    assert waiting.answer is None
+    e.advance(1)
+    assert waiting.answer is not None
+    assert e.says(waiting.answer, (210, "NO_MESSAGE_IN_QUEUE"), (40401, "no new message"))
+    assert e.state()["waiting"] == (0, 0, 0)
+
+
+@through(*ALL)
+def test_one_message_wakes_one_pop_of_each_group(e: Entrance) -> None:
+    """The one whose deadline is first; every group has its own."""
+    e.topic()
+    late = e.pop(client="late", poll_ms=15_000)
+    early = e.pop(client="early", poll_ms=10_000)
+    other = e.pop(group="H", poll_ms=15_000)
+    e.send(b"0")
+    assert (bodies(late), bodies(early), bodies(other)) == (None, [b"0"], [b"0"])
+
+
+@through(*ALL)
+def test_what_one_pop_leaves_wakes_the_next(e: Entrance) -> None:
+    """A backlog that appears at once is shared by all who wait."""
+    e.topic()
+    waiting = [e.pop(client=str(number), count=1, poll_ms=15_000) for number in range(4)]
+    e.send(b"0", b"1", b"2", b"3")
+    assert [bodies(each) for each in waiting] == [[b"0"], [b"1"], [b"2"], [b"3"]]
+
+
+@through(*ALL)
+@pytest.mark.parametrize(("expression", "kind"), [("red", "TAG"), ("colour = 'red'", "SQL92")])
+def test_only_what_is_wanted_wakes(e: Entrance, expression: str, kind: str) -> None:
+    """By tag and by SQL; what is not wanted is passed over."""
+    e.topic()
+    waiting = e.pop(poll_ms=15_000, expression=expression, kind=kind)
+    for number in range(3):
+        e.send(b"%d" % number, tag="blue", colour="blue")
+        assert bodies(waiting) is None
+    e.send(b"3", tag="red", colour="red")
+    assert bodies(waiting) == [b"3"]
+    assert e.committed() == 4
+
+
+@through(*ALL)
+def test_what_came_back_wakes_nobody(e: Entrance) -> None:
+    """A retry topic of the first form: it is found when the poll ends."""
+    e.filled(1)
+    e.take()
+    waiting = e.pop(poll_ms=20_000)
+    e.advance(19_999)
+    assert len(e.records("%RETRY%G_T")) == 1
+    assert bodies(waiting) is None
+    e.advance(1)
+    assert bodies(waiting) == [b"0"]
+
+
+@through(*ALL, enable_retry_topic_v2=True, retrieve_message_from_pop_retry_topic_v1=False)
+def test_what_came_back_wakes_with_retry_topics_of_the_second_form(e: Entrance) -> None:
+    """Within 2 to 4 s after its invisible time (enableRetryTopicV2)."""
+    e.filled(1)
+    e.take()
+    waiting = e.pop(poll_ms=20_000)
+    e.advance(12_000)
+    assert bodies(waiting) is None
+    e.advance(2_000)
+    assert bodies(waiting) == [b"0"]
+
+
+@through(*ALL, wake_poll_on_redelivery=True)
+def test_what_came_back_wakes_if_it_shall(e: Entrance) -> None:
+    """With the emulator's own key (wakePollOnRedelivery)."""
+    e.filled(1)
+    e.take()
+    waiting = e.pop(poll_ms=20_000)
+    e.advance(14_000)
+    assert bodies(waiting) == [b"0"]
+
+
+@through(*ALL)
+def test_the_last_acknowledgement_of_a_batch_wakes(e: Entrance) -> None:
+    """An ordered queue is free then; the others before it do not wake."""
+    e.fifo()
+    e.send(b"0", b"1", b"2", message_group="g")
+    first, second = handles(e.take(order=True, count=2))
+    waiting = e.pop(order=True, poll_ms=8_000)
+    e.ack(first)
+    assert bodies(waiting) is None
+    e.ack(second)
+    assert bodies(waiting) == [b"2"]
+
+
+@through(*ALL)
+def test_the_end_of_a_batchs_time_wakes(e: Entrance) -> None:
+    """An ordered queue is free then, without anybody doing anything."""
+    e.fifo()
+    e.send(b"0", b"1", message_group="g")
+    e.take(order=True, invisible_ms=10_000)
+    waiting = e.pop(order=True, poll_ms=20_000)
+    e.advance(9_999)
+    assert bodies(waiting) is None
+    e.advance(1)
+    assert bodies(waiting) == [b"0", b"1"]
+
+
+@through(*ALL)
+def test_a_message_of_a_blocked_queue_wakes_in_vain(e: Entrance) -> None:
+    """The pop waits on."""
+    e.fifo()
+    e.send(b"0", message_group="g")
+    (taken,) = e.take(order=True)
+    waiting = e.pop(order=True, poll_ms=20_000)
+    e.send(b"1", message_group="g")
+    assert bodies(waiting) is None
+    e.ack(taken.handle)
+    assert bodies(waiting) == [b"1"]
+
+
+@through(*ALL, pop_polling_size=1)
+def test_too_many_polls_are_refused_at_once(e: Entrance) -> None:
+    """With POLLING_FULL; two may wait where popPollingSize is one."""
+    e.topic()
+    waiting = [e.pop(client=str(number), poll_ms=10_000) for number in range(4)]
+    assert [each.answer is None for each in waiting] == [True, True, False, False]
+    for each in waiting[2:]:
+        assert each.answer is not None
+        assert e.says(each.answer, (209, "NO_MESSAGE_IN_QUEUE"), (42900, "polling full"))
+    e.send(b"0")
+    assert bodies(waiting[0]) == [b"0"]
+
+
+@through(*ALL, enable_pop_message_threshold=True, pop_inflight_message_threshold=1)
+def test_an_acknowledgement_wakes_where_too_much_was_out(e: Entrance) -> None:
+    """A queue that had stopped goes on."""
+    e.filled(5)
+    taken = e.take(count=2)
+    waiting = e.pop(count=1, poll_ms=8_000)
+    assert bodies(waiting) is None
+    e.ack(taken[0].handle)
+    assert bodies(waiting) == [b"2"]
+
+
+@through(*ALL)
+def test_waiting_polls_cost_nothing(e: Entrance) -> None:
+    """Nothing is due before the first deadline, however many wait."""
+    e.topic()
+    for number in range(300):
+        e.pop(client=str(number % 10), poll_ms=15_000)
+    waits = [each for each in e.engine.scheduler.scheduled() if each.kind in ("pop", "notification")]
+    assert len(waits) == 300
+    assert {each.due_ms for each in waits} == {e.now_ms + 15_000}
+    e.advance(15_000)
+    assert e.state()["waiting"] == (0, 0, 0)
+
+
+@through(*BROKER)
+def test_a_poll_of_one_queue_hears_of_that_queue_only(e: BrokerEntrance) -> None:
+    """Those of any queue hear of all."""
+    e.topic(queues=2)
+    one, every = e.pop_one_queue(1, poll_ms=5_000), e.pop_one_queue(-1, poll_ms=5_000)
+    assert (e.polling_number(1), e.polling_number(-1), e.polling_number(0)) == (1, 1, 0)
+    e.store(b"0", queue=0)
+    assert (bodies(one), bodies(every)) == (None, [b"0"])
+    e.store(b"1", queue=1)
+    assert bodies(one) == [b"1"]
+    assert (e.polling_number(1), e.polling_number(-1)) == (0, 0)
+
+
+@through(*BROKER)
+def test_neither_a_rebalance_nor_a_reset_wakes(e: BrokerEntrance) -> None:
+    """A pop owns no queue; a group that is moved is found to have moved when the poll ends."""
+    e.filled(1)
+    e.take()
+    waiting = e.pop(poll_ms=5_000)
+    e.beat("a")
+    e.beat("b")
+    e.leave("a")
+    assert bodies(waiting) is None
+    e.broker.offsets.reset("G", "T", 0, 0)
+    e.advance(4_999)
+    assert bodies(waiting) is None
+    e.advance(1)
+    assert bodies(waiting) == [b"0"]
+
+
+@through(*BROKER)
+def test_a_notification_says_that_there_is_something(e: BrokerEntrance) -> None:
+    """At once, when it comes, or that there was nothing; it takes nothing."""
+    e.topic()
+    in_vain, told = e.notify(poll_ms=3_000), e.notify(poll_ms=8_000)
+    e.advance(3_000)
+    assert in_vain.answer is not None
+    assert (in_vain.answer.number, told.answer) == (0, None)
+    e.send(b"0")
+    assert told.answer is not None
+    assert told.answer.number == 1
+    at_once = e.notify(poll_ms=3_000)
+    assert at_once.answer is not None
+    assert at_once.answer.number == 1
+    assert e.bodies() == [b"0"]
+
+
+@through(*BROKER)
+def test_a_peek_takes_nothing(e: BrokerEntrance) -> None:
+    """It shows what a pop would read, as often as it is asked."""
+    e.filled(3)
+    assert e.peek(2).bodies == e.peek(2).bodies == [b"0", b"1"]
+    assert e.bodies() == [b"0", b"1", b"2"]
+    empty = e.peek()
+    assert (empty.code, empty.remark) == (19, "NO_MESSAGE_IN_QUEUE")
+
+
+@pytest.mark.parametrize("name", BROKER)
+@pytest.mark.parametrize(
+    ("expression", "kind", "code", "remark"),
+    [("*", "TAG", 19, "OFFSET_OVERFLOW_ONE"), ("red", "TAG", 20, "NO_MATCHED_MESSAGE")],
+)
+def test_how_a_held_pull_ends(name: str, expression: str, kind: str, code: int, remark: str) -> None:
+    """Not before its time, with where to go on; what it did not want is passed over."""
+    e = broker_entrance(name)
+    e.filled(1)
+    held = e.pull(1, suspend_ms=6_000, expression=expression, kind=kind)
+    if expression != "*":
+        e.send(b"1", tag="blue")
+    else:
+        e.advance(5_999)
+        assert held.answer is None
+    e.advance(15_000)
+    assert held.answer is not None
+    assert (held.answer.code, held.answer.remark) == (code, remark)
+    assert held.answer.number == (1 if expression == "*" else 2)
+
+
+@through(*BROKER)
+@pytest.mark.parametrize(("expression", "kind"), [("red", "TAG"), ("colour = 'red'", "SQL92")])
+def test_only_what_is_wanted_wakes_a_pull(e: BrokerEntrance, expression: str, kind: str) -> None:
+    """By tag and by SQL."""
+    e.broker.config.enable_property_filter = True
+    e.topic()
+    held = e.pull(0, suspend_ms=15_000, expression=expression, kind=kind)
+    e.send(b"0", tag="blue", colour="blue")
+    assert held.answer is None
+    e.send(b"1", tag="red", colour="red")
+    assert held.answer is not None
+    assert (held.answer.bodies, held.answer.number) == ([b"1"], 2)

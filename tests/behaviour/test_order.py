@@ -1,0 +1,287 @@
+"""Order: one batch of a queue is out at a time; and queue locks, by which older clients keep order."""
+
+import pytest
+from entrance import BrokerEntrance, Entrance, handles
+from entrance_grpc import GrpcEntrance
+from entrances import ALL, BROKER, through
+from rocketmq_testkit.emulator.chance import Chance
+from rocketmq_testkit.emulator.operations import DeleteGroup, ResetOffset
+
+RETRY, DEAD = "%RETRY%G_T", "%DLQ%G"
+
+
+def ordered(e: Entrance, count: int = 6) -> None:
+    """A queue with messages of one message group."""
+    e.fifo()
+    e.send(*(b"%d" % number for number in range(count)), message_group="g")
+
+
+@through(*ALL)
+def test_a_batch_blocks_its_queue(e: Entrance) -> None:
+    """For everybody of the group, also for who has it; other groups are not concerned."""
+    ordered(e)
+    e.group("H", consume_message_orderly=True)
+    assert e.bodies(order=True, client="one", count=2) == [b"0", b"1"]
+    assert e.bodies(order=True, client="one") == e.bodies(order=True, client="two") == []
+    assert e.bodies(order=True, group="H", count=1) == [b"0"]
+
+
+@through(*ALL)
+def test_queues_are_blocked_one_by_one(e: Entrance) -> None:
+    """A batch of one leaves the others free."""
+    e.fifo(queues=3)
+    for queue in range(3):
+        e.store(b"%d" % queue, b"%d" % (queue + 10), queue=queue)
+    taken = [e.take(order=True, count=1) for _ in range(4)]
+    assert sorted(each.queue_id for messages in taken for each in messages) == [0, 1, 2]
+    assert taken[3] == []
+
+
+@through(*ALL)
+def test_an_ordered_group_is_where_its_first_open_message_is(e: Entrance) -> None:
+    """Its offset follows acknowledgements, in whatever order they come, and the last one frees the queue."""
+    ordered(e)
+    first, second, third = handles(e.take(order=True, count=3))
+    assert e.committed() == 0
+    e.ack(second)
+    assert e.committed() == 0
+    e.ack(first)
+    assert e.committed() == 2
+    assert e.bodies(order=True) == []
+    e.ack(third)
+    assert e.committed() == 3
+    assert e.bodies(order=True) == [b"3", b"4", b"5"]
+
+
+@through(*ALL)
+def test_a_batch_can_be_acknowledged_at_once(e: Entrance) -> None:
+    """With one request."""
+    ordered(e)
+    e.ack(*handles(e.take(order=True, count=4)))
+    assert e.committed() == 4
+    assert e.bodies(order=True) == [b"4", b"5"]
+
+
+@through(*ALL)
+def test_what_was_not_acknowledged_comes_again_first(e: Entrance) -> None:
+    """From the first open message on, with those acknowledged behind it, and new ones; no copy is made."""
+    ordered(e, 4)
+    first, _, third = handles(e.take(order=True, count=3))
+    e.ack(first)
+    e.ack(third)
+    e.advance(10_000)
+    assert e.bodies(order=True) == [b"1", b"2", b"3"]
+    assert e.records(RETRY) == []
+
+
+@through(*ALL)
+def test_attempts_of_a_batch_are_counted(e: Entrance) -> None:
+    """By the broker, as often as the same messages come."""
+    ordered(e, 2)
+    seen = []
+    for _ in range(3):
+        seen.append([each.attempt for each in e.take(order=True)])
+        e.advance(10_001)
+    assert seen == [[0, 0], [1, 1], [2, 2]]
+
+
+@pytest.mark.parametrize(
+    ("e", "third"),
+    [(("engine", {}), [2, 1, 0]), (("remoting", {}), [2, 1, 0]), (("grpc", {}), [0, 0, 0])],
+    ids=["engine", "remoting", "grpc"],
+    indirect=["e"],
+)
+def test_attempts_of_growing_batches_are_counted(e: Entrance, third: list[int]) -> None:
+    """For each message; a proxy reads the number of the queue only, which is that of its newest message."""
+    ordered(e, 3)
+    for count in (1, 2):
+        e.take(order=True, count=count)
+        e.advance(10_001)
+    assert [each.attempt for each in e.take(order=True)] == third
+
+
+@through(*ALL)
+def test_the_same_attempt_gets_the_same_batch(e: Entrance) -> None:
+    """A receive whose answer was lost is repeated under its attempt id, and nothing counts twice."""
+    ordered(e)
+    assert e.bodies(order=True, count=3, attempt="a") == [b"0", b"1", b"2"]
+    e.advance(1_000)
+    assert e.bodies(order=True, count=3, attempt="b") == []
+    again = e.take(order=True, count=3, attempt="a")
+    assert [(each.body, each.attempt) for each in again] == [(b"0", 0), (b"1", 0), (b"2", 0)]
+
+
+@through(*ALL)
+def test_one_message_that_is_hidden_longer_keeps_the_queue(e: Entrance) -> None:
+    """Until all that is open is visible again."""
+    ordered(e, 2)
+    _, second = handles(e.take(order=True))
+    assert e.change(second, 30_000).ok
+    e.advance(29_999)
+    assert e.bodies(order=True) == []
+    e.advance(1)
+    assert e.bodies(order=True) == [b"0", b"1"]
+
+
+@through(*ALL)
+def test_all_messages_hidden_shorter_free_the_queue(e: Entrance) -> None:
+    """As clients do when consumption failed."""
+    ordered(e, 2)
+    for handle in handles(e.take(order=True, invisible_ms=60_000)):
+        assert e.change(handle, 1_000).ok
+    e.advance(999)
+    assert e.bodies(order=True) == []
+    e.advance(1)
+    assert e.bodies(order=True) == [b"0", b"1"]
+
+
+@through(*ALL)
+def test_an_old_handle_does_nothing_to_a_new_batch(e: Entrance) -> None:
+    """It succeeds, and what is out stays open."""
+    ordered(e, 2)
+    (old,) = e.take(order=True, count=1)
+    e.advance(5_000)
+    assert e.change(old.handle, 1).ok
+    e.advance(1_000)
+    e.take(order=True, count=1)
+    assert e.ack(old.handle).ok
+    assert e.committed() == 0
+    assert e.bodies(order=True) == []
+
+
+@through(*ALL)
+@pytest.mark.parametrize("seed", range(3))
+def test_no_message_group_overtakes_itself(e: Entrance, seed: int) -> None:
+    """Whatever fails, comes again or is done late: of each group the first open message is always seen first."""
+    draw = Chance(seed).stream("order")
+    e.fifo(queues=4)
+    left = {f"g{number}": [f"g{number}:{turn}" for turn in range(6)] for number in range(5)}
+    for turn in range(6):
+        for name in left:
+            e.send(f"{name}:{turn}".encode(), message_group=name)
+    for _ in range(400):
+        for message in e.take(order=True, count=1 + draw.below(4)):
+            text = message.body.decode()
+            name = text.split(":")[0]
+            if text not in left[name]:
+                continue  # acknowledged before, behind one that was not
+            if draw.below(3):
+                assert left[name][0] == text
+                assert e.ack(message.handle).ok
+                left[name].pop(0)
+            else:
+                break
+        e.advance(1_000 * draw.below(12))
+        if not any(left.values()):
+            break
+    assert not any(left.values())
+
+
+@through("grpc")
+def test_a_message_that_is_given_up_lets_the_next_one_through(e: GrpcEntrance) -> None:
+    """It goes to the dead letter queue and counts as acknowledged."""
+    ordered(e, 2)
+    (first,) = e.take(order=True, count=1)
+    assert e.bodies(order=True) == []
+    assert e.forward(first.handle).ok
+    assert [record.body for record in e.records(DEAD)] == [b"0"]
+    assert e.bodies(order=True) == [b"1"]
+    assert e.committed() == 1
+
+
+@through("grpc")
+def test_a_message_with_too_many_attempts_is_given_up_by_the_proxy(e: GrpcEntrance) -> None:
+    """Without an order; the client does not see it any more."""
+    e.filled(1)
+    e.group("G", retry_max_times=0)
+    assert e.bodies() == [b"0"]
+    e.advance(15_000)
+    assert e.bodies() == []
+    assert [record.body for record in e.records(DEAD)] == [b"0"]
+
+
+@through(*BROKER)
+def test_a_pop_without_order_is_not_blocked(e: BrokerEntrance) -> None:
+    """It reads on from where the group is."""
+    ordered(e, 2)
+    e.take(order=True)
+    assert e.bodies() == [b"0", b"1"]
+
+
+@through(*ALL)
+def test_a_deleted_topic_leaves_no_block_behind(e: Entrance) -> None:
+    """A new one of its name is free."""
+    ordered(e, 2)
+    e.take(order=True, invisible_ms=60_000)
+    e.delete_topic("T")
+    e.topic("T", kind="FIFO")
+    assert e.broker.orders.written() == {}
+    e.send(b"new", message_group="g")
+    assert e.bodies(order=True) == [b"new"]
+
+
+@through(*ALL)
+def test_a_deleted_group_leaves_no_block_behind(e: Entrance) -> None:
+    """A new one of its name is free."""
+    ordered(e, 2)
+    e.take(order=True, invisible_ms=60_000)
+    e.engine.ask(e.broker, DeleteGroup("G", True))
+    assert e.broker.orders.written() == {}
+    e.group("G", consume_message_orderly=True)
+    assert e.bodies(order=True) == [b"0", b"1"]
+
+
+@through(*ALL)
+def test_a_reset_lifts_the_block(e: Entrance) -> None:
+    """The group reads on where it was moved to."""
+    ordered(e, 4)
+    e.take(order=True, invisible_ms=60_000)
+    e.engine.ask(e.broker, ResetOffset("G", "T", 0, 0, 2))
+    assert e.bodies(order=True) == [b"2", b"3"]
+
+
+@through(*BROKER)
+def test_a_consumer_that_leaves_keeps_its_batch(e: BrokerEntrance) -> None:
+    """Nobody is told of it: the next one of its group waits for the batch's time."""
+    ordered(e, 2)
+    e.beat("one")
+    e.beat("two")
+    assert e.bodies(order=True, client="one") == [b"0", b"1"]
+    e.leave("one")
+    assert e.bodies(order=True, client="two") == []
+    e.advance(10_000)
+    assert e.bodies(order=True, client="two") == [b"0", b"1"]
+
+
+@through(*BROKER)
+def test_a_queue_is_locked_by_one_client(e: BrokerEntrance) -> None:
+    """Of several that are asked for, those that are free are given."""
+    e.topic(queues=3)
+    assert e.lock("a", 0, 1) == [0, 1]
+    assert e.lock("b", 0, 1, 2) == [2]
+    assert e.lock("a", 0, 1, 2) == [0, 1]
+
+
+@through(*BROKER)
+def test_a_lock_is_handed_over_when_it_is_given_back(e: BrokerEntrance) -> None:
+    """Only by who holds it."""
+    e.topic()
+    assert e.lock("a", 0) == [0]
+    e.unlock("b", 0)
+    assert e.lock("b", 0) == []
+    e.unlock("a", 0)
+    assert e.lock("b", 0) == [0]
+
+
+@through(*BROKER)
+def test_a_lock_runs_out_a_minute_after_its_last_renewal(e: BrokerEntrance) -> None:
+    """Then the first who asks has it."""
+    e.topic()
+    e.lock("a", 0)
+    e.advance(40_000)
+    assert e.lock("a", 0) == [0]
+    e.advance(60_000)
+    assert e.lock("b", 0) == []
+    e.advance(1)
+    assert e.lock("b", 0) == [0]
+    assert e.lock("a", 0) == []

@@ -1,0 +1,284 @@
+"""Pop: what is given out, under which handle, and what remembers it."""
+
+import json
+
+import pytest
+from entrance import Entrance, fields_of, handles
+from entrances import ALL, BROKER, through
+
+REVIVE = "rmq_sys_REVIVE_LOG_DefaultCluster"
+
+
+def revive_log(e: Entrance, tag: str) -> list[dict[str, object]]:
+    """Check points (`ck`) or acknowledgements (`ack`, `bAck`) that lie in the revive queues."""
+    found = [record for queue in range(8) for record in e.records(REVIVE, queue)]
+    return [json.loads(record.body) for record in found if record.property_map()["TAGS"] == tag]
+
+
+@through(*ALL)
+def test_messages_come_in_order_and_whole(e: Entrance) -> None:
+    """With body, tag, keys and id as they were sent."""
+    e.topic()
+    e.send(b"one", tag="red", keys="k1 k2")
+    e.send(b"two", tag="blue")
+    one, two = e.take()
+    assert (one.body, one.tag, one.keys, one.message_id) == (b"one", "red", ("k1", "k2"), "ID1")
+    assert (two.body, two.tag, two.keys, two.message_id) == (b"two", "blue", (), "ID2")
+    assert (one.attempt, one.queue_id, one.offset, two.offset) == (0, 0, 0, 1)
+
+
+@through(*ALL)
+def test_what_one_has_nobody_else_of_the_group_gets(e: Entrance) -> None:
+    """Other groups do."""
+    e.filled(3)
+    assert e.bodies(client="one", count=2) == [b"0", b"1"]
+    assert e.bodies(client="two") == [b"2"]
+    assert e.bodies(client="one") == []
+    assert e.bodies(group="H") == [b"0", b"1", b"2"]
+
+
+@through(*ALL)
+def test_a_handle_says_where_and_until_when(e: Entrance) -> None:
+    """Start of the read, time of the pop, invisible time, revive queue, kind of topic, broker, queue, offset."""
+    e.filled(3)
+    e.bodies(count=1)
+    e.advance(250)
+    _, last = e.take(invisible_ms=12_000)
+    found = fields_of(last.handle)
+    assert 0 <= int(found.pop("revive")) < 8
+    assert found == {
+        "start": "1",
+        "popped": str(e.now_ms),
+        "invisible": "12000",
+        "digit": "0",
+        "broker": "broker-a",
+        "queue": "0",
+        "offset": "2",
+    }
+
+
+@through(*ALL)
+def test_revive_queues_are_taken_in_turn(e: Entrance) -> None:
+    """Eight pops use eight queues, also those that find nothing."""
+    e.filled(8)
+    used = [fields_of(e.take(count=1)[0].handle)["revive"] for _ in range(7)]
+    e.take(group="H", count=1)
+    used += [fields_of(e.take(count=1)[0].handle)["revive"]]
+    assert used == [str((int(used[0]) + step) % 8) for step in (*range(7), 8)]
+
+
+@through(*ALL)
+def test_a_pop_is_remembered_by_one_check_point_a_queue(e: Entrance) -> None:
+    """A message of a revive queue that names every message of the pop."""
+    e.topic(queues=2)
+    e.store(b"a", b"b", b"c", queue=0)
+    e.store(b"d", queue=1)
+    assert sorted(e.bodies()) == [b"a", b"b", b"c", b"d"]
+    now = e.now_ms
+    e.advance(10_000)
+    points = sorted(revive_log(e, "ck"), key=lambda each: str(each["q"]))
+    assert [(each["t"], each["c"], each["q"], each["so"], each["n"], each["d"]) for each in points] == [
+        ("T", "G", 0, 0, 3, [0, 1, 2]),
+        ("T", "G", 1, 0, 1, [0]),
+    ]
+    assert {(each["pt"], each["it"], each["reviveTime"], each["bn"]) for each in points} == {
+        (now, 10_000, now + 10_000, "broker-a")
+    }
+
+
+@through(*ALL)
+def test_check_points_are_counted_where_they_lie(e: Entrance) -> None:
+    """In the queue that the handle names, a second before the invisible time ends."""
+    e.filled(1)
+    (message,) = e.take()
+    queue = int(fields_of(message.handle)["revive"])
+    e.advance(8_900)
+    assert e.broker.store.max_offset(REVIVE, queue) == 0
+    e.advance(1_200)
+    assert [e.broker.store.max_offset(REVIVE, each) for each in range(8)] == [int(each == queue) for each in range(8)]
+
+
+@through(*ALL)
+def test_an_empty_pop_leaves_no_check_point(e: Entrance) -> None:
+    """Nothing is out."""
+    e.topic()
+    assert e.bodies() == []
+    e.advance(20_000)
+    assert revive_log(e, "ck") == []
+
+
+@through(*ALL)
+def test_a_group_is_behind_what_it_was_given(e: Entrance) -> None:
+    """Its offset moves on with the pop, not with the acknowledgement."""
+    e.filled(5)
+    e.take(count=3)
+    assert e.committed() == 3
+    e.take()
+    assert e.committed() == 5
+
+
+@through(*BROKER)
+def test_queues_are_read_upwards_from_any_one(e: Entrance) -> None:
+    """Each once, wrapping at the end; the first is drawn for each pop."""
+    e.topic(queues=4)
+    for queue in range(4):
+        e.store(b"a", b"b", queue=queue)
+    firsts = set()
+    for number in range(40):
+        order = list(dict.fromkeys(each.queue_id for each in e.take(group=f"G{number}")))
+        assert order == [(order[0] + step) % 4 for step in range(4)]
+        firsts.add(order[0])
+    assert firsts == {0, 1, 2, 3}
+
+
+@through("grpc")
+def test_a_proxy_reads_all_queues_of_its_broker(e: Entrance) -> None:
+    """Whatever queue the receive names."""
+    e.topic(queues=4)
+    for queue in range(4):
+        e.store(b"%d" % queue, queue=queue)
+    assert sorted(e.bodies()) == [b"0", b"1", b"2", b"3"]
+
+
+@through(*ALL)
+def test_a_pop_that_is_full_leaves_the_rest(e: Entrance) -> None:
+    """At most so many messages as were asked for, of several queues together."""
+    e.topic(queues=3)
+    for queue in range(3):
+        e.store(b"a", b"b", queue=queue)
+    assert [len(e.take(count=4)), len(e.take(count=4)), len(e.take(count=4))] == [4, 2, 0]
+
+
+@through(*ALL)
+@pytest.mark.parametrize(("sent", "asked", "given"), [(40, 32, 32), (3, 32, 3), (40, 1, 1)])
+def test_how_many_messages_come(e: Entrance, sent: int, asked: int, given: int) -> None:
+    """As many as there are, as many as were asked for, 32 at most."""
+    e.filled(sent)
+    assert len(e.take(count=asked)) == given
+
+
+@through(*ALL)
+def test_no_more_than_a_quarter_of_a_mebibyte_is_read_of_a_queue(e: Entrance) -> None:
+    """Large messages come in smaller batches."""
+    e.topic()
+    e.send(*(bytes([number]) * 60_000 for number in range(10)))
+    assert [len(e.take()) for _ in range(4)] == [4, 4, 2, 0]
+
+
+@through(*ALL)
+@pytest.mark.parametrize(
+    ("expression", "kind", "wanted"),
+    [
+        ("*", "TAG", [b"0", b"1", b"2", b"3"]),
+        ("red", "TAG", [b"0", b"3"]),
+        ("red || blue", "TAG", [b"0", b"1", b"3"]),
+        ("green", "TAG", []),
+        ("a = 1", "SQL92", [b"0"]),
+        ("a > 0 AND TAGS <> 'red'", "SQL92", [b"1"]),
+        ("a IS NULL", "SQL92", [b"2", b"3"]),
+    ],
+)
+def test_a_pop_takes_what_it_wants(e: Entrance, expression: str, kind: str, wanted: list[bytes]) -> None:
+    """And passes over the rest for good."""
+    e.topic()
+    e.send(b"0", tag="red", a="1")
+    e.send(b"1", tag="blue", a="2")
+    e.send(b"2")
+    e.send(b"3", tag="red")
+    assert e.bodies(expression=expression, kind=kind) == wanted
+    assert e.committed() == 4
+    assert e.bodies() == []
+
+
+@through(*ALL)
+def test_a_new_group_begins_at_the_first_message_of_a_young_queue(e: Entrance) -> None:
+    """Also where it asks to begin at the end, as a proxy does."""
+    e.filled(3)
+    assert e.bodies(group="new") == [b"0", b"1", b"2"]
+
+
+@through(*ALL, init_pop_offset_by_check_msg_in_mem=False)
+def test_a_new_group_begins_at_the_last_message(e: Entrance) -> None:
+    """Where it asks to begin at the end and the age of the queue does not matter."""
+    e.filled(3)
+    assert e.bodies(group="new") == [b"2"]
+
+
+@through(*ALL)
+def test_a_group_that_came_first_gets_all(e: Entrance) -> None:
+    """A pop of an empty queue is where the group begins."""
+    e.topic()
+    assert e.bodies() == []
+    e.send(b"0", b"1")
+    assert e.bodies() == [b"0", b"1"]
+
+
+@through(*ALL)
+@pytest.mark.parametrize(("percent", "low", "high"), [(0, 0, 0), (20, 1, 14), (100, 30, 30)])
+def test_the_retry_topic_comes_first_with_a_probability(e: Entrance, percent: int, low: int, high: int) -> None:
+    """Of 30 pops of one message, with many in either topic (popFromRetryProbability, upstream 20)."""
+    e.broker.config.pop_from_retry_probability = percent
+    e.filled(32)
+    e.take()
+    e.advance(15_000)
+    e.store(*[b"new"] * 32)
+    firsts = [fields_of(e.take(count=1)[0].handle)["digit"] for _ in range(30)]
+    assert low <= firsts.count("1") <= high
+
+
+@through(*ALL)
+def test_the_retry_topic_fills_what_is_left(e: Entrance) -> None:
+    """A pop that is not full reads it, too."""
+    e.filled(2)
+    e.take()
+    e.advance(15_000)
+    e.send(b"new")
+    assert sorted(e.bodies()) == [b"0", b"1", b"new"]
+
+
+@through(*ALL)
+@pytest.mark.parametrize(("keys", "topic", "digit"), [({}, "%RETRY%G_T", "1"), ({"v2": True}, "%RETRY%G+T", "2")])
+def test_names_of_retry_topics(e: Entrance, keys: dict[str, bool], topic: str, digit: str) -> None:
+    """Of the first form, and with enableRetryTopicV2 of the second; clients see the original name."""
+    e.broker.config.enable_retry_topic_v2 = "v2" in keys
+    e.filled(1)
+    e.take()
+    e.advance(15_000)
+    assert [record.body for record in e.records(topic)] == [b"0"]
+    seen = [message for _ in range(10) for message in e.take()]
+    assert [(each.body, fields_of(each.handle)["digit"]) for each in seen] == [(b"0", digit)]
+
+
+@through(*ALL, enable_pop_message_threshold=True, pop_inflight_message_threshold=2)
+def test_a_group_with_too_much_out_gets_no_more(e: Entrance) -> None:
+    """Of a queue, when it has more than popInflightMessageThreshold; until something is acknowledged or comes back."""
+    e.filled(6)
+    first = e.take(count=3)
+    assert e.bodies() == []
+    assert e.bodies(group="H", count=1) == [b"0"]
+    e.ack(first[0].handle)
+    assert e.bodies(count=1) == [b"3"]
+    assert e.bodies() == []
+
+
+@through(*ALL, enable_pop_buffer_merge=True)
+def test_a_buffered_check_point_is_never_stored(e: Entrance) -> None:
+    """If all of it is acknowledged in time (enablePopBufferMerge)."""
+    e.filled(2)
+    for handle in handles(e.take()):
+        assert e.ack(handle).ok
+    e.advance(20_000)
+    assert revive_log(e, "ck") == revive_log(e, "ack") == []
+    assert e.committed() == 2
+    assert e.bodies() == []
+
+
+@through(*ALL, pop_consumer_kv_service_init=True, pop_consumer_kv_service_enable=True)
+def test_records_instead_of_check_points(e: Entrance) -> None:
+    """Nothing is stored for a pop, and a message comes back half a second after its time (popConsumerKVService)."""
+    e.filled(2)
+    first, _ = e.take()
+    assert e.ack(first.handle).ok
+    e.advance(10_600)
+    assert e.bodies() == [b"1"]
+    assert revive_log(e, "ck") == []

@@ -1,0 +1,290 @@
+"""What a rule of `tests/behaviour` may do, whichever door it goes through.
+
+An entrance is a way into one broker in virtual time: the engine's operations, remoting frames, gRPC calls. A rule is
+written once against `Entrance`, or against `BrokerEntrance` for what only the broker's own protocol can express.
+Setting up and looking at what is stored needs no protocol and is the same for all.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.operations import (
+    CreateGroup,
+    CreateTopic,
+    DeleteTopic,
+    GroupConfig,
+    SendMessage,
+    TopicConfig,
+)
+from rocketmq_testkit.emulator.record import Record, decode
+
+START_MS = 1_700_000_000_000
+HANDLE = ("start", "popped", "invisible", "revive", "digit", "broker", "queue", "offset")
+"""The fields of a receipt handle; behind them a proxy's has the physical offset."""
+
+OF_CLIENTS = ("settings again", "client housekeeping", "grpc session")
+"""Timers that say only that somebody is connected."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A message that was received. `attempt` is 0 at the first time; queue and offset are of the real topic."""
+
+    body: bytes
+    handle: str
+    attempt: int
+    queue_id: int
+    offset: int
+    message_id: str
+    tag: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back: code and remark of the entrance's protocol."""
+
+    ok: bool
+    code: int
+    remark: str
+    messages: list[Taken] = field(default_factory=list)
+    handle: str = ""
+    number: int = 0
+
+    @property
+    def bodies(self) -> list[bytes]:
+        """The bodies of the messages."""
+        return [each.body for each in self.messages]
+
+
+class Waiting(Protocol):
+    """A request that may wait."""
+
+    @property
+    def answer(self) -> Answer | None:
+        """What came back, None while it waits."""
+
+
+class Entrance(ABC):
+    """One broker, called `broker-a`, and a way in. Times are in ms."""
+
+    name: str
+    proxied = False
+    """Does upstream's proxy stand in front of the broker? It refuses much by itself, with codes of its own."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.broker = engine.brokers[0]
+        self._names = iter(range(1, 1_000_000))
+
+    # the world
+
+    @property
+    def now_ms(self) -> int:
+        """The virtual time."""
+        return self.engine.scheduler.now_ms
+
+    def advance(self, ms: int) -> None:
+        """Let time pass."""
+        self.engine.scheduler.advance_to(self.now_ms + ms)
+
+    def topic(self, name: str = "T", queues: int = 1, kind: str = "", perm: int = 6) -> str:
+        """Make a topic; `kind` is its message type."""
+        attributes = {"+message.type": kind} if kind else None
+        self.engine.ask(self.broker, CreateTopic(TopicConfig(name, queues, queues, perm), attributes))
+        return name
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+        self.engine.ask(self.broker, DeleteTopic(name))
+
+    def group(self, name: str = "G", **fields: Any) -> str:
+        """Make a group."""
+        self.engine.ask(self.broker, CreateGroup(GroupConfig(name, **fields)))
+        return name
+
+    def fifo(self, queues: int = 1, group: str = "G") -> None:
+        """A topic `T` for ordered messages and a group that consumes in order."""
+        self.topic("T", queues, "FIFO")
+        self.group(group, consume_message_orderly=True)
+
+    def store(self, *bodies: bytes, queue: int = 0, topic: str = "T", **properties: str) -> None:
+        """Put messages into a queue of their own choice, which a proxy's clients cannot."""
+        for body in bodies:
+            unique = {"UNIQ_KEY": f"ID{next(self._names)}"}
+            message = SendMessage("PG", topic, queue, body, unique | properties, ("10.0.0.9", 5000), self.now_ms)
+            self.engine.ask(self.broker, message)
+
+    def filled(self, count: int = 3, topic: str = "T") -> None:
+        """A topic with one queue and messages `0`, `1`, ..., sent through this entrance."""
+        self.topic(topic)
+        self.send(*(b"%d" % number for number in range(count)), topic=topic)
+
+    def records(self, topic: str, queue: int = 0) -> list[Record]:
+        """What lies in a queue."""
+        store = self.broker.store
+        found = (store.record(topic, queue, at) for at in range(store.max_offset(topic, queue)))
+        return [decode(record) for record in found if record is not None]
+
+    def committed(self, topic: str = "T", group: str = "G", queue: int = 0) -> int:
+        """How far a group is."""
+        return self.broker.offsets.query(group, topic, queue)
+
+    def state(self) -> dict[str, object]:
+        """Everything that a request could have changed: what is stored, where groups are, what waits, what is due."""
+        broker = self.broker
+        return {
+            "end of the log": broker.store.log.max_offset,
+            "topics": sorted(broker.topics.table),
+            "groups": sorted(broker.groups.table),
+            "offsets": {key: dict(table) for key, table in broker.offsets.committed.items()},
+            "batches": broker.orders.written(),
+            "buffered": len(broker.pop_buffer),
+            "waiting": (broker.pops.polling.total, broker.notifications.polling.total, len(broker.pulls.hold)),
+            "timers": [
+                (each.due_ms, each.kind, each.owner)
+                for each in self.engine.scheduler.scheduled()
+                if each.kind not in OF_CLIENTS
+            ],
+        }
+
+    # the way in
+
+    @abstractmethod
+    def send(
+        self,
+        *bodies: bytes,
+        topic: str = "T",
+        tag: str = "",
+        keys: str = "",
+        message_group: str = "",
+        **properties: str,
+    ) -> None:
+        """Send messages to a topic, one by one; with a message group all to one queue."""
+
+    @abstractmethod
+    def pop(
+        self,
+        topic: str = "T",
+        *,
+        group: str = "G",
+        client: str = "consumer",
+        count: int = 32,
+        invisible_ms: int = 10_000,
+        poll_ms: int = 0,
+        order: bool = False,
+        attempt: str | None = None,
+        expression: str = "*",
+        kind: str = "TAG",
+    ) -> Waiting:
+        """Ask for messages of any queue."""
+
+    @abstractmethod
+    def ack(self, *handles: str, topic: str = "T", group: str = "G") -> Answer:
+        """Acknowledge, many with one request."""
+
+    @abstractmethod
+    def change(self, handle: str, invisible_ms: int, *, topic: str = "T", group: str = "G") -> Answer:
+        """Change the invisible time; the answer has the new handle."""
+
+    # short forms
+
+    def take(self, topic: str = "T", **options: Any) -> list[Taken]:
+        """The messages that are there now; a proxy says that there are none with another code than that there are."""
+        answer = self.pop(topic, **options).answer
+        assert answer is not None, "it waits"
+        assert answer.ok or answer.remark in NOTHING, answer
+        return answer.messages
+
+    def bodies(self, topic: str = "T", **options: Any) -> list[bytes]:
+        """The bodies of the messages that are there now."""
+        return [each.body for each in self.take(topic, **options)]
+
+    def says(self, answer: Answer, broker: tuple[int, str], proxy: tuple[int, str]) -> bool:
+        """Is an answer a refusal with this code and the beginning of this remark, here or behind a proxy?"""
+        code, remark = proxy if self.proxied else broker
+        return not answer.ok and answer.code == code and answer.remark.startswith(remark)
+
+
+class BrokerEntrance(Entrance):
+    """What the broker's own protocol can express besides."""
+
+    @abstractmethod
+    def pop_one_queue(self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False) -> Waiting:
+        """Group `G` asks for messages of one queue of `T`."""
+
+    @abstractmethod
+    def pull(self, offset: int, *, suspend_ms: int | None = None, expression: str = "*", kind: str = "TAG") -> Waiting:
+        """Group `G` reads queue 0 of `T` from an offset; `number` of the answer is the next one."""
+
+    @abstractmethod
+    def notify(self, *, poll_ms: int = 0, queue: int = -1, order: bool = False) -> Waiting:
+        """Group `G` asks whether a pop of `T` would find something; `number` of the answer is 1 or 0."""
+
+    @abstractmethod
+    def peek(self, count: int = 32) -> Answer:
+        """What a pop of `T` by group `G` would read."""
+
+    @abstractmethod
+    def polling_number(self, queue: int = -1) -> int:
+        """How many pops of group `G` wait for `T`."""
+
+    @abstractmethod
+    def lock(self, client: str, *queues: int) -> list[int]:
+        """The queues of `T` that a client of `G` holds from now on, of those that it asked for."""
+
+    @abstractmethod
+    def unlock(self, client: str, *queues: int) -> None:
+        """Give queues of `T` back."""
+
+    @abstractmethod
+    def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
+        """A consumer's heartbeat."""
+
+    @abstractmethod
+    def leave(self, client: str, group: str = "G") -> None:
+        """A consumer unregisters."""
+
+    @abstractmethod
+    def request_mode(self, mode: str, share: int) -> None:
+        """How group `G` shall read `T`."""
+
+    @abstractmethod
+    def assigned(self, client: str, strategy: str = "AVG", model: str = "CLUSTERING") -> list[tuple[int, str]] | None:
+        """Queues of `T` that a client of `G` shall read, and how; None where nothing is assigned to anybody."""
+
+    @abstractmethod
+    def progress(self) -> dict[int, tuple[int, int]]:
+        """Of each queue of `T` its end and where group `G` is, as administrators are told."""
+
+
+NOTHING = ("", "NO_MESSAGE_IN_QUEUE", "no new message", "no match message")
+
+
+def fields_of(handle: str) -> dict[str, str]:
+    """A receipt handle by the names of its fields."""
+    return dict(zip(HANDLE, handle.split(" "), strict=False))
+
+
+def forged(handle: str, **changes: object) -> str:
+    """A handle with other fields."""
+    values = handle.split(" ")
+    for name, value in changes.items():
+        values[HANDLE.index(name)] = str(value)
+    return " ".join(values)
+
+
+def handles(messages: Iterable[Taken]) -> list[str]:
+    """The handles of messages."""
+    return [each.handle for each in messages]
+
+
+def attempt_in_order(counts: str | None, queue_id: int, offset: int) -> int:
+    """How often an ordered message was given out before, from orderCountInfo."""
+    if not counts:
+        return 0
+    table = {key: int(count) for _, key, count in (part.split(" ") for part in counts.split(";"))}
+    return table.get(f"qo{queue_id}%{offset}", 0)

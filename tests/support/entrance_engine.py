@@ -1,0 +1,233 @@
+"""The engine's operations as an entrance."""
+
+from entrance import START_MS, Answer, BrokerEntrance, Taken, attempt_in_order, fields_of
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.receipt import Receipt, real_topic
+from rocketmq_testkit.emulator.record import decode
+
+
+class EngineEntrance(BrokerEntrance):
+    """Operations, as the protocols make them."""
+
+    name = "engine"
+
+    def __init__(self, config: BrokerConfig, emulation: EmulationConfig, seed: int = 1) -> None:
+        super().__init__(Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=START_MS))
+        self._channels: dict[str, DirectChannel] = {}
+
+    def _ask(self, operation: ops.Operation) -> Outcome:
+        outcome = self._submit(operation).outcome
+        assert outcome is not None, f"{operation} waits"
+        return outcome
+
+    def _submit(self, operation: ops.Operation, client: str = "consumer") -> "EngineWaiting":
+        channel = self._channels.setdefault(client, DirectChannel(client, ("10.0.0.7", 50_000)))
+        return EngineWaiting(self.engine.submit(self.broker, operation, channel), self.broker.name)
+
+    def send(
+        self,
+        *bodies: bytes,
+        topic: str = "T",
+        tag: str = "",
+        keys: str = "",
+        message_group: str = "",
+        **properties: str,
+    ) -> None:
+        for body in bodies:
+            known = {"UNIQ_KEY": f"ID{next(self._names)}", "TAGS": tag, "KEYS": keys, "__SHARDINGKEY": message_group}
+            given = {name: value for name, value in known.items() if value} | properties
+            outcome = self._ask(ops.SendMessage("PG", topic, 0, body, given, ("10.0.0.9", 5000), self.now_ms))
+            assert isinstance(outcome, ops.SendResult), outcome
+
+    def pop(
+        self,
+        topic: str = "T",
+        *,
+        group: str = "G",
+        client: str = "consumer",
+        count: int = 32,
+        invisible_ms: int = 10_000,
+        poll_ms: int = 0,
+        order: bool = False,
+        attempt: str | None = None,
+        expression: str = "*",
+        kind: str = "TAG",
+        queue: int = -1,
+    ) -> "EngineWaiting":
+        now = self.now_ms
+        operation = ops.PopMessage(
+            group, topic, queue, count, invisible_ms, poll_ms, now, 1, kind, expression, order, attempt
+        )
+        return self._submit(operation, client)
+
+    def ack(self, *handles: str, topic: str = "T", group: str = "G") -> Answer:
+        if len(handles) > 1:
+            return _answer(self._ask(ops.BatchAckMessage([_batch(handle, topic, group) for handle in handles])))
+        (handle,) = handles
+        real, queue, offset = place_of(handle, topic, group)
+        return _answer(self._ask(ops.AckMessage(group, real, queue, handle, offset)))
+
+    def change(self, handle: str, invisible_ms: int, *, topic: str = "T", group: str = "G") -> Answer:
+        real, queue, offset = place_of(handle, topic, group)
+        outcome = self._ask(ops.ChangeInvisibleTime(group, real, queue, handle, offset, invisible_ms))
+        if not isinstance(outcome, ops.ChangeInvisibleResult):
+            return _answer(outcome)
+        new = changed_handle(handle, outcome.pop_time, outcome.invisible_ms, outcome.revive_qid)
+        return Answer(True, 0, "", handle=new)
+
+    def pop_one_queue(self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False) -> "EngineWaiting":
+        return self.pop(queue=queue, poll_ms=poll_ms, count=count, order=order)
+
+    def pull(
+        self, offset: int, *, suspend_ms: int | None = None, expression: str = "*", kind: str = "TAG"
+    ) -> "EngineWaiting":
+        flags = 4 if suspend_ms is None else 6
+        return self._submit(ops.PullMessage("G", "T", 0, offset, 32, flags, 0, suspend_ms or 0, 0, expression, kind))
+
+    def notify(self, *, poll_ms: int = 0, queue: int = -1, order: bool = False) -> "EngineWaiting":
+        return self._submit(ops.Notification("G", "T", queue, poll_ms, self.now_ms, order))
+
+    def peek(self, count: int = 32) -> Answer:
+        outcome = self._ask(ops.PeekMessage("G", "T", -1, count))
+        return _popped(outcome, self.broker.name) if isinstance(outcome, ops.PopResult) else _answer(outcome)
+
+    def polling_number(self, queue: int = -1) -> int:
+        outcome = self._ask(ops.PollingInfo("G", "T", queue))
+        assert isinstance(outcome, ops.PollingInfoResult)
+        return outcome.polling_num
+
+    def lock(self, client: str, *queues: int) -> list[int]:
+        outcome = self._ask(ops.LockBatchMq("G", client, self._queues(queues)))
+        assert isinstance(outcome, ops.LockBatchResult)
+        return sorted(each.queue_id for each in outcome.queues)
+
+    def unlock(self, client: str, *queues: int) -> None:
+        assert isinstance(self._ask(ops.UnlockBatchMq("G", client, self._queues(queues))), ops.Done)
+
+    def _queues(self, queues: tuple[int, ...]) -> list[ops.MessageQueue]:
+        return [ops.MessageQueue("T", self.broker.name, queue) for queue in queues]
+
+    def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
+        data = ops.ConsumerData(group, subscriptions=[ops.SubscriptionData(topic, "*", sub_version=1)])
+        self._submit(ops.Heartbeat(client, [], [data]), client)
+
+    def leave(self, client: str, group: str = "G") -> None:
+        self._submit(ops.UnregisterClient(client, None, group), client)
+
+    def request_mode(self, mode: str, share: int) -> None:
+        assert isinstance(self._ask(ops.SetMessageRequestMode("T", "G", mode, share)), ops.Done)
+
+    def assigned(self, client: str, strategy: str = "AVG", model: str = "CLUSTERING") -> list[tuple[int, str]] | None:
+        outcome = self._ask(ops.QueryAssignment("T", "G", client, strategy, model))
+        assert isinstance(outcome, ops.AssignmentResult)
+        if outcome.assignments is None:
+            return None
+        return [(each.queue.queue_id, each.mode) for each in outcome.assignments]
+
+    def progress(self) -> dict[int, tuple[int, int]]:
+        outcome = self._ask(ops.GetConsumeStats("G", "T"))
+        assert isinstance(outcome, ops.ConsumeStatsResult)
+        return {
+            queue.queue_id: (found.broker_offset, found.consumer_offset)
+            for queue, found in outcome.offsets.items()
+            if queue.topic == "T"
+        }
+
+
+class EngineWaiting:
+    """A call of the engine."""
+
+    def __init__(self, call: DirectCall, broker_name: str) -> None:
+        self._call = call
+        self._broker_name = broker_name
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The outcome as the engine gives it."""
+        return self._call.outcome
+
+    @property
+    def answer(self) -> Answer | None:
+        """The outcome in the words of all entrances."""
+        match self._call.outcome:
+            case None:
+                return None
+            case ops.PopResult() as outcome:
+                return _popped(outcome, self._broker_name)
+            case ops.PullResult() as outcome:
+                messages = [
+                    _taken(record, "", queue_offset=at)
+                    for record, at in zip(outcome.records, outcome.offsets, strict=True)
+                ]
+                return Answer(
+                    outcome.code == 0, outcome.code, outcome.status.value, messages, number=outcome.next_begin_offset
+                )
+            case ops.NotificationResult() as outcome:
+                return Answer(True, 0, "polling full" if outcome.polling_full else "", number=int(outcome.has_msg))
+            case outcome:
+                return _answer(outcome)
+
+
+def _answer(outcome: Outcome) -> Answer:
+    if isinstance(outcome, EngineError):
+        return Answer(False, outcome.code, outcome.remark or "")
+    return Answer(True, 0, "")
+
+
+def _popped(outcome: ops.PopResult, broker_name: str) -> Answer:
+    messages = []
+    for each in outcome.messages:
+        receipt = Receipt(
+            each.start_offset,
+            outcome.pop_time,
+            outcome.invisible_ms,
+            outcome.revive_qid,
+            str(each.topic_digit),
+            broker_name,
+            each.queue_id,
+            each.queue_offset,
+        )
+        again = attempt_in_order(outcome.order_count_info, each.queue_id, each.queue_offset)
+        messages.append(_taken(each.record, receipt.text(), again, each.queue_id, each.queue_offset))
+    remark = outcome.remark or ("" if messages else "NO_MESSAGE_IN_QUEUE")
+    return Answer(bool(messages), outcome.code, remark, messages, number=outcome.rest_num)
+
+
+def _taken(record: bytes, handle: str, again: int = 0, queue_id: int = 0, queue_offset: int = 0) -> Taken:
+    found = decode(record)
+    known = found.property_map()
+    keys = tuple(known.get("KEYS", "").split())
+    attempt = found.reconsume_times + again
+    return Taken(
+        found.body, handle, attempt, queue_id, queue_offset, known.get("UNIQ_KEY", ""), known.get("TAGS", ""), keys
+    )
+
+
+def place_of(handle: str, topic: str, group: str) -> tuple[str, int, int]:
+    """Topic, queue and offset that a client puts beside a handle; what is no handle is taken for the first message."""
+    found = fields_of(handle)
+    if found.get("digit") not in ("0", "1", "2"):
+        return topic, 0, 0
+    try:
+        return real_topic(topic, group, found["digit"]), int(found["queue"]), int(found["offset"])
+    except (KeyError, ValueError):
+        return topic, 0, 0
+
+
+def changed_handle(handle: str, pop_time: int, invisible_ms: int, revive_qid: int) -> str:
+    """The handle that a client makes of the old one and of the answer to a change."""
+    old = fields_of(handle)
+    start = old["start"] if revive_qid == 999 else old["offset"]
+    return (
+        f"{start} {pop_time} {invisible_ms} {revive_qid} {old['digit']} {old['broker']} {old['queue']} {old['offset']}"
+    )
+
+
+def _batch(handle: str, topic: str, group: str) -> ops.BatchAck:
+    start, popped, invisible, revive, digit, _, queue, offset = handle.split(" ")
+    bits = 1 << int(offset) - int(start)
+    return ops.BatchAck(group, topic, digit, int(start), int(queue), int(revive), int(popped), int(invisible), bits)
