@@ -11,6 +11,7 @@ from typing import Protocol, Self
 
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
 from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -106,7 +107,7 @@ def create_topic(server: Server, topic: str, queues: int = 8) -> None:
     """A topic for normal messages, made by a remoting request."""
     fields = {
         "topic": topic,
-        "defaultTopic": "TBW102",
+        "defaultTopic": AUTO_CREATE_TOPIC,
         "readQueueNums": queues,
         "writeQueueNums": queues,
         "perm": 6,
@@ -126,7 +127,7 @@ def send_one(server: Server, topic: str) -> None:
     fields = {
         "a": "bench",
         "b": topic,
-        "c": "TBW102",
+        "c": AUTO_CREATE_TOPIC,
         "d": 4,
         "e": 0,
         "f": 0,

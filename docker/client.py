@@ -11,6 +11,7 @@ import time
 import urllib.request
 from typing import Any
 
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -34,7 +35,7 @@ def main(namesrv: str, control: str) -> int:
     header = {
         "producerGroup": "sidecar-check",
         "topic": TOPIC,
-        "defaultTopic": "TBW102",
+        "defaultTopic": AUTO_CREATE_TOPIC,
         "defaultTopicQueueNums": 4,
         "queueId": 0,
         "sysFlag": 0,

@@ -12,6 +12,7 @@ from rocketmq_testkit.emulator.effects import (
     NotifyConsumerIdsChanged,
     PushReplyMessage,
 )
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 
 from .answer import HEAD
 from .command import ONEWAY, VERSION_5_3_3
@@ -75,7 +76,7 @@ def _push_reply(effect: PushReplyMessage) -> tuple[dict[str, str], bytes]:
         "reconsumeTimes": "0",
         "storeTimestamp": str(effect.store_timestamp),
         "unitMode": "false",
-        "defaultTopic": "TBW102",
+        "defaultTopic": AUTO_CREATE_TOPIC,
         "bornHost": host_text(effect.born_host),
         "defaultTopicQueueNums": "4",
         "producerGroup": effect.producer_group,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ..names import TRACE_TOPIC
 from .keys import Config, key
 
 DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
@@ -26,7 +27,7 @@ class BrokerConfig(Config):
     cluster_topic_enable: bool = key(True, "The topic with the cluster's name is readable, writable and a template.")
     broker_topic_enable: bool = key(True, "The topic with the broker's name is readable, writable and a template.")
     trace_topic_enable: bool = key(False, "The message trace topic is created at start.")
-    msg_trace_topic_name: str = key("RMQ_SYS_TRACE_TOPIC", "Name of the message trace topic.")
+    msg_trace_topic_name: str = key(TRACE_TOPIC, "Name of the message trace topic.")
     auto_create_subscription_group: bool = key(True, "An unknown group is created with defaults at first use.")
     enable_create_sys_group: bool = key(True, "Groups named CID_RMQ_SYS_* are created even without auto-creation.")
     enable_mixed_message_type: bool = key(False, "Topics may have message.type MIXED.")

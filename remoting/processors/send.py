@@ -10,6 +10,7 @@ from functools import lru_cache
 from rocketmq_testkit.emulator import properties
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.emulator.operations import (
     RecallMessage,
     RecallResult,
@@ -43,7 +44,7 @@ class SendMessageRequestHeader(Header):
 
     producer_group: str = ""
     topic: str
-    default_topic: str = "TBW102"
+    default_topic: str = AUTO_CREATE_TOPIC
     default_topic_queue_nums: Int = 4
     queue_id: Int
     sys_flag: Int
@@ -65,7 +66,7 @@ class SendMessageRequestHeaderV2(Header):
 
     producer_group: str = wire("a", default="")
     topic: str = wire("b")
-    default_topic: str = wire("c", default="TBW102")
+    default_topic: str = wire("c", default=AUTO_CREATE_TOPIC)
     default_topic_queue_nums: Int = wire("d", default=4)
     queue_id: Int = wire("e")
     sys_flag: Int = wire("f")
