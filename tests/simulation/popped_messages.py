@@ -202,7 +202,9 @@ class PoppedMessages(WaitingPops):
             return
         stored = self._log.at(handle.place, handle.offset)
         delay_ms = DELAY_LEVELS_MS[stored.delay_level - 1] if stored.delay_level else 0
-        if now < promise.earliest - delay_ms and not promise.twins and not by_another:
+        # One with another invisible time lies elsewhere in the revive queue, perhaps before the check point.
+        beside_it = promise.earliest == handle.hidden_until + self._mode.slack_ms + 1 + delay_ms
+        if now < promise.earliest - delay_ms and not promise.twins and beside_it and not by_another:
             promise.withdrawn = True
         elif now <= promise.latest - delay_ms:
             promise.must = False
@@ -286,11 +288,12 @@ class PoppedMessages(WaitingPops):
         instant = now - WRITTEN_MS
         if not self._mode.records:
             return reading.since(instant - (IN_MEMORY_MS + LOOK_MS if self._mode.cached else 0))
+        # A reset may have moved it back since.
         if not self._mode.cached:
-            return reading.begun(instant)
+            return min(reading.begun(instant), reading.since(instant))
         # It stays at the first message in memory, also when nothing is left there, until the next read.
         last_read = max((when for when, _ in reading.moves if when <= instant), default=instant)
-        return reading.begun(last_read - IN_MEMORY_MS - LOOK_MS)
+        return min(reading.begun(last_read - IN_MEMORY_MS - LOOK_MS), reading.since(instant))
 
     # after each step
 
