@@ -67,15 +67,20 @@ class TopicAdministration:
 
     def create(self, call: Call, operation: CreateTopic) -> Done:
         """Create or change a topic. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
-        self._topics.create(operation.config, operation.attributes)
+        self._put(operation)
         return Done()
+
+    def _put(self, operation: CreateTopic) -> None:
+        config = self._topics.create(operation.config, operation.attributes)
+        name, queues = config.topic_name, config.read_queue_nums
+        self._orders.forget(lambda place: place[0] == name and place[2] >= queues)
 
     def create_all(self, call: Call, operation: CreateTopics) -> Done:
         """Create or change topics, none if one of the names is bad. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
         for each in operation.topics:
             self._topics.check_name(each.config.topic_name)
         for each in operation.topics:
-            self._topics.create(each.config, each.attributes)
+            self._put(each)
         return Done()
 
     def delete(self, call: Call, operation: DeleteTopic) -> Done:

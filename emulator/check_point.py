@@ -5,7 +5,7 @@ the end of the invisible time. Source: PopCheckPoint, AckMsg, BatchAckMsg, PopBu
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from . import properties as props
@@ -14,6 +14,7 @@ from .java_numbers import long_sum
 from .message import Message
 from .names import revive_topic
 from .store import MessageStore
+from .value import value
 
 CK_TAG = "ck"
 ACK_TAG = "ack"
@@ -24,7 +25,7 @@ ACK_TIME_INTERVAL_MS = 1000
 MergeKey = tuple[str, str, int, int, int, str]
 
 
-@dataclass(slots=True)
+@value
 class CheckPoint:
     """The messages that one pop took from one queue; bit i of `bits` is set when message i is acknowledged.
 
@@ -106,7 +107,7 @@ class CheckPoint:
         )
 
 
-@dataclass(slots=True)
+@value
 class Ack:
     """Acknowledged queue offsets of one check point. Upstream's merge buffer stores batches without broker name."""
 

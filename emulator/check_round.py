@@ -3,14 +3,15 @@
 Source: TransactionalMessageServiceImpl.fillOpRemoveMap, calculateOpOffset (5.3.3).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from . import properties as props
 from .record import Record
 from .transaction_ops import REMOVE_TAG, half_offsets
+from .value import value
 
 
-@dataclass(slots=True)
+@value
 class CheckRound:
     """A walk that began at `start_ms` at the committed half and op offsets.
 

@@ -5,7 +5,7 @@ DefaultConsumerIdsChangeListener (5.3.3).
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from . import names
 from .config import BrokerConfig
@@ -16,6 +16,7 @@ from .groups import Groups
 from .operations import ConsumerData, Heartbeat, SubscriptionData
 from .scheduler import Scheduler
 from .topics import Topics
+from .value import value
 
 SCAN_PERIOD_MS = 10_000
 """Upstream looks for expired channels this often (ClientHousekeepingService)."""
@@ -25,7 +26,7 @@ BROADCASTING = "BROADCASTING"
 Push = Callable[[Channel, Effect], None]
 
 
-@dataclass(slots=True)
+@value
 class Member:
     """One client of a group."""
 
@@ -36,7 +37,7 @@ class Member:
     last_update_ms: int
 
 
-@dataclass(slots=True)
+@value
 class ConsumerGroup:
     """A consumer group as its last heartbeat left it; the last writer wins."""
 

@@ -1,6 +1,6 @@
 """What a broker tells clients unasked. A channel turns an effect into its protocol."""
 
-from dataclasses import dataclass
+from .value import value
 
 
 class Effect:
@@ -9,14 +9,14 @@ class Effect:
     __slots__ = ()
 
 
-@dataclass(slots=True)
+@value
 class NotifyConsumerIdsChanged(Effect):
     """The members of a consumer group changed: rebalance. Oneway, code 40."""
 
     consumer_group: str
 
 
-@dataclass(slots=True)
+@value
 class CheckTransactionState(Effect):
     """A producer of the group shall say what became of a half message. Oneway, code 39.
 
@@ -33,7 +33,7 @@ class CheckTransactionState(Effect):
     broker_name: str
 
 
-@dataclass(slots=True)
+@value
 class PushReplyMessage(Effect):
     """The reply of a request, pushed to the client that asked. Code 326; the answer comes back under the ticket."""
 

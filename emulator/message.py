@@ -1,11 +1,10 @@
 """A message on its way into the store."""
 
-from dataclasses import dataclass
-
 from . import properties as props
+from .value import value
 
 
-@dataclass(slots=True)
+@value
 class Message:
     """What is needed to append a record; `born_host` is packed (see record.pack_host).
 
@@ -33,7 +32,7 @@ class Message:
         self.queue_id = queue_id
 
 
-@dataclass(slots=True)
+@value
 class Stored:
     """Where a message was stored."""
 

@@ -4,17 +4,20 @@ The batches are written to a file every 10 s. Source: ConsumerOrderInfoManager (
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from .last_write import LastWrite
 from .scheduler import Scheduler, Timer
+from .value import value
 
 Place = tuple[str, str, int]
 """(topic, group, queue id)"""
 FILE_INTERVAL_MS = 10_000
+FORGOTTEN_MS = 24 * 3_600_000
+"""A batch that was given out longer ago is forgotten; upstream does it when it writes the file."""
 
 
-@dataclass(slots=True)
+@value
 class OrderInfo:
     """The batch that is out. `next_visible` and `counts` are by queue offset, bit i of `acked` is message i."""
 
@@ -88,9 +91,16 @@ class Orders:
             info = self._infos.get(place)
             self._file.keep(place, None if info is None else info.copy())
 
+    def _current(self, place: Place) -> OrderInfo | None:
+        info = self._infos.get(place)
+        if info is not None and self._scheduler.now_ms - info.pop_time > FORGOTTEN_MS:
+            self.clear(place)
+            return None
+        return info
+
     def blocks(self, place: Place, attempt_id: str | None, invisible_ms: int) -> bool:
         """May this pop not read the queue? The attempt that took the batch may have it again."""
-        info = self._infos.get(place)
+        info = self._current(place)
         if info is None or (info.attempt_id and info.attempt_id == attempt_id):
             return False
         if info.invisible_ms <= 0:
@@ -105,7 +115,7 @@ class Orders:
 
         A message that was in the previous batch counts one more, unless the same attempt asks again.
         """
-        previous = self._infos.get(place)
+        previous = self._current(place)
         info = OrderInfo(pop_time, invisible_ms, list(offsets), attempt_id)
         if previous is not None:
             repeated = bool(attempt_id) and previous.attempt_id == attempt_id
@@ -125,7 +135,7 @@ class Orders:
 
     def acknowledge(self, place: Place, pop_time: int, offset: int) -> int:
         """The offset to commit, STALE for a handle of an older batch, UNKNOWN_OFFSET for one not in the batch."""
-        info = self._infos.get(place)
+        info = self._current(place)
         if info is None:
             return offset + 1
         if info.pop_time != pop_time:
@@ -139,7 +149,7 @@ class Orders:
 
     def change(self, place: Place, pop_time: int, offset: int, next_visible_ms: int) -> None:
         """Hide one message of the batch until another instant; a stale handle changes nothing."""
-        info = self._infos.get(place)
+        info = self._current(place)
         if info is not None and info.pop_time == pop_time and offset in info.offsets:
             self._changes(place)
             info.next_visible[offset] = next_visible_ms

@@ -1,6 +1,6 @@
 """What one pop has collected so far, and how a retry message is shown in it."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from . import properties as props
 from . import record as records
@@ -8,12 +8,13 @@ from .filters import MessageFilter
 from .operations import PopMessage, PoppedMessage, PullStatus
 from .queue_reader import QueueReader, Read
 from .receipt import Receipt
+from .value import value
 
 READ_AGAIN = (PullStatus.OFFSET_TOO_SMALL, PullStatus.OFFSET_OVERFLOW_BADLY, PullStatus.OFFSET_FOUND_NULL)
 """Outcomes of a read after which the position is corrected and read once more."""
 
 
-@dataclass(slots=True)
+@value
 class Batch:
     """The messages of an answer and the texts that describe them; `rest` counts what was left behind."""
 

@@ -3,7 +3,7 @@
 Pull, pop and peek all read through here. Source: DefaultMessageStore.getMessage (5.3.3).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from . import properties as props
 from . import record as records
@@ -11,12 +11,13 @@ from .config import BrokerConfig
 from .filters import MessageFilter
 from .operations import PullStatus
 from .store import MessageStore
+from .value import value
 
 _UNIT_BYTES = 20
 _TRANSFER_BYTES_MAX = 128 * 1024 * 1024
 
 
-@dataclass(slots=True)
+@value
 class Read:
     """Outcome of a read; the lists belong together."""
 

@@ -6,12 +6,12 @@ Source: ExtraInfoUtil, ReceiptHandle (5.3.3).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from .codes import ResponseCode
 from .errors import EngineError
 from .java_numbers import long_sum, parse_integer, parse_long
 from .names import is_pop_retry_v2, is_retry, pop_retry_topic
+from .value import value
 
 ORDER_REVIVE_QUEUE = 999
 """The revive queue id of ordered pops, which have no check point."""
@@ -37,7 +37,7 @@ def real_topic(topic: str, group: str, digit: str | int) -> str:
     )
 
 
-@dataclass(slots=True)
+@value
 class Receipt:
     """A parsed handle."""
 

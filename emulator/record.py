@@ -4,13 +4,13 @@ Encoded once, at append. The declaration of the same layout with field names is 
 the two equal. Source: MessageExtEncoder, MessageDecoder (5.3.3).
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
 from struct import Struct
 from zlib import crc32
 
 from . import properties as props
+from .value import value
 
 MAGIC_V1 = 0xDAA320A7
 MAGIC_V2 = 0xDAA320AB  # two bytes of topic length, for topics longer than 127 bytes
@@ -123,7 +123,7 @@ def store_timestamp(record: bytes | bytearray | memoryview, at: int = 0) -> int:
     return found
 
 
-@dataclass(slots=True)
+@value
 class Record:
     """A record taken apart. Hosts are packed; `properties` is decoded at first use by `property_map`."""
 

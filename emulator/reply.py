@@ -7,7 +7,6 @@ Not emulated: a client whose connection breaks before it has answered counts as 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 
 from . import properties as props
@@ -21,6 +20,7 @@ from .message import Message
 from .operations import PARKED, Done, Operation, Parked, PushAnswered, SendMessage, SendReplyMessage, SendResult
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
+from .value import value
 
 PUSH_TIMEOUT_MS = 10_000
 """How long a broker waits for a client's answer to a push (Broker2Client.callClient)."""
@@ -29,7 +29,7 @@ Place = Callable[[Call, SendMessage], int]
 Complete = Callable[[Call, Operation, Outcome], None]
 
 
-@dataclass(slots=True)
+@value
 class Waiting:
     """A reply whose push is not answered yet."""
 

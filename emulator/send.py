@@ -4,7 +4,6 @@ Source: AbstractSendMessageProcessor, SendMessageProcessor (5.3.3).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from struct import Struct
 from struct import error as StructError
 
@@ -20,13 +19,14 @@ from .message import Message, Stored
 from .operations import SendMessage, SendResult, TopicConfig
 from .store import MessageStore
 from .topics import PERM_WRITE, Topics
+from .value import value
 
 _BATCH_HEAD = Struct(">iiiii")
 _SHORT = Struct(">h")
 _UNIT, _HAS_UNIT_SUBSCRIBERS = 1, 2  # bits of a topic's system flag (TopicSysFlag)
 
 
-@dataclass(slots=True)
+@value
 class SendHooks:
     """What other services do with a message before it is stored."""
 

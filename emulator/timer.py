@@ -13,7 +13,7 @@ Upstream needs 65 to 140 ms more than the boundary; here none. Not emulated: flo
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from . import properties as props
 from . import record as records
@@ -27,6 +27,7 @@ from .message import Message
 from .names import TIMER_TOPIC
 from .scheduler import Scheduler
 from .store import MessageStore
+from .value import value
 
 PRECISIONS_MS = (1000, 500, 200, 100)
 NEVER_ENQUEUED = str(0x7FFFFFFFFFFFFFFF)
@@ -38,7 +39,7 @@ def delete_key(real_topic: str, unique_key: str) -> str:
     return f"{real_topic}+{unique_key}"
 
 
-@dataclass(slots=True)
+@value
 class Waiting:
     """A message in a slot: its offset in the timer topic, when it came in, and whether it only pauses here."""
 
@@ -47,7 +48,7 @@ class Waiting:
     rolls: bool
 
 
-@dataclass(slots=True)
+@value
 class Slot:
     """What becomes due together, in the order of arrival, and the keys of what was taken back."""
 

@@ -17,8 +17,8 @@ from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Channel, Outcome
 from rocketmq_testkit.emulator.operations import ChangeInvisibleResult, ChangeInvisibleTime, GroupConfig
 
+from .delays import delays_ms
 from .receipt import ReceiptHandle
-from .settings import delays_ms
 
 if TYPE_CHECKING:
     from .proxy import Proxy

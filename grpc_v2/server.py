@@ -5,9 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.config import ConfigError
-
 from .config import ProxyConfig
+from .delays import check
 from .proxy import CallLater, Proxy
 from .receive_metrics import ReceiveMetrics
 from .reflection import Reflection
@@ -16,7 +15,6 @@ from .services import RPCS
 from .services.clients import end_session
 from .services.transaction import check_transaction
 from .sessions import Session, SessionRegistry
-from .settings import delays_ms, times_ms
 from .transport import GrpcMethod
 from .transport.health import HealthService, ServingStatus
 
@@ -84,11 +82,7 @@ def messaging_methods(
     the wall clock (a reactor's `callLater`); without it the engine's time is used, which stands still when it is
     frozen. Raises ConfigError when a key that holds a list cannot be read.
     """
-    for name, read in (("pushedConsumerBackoff", delays_ms), ("settingsPushAgainMillis", times_ms)):
-        try:
-            read(config.get(name))
-        except ValueError as wrong:
-            raise ConfigError(f"{name}={config.get(name)}: {wrong}") from None
+    check(config)
     fronted = engine.brokers if brokers is None else brokers
     return MessagingService(
         Proxy(engine, fronted, endpoint, config, log, tick or _no_tick, call_later, check_transaction, _expired)

@@ -4,40 +4,16 @@ The client's own settings are kept as they came, with defaults below them for wh
 overlays what the configuration and the group say at that moment. Source: GrpcClientSettingsManager (5.3.3).
 """
 
-import re
-
 from rocketmq_testkit.emulator.config.broker import DELAY_LEVELS
 from rocketmq_testkit.emulator.operations import GroupConfig
 
 from .config import ProxyConfig
+from .delays import delays_ms
 from .instants import set_duration
 from .proto import definition_pb2 as pb
 
-_DELAY = re.compile(r"([0-9]+)([smhd])\Z")
-_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 DEFAULT_REQUEST_TIMEOUT_MS = 3_000
 """What every SDK uses unless it is told otherwise; for a client that receives before its settings came."""
-
-
-def delays_ms(text: str) -> list[int]:
-    """`1s 5s 1m` as milliseconds. Raises ValueError for anything else."""
-    found = []
-    for word in text.split():
-        matched = _DELAY.match(word)
-        if matched is None:
-            raise ValueError(f"{word!r} is not a delay such as 5s or 10m")
-        found.append(int(matched[1]) * _UNIT_MS[matched[2]])
-    return found
-
-
-def times_ms(text: str) -> list[int]:
-    """`100 1000` as milliseconds. Raises ValueError for anything else."""
-    found = []
-    for word in text.split():
-        if not (word.isascii() and word.isdigit()):
-            raise ValueError(f"{word!r} is not a time in milliseconds")
-        found.append(int(word))
-    return found
 
 
 def with_defaults(settings: pb.Settings, config: ProxyConfig) -> pb.Settings:

@@ -5,12 +5,14 @@ need be. The ext field's name is the camelCase of the attribute, or given by `wi
 required: upstream does not check presence when it decodes, but the handler then fails with code 1, and so does
 `parse`. A default is what absence means to upstream's handler.
 
-`parse` is compiled per class, because sends and pulls decode one header a message.
+`parse` is compiled per class, because sends and pulls decode one header a message, and only when the first request
+with it comes, because a start would spend a tenth of its time on headers that nobody sends.
 Source: CommandCustomHeader, RemotingCommand.decodeCommandCustomHeader (5.3.3).
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import partial
 from operator import itemgetter
 from types import NoneType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform, get_args, get_type_hints
@@ -18,6 +20,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar, dataclas
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.value import equal, shown
 
 from .header_json import ext_fields
 
@@ -52,10 +55,22 @@ def wire(name: str, *, default: Any = MISSING) -> Any:
     return field(default=default, metadata={"wire": name})
 
 
+class _LateFields:
+    """Stands for the FIELDS of a class until somebody asks for them."""
+
+    def __get__(self, header: object, cls: "type[Header]") -> tuple[WireField, ...]:
+        hints = get_type_hints(cls, include_extras=True)
+        cls.FIELDS = tuple(_wire_field(each, hints[each.name]) for each in fields(cls))  # type: ignore[arg-type]  # a dataclass
+        return cls.FIELDS
+
+
 class Header:
     """Base of request headers. Subclasses are declared with `@header`."""
 
     __slots__ = ()
+    __repr__ = shown
+    __eq__ = equal
+    __hash__ = None  # type: ignore[assignment]  # as of anything that can be changed
 
     FIELDS: ClassVar[tuple[WireField, ...]] = ()
     UPSTREAM: ClassVar[str] = ""
@@ -101,10 +116,9 @@ class Header:
 @dataclass_transform(kw_only_default=True, field_specifiers=(wire, field))
 def header(cls: type[H]) -> type[H]:
     """Make a class of annotated fields a header: a slotted dataclass with a compiled `parse`."""
-    made = dataclass(slots=True, kw_only=True)(cls)
-    hints = get_type_hints(made, include_extras=True)
-    made.FIELDS = tuple(_wire_field(each, hints[each.name]) for each in fields(made))  # type: ignore[arg-type]  # a dataclass
-    made.parse = staticmethod(_compile(made))  # type: ignore[method-assign, assignment]  # the same call, without cls
+    made = dataclass(slots=True, kw_only=True, repr=False, eq=False)(cls)
+    made.FIELDS = _LateFields()  # type: ignore[assignment]  # what it gives
+    made.parse = staticmethod(partial(_first_parse, made))  # type: ignore[method-assign]  # the same call
     return made
 
 
@@ -150,6 +164,11 @@ def _read(each: WireField, text: str | None) -> Any:
         return None
     value = int(text)
     return value if -limit <= value < limit else None
+
+
+def _first_parse(cls: type[H], ext: Mapping[str, Any]) -> H:
+    cls.parse = staticmethod(_compile(cls))  # type: ignore[method-assign, assignment]  # the same call, without cls
+    return cls.parse(ext)
 
 
 def _compile(cls: type[H]) -> Callable[[Mapping[str, Any]], H]:

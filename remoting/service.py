@@ -116,7 +116,7 @@ class RemotingService:
         processor, node = served
         call = RemotingCall(self, channel, processor, opaque, flag & ONEWAY != 0, version, language)
         try:
-            call.header = parsed = processor.parse(ext)
+            call.header = parsed = processor.header.parse(ext)
             operation = processor.translate(call, parsed, body)
         except EngineError as refusal:
             call.reply_failure(refusal)

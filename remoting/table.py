@@ -57,7 +57,6 @@ class Processor:
     code: RequestCode
     role: Role
     header: type[Header]
-    parse: Callable[[Mapping[str, Any]], Header]
     translate: Translate
     operation: type[Operation]
     answer: Answer
@@ -84,7 +83,7 @@ class RequestTable:
                 if code in self._processors:
                     raise AssertionError(f"{code.name} has two processors")
                 self._processors[code] = Processor(
-                    code, self._role, header, header.parse, translate, operation, answer, refuse, code.name
+                    code, self._role, header, translate, operation, answer, refuse, code.name
                 )
             return translate
 

@@ -1,7 +1,8 @@
 """What all operations and results share."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from ..value import value
 
 
 class Operation:
@@ -20,7 +21,7 @@ class Result:
         return self
 
 
-@dataclass(slots=True)
+@value
 class Done(Result):
     """The request was carried out and there is nothing more to say."""
 

@@ -1,8 +1,9 @@
 """Who is connected: heartbeats, memberships, queue locks."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from ..value import value
 from .base import Operation, Result
 
 
@@ -14,7 +15,7 @@ class MessageQueue(NamedTuple):
     queue_id: int
 
 
-@dataclass(slots=True)
+@value
 class SubscriptionData:
     """What a consumer wants of a topic. `sub_version` grows with each change (ms or ns, the client's choice)."""
 
@@ -27,7 +28,7 @@ class SubscriptionData:
     class_filter_mode: bool = False
 
 
-@dataclass(slots=True)
+@value
 class ConsumerData:
     """A consumer of a heartbeat. The three modes are upstream's enum names."""
 
@@ -39,7 +40,7 @@ class ConsumerData:
     unit_mode: bool = False
 
 
-@dataclass(slots=True)
+@value
 class Heartbeat(Operation):
     """A client says who it is. `fingerprint` 0 is heartbeat V1. Source: HeartbeatData (5.3.3).
 
@@ -56,14 +57,14 @@ class Heartbeat(Operation):
     through_proxy: bool = False
 
 
-@dataclass(slots=True)
+@value
 class HeartbeatResult(Result):
     """`is_sub_change` asks a V2 client to send its subscriptions again."""
 
     is_sub_change: bool
 
 
-@dataclass(slots=True)
+@value
 class UnregisterClient(Operation):
     """A client leaves groups; an absent group is left alone."""
 
@@ -72,31 +73,31 @@ class UnregisterClient(Operation):
     consumer_group: str | None = None
 
 
-@dataclass(slots=True)
+@value
 class ChannelClosed(Operation):
     """The connection behind a channel is gone."""
 
 
-@dataclass(slots=True)
+@value
 class ForgetWaiting(Operation):
     """Requests of this channel wait whose calls are not active any more: they make room for others."""
 
 
-@dataclass(slots=True)
+@value
 class GetConsumerListByGroup(Operation):
     """Client ids of a group. Errors: SYSTEM_ERROR when there is none."""
 
     consumer_group: str
 
 
-@dataclass(slots=True)
+@value
 class ConsumerListResult(Result):
     """Client ids, in the order in which they joined."""
 
     client_ids: list[str]
 
 
-@dataclass(slots=True)
+@value
 class LockBatchMq(Operation):
     """Lock queues for an orderly consumer (60 s, renewed by each call). Source: LockBatchRequestBody."""
 
@@ -105,14 +106,14 @@ class LockBatchMq(Operation):
     queues: list[MessageQueue]
 
 
-@dataclass(slots=True)
+@value
 class LockBatchResult(Result):
     """The queues that the client now holds."""
 
     queues: list[MessageQueue]
 
 
-@dataclass(slots=True)
+@value
 class UnlockBatchMq(Operation):
     """Give locks back; those of other clients stay."""
 
@@ -121,7 +122,7 @@ class UnlockBatchMq(Operation):
     queues: list[MessageQueue]
 
 
-@dataclass(slots=True)
+@value
 class CheckClientConfig(Operation):
     """Would the broker accept this subscription? Errors: SUBSCRIPTION_PARSE_FAILED, SYSTEM_ERROR (SQL92 is off)."""
 
@@ -130,26 +131,26 @@ class CheckClientConfig(Operation):
     subscription: SubscriptionData
 
 
-@dataclass(slots=True)
+@value
 class GetConsumerConnectionList(Operation):
     """Connections and subscriptions of a consumer group. Errors: CONSUMER_NOT_ONLINE."""
 
     consumer_group: str
 
 
-@dataclass(slots=True)
+@value
 class GetProducerConnectionList(Operation):
     """Connections of a producer group. Errors: SYSTEM_ERROR when there is none."""
 
     producer_group: str
 
 
-@dataclass(slots=True)
+@value
 class GetAllProducerInfo(Operation):
     """Connections of all producer groups."""
 
 
-@dataclass(slots=True)
+@value
 class ClientConnection:
     """One connected client."""
 
@@ -160,7 +161,7 @@ class ClientConnection:
     last_update_ms: int
 
 
-@dataclass(slots=True)
+@value
 class ConsumerConnectionResult(Result):
     """A consumer group as the broker sees it."""
 
@@ -171,14 +172,14 @@ class ConsumerConnectionResult(Result):
     consume_from_where: str
 
 
-@dataclass(slots=True)
+@value
 class ProducerConnectionResult(Result):
     """A producer group as the broker sees it."""
 
     connections: list[ClientConnection]
 
 
-@dataclass(slots=True)
+@value
 class AllProducersResult(Result):
     """Connections by producer group."""
 

@@ -3,12 +3,11 @@
 Addresses are not here: an address depends on who asks, so the layer that owns the sockets adds it to a broker's name.
 """
 
-from dataclasses import dataclass
-
+from ..value import value
 from .base import Operation, Result
 
 
-@dataclass(slots=True)
+@value
 class BrokerMember:
     """A broker name and the ids that serve it (0 = master)."""
 
@@ -17,7 +16,7 @@ class BrokerMember:
     broker_ids: list[int]
 
 
-@dataclass(slots=True)
+@value
 class QueueRoute:
     """Queues of a topic on one broker name."""
 
@@ -28,14 +27,14 @@ class QueueRoute:
     topic_sys_flag: int
 
 
-@dataclass(slots=True)
+@value
 class GetRouteInfo(Operation):
     """Where a topic lives. Errors: TOPIC_NOT_EXIST. Source: ClientRequestProcessor (5.3.3)."""
 
     topic: str | None
 
 
-@dataclass(slots=True)
+@value
 class RouteResult(Result):
     """Brokers and queues of a topic; `message_type` is the topic attribute (`NORMAL` when absent)."""
 
@@ -45,12 +44,12 @@ class RouteResult(Result):
     message_type: str = "NORMAL"
 
 
-@dataclass(slots=True)
+@value
 class GetBrokerClusterInfo(Operation):
     """All brokers."""
 
 
-@dataclass(slots=True)
+@value
 class ClusterInfoResult(Result):
     """All brokers by name, clusters with their broker names."""
 
@@ -58,7 +57,7 @@ class ClusterInfoResult(Result):
     clusters: dict[str, list[str]]
 
 
-@dataclass(slots=True)
+@value
 class GetNamesrvTopicList(Operation):
     """Topics of the name server: all, those of one `cluster`, or the `system` ones."""
 
@@ -66,7 +65,7 @@ class GetNamesrvTopicList(Operation):
     system: bool = False
 
 
-@dataclass(slots=True)
+@value
 class TopicListResult(Result):
     """Names of topics; `broker` names one broker where the answer carries an address."""
 
@@ -74,7 +73,7 @@ class TopicListResult(Result):
     broker: BrokerMember | None = None
 
 
-@dataclass(slots=True)
+@value
 class DeleteTopicInNamesrv(Operation):
     """Forget a topic in the name server."""
 
@@ -82,7 +81,7 @@ class DeleteTopicInNamesrv(Operation):
     cluster: str | None = None
 
 
-@dataclass(slots=True)
+@value
 class PutKvConfig(Operation):
     """Store a value of the name server."""
 
@@ -91,7 +90,7 @@ class PutKvConfig(Operation):
     value: str | None
 
 
-@dataclass(slots=True)
+@value
 class GetKvConfig(Operation):
     """Errors: QUERY_NOT_FOUND."""
 
@@ -99,14 +98,14 @@ class GetKvConfig(Operation):
     key: str
 
 
-@dataclass(slots=True)
+@value
 class KvResult(Result):
     """One value."""
 
     value: str
 
 
-@dataclass(slots=True)
+@value
 class DeleteKvConfig(Operation):
     """Forget a value of the name server."""
 
@@ -114,21 +113,21 @@ class DeleteKvConfig(Operation):
     key: str
 
 
-@dataclass(slots=True)
+@value
 class GetKvListByNamespace(Operation):
     """Errors: QUERY_NOT_FOUND."""
 
     namespace: str
 
 
-@dataclass(slots=True)
+@value
 class KvListResult(Result):
     """All values of a namespace."""
 
     table: dict[str, str]
 
 
-@dataclass(slots=True)
+@value
 class SetPermOfBroker(Operation):
     """Wipe (`add` False) or give back (`add` True) the write permission of all topics of a broker name."""
 
@@ -136,31 +135,31 @@ class SetPermOfBroker(Operation):
     add: bool
 
 
-@dataclass(slots=True)
+@value
 class PermOfBrokerResult(Result):
     """How many topics were changed."""
 
     topic_count: int
 
 
-@dataclass(slots=True)
+@value
 class GetNamesrvConfig(Operation):
     """The configuration of the name server as properties text."""
 
 
-@dataclass(slots=True)
+@value
 class UpdateNamesrvConfig(Operation):
     """Change keys of the name server. Errors: NO_PERMISSION (black list), SYSTEM_ERROR."""
 
     properties: dict[str, str]
 
 
-@dataclass(slots=True)
+@value
 class GetBrokerConfig(Operation):
     """The configuration of a broker as properties text."""
 
 
-@dataclass(slots=True)
+@value
 class TextResult(Result):
     """A text, with the version of what it describes (number of changes, ms of the last one)."""
 
@@ -169,19 +168,19 @@ class TextResult(Result):
     version_timestamp: int = 0
 
 
-@dataclass(slots=True)
+@value
 class UpdateBrokerConfig(Operation):
     """Change keys of a broker while it runs. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, value)."""
 
     properties: dict[str, str]
 
 
-@dataclass(slots=True)
+@value
 class GetBrokerRuntimeInfo(Operation):
     """Counters and state of a broker."""
 
 
-@dataclass(slots=True)
+@value
 class RuntimeInfoResult(Result):
     """Upstream's keys and texts. Source: AdminBrokerProcessor.prepareRuntimeInfo (5.3.3)."""
 

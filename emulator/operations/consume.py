@@ -1,10 +1,11 @@
 """Getting messages: pull, pop, ack, change of the invisible time, notification, peek."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 from ..codes import ResponseCode
+from ..value import value
 from .base import Operation, Result
 
 
@@ -23,7 +24,7 @@ class PullStatus(Enum):
     OFFSET_RESET = "OFFSET_RESET"
 
 
-@dataclass(slots=True)
+@value
 class PullMessage(Operation):
     """Read one queue from an offset, and wait if asked to.
 
@@ -44,7 +45,7 @@ class PullMessage(Operation):
     expression_type: str | None = None
 
 
-@dataclass(slots=True)
+@value
 class PullResult(Result):
     """Stored records and the next offset.
 
@@ -68,7 +69,7 @@ class PullResult(Result):
         return replace(self, records=[]) if self.records else self
 
 
-@dataclass(slots=True)
+@value
 class PopMessage(Operation):
     """Take messages for a while without owning a queue.
 
@@ -91,7 +92,7 @@ class PopMessage(Operation):
     attempt_id: str | None = None
 
 
-@dataclass(slots=True)
+@value
 class PoppedMessage:
     """One popped record and what its receipt handle is made of.
 
@@ -108,7 +109,7 @@ class PoppedMessage:
     reconsume_times: int
 
 
-@dataclass(slots=True)
+@value
 class PopResult(Result):
     """Popped messages in the order of `msg_offset_info`, or none with POLLING_TIMEOUT or POLLING_FULL.
 
@@ -131,7 +132,7 @@ class PopResult(Result):
         return replace(self, messages=[]) if self.messages else self
 
 
-@dataclass(slots=True)
+@value
 class AckMessage(Operation):
     """Acknowledge one popped message.
 
@@ -146,7 +147,7 @@ class AckMessage(Operation):
     offset: int
 
 
-@dataclass(slots=True)
+@value
 class BatchAck:
     """Acknowledgements of one check point; bit i of `bits` stands for offset `start_offset` + i.
 
@@ -164,7 +165,7 @@ class BatchAck:
     bits: int
 
 
-@dataclass(slots=True)
+@value
 class BatchAckMessage(Operation):
     """Acknowledge many popped messages of one broker. `acks` None or empty is answered NO_MESSAGE."""
 
@@ -172,7 +173,7 @@ class BatchAckMessage(Operation):
     broker_name: str | None = None
 
 
-@dataclass(slots=True)
+@value
 class ChangeInvisibleTime(Operation):
     """Hide a popped message for `invisible_ms` from now. Source: ChangeInvisibleTimeRequestHeader (5.3.3)."""
 
@@ -184,12 +185,12 @@ class ChangeInvisibleTime(Operation):
     invisible_ms: int
 
 
-@dataclass(slots=True)
+@value
 class RollBackPops(Operation):
     """Turn the records of the KV variant into check points. Source: POP_ROLLBACK of AdminBrokerProcessor (5.3.3)."""
 
 
-@dataclass(slots=True)
+@value
 class ChangeInvisibleResult(Result):
     """What the new receipt handle is made of."""
 
@@ -198,7 +199,7 @@ class ChangeInvisibleResult(Result):
     revive_qid: int
 
 
-@dataclass(slots=True)
+@value
 class Notification(Operation):
     """Wait until a pop would find something. Source: NotificationRequestHeader (5.3.3)."""
 
@@ -211,7 +212,7 @@ class Notification(Operation):
     attempt_id: str | None = None
 
 
-@dataclass(slots=True)
+@value
 class NotificationResult(Result):
     """`polling_full` is true when there was no room to wait."""
 
@@ -219,7 +220,7 @@ class NotificationResult(Result):
     polling_full: bool = False
 
 
-@dataclass(slots=True)
+@value
 class PeekMessage(Operation):
     """Read what a pop would read, without taking it. Source: PeekMessageRequestHeader (5.3.3)."""
 
@@ -229,7 +230,7 @@ class PeekMessage(Operation):
     max_msg_nums: int
 
 
-@dataclass(slots=True)
+@value
 class PollingInfo(Operation):
     """How many pops wait. Source: PollingInfoRequestHeader (5.3.3)."""
 
@@ -238,7 +239,7 @@ class PollingInfo(Operation):
     queue_id: int
 
 
-@dataclass(slots=True)
+@value
 class PollingInfoResult(Result):
     """Number of waiting pops of this topic, group and queue id."""
 

@@ -1,12 +1,13 @@
 """Subscription groups of a broker, their progress and their assignments."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ..value import value
 from .base import Operation, Result
 from .clients import MessageQueue, SubscriptionData
 
 
-@dataclass(slots=True)
+@value
 class RetryPolicy:
     """When a failed message comes again.
 
@@ -21,7 +22,7 @@ class RetryPolicy:
     multiplier: int = 2
 
 
-@dataclass(slots=True)
+@value
 class GroupConfig:
     """Configuration of a subscription group. Source: SubscriptionGroupConfig (5.3.3)."""
 
@@ -41,21 +42,21 @@ class GroupConfig:
     attributes: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@value
 class CreateGroup(Operation):
     """Create or change a group. The name is not checked, as upstream (5.3.3) does not check it here."""
 
     config: GroupConfig
 
 
-@dataclass(slots=True)
+@value
 class CreateGroups(Operation):
     """Create or change several groups, each as CreateGroup does. Source: SubscriptionGroupList."""
 
     groups: list[CreateGroup]
 
 
-@dataclass(slots=True)
+@value
 class DeleteGroup(Operation):
     """Delete a group, and its offsets if `clean_offset`."""
 
@@ -63,26 +64,26 @@ class DeleteGroup(Operation):
     clean_offset: bool = False
 
 
-@dataclass(slots=True)
+@value
 class GetGroup(Operation):
     """A group, created with defaults where auto-creation is on. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
 
     group: str
 
 
-@dataclass(slots=True)
+@value
 class GroupResult(Result):
     """One group."""
 
     config: GroupConfig
 
 
-@dataclass(slots=True)
+@value
 class GetAllGroups(Operation):
     """All groups of a broker."""
 
 
-@dataclass(slots=True)
+@value
 class GroupsResult(Result):
     """Groups by name, with the version of the table (number of changes, ms of the last one)."""
 
@@ -91,7 +92,7 @@ class GroupsResult(Result):
     version_timestamp: int
 
 
-@dataclass(slots=True)
+@value
 class GetConsumeStats(Operation):
     """Progress of a group on one topic, or on all that it has offsets for or subscribes to (`topic` None)."""
 
@@ -99,7 +100,7 @@ class GetConsumeStats(Operation):
     topic: str | None = None
 
 
-@dataclass(slots=True)
+@value
 class OffsetWrapper:
     """Progress on one queue. `last_timestamp` is the store time of the message before `consumer_offset`, 0 for none."""
 
@@ -109,7 +110,7 @@ class OffsetWrapper:
     last_timestamp: int
 
 
-@dataclass(slots=True)
+@value
 class ConsumeStatsResult(Result):
     """Progress of a group by queue."""
 
@@ -117,28 +118,28 @@ class ConsumeStatsResult(Result):
     consume_tps: float = 0.0
 
 
-@dataclass(slots=True)
+@value
 class QueryGroupsOfTopic(Operation):
     """Groups that subscribe to a topic or hold offsets on it (QUERY_TOPIC_CONSUME_BY_WHO)."""
 
     topic: str
 
 
-@dataclass(slots=True)
+@value
 class GroupListResult(Result):
     """Names of groups."""
 
     groups: list[str]
 
 
-@dataclass(slots=True)
+@value
 class QueryTopicsOfGroup(Operation):
     """Topics that a group holds offsets on (QUERY_TOPICS_BY_CONSUMER)."""
 
     group: str
 
 
-@dataclass(slots=True)
+@value
 class QuerySubscription(Operation):
     """What a live group wants of a topic (QUERY_SUBSCRIPTION_BY_CONSUMER)."""
 
@@ -146,7 +147,7 @@ class QuerySubscription(Operation):
     topic: str
 
 
-@dataclass(slots=True)
+@value
 class SubscriptionResult(Result):
     """A group's subscription to a topic; None when no consumer of the group has told one."""
 
@@ -155,7 +156,7 @@ class SubscriptionResult(Result):
     subscription: SubscriptionData | None
 
 
-@dataclass(slots=True)
+@value
 class QueryConsumeTimeSpan(Operation):
     """How far back in time a group is on each queue of a topic. Errors: TOPIC_NOT_EXIST."""
 
@@ -163,7 +164,7 @@ class QueryConsumeTimeSpan(Operation):
     group: str
 
 
-@dataclass(slots=True)
+@value
 class QueueTimeSpan:
     """Store times on one queue (ms, -1 for none): first and last message, the last that was consumed, the delay."""
 
@@ -174,14 +175,14 @@ class QueueTimeSpan:
     delay_time_ms: int
 
 
-@dataclass(slots=True)
+@value
 class ConsumeTimeSpanResult(Result):
     """The time span of each queue."""
 
     spans: list[QueueTimeSpan]
 
 
-@dataclass(slots=True)
+@value
 class CloneGroupOffset(Operation):
     """Copy a group's offsets of a topic to another group."""
 
@@ -190,7 +191,7 @@ class CloneGroupOffset(Operation):
     topic: str
 
 
-@dataclass(slots=True)
+@value
 class SetMessageRequestMode(Operation):
     """Pull or pop for a group on a topic. `mode` is `PULL` or `POP`; `pop_share_queue_num` <= 0 shares all queues."""
 
@@ -200,7 +201,7 @@ class SetMessageRequestMode(Operation):
     pop_share_queue_num: int
 
 
-@dataclass(slots=True)
+@value
 class QueryAssignment(Operation):
     """Which queues a client shall consume (server-side load balancing)."""
 
@@ -211,7 +212,7 @@ class QueryAssignment(Operation):
     message_model: str
 
 
-@dataclass(slots=True)
+@value
 class MessageRequestMode:
     """One assigned queue and how to read it."""
 
@@ -219,7 +220,7 @@ class MessageRequestMode:
     mode: str
 
 
-@dataclass(slots=True)
+@value
 class AssignmentResult(Result):
     """Assigned queues; None leaves the client's assignment as it is."""
 

@@ -1,11 +1,10 @@
 """Positions: what a group has consumed, where a queue begins and ends, what was stored when."""
 
-from dataclasses import dataclass
-
+from ..value import value
 from .base import Operation, Result
 
 
-@dataclass(slots=True)
+@value
 class QueryConsumerOffset(Operation):
     """The committed offset of a group. Errors: QUERY_NOT_FOUND. Source: QueryConsumerOffsetRequestHeader."""
 
@@ -15,7 +14,7 @@ class QueryConsumerOffset(Operation):
     set_zero_if_not_found: bool | None = None
 
 
-@dataclass(slots=True)
+@value
 class UpdateConsumerOffset(Operation):
     """Commit an offset; going back is allowed. `queue_id`, `commit_offset` None were missing in the request."""
 
@@ -25,7 +24,7 @@ class UpdateConsumerOffset(Operation):
     commit_offset: int | None
 
 
-@dataclass(slots=True)
+@value
 class OffsetResult(Result):
     """One offset."""
 
@@ -33,7 +32,7 @@ class OffsetResult(Result):
     remark: str | None = None
 
 
-@dataclass(slots=True)
+@value
 class GetMaxOffset(Operation):
     """The next offset to be assigned; 0 for unknown topics and queues."""
 
@@ -41,7 +40,7 @@ class GetMaxOffset(Operation):
     queue_id: int
 
 
-@dataclass(slots=True)
+@value
 class GetMinOffset(Operation):
     """The first offset still stored; 0 for unknown topics and queues."""
 
@@ -49,7 +48,7 @@ class GetMinOffset(Operation):
     queue_id: int
 
 
-@dataclass(slots=True)
+@value
 class SearchOffset(Operation):
     """The offset at a store timestamp (ms). `upper` False: first at or after it; True: last at or before it."""
 
@@ -59,7 +58,7 @@ class SearchOffset(Operation):
     upper: bool = False
 
 
-@dataclass(slots=True)
+@value
 class GetEarliestStoreTime(Operation):
     """Store timestamp of the first message of a queue, -1 when there is none."""
 
@@ -67,14 +66,14 @@ class GetEarliestStoreTime(Operation):
     queue_id: int
 
 
-@dataclass(slots=True)
+@value
 class TimestampResult(Result):
     """Milliseconds since the epoch, -1 for none."""
 
     timestamp: int
 
 
-@dataclass(slots=True)
+@value
 class ResetOffset(Operation):
     """Move a group on the server side.
 
@@ -89,7 +88,7 @@ class ResetOffset(Operation):
     force: bool = True
 
 
-@dataclass(slots=True)
+@value
 class ResetOffsetResult(Result):
     """The new offset of each queue id."""
 

@@ -1,12 +1,11 @@
 """Storing messages: send, send back, end of a transaction, recall."""
 
-from dataclasses import dataclass
-
 from ..codes import ResponseCode
+from ..value import value
 from .base import Operation, Result
 
 
-@dataclass(slots=True)
+@value
 class SendMessage(Operation):
     """Store one message, or a batch of them (`batch`: the body is the concatenation of MessageDecoder.encodeMessages).
 
@@ -38,7 +37,7 @@ class SendMessage(Operation):
         return body
 
 
-@dataclass(slots=True)
+@value
 class SendReplyMessage(Operation):
     """The reply of a request: push it to the client that asked, and store it if so configured.
 
@@ -49,7 +48,7 @@ class SendReplyMessage(Operation):
     message: SendMessage
 
 
-@dataclass(slots=True)
+@value
 class PushAnswered(Operation):
     """A client has answered a push that waits for it: the push's ticket, and the answer's code."""
 
@@ -57,7 +56,7 @@ class PushAnswered(Operation):
     code: int
 
 
-@dataclass(slots=True)
+@value
 class SendResult(Result):
     """Where the message went.
 
@@ -77,7 +76,7 @@ class SendResult(Result):
     remark: str | None = None
 
 
-@dataclass(slots=True)
+@value
 class SendMessageBack(Operation):
     """A consumer gives a message back for a later retry.
 
@@ -95,7 +94,7 @@ class SendMessageBack(Operation):
     max_reconsume_times: int | None = None
 
 
-@dataclass(slots=True)
+@value
 class EndTransaction(Operation):
     """Commit (8), roll back (12) or leave unknown (0) a half message. Source: EndTransactionRequestHeader."""
 
@@ -109,7 +108,7 @@ class EndTransaction(Operation):
     topic: str | None = None
 
 
-@dataclass(slots=True)
+@value
 class RecallMessage(Operation):
     """Take back a timed message that was not delivered yet. Source: RecallMessageRequestHeader."""
 
@@ -118,7 +117,7 @@ class RecallMessage(Operation):
     producer_group: str | None = None
 
 
-@dataclass(slots=True)
+@value
 class RecallResult(Result):
     """`msg_id` is the unique key of the recalled message."""
 

@@ -1,11 +1,12 @@
 """Topics of a broker."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ..value import value
 from .base import Operation, Result
 
 
-@dataclass(slots=True)
+@value
 class TopicConfig:
     """Configuration of a topic. `perm` bits: 4 read, 2 write, 1 inherit. Source: TopicConfig (5.3.3)."""
 
@@ -19,7 +20,7 @@ class TopicConfig:
     attributes: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@value
 class CreateTopic(Operation):
     """Create or change a topic. `attributes` are changes: `{"+message.type": "FIFO", "-x": ""}`; None leaves them.
 
@@ -30,40 +31,40 @@ class CreateTopic(Operation):
     attributes: dict[str, str] | None = None
 
 
-@dataclass(slots=True)
+@value
 class CreateTopics(Operation):
     """Create or change several topics, each as CreateTopic does. Source: CreateTopicListRequestBody."""
 
     topics: list[CreateTopic]
 
 
-@dataclass(slots=True)
+@value
 class DeleteTopic(Operation):
     """Delete a topic of the broker, its queues, its offsets and its pop retry topics."""
 
     topic: str
 
 
-@dataclass(slots=True)
+@value
 class GetTopicConfig(Operation):
     """Errors: TOPIC_NOT_EXIST."""
 
     topic: str
 
 
-@dataclass(slots=True)
+@value
 class TopicResult(Result):
     """One topic."""
 
     config: TopicConfig
 
 
-@dataclass(slots=True)
+@value
 class GetAllTopics(Operation):
     """All topics of a broker."""
 
 
-@dataclass(slots=True)
+@value
 class TopicsResult(Result):
     """Topics by name, with the version of the table (number of changes, ms of the last one)."""
 
@@ -72,14 +73,14 @@ class TopicsResult(Result):
     version_timestamp: int
 
 
-@dataclass(slots=True)
+@value
 class GetTopicStats(Operation):
     """Errors: TOPIC_NOT_EXIST."""
 
     topic: str
 
 
-@dataclass(slots=True)
+@value
 class TopicOffset:
     """Extent of one queue; `last_update_timestamp` is the store time of its last message, 0 for none."""
 
@@ -88,7 +89,7 @@ class TopicOffset:
     last_update_timestamp: int
 
 
-@dataclass(slots=True)
+@value
 class TopicStatsResult(Result):
     """Extent of each write queue, by queue id."""
 
@@ -98,6 +99,6 @@ class TopicStatsResult(Result):
     put_tps: float = 0.0
 
 
-@dataclass(slots=True)
+@value
 class GetBrokerTopicList(Operation):
     """The system topics of a broker (GET_SYSTEM_TOPIC_LIST_FROM_BROKER)."""

@@ -1,18 +1,19 @@
 """Looking at stored messages without consuming them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ..value import value
 from .base import Operation, Result
 
 
-@dataclass(slots=True)
+@value
 class ViewMessage(Operation):
     """The record at a physical offset. Errors: SYSTEM_ERROR when there is none."""
 
     offset: int
 
 
-@dataclass(slots=True)
+@value
 class QueryMessage(Operation):
     """Messages of a topic by key or unique key, stored between two times (ms). Errors: QUERY_NOT_FOUND."""
 
@@ -24,7 +25,7 @@ class QueryMessage(Operation):
     unique_key: bool = False
 
 
-@dataclass(slots=True)
+@value
 class MessagesResult(Result):
     """Stored-record bytes, oldest first; the index fields tell when and where the index was last written."""
 
@@ -37,7 +38,7 @@ class MessagesResult(Result):
         return replace(self, records=[])
 
 
-@dataclass(slots=True)
+@value
 class QueryConsumeQueue(Operation):
     """Units of a consume queue, as mqadmin's queryCq shows them."""
 
@@ -48,7 +49,7 @@ class QueryConsumeQueue(Operation):
     consumer_group: str | None = None
 
 
-@dataclass(slots=True)
+@value
 class QueueUnit:
     """One unit of a consume queue; `eval` says whether the group's filter matches it."""
 
@@ -59,7 +60,7 @@ class QueueUnit:
     msg: str | None
 
 
-@dataclass(slots=True)
+@value
 class QueryConsumeQueueResult(Result):
     """Units from an index on, with the queue's extent; `remark` set and `units` None when the index holds nothing."""
 

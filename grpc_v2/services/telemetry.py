@@ -8,13 +8,14 @@ later: some clients wait for the answer only after they have done other things, 
 from rocketmq_testkit.emulator.operations import Heartbeat
 
 from ..calls import RpcCall
+from ..delays import times_ms
 from ..method_table import Rpc
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy import NO_CLIENT_ID
 from ..proxy_rules import check_stream_language, is_blank
 from ..sessions import Session
-from ..settings import answered, times_ms, with_defaults
+from ..settings import answered, with_defaults
 from ..status import OK, Refusal, StreamRefusal
 from ..transport import MethodKind, StatusCode
 from .clients import consume_type, register, subscriptions
