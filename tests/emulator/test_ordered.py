@@ -4,6 +4,8 @@ from engine_world import World, bodies, messages_of
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import PopResult
 
+DAY_MS = 24 * 3_600_000
+
 
 def filled(world: World, count: int = 6) -> None:
     world.topic("A")
@@ -109,3 +111,31 @@ def test_stale_and_foreign_acknowledgements(world: World) -> None:
         13,
         "offset is illegal, key:A@G@0, old:0, commit:5, next:-1",
     )
+
+
+def test_a_batch_is_forgotten_after_a_day(world: World) -> None:
+    """Its messages come again as if for the first time, and its handles acknowledge by offset alone."""
+    filled(world, 2)
+    take(world, count=2, invisible_ms=1_000)
+    old = world.receipt(world.last_pop.messages[0])
+    world.advance(DAY_MS)
+    take(world, count=2, invisible_ms=1_000)
+    assert world.last_pop.order_count_info == "0 qo0%0 1;0 qo0%1 1;0 0 1"
+    world.advance(DAY_MS + 1)
+    take(world, count=2, invisible_ms=2 * DAY_MS)
+    assert world.last_pop.order_count_info == "0 0 0"
+    world.advance(DAY_MS + 1)
+    assert not isinstance(world.ack("A", old).outcome, EngineError)
+    assert world.broker.offsets.query("G", "A", 0) == 1
+
+
+def test_batches_of_queues_that_are_gone_are_forgotten(world: World) -> None:
+    """A topic that loses a queue and gets it back begins there anew."""
+    world.topic("A", 2)
+    world.send("A", b"x", queue=1)
+    assert take(world, invisible_ms=3_600_000) == [b"x"]
+    assert take(world) == []
+    world.topic("A", 1)
+    world.topic("A", 2)
+    assert take(world) == [b"x"]
+    assert world.last_pop.order_count_info == "0 1 0"
