@@ -4,10 +4,11 @@ The batches are written to a file every 10 s. Source: ConsumerOrderInfoManager (
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from .last_write import LastWrite
 from .scheduler import Scheduler, Timer
+from .value import value
 
 Place = tuple[str, str, int]
 """(topic, group, queue id)"""
@@ -16,7 +17,7 @@ FORGOTTEN_MS = 24 * 3_600_000
 """A batch that was given out longer ago is forgotten; upstream does it when it writes the file."""
 
 
-@dataclass(slots=True)
+@value
 class OrderInfo:
     """The batch that is out. `next_visible` and `counts` are by queue offset, bit i of `acked` is message i."""
 
