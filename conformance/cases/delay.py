@@ -7,12 +7,21 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
+from ..worlds.world import Stopwatch
 
 
 def delayed(t: Remoting, topic: str, level: object, body: str = "later", **properties: str) -> None:
     """Send with a delay level; the place in the answer is one of the broker's own topic."""
     answer = t.send(topic, body, properties={"DELAY": str(level), **properties})
     t.see(f"sent, level {level}", answer.without("queueOffset"), 0)
+
+
+def see_delivered(t: Remoting, topic: str, watch: Stopwatch, low: float, high: float) -> None:
+    """Note that queue 1 is empty at once, what is delivered to it, and whether that was between so many seconds."""
+    t.see("at once", t.pull(topic, t.group(), 1), 19)
+    answer = t.stored(topic, 1, 1)
+    t.see("after", watch.between(low, high))
+    t.see("delivered", answer, 0)
 
 
 @remoting_case("ScheduleMessageService.DeliverDelayedMessageTimerTask")
@@ -22,10 +31,7 @@ def a_delayed_message_comes_later(t: Remoting) -> None:
     watch = t.stopwatch()
     fields: dict[str, Any] = {"queue": 1, "tag": "A", "keys": "k", "properties": {"DELAY": "1", "mine": "x"}}
     t.see("sent", t.send(topic, **fields).without("queueOffset"), 0)
-    t.see("at once", t.pull(topic, t.group(), 1), 19)
-    answer = t.stored(topic, 1, 1)
-    t.see("after", watch.between(1, 2.5))
-    t.see("delivered", answer, 0)
+    see_delivered(t, topic, watch, 1, 2.5)
 
 
 @remoting_case("HookUtils.handleScheduleMessage")

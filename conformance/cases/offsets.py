@@ -59,13 +59,19 @@ def the_earliest_time_is_that_of_the_first_message(t: Remoting) -> None:
     t.see("the same", earliest["timestamp"] == str(first.store_timestamp))
 
 
-@remoting_case("ConsumeQueue.getOffsetInQueueByTime")
-def offsets_are_searched_by_store_time(t: Remoting) -> None:
-    """LOWER, the default, finds the first message from a time on, UPPER the last one up to it."""
+def _sent_apart(t: Remoting) -> tuple[str, str]:
+    """A topic with three messages that were stored at different times, and a group."""
     topic, group = t.topic(queues=1), t.group()
     for _ in range(3):
         t.sent(topic, 1)
         t.wait(0.05)
+    return topic, group
+
+
+@remoting_case("ConsumeQueue.getOffsetInQueueByTime")
+def offsets_are_searched_by_store_time(t: Remoting) -> None:
+    """LOWER, the default, finds the first message from a time on, UPPER the last one up to it."""
+    topic, group = _sent_apart(t)
     times = [message.store_timestamp for message in t.pull(topic, group).messages]
     moments = {
         "1 ms": 1,
@@ -165,10 +171,7 @@ def a_reset_to_a_time_is_told_to_the_next_pull(t: Remoting) -> None:
 @remoting_case("AdminBrokerProcessor.resetOffset")
 def a_reset_finds_its_offset(t: Remoting) -> None:
     """A reset goes to a time, with -1 to the end, or to an offset that the queue has or could have next."""
-    topic, group = t.topic(queues=1), t.group()
-    for _ in range(3):
-        t.sent(topic, 1)
-        t.wait(0.05)
+    topic, group = _sent_apart(t)
     second = t.pull(topic, group, offset=1).messages[0].store_timestamp
     t.see("to the second message", _reset(t, topic, group, second), 0)
     t.see("to the end", _reset(t, topic, group, -1), 0)

@@ -97,24 +97,27 @@ def the_rest_hears_of_one_that_leaves(t: Remoting) -> None:
     _see_notices(t, "one dies", connections)
 
 
+def _see_both_join(t: Remoting, topic: str, group: str, model: str = "CLUSTERING") -> dict[str, RemotingClient]:
+    """Let two clients join the group, and note what they are told; returns their connections."""
+    both = {"first": t.connect(), "second": t.connect()}
+    for connection in both.values():
+        t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, model=model, version=1, to=connection)
+    _see_notices(t, "both join", both)
+    return both
+
+
 @remoting_case("ConsumerManager.registerConsumer")
 def broadcasting_consumers_hear_nothing(t: Remoting) -> None:
     """Consumers that broadcast are not told of each other."""
     topic, group = t.topic(), t.group()
-    both = {"first": t.connect(), "second": t.connect()}
-    for connection in both.values():
-        t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, model="BROADCASTING", version=1, to=connection)
-    _see_notices(t, "both join", both)
+    _see_both_join(t, topic, group, model="BROADCASTING")
 
 
 @remoting_case("ClientManageProcessor.heartBeat")
 def a_group_may_have_its_notices_off(t: Remoting) -> None:
     """Where notifyConsumerIdsChangedEnable of a group is off, joining is told to nobody, but a lost connection is."""
     topic, group = t.topic(), t.group(notifyConsumerIdsChangedEnable=False)
-    both = {"first": t.connect(), "second": t.connect()}
-    for connection in both.values():
-        t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, version=1, to=connection)
-    _see_notices(t, "both join", both)
+    both = _see_both_join(t, topic, group)
     t.disconnect(both.pop("second"))
     _see_notices(t, "second dies", both)
 

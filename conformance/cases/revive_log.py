@@ -3,28 +3,48 @@
 from typing import Any
 
 from rocketmq_testkit.emulator.names import TIMER_TOPIC, revive_topic
+from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.pops import max_offset, popping, record_shown, records_since
+from ..worlds.pops import PopGroup, max_offset, popping, record_shown, records_since
 from ..worlds.remoting import Remoting
 from .batch_ack import batch_ack, entry
 
 
-def on_the_way(t: Remoting, group: str, since: int, count: int) -> list[dict[str, Any]]:
-    """The records of a group in the timer topic, as soon as there are so many."""
-    found = t.until(lambda: (lie := records_since(t, TIMER_TOPIC, 0, since, group)) and len(lie) >= count and lie, 5)
-    return [record_shown(each) for each in found or []]
+class Log:
+    """What the broker writes down of a group from now on."""
+
+    def __init__(self, group: PopGroup) -> None:
+        self._group = group
+        self._since = max_offset(group.t, TIMER_TOPIC)
+        topic = revive_topic(group.t.cluster)
+        self._starts = [max_offset(group.t, topic, queue) for queue in range(8)]
+
+    def on_the_way(self, count: int) -> list[dict[str, Any]]:
+        """The records in the timer topic, as soon as there are so many."""
+        return self._records(TIMER_TOPIC, 0, self._since, count, 5)
+
+    def delivered(self, answer: Answer, count: int) -> list[dict[str, Any]]:
+        """The records of a pop in the revive topic, as soon as there are so many."""
+        queue = int(answer["reviveQid"])
+        return self._records(revive_topic(self._group.t.cluster), queue, self._starts[queue], count, 10)
+
+    def _records(self, topic: str, queue: int, since: int, count: int, seconds: float) -> list[dict[str, Any]]:
+        t, name = self._group.t, self._group.name
+
+        def look() -> list[ReceivedMessage]:
+            found = records_since(t, topic, queue, since, name)
+            return found if len(found) >= count else []
+
+        return [record_shown(each) for each in t.until(look, seconds)]
 
 
-def delivered(t: Remoting, answer: Answer, group: str, since: int, count: int) -> list[dict[str, Any]]:
-    """The records of a group in the revive topic, as soon as there are so many."""
-    queue = int(answer["reviveQid"])
-    found = t.until(
-        lambda: (lie := records_since(t, revive_topic(t.cluster), queue, since, group)) and len(lie) >= count and lie,
-        10,
-    )
-    return [record_shown(each) for each in found or []]
+def logged_pop(t: Remoting, messages: int, **more: Any) -> tuple[PopGroup, Log, Answer]:
+    """A group that pops so many messages, what is written down of it, and the answer of the pop."""
+    group = popping(t, messages)
+    log = Log(group)
+    return group, log, group.pop(**more)
 
 
 def without_queue(record: dict[str, Any]) -> dict[str, str]:
@@ -48,10 +68,8 @@ def deliver_after(record: dict[str, Any], pop_time: str) -> int:
 @remoting_case("PopMessageProcessor.buildCkMsg")
 def a_pop_writes_a_check_point(t: Remoting) -> None:
     """A pop writes one check point for the messages of a queue, to be readable a second before they are visible."""
-    group = popping(t, 4)
-    since = max_offset(t, TIMER_TOPIC)
-    answer = group.pop(invisible_ms=60_000)
-    [point] = on_the_way(t, group.name, since, 1)
+    _, log, answer = logged_pop(t, 4, invisible_ms=60_000)
+    [point] = log.on_the_way(1)
     see_record(t, "check point", point, answer["popTime"])
     t.see("revive queue", point["properties"]["REAL_QID"] == answer["reviveQid"])
 
@@ -60,9 +78,9 @@ def a_pop_writes_a_check_point(t: Remoting) -> None:
 def each_queue_has_its_check_point(t: Remoting) -> None:
     """A pop that takes messages of several queues writes a check point for each, all in one revive queue."""
     group = popping(t, 2, queues=3)
-    since = max_offset(t, TIMER_TOPIC)
+    log = Log(group)
     answer = group.pop()
-    points = on_the_way(t, group.name, since, 3)
+    points = log.on_the_way(3)
     t.see("queues and numbers", sorted([point["body"]["q"], point["body"]["n"]] for point in points))
     t.see("one revive queue", {point["properties"]["REAL_QID"] for point in points} == {answer["reviveQid"]})
 
@@ -73,45 +91,36 @@ def a_check_point_skips_what_the_filter_skips(t: Remoting) -> None:
     group = popping(t)
     for tag in ("B", "A", "B", "A", "A"):
         group.fill(tag=tag)
-    since = max_offset(t, TIMER_TOPIC)
+    log = Log(group)
     group.pop(expression="A", max_messages=2)
-    [point] = on_the_way(t, group.name, since, 1)
+    [point] = log.on_the_way(1)
     t.see("body", point["body"])
 
 
 @remoting_case("AckMessageProcessor.appendAck")
 def an_ack_writes_a_record(t: Remoting) -> None:
     """An acknowledgement is written down, to be readable when the invisible time ends."""
-    group = popping(t, 2)
-    since = max_offset(t, TIMER_TOPIC)
-    answer = group.pop()
-    handle = group.handles_of(answer)[1]
-    group.ack(handle, 1)
-    _, record = on_the_way(t, group.name, since, 2)
+    group, log, answer = logged_pop(t, 2)
+    group.ack(group.handles_of(answer)[1], 1)
+    _, record = log.on_the_way(2)
     see_record(t, "record", record, answer["popTime"])
 
 
 @remoting_case("AckMessageProcessor.appendAck")
 def a_batch_ack_writes_one_record(t: Remoting) -> None:
     """A batch acknowledgement of several messages of a check point is one record with a list of offsets."""
-    group = popping(t, 4)
-    since = max_offset(t, TIMER_TOPIC)
-    answer = group.pop()
-    handle = group.handles_of(answer)[0]
-    batch_ack(t, entry(group, handle, [0, 2, 3]))
-    _, record = on_the_way(t, group.name, since, 2)
+    group, log, answer = logged_pop(t, 4)
+    batch_ack(t, entry(group, group.handles_of(answer)[0], [0, 2, 3]))
+    _, record = log.on_the_way(2)
     see_record(t, "record", record, answer["popTime"])
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_change_writes_a_check_point_and_an_ack(t: Remoting) -> None:
     """A change writes a check point of the one message first, then an acknowledgement of the old check point."""
-    group = popping(t, 3)
-    since = max_offset(t, TIMER_TOPIC)
-    answer = group.pop()
-    handle = group.handles_of(answer)[2]
-    changed = group.change(handle, 2, 30_000)
-    _, point, ack = on_the_way(t, group.name, since, 3)
+    group, log, answer = logged_pop(t, 3)
+    changed = group.change(group.handles_of(answer)[2], 2, 30_000)
+    _, point, ack = log.on_the_way(3)
     see_record(t, "check point", point, changed["popTime"], "check point readable after")
     t.see("popped at the time of the change", str(point["body"]["pt"]) == changed["popTime"])
     see_record(t, "acknowledgement", ack, answer["popTime"], "acknowledgement readable after")
@@ -120,12 +129,9 @@ def a_change_writes_a_check_point_and_an_ack(t: Remoting) -> None:
 @remoting_case("TimerMessageStore.convert")
 def they_reach_the_revive_topic(t: Remoting) -> None:
     """Check point and acknowledgement arrive in the revive topic about when the invisible time ends."""
-    group = popping(t, 2)
-    starts = [max_offset(t, revive_topic(t.cluster), queue) for queue in range(8)]
-    answer = group.pop(invisible_ms=3000)
-    handle = group.handles_of(answer)[0]
-    group.ack(handle, 0)
-    found = delivered(t, answer, group.name, starts[int(answer["reviveQid"])], 2)
+    group, log, answer = logged_pop(t, 2, invisible_ms=3000)
+    group.ack(group.handles_of(answer)[0], 0)
+    found = log.delivered(answer, 2)
     t.see("tags", [each["properties"]["TAGS"] for each in found])
     t.see("check point's properties", {**found[0], "properties": without_queue(found[0])})
     t.see("acknowledgement's properties", {**found[1], "properties": without_queue(found[1])})
@@ -135,10 +141,10 @@ def they_reach_the_revive_topic(t: Remoting) -> None:
 def what_is_due_is_written_at_once(t: Remoting) -> None:
     """The check point of a pop without invisible time goes into the revive topic without waiting."""
     group = popping(t, 1)
-    starts = [max_offset(t, revive_topic(t.cluster), queue) for queue in range(8)]
+    log = Log(group)
     watch = t.stopwatch()
     answer = group.pop(invisible_ms=0)
-    [point] = delivered(t, answer, group.name, starts[int(answer["reviveQid"])], 1)
+    [point] = log.delivered(answer, 1)
     t.see("check point", {**point, "properties": without_queue(point)})
     t.see("after", watch.between(0, 1.5))
 

@@ -8,6 +8,7 @@ from rocketmq_testkit.emulator.names import TIMER_TOPIC
 from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
+from .delay import see_delivered
 
 DAY_MS = 86_400_000
 
@@ -33,10 +34,7 @@ def a_timed_message_comes_on_time(t: Remoting) -> None:
     watch = t.stopwatch()
     sent = timed(t, topic, "TIMER_DELAY_MS", 2000, queue=1, tag="A", keys="k")
     t.see("in the queue asked for", sent["queueId"])
-    t.see("at once", t.pull(topic, t.group(), 1), 19)
-    answer = t.stored(topic, 1, 1)
-    t.see("after", watch.between(2, 4))
-    t.see("delivered", answer, 0)
+    see_delivered(t, topic, watch, 2, 4)
 
 
 @remoting_case("HookUtils.transformTimerMessage")

@@ -2,11 +2,11 @@
 
 import itertools
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient, RemotingTimeout
+from rocketmq_testkit.remoting.client.closing import Closing
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -29,7 +29,7 @@ class Contradiction(AssertionError):
     """A case saw something else than it states."""
 
 
-class World:
+class World(Closing):
     """A case's side of one place. `token` keeps the names of this run apart from all others."""
 
     def __init__(self, place: Place, token: str) -> None:
@@ -60,14 +60,6 @@ class World:
         """Close all connections."""
         for connection in self._connections:
             connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # --- notes
 

@@ -5,12 +5,11 @@ from collections import deque
 from collections.abc import Mapping
 from ssl import SSLContext
 from time import monotonic
-from types import TracebackType
-from typing import Self
 
 from .. import frame
 from ..command import ONEWAY, RESPONSE, VERSION_5_3_3, RemotingCommand
 from ..header import Header
+from .closing import Closing
 from .signing import Credentials, sign
 
 
@@ -22,7 +21,7 @@ class RemotingTimeout(TimeoutError):
     """No answer came in time."""
 
 
-class RemotingClient:
+class RemotingClient(Closing):
     """A blocking connection to a broker or a name server.
 
     `address` is `"host:port"` or the pair; `timeout` (s) is for connecting and the default for answers. With `tls` the
@@ -120,14 +119,6 @@ class RemotingClient:
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _send(self, code: int, flag: int, ext: Header | Mapping[str, object] | None, body: bytes) -> int:
         fields = _ext_fields(ext)
