@@ -240,6 +240,28 @@ def test_a_reset_lifts_the_block(e: Entrance) -> None:
     assert e.bodies(order=True) == [b"2", b"3"]
 
 
+@through(*ALL)
+def test_a_queue_that_is_gone_leaves_no_block_behind(e: Entrance) -> None:
+    """A topic that loses a queue and gets it back is free there; its other queues stay blocked."""
+    e.fifo(queues=2)
+    for queue in range(2):
+        e.store(b"%d" % queue, queue=queue)
+    assert len(e.take(order=True, invisible_ms=60_000)) == 2
+    e.topic("T", 1, "")
+    e.topic("T", 2, "")
+    assert e.bodies(order=True) == [b"1"]
+
+
+@through(*ALL)
+@pytest.mark.parametrize(("idle_ms", "attempt"), [(24 * 3_600_000, 1), (24 * 3_600_000 + 1, 0)])
+def test_a_batch_is_forgotten_after_a_day(e: Entrance, idle_ms: int, attempt: int) -> None:
+    """What it held comes again as if for the first time."""
+    ordered(e, 1)
+    e.take(order=True)
+    e.advance(idle_ms)
+    assert [each.attempt for each in e.take(order=True)] == [attempt]
+
+
 @through(*BROKER)
 def test_a_consumer_that_leaves_keeps_its_batch(e: BrokerEntrance) -> None:
     """Nobody is told of it: the next one of its group waits for the batch's time."""
