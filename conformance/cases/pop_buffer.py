@@ -91,7 +91,7 @@ def a_batch_is_acknowledged_in_memory(t: Remoting) -> None:
 
 @remoting_case("PopBufferMergeService.putCkToStore, PopBufferMergeService.putAckToStore", settings=BUFFER)
 def what_is_left_is_written_with_what_was_acknowledged(t: Remoting) -> None:
-    """A check point that leaves the memory is stored with no message acknowledged, and each acknowledgement after it."""
+    """A check point that leaves the memory is stored with nothing acknowledged, and each acknowledgement after it."""
     group = popping(t, 4)
     written = Written(group)
     handles = group.handles(invisible_ms=20_000)
@@ -198,7 +198,7 @@ def a_change_acknowledges_in_memory(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.mergeAndRevive", settings=BUFFER)
 def what_is_not_acknowledged_comes_back(t: Remoting) -> None:
-    """A message that was popped into memory comes back when its time is over, counted, and is popped from memory again."""
+    """A message that was popped into memory comes back after its time, counted, and is popped into memory again."""
     group = popping(t, 2)
     watch = t.stopwatch()
     one, _ = group.handles(invisible_ms=9000)
