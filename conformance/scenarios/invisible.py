@@ -1,12 +1,18 @@
 """Messages that are received and not acknowledged."""
 
-from ..actors import Consumer, shown
+from ..actors import Consumer, Producer, shown
 from ..drivers.process import Fields
 from ..scenario import scenario
 from ..stage import Stage
 
 SHORTEST_MS = 10_000
 SECONDS = 60.0
+
+
+def _ready(s: Stage) -> tuple[str, Producer, Consumer]:
+    """A topic, a producer, and a simple consumer that reads it."""
+    topic, group = s.pair("simple")
+    return topic, s.producer(topic), s.consumer(group, topic)
 
 
 def _received(s: Stage, consumer: Consumer, count: int) -> list[Fields]:
@@ -21,9 +27,7 @@ def _received(s: Stage, consumer: Consumer, count: int) -> list[Fields]:
 @scenario("PopReviveService.reviveRetry", verbs={"simple", "receive"}, passes=True)
 def it_comes_again_when_nobody_acknowledges(s: Stage) -> None:
     """A received message comes again after its invisible time, unless it is acknowledged."""
-    topic, group = s.pair("simple")
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _ready(s)
     producer.send(topic, "left")
     producer.send(topic, "done")
     first = _received(s, consumer, 2)
@@ -37,9 +41,7 @@ def it_comes_again_when_nobody_acknowledges(s: Stage) -> None:
 @scenario("ChangeInvisibleTimeProcessor.processRequest", verbs={"simple", "invisible"}, passes=True)
 def its_invisible_time_is_made_shorter(s: Stage) -> None:
     """A message whose invisible time is changed from an hour to ten seconds is received again soon."""
-    topic, group = s.pair("simple")
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _ready(s)
     producer.send(topic, "left")
     [message] = consumer.receive(3_600_000)
     consumer.driver.call("invisible", on=consumer.name, h=message["h"], ms=SHORTEST_MS)
