@@ -21,3 +21,7 @@ class EngineError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code.name}: {self.remark}"
+
+
+class SqlError(ValueError):
+    """A SQL92 expression does not compile; the text is what upstream answers to CHECK_CLIENT_CONFIG."""

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from .codes import ResponseCode
-from .errors import EngineError
+from .errors import EngineError, SqlError
 from .operations import SubscriptionData
-from .sql_filter import SqlError, compile_sql
 from .store import tags_code_of
 
 TAG = "TAG"
@@ -47,11 +46,13 @@ class TagFilter:
 
 
 class SqlFilter:
-    """By a compiled SQL92 expression over the properties."""
+    """By a compiled SQL92 expression over the properties. The compiler is loaded with the first expression."""
 
     needs_properties = True
 
     def __init__(self, expression: str) -> None:
+        from .sql_filter import compile_sql
+
         self._expression = compile_sql(expression)
 
     def matches_code(self, tags_code: int) -> bool:

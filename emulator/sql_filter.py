@@ -6,7 +6,7 @@ An expression is compiled once and asked for every message. Source: SqlFilter, E
 from collections.abc import Mapping
 from functools import lru_cache
 
-from .sql_lexer import SqlError
+from .errors import SqlError
 from .sql_parser import Parser
 
 __all__ = ["SqlError", "SqlExpression", "compile_sql"]

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
+from .errors import SqlError
+
 _TAB_WIDTH = 8
-
-
-class SqlError(ValueError):
-    """An expression does not compile; the text is what upstream answers to CHECK_CLIENT_CONFIG."""
 
 
 class Kind(Enum):

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import ge, gt, le, lt
 
+from .errors import SqlError
 from .java_numbers import compare_doubles, parse_double
-from .sql_lexer import SqlError
 from .sql_values import NUMBERS, PARSERS, JavaType, Value, compare, number_text
 
 Properties = Mapping[str, str]

@@ -10,7 +10,8 @@ What follows a complete expression is not read. Error texts name what could have
 the order of upstream's token numbers. Source: SelectorParser (5.3.3).
 """
 
-from .sql_lexer import ORDER, Kind, Lexer, SqlError, Token, escape
+from .errors import SqlError
+from .sql_lexer import ORDER, Kind, Lexer, Token, escape
 from .sql_nodes import (
     Node,
     and_node,

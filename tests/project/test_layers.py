@@ -29,6 +29,7 @@ TWISTED = frozenset(
         "fixtures/control/http.py",
         "fixtures/eager_transport.py",
         "fixtures/event_loop.py",
+        "fixtures/grpc_server.py",
         "fixtures/servers.py",
         "fixtures/tls.py",
         "fixtures/tls_connection.py",
