@@ -1,6 +1,7 @@
 """Storing messages: send, send back, end of a transaction, recall."""
 
 from ..codes import ResponseCode
+from ..names import AUTO_CREATE_TOPIC
 from ..value import value
 from .base import Operation, Result
 
@@ -23,7 +24,7 @@ class SendMessage(Operation):
     born_timestamp: int
     sys_flag: int = 0
     flag: int = 0
-    default_topic: str = "TBW102"
+    default_topic: str = AUTO_CREATE_TOPIC
     default_topic_queue_nums: int = 4
     reconsume_times: int = 0
     max_reconsume_times: int | None = None
