@@ -45,7 +45,7 @@ def take_four(group: PopGroup) -> Answer:
 def see_after_crash(group: PopGroup) -> None:
     """Note what a killed broker hands out at once when it is back, and what comes back later."""
     t = group.t
-    t.wait(0.5)  # offsets move a moment after the answer of a pop
+    t.wait(2)  # offsets move a moment after the answer of a pop, or at the next second
     t.see("committed before", group.committed())
     t.crash()
     see_what_comes(group)
@@ -55,7 +55,8 @@ def see_what_comes(group: PopGroup) -> None:
     """Note what a broker that has started hands out at once, and what comes back later."""
     t = group.t
     t.see("committed", group.committed())
-    t.see("popped at once", texts(group.pop(invisible_ms=LONG_MS)))
+    popped = group.pop(invisible_ms=LONG_MS, bornTime=0).messages  # however busy a broker is that starts
+    t.see("popped at once", bodies([each for each in popped if not each.reconsume_times]))  # copies may be there by now
     t.wait(INVISIBLE_MS / 1000 + 12)
     t.see("came back", sorted(bodies(copies_now(group))))
 
@@ -74,9 +75,8 @@ def see_written(t: Remoting) -> None:
 
 
 def see_unwritten(t: Remoting) -> None:
-    """Messages that are popped when the offsets are written for the last time."""
-    group = popping(t, 8)
-    group.ack_all(group.pop(max_messages=1, invisible_ms=LONG_MS))
+    """Messages that are popped when offsets have been written for the last time, so that the group has none then."""
+    group = popping(t, 6)
     t.wait(FIRST_WRITE_SECONDS)
     take_four(group)
     see_after_crash(group)
@@ -155,7 +155,7 @@ def a_batch_in_order_blocks_after_a_crash(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.load", needs=NEEDS, settings={**RECORDS, **WRITTEN_OFTEN}, alone=True)
 def a_batch_in_order_blocks_where_pops_write_records(t: Remoting) -> None:
-    """Where pops write records, too, a batch in order is still out after a crash, and frees its queue when it is done."""
+    """Where pops write records, too, a batch in order is out after a crash, and frees its queue when it is done."""
     see_order(t)
 
 
@@ -210,7 +210,7 @@ def see_stopped(t: Remoting) -> None:
     """Messages that are popped just before the broker is stopped in order."""
     group = popping(t, 6)
     take_four(group)
-    t.wait(0.5)
+    t.wait(2)
     t.see("committed before", group.committed())
     t.restart()
     see_what_comes(group)

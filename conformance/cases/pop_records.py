@@ -113,7 +113,9 @@ def an_acknowledgement_is_of_one_record(t: Remoting) -> None:
     t.see("another invisible time", group.ack(longer, 1))
     t.see("twice", [group.ack(three, 2).code, group.ack(three, 2).code])
     t.see("beyond the end", group.ack(three, 9))
-    t.see("no handle", group.ack("1 2 3", 0))
+    for count in range(8):
+        answer = group.ack(" ".join(three.split(" ")[:count]), 2)
+        t.see(f"{count} fields", [answer.code, answer.remark])
     t.see("came back", bodies(group.copies(2)))
 
 
@@ -195,7 +197,7 @@ def a_message_wakes_a_poll(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.reviveRetry", settings=RECORDS)
 def a_copy_and_a_poll(t: Remoting) -> None:
-    """A pop that waits while a message comes back: whether it is woken, and what it finds."""
+    """A pop that waits is not woken when a message comes back, but finds it when its time is over."""
     group = popping(t, 1)
     group.pop(invisible_ms=1500)
     watch = t.stopwatch()
@@ -284,7 +286,20 @@ def what_stays_longer_comes_back_from_the_disk(t: Remoting) -> None:
     one, two, _ = group.handles(invisible_ms=14_000)
     t.wait(9)
     t.see("acknowledged", group.ack(one, 0), 0)
-    t.see("changed", group.change(two, 1, 10_000).code, 0)
+    t.see("changed", group.change(two, 1, 10_000), 0)
     t.see("came back", bodies(group.copies()))
     t.see("after", watch.between(13.5, 16.5))
     t.see("then", bodies(group.copies(2)))
+
+
+@remoting_case("PopLongPollingService.notifyMessageArriving", settings=RECORDS)
+def a_message_in_any_queue_wakes_a_poll(t: Remoting) -> None:
+    """A pop that waits for all of four queues is answered when a message comes in any of them."""
+    group = popping(t, queues=4)
+    for queue in (1, 3):
+        pending = group.waiting(poll_ms=15_000)
+        t.wait(1)
+        watch = t.stopwatch()
+        group.fill(queue=queue)
+        t.see("answer", t.until(pending.arrived), 0)
+        t.see("after", watch.between(0, 2))
