@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from entrance import Entrance, fields_of, handles
+from entrance import BrokerEntrance, Entrance, fields_of, handles
 from entrances import ALL, BROKER, through
 
 REVIVE = "rmq_sys_REVIVE_LOG_DefaultCluster"
@@ -202,6 +202,20 @@ def test_a_new_group_begins_at_the_last_message(e: Entrance) -> None:
     """Where it asks to begin at the end and the age of the queue does not matter."""
     e.filled(3)
     assert e.bodies(group="new") == [b"2"]
+
+
+@through(*BROKER, init_pop_offset_by_check_msg_in_mem=False)
+@pytest.mark.parametrize(("begin", "wanted"), [(0, [b"0", b"1", b"2"]), (1, [b"2"])])
+def test_a_new_group_says_where_it_begins(e: BrokerEntrance, begin: int, wanted: list[bytes]) -> None:
+    """And only a new one: what another client of it says later does not count."""
+    e.filled(3)
+    answer = e.pop_one_queue(0, begin=begin).answer
+    assert answer is not None
+    assert answer.bodies == wanted
+    e.send(b"3", b"4")
+    again = e.pop_one_queue(0, begin=1 - begin).answer
+    assert again is not None
+    assert again.bodies == [b"3", b"4"]
 
 
 @through(*ALL)

@@ -213,8 +213,10 @@ class BrokerEntrance(Entrance):
     """What the broker's own protocol can express besides."""
 
     @abstractmethod
-    def pop_one_queue(self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False) -> Waiting:
-        """Group `G` asks for messages of one queue of `T`."""
+    def pop_one_queue(
+        self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False, begin: int = 1
+    ) -> Waiting:
+        """Group `G` asks for messages of one queue of `T`; a new group begins at its first (0) or at its end (1)."""
 
     @abstractmethod
     def pull(self, offset: int, *, suspend_ms: int | None = None, expression: str = "*", kind: str = "TAG") -> Waiting:

@@ -57,10 +57,11 @@ class EngineEntrance(BrokerEntrance):
         expression: str = "*",
         kind: str = "TAG",
         queue: int = -1,
+        begin: int = 1,
     ) -> "EngineWaiting":
         now = self.now_ms
         operation = ops.PopMessage(
-            group, topic, queue, count, invisible_ms, poll_ms, now, 1, kind, expression, order, attempt
+            group, topic, queue, count, invisible_ms, poll_ms, now, begin, kind, expression, order, attempt
         )
         return self._submit(operation, client)
 
@@ -79,8 +80,10 @@ class EngineEntrance(BrokerEntrance):
         new = changed_handle(handle, outcome.pop_time, outcome.invisible_ms, outcome.revive_qid)
         return Answer(True, 0, "", handle=new)
 
-    def pop_one_queue(self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False) -> "EngineWaiting":
-        return self.pop(queue=queue, poll_ms=poll_ms, count=count, order=order)
+    def pop_one_queue(
+        self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False, begin: int = 1
+    ) -> "EngineWaiting":
+        return self.pop(queue=queue, poll_ms=poll_ms, count=count, order=order, begin=begin)
 
     def pull(
         self, offset: int, *, suspend_ms: int | None = None, expression: str = "*", kind: str = "TAG"

@@ -73,6 +73,7 @@ class RemotingEntrance(BrokerEntrance):
         expression: str = "*",
         kind: str = "TAG",
         queue: int = -1,
+        begin: int = 1,
     ) -> "RemotingWaiting":
         ext: dict[str, Any] = {
             "consumerGroup": group,
@@ -82,7 +83,7 @@ class RemotingEntrance(BrokerEntrance):
             "invisibleTime": invisible_ms,
             "pollTime": poll_ms,
             "bornTime": self.now_ms,
-            "initMode": 1,
+            "initMode": begin,
             "expType": kind,
             "exp": expression,
             "order": order,
@@ -104,8 +105,10 @@ class RemotingEntrance(BrokerEntrance):
         new = changed_handle(handle, given["popTime"], given["invisibleTime"], given["reviveQid"])
         return Answer(True, 0, "", handle=new)
 
-    def pop_one_queue(self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False) -> "RemotingWaiting":
-        return self.pop(queue=queue, poll_ms=poll_ms, count=count, order=order)
+    def pop_one_queue(
+        self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False, begin: int = 1
+    ) -> "RemotingWaiting":
+        return self.pop(queue=queue, poll_ms=poll_ms, count=count, order=order, begin=begin)
 
     def pull(
         self, offset: int, *, suspend_ms: int | None = None, expression: str = "*", kind: str = "TAG"
