@@ -1,21 +1,8 @@
 """Acknowledging popped messages, one at a time."""
 
 from ..case import remoting_case
-from ..worlds.pops import (
-    BROKER,
-    OFFSET,
-    POP_TIME,
-    QUEUE,
-    REVIVE_QUEUE,
-    START,
-    TOPIC_KIND,
-    all_popped,
-    bodies,
-    handle_with,
-    one_popped,
-    popping,
-    see_without,
-)
+from ..worlds.handles import HANDLE_FIELDS, forged
+from ..worlds.pops import all_popped, bodies, one_popped, popping, see_without
 from ..worlds.remoting import Remoting
 
 ACK = 200051
@@ -87,26 +74,26 @@ def a_malformed_handle_is_refused(t: Remoting) -> None:
         t.see(repr(text), group.ack(text, 0), 1)
     for count in (5, 6, 7):
         t.see(f"{count} fields", group.ack(" ".join(fields[:count]), 0))
-    for place in range(8):
-        t.see(f"x as field {place}", group.ack(handle_with(handle, place, "x"), 0))
+    for place, field in enumerate(HANDLE_FIELDS):
+        t.see(f"x as field {place}", group.ack(forged(handle, **{field: "x"}), 0))
     t.see("9 fields", group.ack(handle + " 12345", 0))
     t.see("a blank too many", group.ack(handle.replace(" ", "  ", 1), 0))
-    t.see("a number too large", group.ack(handle_with(handle, START, "9223372036854775808"), 0))
-    t.see("a revive queue too large", group.ack(handle_with(handle, REVIVE_QUEUE, "2147483648"), 0))
+    t.see("a number too large", group.ack(forged(handle, start="9223372036854775808"), 0))
+    t.see("a revive queue too large", group.ack(forged(handle, revive="2147483648"), 0))
 
 
 @remoting_case("AckMessageProcessor.appendAck")
 def a_forged_handle_has_no_effect(t: Remoting) -> None:
     """A handle with another pop time, revive queue, start offset, broker or group is taken, and the message comes."""
     group, handle = one_popped(t, invisible_ms=2000)
-    for name, place, text in (
-        ("pop time", POP_TIME, "1700000000000"),
-        ("future pop time", POP_TIME, str(t.now_ms() + 3_600_000)),
-        ("revive queue", REVIVE_QUEUE, "77"),
-        ("start offset", START, "1"),
-        ("broker", BROKER, "elsewhere"),
+    for name, field, text in (
+        ("pop time", "popped", "1700000000000"),
+        ("future pop time", "popped", str(t.now_ms() + 3_600_000)),
+        ("revive queue", "revive", "77"),
+        ("start offset", "start", "1"),
+        ("broker", "broker", "elsewhere"),
     ):
-        t.see(f"another {name}", group.ack(handle_with(handle, place, text), 0), 0)
+        t.see(f"another {name}", group.ack(forged(handle, **{field: text}), 0), 0)
     t.see("another group", group.among(t.group()).ack(handle, 0), 0)
     t.see("another topic", group.at(t.topic(queues=1)).ack(handle, 0), 0)
     t.see("copy", group.copies())
@@ -144,8 +131,8 @@ def acks_of_the_same_start_are_told_apart_by_time(t: Remoting) -> None:
 def some_fields_of_a_handle_do_not_matter(t: Remoting) -> None:
     """An acknowledgement counts whatever its handle says of topic kind, queue and offset: the request's own count."""
     group, handles = all_popped(t, 3, invisible_ms=2000)
-    t.see("topic kind 9", group.ack(handle_with(handles[0], TOPIC_KIND, "9"), 0), 0)
-    t.see("queue 7, offset 99", group.ack(handle_with(handle_with(handles[1], QUEUE, "7"), OFFSET, "99"), 1), 0)
+    t.see("topic kind 9", group.ack(forged(handles[0], digit="9"), 0), 0)
+    t.see("queue 7, offset 99", group.ack(forged(handles[1], queue="7", offset="99"), 1), 0)
     t.see("came back", bodies(group.copies()))
 
 

@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import grpc_case
 from ..worlds.consumer import Consumer, attempts, consumer_of, consuming
 from ..worlds.grpc import BAD_GROUPS, BAD_TOPICS, Grpc
-from ..worlds.grpc_answer import forged
+from ..worlds.handles import forged
 
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")

@@ -8,7 +8,8 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from ..case import grpc_case
 from ..worlds.consumer import attempts, consuming_in_order
 from ..worlds.grpc import Grpc
-from ..worlds.grpc_answer import Received, forged, handle_fields
+from ..worlds.grpc_answer import Received
+from ..worlds.handles import forged, handle_fields
 
 
 @grpc_case("PopMessageProcessor.popMsgFromQueue")

@@ -5,7 +5,8 @@ from typing import Any
 from ..case import grpc_case
 from ..worlds.consumer import consuming
 from ..worlds.grpc import Grpc
-from ..worlds.grpc_answer import Failure, forged
+from ..worlds.grpc_answer import Failure
+from ..worlds.handles import forged
 from .grpc_wait import store
 
 _LARGEST = 2**63 - 1

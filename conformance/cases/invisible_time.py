@@ -2,17 +2,8 @@
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.pops import (
-    POP_TIME,
-    REVIVE_QUEUE,
-    START,
-    all_popped,
-    bodies,
-    handle_with,
-    one_popped,
-    popping,
-    see_without,
-)
+from ..worlds.handles import HANDLE_FIELDS, forged
+from ..worlds.pops import all_popped, bodies, one_popped, popping, see_without
 from ..worlds.remoting import Remoting
 
 CHANGE = 200053
@@ -180,8 +171,8 @@ def a_malformed_handle_is_refused(t: Remoting) -> None:
         t.see(repr(text), group.change(text, 0, 1000), 1)
     for count in (3, 4, 5, 6, 7):
         t.see(f"{count} fields", group.change(" ".join(fields[:count]), 0, 1000))
-    for place in range(8):
-        t.see(f"x as field {place}", group.change(handle_with(handle, place, "x"), 0, 1000))
+    for place, field in enumerate(HANDLE_FIELDS):
+        t.see(f"x as field {place}", group.change(forged(handle, **{field: "x"}), 0, 1000))
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
@@ -189,12 +180,12 @@ def a_forged_handle_hides_nothing(t: Remoting) -> None:
     """A change by a handle of another pop time or start is taken, and the message comes back for pop and change."""
     group, handle = one_popped(t, invisible_ms=1000)
     t.wait(0.1)
-    t.see("another pop time", group.change(handle_with(handle, POP_TIME, "1700000000000"), 0, 2000), 0)
+    t.see("another pop time", group.change(forged(handle, popped="1700000000000"), 0, 2000), 0)
     t.wait(0.1)
-    t.see("another start", group.change(handle_with(handle, START, "1"), 0, 2000), 0)
+    t.see("another start", group.change(forged(handle, start="1"), 0, 2000), 0)
     t.wait(0.1)
-    forged = handle_with(handle, POP_TIME, str(t.now_ms() + 3_600_000))
-    changed = t.see("a pop time to come", group.change(forged, 0, 2000), 0)
+    future = forged(handle, popped=str(t.now_ms() + 3_600_000))
+    changed = t.see("a pop time to come", group.change(future, 0, 2000), 0)
     t.see("popped now", abs(int(changed["popTime"]) - t.now_ms()) < 60_000)
     t.see("came back", bodies(group.copies(4)))
 
@@ -215,7 +206,7 @@ def a_revive_queue_that_is_not_there_loses_the_change(t: Remoting) -> None:
     """A change by a handle with a revive queue that nobody reads is taken and has no effect."""
     group, handle = one_popped(t, invisible_ms=1000)
     for queue in ("77", "-1"):
-        answer = group.change(handle_with(handle, REVIVE_QUEUE, queue), 0, 2000)
+        answer = group.change(forged(handle, revive=queue), 0, 2000)
         t.see(f"revive queue {queue}", [answer.code, answer.remark, answer.fields.get("reviveQid")])
     t.see("came back", bodies(group.copies()))
     t.wait(3)

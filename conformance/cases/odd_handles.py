@@ -5,48 +5,35 @@ from collections.abc import Callable
 from ..case import remoting_case
 from ..json_text import dumps
 from ..worlds.answer import Answer
-from ..worlds.pops import (
-    BROKER,
-    OFFSET,
-    POP_TIME,
-    QUEUE,
-    REVIVE_QUEUE,
-    START,
-    TOPIC_KIND,
-    PopGroup,
-    bodies,
-    handle_with,
-    popping,
-    texts,
-)
+from ..worlds.handles import forged
+from ..worlds.pops import PopGroup, bodies, popping, texts
 from ..worlds.remoting import Remoting
 from .batch_ack import BATCH_ACK, batch_ack, entry
 
 _ORDERED = "999"
-_INVISIBLE = 2
 _LARGEST = str(2**63 - 1)
 
 
 def forgeries(t: Remoting, handle: str) -> dict[str, str]:
     """A handle made false in one field each, by what it says then."""
     return {
-        "an ordered pop": handle_with(handle, REVIVE_QUEUE, _ORDERED),
-        "revive queue -1": handle_with(handle, REVIVE_QUEUE, "-1"),
-        "revive queue 8": handle_with(handle, REVIVE_QUEUE, "8"),
-        "an hour from now": handle_with(handle, POP_TIME, str(t.now_ms() + 3_600_000)),
-        "pop time 0": handle_with(handle, POP_TIME, "0"),
-        "pop time -1": handle_with(handle, POP_TIME, "-1"),
-        "the last pop time": handle_with(handle, POP_TIME, _LARGEST),
-        "invisible time -1": handle_with(handle, _INVISIBLE, "-1"),
-        "the longest invisible time": handle_with(handle, _INVISIBLE, _LARGEST),
-        "start -1": handle_with(handle, START, "-1"),
-        "the last start": handle_with(handle, START, _LARGEST),
-        "start behind the offset": handle_with(handle, START, "5"),
-        "a retry topic": handle_with(handle, TOPIC_KIND, "1"),
-        "another kind of topic": handle_with(handle, TOPIC_KIND, "%"),
-        "another broker": handle_with(handle, BROKER, "elsewhere"),
-        "queue -1": handle_with(handle, QUEUE, "-1"),
-        "offset -1": handle_with(handle, OFFSET, "-1"),
+        "an ordered pop": forged(handle, revive=_ORDERED),
+        "revive queue -1": forged(handle, revive="-1"),
+        "revive queue 8": forged(handle, revive="8"),
+        "an hour from now": forged(handle, popped=str(t.now_ms() + 3_600_000)),
+        "pop time 0": forged(handle, popped="0"),
+        "pop time -1": forged(handle, popped="-1"),
+        "the last pop time": forged(handle, popped=_LARGEST),
+        "invisible time -1": forged(handle, invisible="-1"),
+        "the longest invisible time": forged(handle, invisible=_LARGEST),
+        "start -1": forged(handle, start="-1"),
+        "the last start": forged(handle, start=_LARGEST),
+        "start behind the offset": forged(handle, start="5"),
+        "a retry topic": forged(handle, digit="1"),
+        "another kind of topic": forged(handle, digit="%"),
+        "another broker": forged(handle, broker="elsewhere"),
+        "queue -1": forged(handle, queue="-1"),
+        "offset -1": forged(handle, offset="-1"),
     }
 
 
@@ -127,13 +114,13 @@ def handles_are_longer_or_no_text(t: Remoting) -> None:
         "tabs": handle.replace(" ", "\t"),
         "a leading blank": " " + handle,
         "a trailing blank": handle + " ",
-        "a plus sign": handle_with(handle, START, "+0"),
-        "a leading zero": handle_with(handle, START, "000"),
-        "hexadecimal": handle_with(handle, START, "0x0"),
-        "a fraction": handle_with(handle, POP_TIME, "1.5"),
-        "letters": handle_with(handle, BROKER, "посредник"),
+        "a plus sign": forged(handle, start="+0"),
+        "a leading zero": forged(handle, start="000"),
+        "hexadecimal": forged(handle, start="0x0"),
+        "a fraction": forged(handle, popped="1.5"),
+        "letters": forged(handle, broker="посредник"),
         "10000 fields": handle + " 1" * 10_000,
-        "a field of 10000 digits": handle_with(handle, POP_TIME, "1" * 10_000),
+        "a field of 10000 digits": forged(handle, popped="1" * 10_000),
     }
     for what, text in odd.items():
         for done, answer in ("acknowledged", group.ack(text, 0)), ("changed", group.change(text, 0, 60_000)):

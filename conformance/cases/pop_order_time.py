@@ -1,7 +1,8 @@
 """When a queue that is popped in order becomes free: changes of the invisible time, and who is woken."""
 
 from ..case import remoting_case
-from ..worlds.pops import POP_TIME, handle_with, popping, texts
+from ..worlds.handles import forged
+from ..worlds.pops import popping, texts
 from ..worlds.remoting import Remoting
 from ..worlds.world import Pending, Stopwatch
 
@@ -67,7 +68,7 @@ def a_change_of_what_is_passed_has_no_effect(t: Remoting) -> None:
     batch = group.handles_in_order(2, invisible_ms=1000)
     group.ack(batch[0], 0)
     t.see("acknowledged", group.change(batch[0], 0, 60_000), 0)
-    changed = group.change(handle_with(batch[1], POP_TIME, "1700000000000"), 1, 60_000)
+    changed = group.change(forged(batch[1], popped="1700000000000"), 1, 60_000)
     t.see("stale", [changed.code, changed.remark, changed["popTime"], changed["reviveQid"]])
     changed = group.change(batch[1], 2, 60_000)
     t.see("outside the batch", [changed.code, changed.remark])

@@ -68,20 +68,6 @@ def message_shown(message: pb.Message) -> dict[str, Any]:
     }
 
 
-_HANDLE = ("start", "popped", "invisible", "revive", "digit", "broker", "queue", "offset", "log")
-"""The fields of a receipt handle."""
-
-
-def handle_fields(handle: str) -> dict[str, str]:
-    """The fields of a receipt handle; a tenth, if there is one, is `more`."""
-    return dict(zip((*_HANDLE, "more"), handle.split(" "), strict=False))
-
-
-def forged(handle: str, **fields: object) -> str:
-    """A receipt handle with other values in some of its fields."""
-    return " ".join(str(value) for value in {**handle_fields(handle), **fields}.values())
-
-
 def duration(seconds: float) -> Duration:
     """A protobuf duration."""
     value = Duration()

@@ -13,8 +13,6 @@ from .answer import Answer
 from .remoting import Remoting, SendFields
 from .world import Pending
 
-START, POP_TIME, REVIVE_QUEUE, TOPIC_KIND, BROKER, QUEUE, OFFSET = 0, 1, 3, 4, 5, 6, 7
-"""Fields of a handle. Source: ExtraInfoUtil."""
 PULL_MAX = 32
 ONLOOKER = "onlooker"
 """The group that looks into retry topics and logs, so that the groups of a case have pulled nothing."""
@@ -178,12 +176,6 @@ def all_popped(t: Remoting, messages: int, **more: Any) -> tuple[PopGroup, list[
 def max_offset(t: Remoting, topic: str, queue: int = 0) -> int:
     """The offset that the next message of a queue will have; 0 where there is no such queue."""
     return int(t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"])
-
-
-def handle_with(handle: str, field: int, text: str) -> str:
-    """A handle with another text as one of its fields."""
-    fields = handle.split(" ")
-    return " ".join([*fields[:field], text, *fields[field + 1 :]])
 
 
 def bodies(messages: list[ReceivedMessage]) -> list[str]:
