@@ -17,9 +17,12 @@ Style = Literal["simple", "concurrent", "orderly", "broadcast", "pop", "lite"]
 
 CLOSE_SECONDS = 120.0
 """A gRPC push consumer waits for its long polls, 34 s at worst."""
-INVISIBLE_MS = 30_000
+INVISIBLE_MS = 120_000
+"""Longer than a busy machine takes from a receive to its acknowledgement, with a hundred sends in between."""
 AWAIT_MS = 5000
 """The shortest long poll that a proxy takes as it is."""
+PRIMING = b"(priming)"
+"""The body of what a stage sends so that a consumer begins where it shall; scenarios do not see such messages."""
 _POLL_MS = 300
 _BATCH = 16
 
@@ -55,7 +58,10 @@ class Producer:
 
 
 class Consumer:
-    """A consumer called `name` in a driver process. `messages`: all that it was given, `t` being when."""
+    """A consumer called `name` in a driver process.
+
+    `messages`: all that it was given, `t` being when, and `ok` whether it was a success; `did` is a listener's answer.
+    """
 
     def __init__(self, driver: Driver, name: str, style: Style) -> None:
         self.driver = driver
@@ -83,7 +89,8 @@ class Consumer:
         """Take over what has come, and keep one receive or poll under way where the style needs one."""
         if self.pushed:
             events = [event for event in self.driver.events(self.name) if event["ev"] == "msg"]
-            self.messages += [{**event["msg"], "t": event["t"], "ok": event["ok"]} for event in events[self._seen :]]
+            new = [event for event in events[self._seen :] if body(event["msg"]) != PRIMING]
+            self.messages += [{**event["msg"], **{name: event[name] for name in ("t", "ok", "did")}} for event in new]
             self._seen = len(events)
         elif self._pending is None:
             # In the background: the driver's other commands need not wait for it.
@@ -93,6 +100,10 @@ class Consumer:
                 self._pending = self.driver.post("poll", on=self.name, bg=True, max=_BATCH, ms=_POLL_MS)
         elif self._pending.done():
             self.take()
+
+    def begun(self) -> list[Fields]:
+        """What its listener was called with so far, also where it has not answered; for push consumers with `begin`."""
+        return [event["msg"] for event in self.driver.events(self.name) if event["ev"] == "begin"]
 
     def take(self) -> None:
         """Wait for what is under way, and acknowledge or commit it."""
@@ -174,6 +185,7 @@ def comparison(sent: Sequence[Mapping[str, Any]], shares: Sequence[Sequence[Mapp
             ids.add("as sent" if message["id"] == original["id"] else "another")
     return {
         "sent": len(sent),
+        "received": len(received),
         "lost": sorted(content.decode(errors="replace") for content in by_body if not counts[content]),
         "more than once": sorted(text_of(content) for content, count in counts.items() if count > 1),
         "never sent": sorted(text_of(content) for content in counts if content not in by_body),
@@ -188,12 +200,11 @@ def text_of(content: bytes) -> str:
     return content[:40].decode(errors="replace")
 
 
-def order(messages: Sequence[Mapping[str, Any]]) -> dict[str, list[int]] | str:
-    """`kept` when the numbers at the end of the bodies rise within each message group, else the numbers by group."""
+def order(places: Iterable[tuple[str, int]]) -> dict[str, list[int]] | str:
+    """`kept` when the numbers of messages, as (message group, number), rise within each group, else all by group."""
     groups: dict[str, list[int]] = {}
-    for message in messages:
-        digits = text(message).rpartition("-")[2]
-        groups.setdefault(str(message["group"]), []).append(int(digits))
+    for group, number in places:
+        groups.setdefault(group, []).append(number)
     kept = all(numbers == sorted(numbers) for numbers in groups.values())
     return "kept" if kept else groups
 

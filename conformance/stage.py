@@ -2,14 +2,15 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from rocketmq_testkit.remoting.request_code import RequestCode
 
-from .actors import AWAIT_MS, CLOSE_SECONDS, Consumer, Producer, Style
+from .actors import AWAIT_MS, CLOSE_SECONDS, PRIMING, Consumer, Producer, Style
 from .drivers.process import Addresses, Driver, DriverError, DriverFailure, Fields, start
 from .json_text import dumps
 from .targets.target import Place
@@ -20,6 +21,7 @@ PATIENCE_SECONDS = 60.0
 ROUTE_SECONDS = 10.0
 _KNOWN_SECONDS = 2.0
 _GLANCE_SECONDS = 0.02
+_PRIMING_SECONDS = 0.2
 _STEP_SECONDS = 0.4
 """Real time between two jumps: enough for a client to answer and to ask again."""
 _WARM_UPS_MAX = 3
@@ -102,6 +104,7 @@ class Stage:
         self.place = place
         self.sdk = crew.sdk
         self._crew = crew
+        self._queues: dict[str, int] = {}
         self.world = World(place, token)
         """The place as the remoting protocol shows it: its administration, and what a scenario wants to look up."""
         self.hello = crew.process().hello
@@ -212,8 +215,40 @@ class Stage:
         elif style == "lite":
             driver.call("lite", as_=name, group=group, sub=sub, **{"from": "first", **fields})
         else:
+            primed = not self.hello.get("from_first", True)
+            if primed and style != "broadcast":
+                self._prime(sub, process)
             driver.call("push", as_=name, group=group, sub=sub, mode=style, **{"from": "first", **fields})
+            if primed and style == "broadcast":
+                self._until_given(Consumer(driver, name, style), sub, process)
         return Consumer(driver, name, style)
+
+    def _prime(self, topics: Iterable[str], process: int) -> None:
+        """Put a message into each empty queue: a new group of an SDK that begins at the end would miss what is sent
+        between its questions for the group's offset and for the end, but a broker answers the first question with 0
+        where the queue begins in memory."""
+        producer = self.producer(process=process)
+        for topic in topics:
+            for queue in range(self._queues.get(topic, 0)):
+                filled = partial(self._is_filled, topic, queue)
+                if not filled():
+                    producer.send(topic, PRIMING, queue=queue)
+                    self.wait_until(filled, f"the first message of {topic}")
+
+    def _is_filled(self, topic: str, queue: int) -> bool:
+        return self.world.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"] != "0"
+
+    def _until_given(self, consumer: Consumer, topics: Iterable[str], process: int) -> None:
+        """Send into each queue until something comes: a broadcasting client that begins at the end asks nobody else."""
+        producer = self.producer(process=process)
+        lacking = {(topic, queue) for topic in topics for queue in range(self._queues.get(topic, 0))}
+        end = time.monotonic() + PATIENCE_SECONDS
+        while lacking:
+            self.require(time.monotonic() < end, f"{consumer.name} is given nothing of {sorted(lacking)}")
+            for topic, queue in sorted(lacking):
+                producer.send(topic, PRIMING, queue=queue)
+            time.sleep(_PRIMING_SECONDS)
+            lacking -= {(each["topic"], each["queue"]) for each in consumer.driver.messages(consumer.name)}
 
     def _until_known(self, group: str) -> None:
         """Give the proxy a moment to take a consumer's settings: not every SDK waits for that before it receives."""
@@ -230,6 +265,7 @@ class Stage:
 
     def _made_topic(self, name: str, kind: str = "NORMAL", queues: int = 1) -> str:
         self.world.topic(name=name, kind=kind, queues=queues)
+        self._queues[name] = queues
         end = time.monotonic() + ROUTE_SECONDS
         while self.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": name}, to=self.world.namesrv).code != 0:
             self.world.require(time.monotonic() < end, f"the name server did not hear of {name}")
@@ -314,6 +350,23 @@ class Stage:
         if not reply.get("ok"):
             raise DriverError(self.sdk, "a posted command", reply)
         return reply
+
+    def until_committed(self, topic: str, group: str) -> None:
+        """Wait until the broker knows that a group of a remoting SDK is through with a topic.
+
+        Such an SDK tells the broker only now and then how far it is, and not every one does so when it is closed.
+        """
+        if self.grpc:
+            return
+        for queue in range(self._queues[topic]):
+            asked = {"topic": topic, "queueId": queue, "consumerGroup": group}
+            end = int(self.world.ask(RequestCode.GET_MAX_OFFSET, asked)["offset"])
+            reached = partial(self._has_committed, asked, end)
+            self.wait_until(reached, f"{group} commits {end} in queue {queue} of {topic}")
+
+    def _has_committed(self, asked: Mapping[str, object], end: int) -> bool:
+        answer = self.world.ask(RequestCode.QUERY_CONSUMER_OFFSET, asked)
+        return end == 0 or (answer.code == 0 and int(answer["offset"]) >= end)
 
     def leave(self, *consumers: Consumer) -> None:
         """Let consumers leave their group by the SDK's own shutdown, with what was under way still taken."""

@@ -1,6 +1,7 @@
 """Broadcasting: each consumer of a group is given everything."""
 
 from ..actors import comparison
+from ..bulk import COUNT, QUEUES, send_bulk
 from ..scenario import scenario
 from ..stage import Stage
 
@@ -8,12 +9,14 @@ from ..stage import Stage
 @scenario("RebalanceImpl.rebalanceByTopic", modes={"broadcast"})
 def each_consumer_gets_everything(s: Stage) -> None:
     """Two broadcasting consumers of one group are given all messages each."""
-    topic, group = s.pair("broadcast", queues=4)
+    topic, group = s.pair("broadcast", queues=QUEUES)
     producer = s.producer(topic)
     consumers = [s.consumer(group, topic, "broadcast", process=number) for number in range(2)]
-    sent = producer.send_numbered(topic, 10)
+    sent = send_bulk(producer, topic)
+    for consumer in consumers:
+        s.wait_for(COUNT, consumer)
+    s.settle(*consumers)
     for number, consumer in enumerate(consumers, 1):
-        s.wait_for(10, consumer)
         s.see(f"consumer {number}", comparison(sent, [consumer.messages]))
 
 

@@ -3,12 +3,10 @@
 import itertools
 
 from ..actors import Style, comparison
+from ..bulk import COUNT, MESSAGE_GROUPS, QUEUES, in_turn, order_of, send_bulk
 from ..scenario import scenario
 from ..stage import Stage
 
-QUEUES = 4
-GROUPS = 16
-"""Message groups of an ordered topic: enough that their hashes reach every queue."""
 ROUNDS_MAX = 60
 OVERLAP_SECONDS = 0.3
 """What two owners of a queue were both given comes within this time."""
@@ -22,35 +20,40 @@ def _share_and_hand_over(s: Stage, style: Style) -> None:
     rest = s.consumer(group, topic, style)
     leaver = s.consumer(group, topic, style, process=1)
 
-    def send(stem: str) -> list[dict[str, object]]:
-        sent = []
-        for number in range(GROUPS):
+    def probe(stem: str) -> None:
+        for number in range(MESSAGE_GROUPS):
             ordered = {"group": f"group-{number}"} if style == "orderly" else {}
-            sent += producer.send_numbered(topic, 1, f"{stem}{number}-", **ordered)
-        return sent
+            producer.send_numbered(topic, 1, f"{stem}{number}-", **ordered)
 
     # Only a round that was shared, with nothing given to both, tells that the group has settled: for a moment a queue
     # has two owners, the one that has taken it and the one that has not let go of it.
     for number in itertools.count():
         stem = f"probe{number}-"
-        send(stem)
-        s.wait_for(GROUPS, rest, leaver, stem=stem, seconds=HAND_OVER_SECONDS)
+        probe(stem)
+        s.wait_for(MESSAGE_GROUPS, rest, leaver, stem=stem, seconds=HAND_OVER_SECONDS)
         s.idle(OVERLAP_SECONDS)
         rest.look()
         leaver.look()
-        if rest.of(stem) and leaver.of(stem) and len(rest.of(stem)) + len(leaver.of(stem)) == GROUPS:
+        if rest.of(stem) and leaver.of(stem) and len(rest.of(stem)) + len(leaver.of(stem)) == MESSAGE_GROUPS:
             break
         s.require(number < ROUNDS_MAX, f"two consumers did not share {topic} in {ROUNDS_MAX} rounds")
-    both = send("both-")
-    s.wait_for(GROUPS, rest, leaver, stem="both-", seconds=HAND_OVER_SECONDS)
+    both = send_bulk(producer, topic, style, stem="both-")
+    s.wait_for(COUNT, rest, leaver, stem="both-", seconds=HAND_OVER_SECONDS)
+    if style != "pop":  # which acknowledges at once
+        s.until_committed(topic, group)
     s.leave(leaver)
-    s.see("shared", comparison(both, [rest.of("both-"), leaver.of("both-")]))
-    s.see("both had some", bool(rest.of(stem)) and bool(leaver.of(stem)))
-    alone = send("alone-")
-    s.wait_for(GROUPS, rest, stem="alone-", seconds=HAND_OVER_SECONDS, passing=s.poll_step)
-    seen = comparison(alone, [rest.of("alone-")])
+    # They lie in queues of which some were the leaver's, and nobody has taken those over yet.
+    alone = send_bulk(producer, topic, style, stem="alone-")
+    s.wait_for(COUNT, rest, stem="alone-", seconds=HAND_OVER_SECONDS, passing=s.poll_step)
+    s.settle(rest)
+    shares = [rest.of("both-"), leaver.of("both-")]
+    s.see("shared", comparison(both, shares))
+    s.see("both had some", all(shares))
+    seen = comparison(alone, [rest.of("alone-"), leaver.of("alone-")])
     # The attempt is the second one of what an abandoned poll was handed first.
     s.see("handed over", {name: value for name, value in seen.items() if name != "attempts"})
+    if style == "orderly":
+        s.see("order", {"shared": order_of(in_turn(shares)), "handed over": order_of(rest.of("alone-"))})
 
 
 _CONSTANTS = "its intervals are constants: handing over takes more than a minute"
@@ -96,7 +99,9 @@ def two_groups_get_everything_each(s: Stage) -> None:
     topic = s.topic(queues=QUEUES)
     producer = s.producer(topic)
     consumers = [s.consumer(s.group(), topic, process=number) for number in range(2)]
-    sent = producer.send_numbered(topic, 10)
+    sent = send_bulk(producer, topic)
+    for consumer in consumers:
+        s.wait_for(COUNT, consumer)
+    s.settle(*consumers)
     for number, consumer in enumerate(consumers, 1):
-        s.wait_for(10, consumer)
         s.see(f"group {number}", comparison(sent, [consumer.messages]))

@@ -1,41 +1,22 @@
 """Everything that is sent is received, in each way that an SDK can consume."""
 
-from ..actors import Producer, Style, comparison
-from ..drivers.process import Fields
+from ..actors import Style, comparison
+from ..bulk import COLOUR, COUNT, QUEUES, order_of, send_bulk
 from ..scenario import scenario
 from ..stage import Stage
-
-COUNT = 20
-QUEUES = 4
-GROUPS = 4
-COLOUR = "grün ☕"
-
-
-def _sent(s: Stage, producer: Producer, topic: str, style: Style) -> list[Fields]:
-    tail = bytes(range(256)) if s.binary else COLOUR.encode()
-    sent = []
-    for number in range(COUNT):
-        fields: Fields = {
-            "tag": "even" if number % 2 == 0 else "odd",
-            "keys": [f"key-{number}", "all"],
-            "props": {"n": str(number), "colour": COLOUR},
-            "group": f"group-{number % GROUPS}" if style == "orderly" else None,
-        }
-        content = f"{number}-".encode() + tail
-        reply = producer.send(topic, content, **fields)
-        sent.append({**fields, "topic": topic, "body": content, "id": reply.get("id")})
-    return sent
 
 
 def _each_once(s: Stage, style: Style) -> None:
     topic, group = s.pair(style, queues=QUEUES)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, style)
-    sent = _sent(s, producer, topic, style)
+    sent = send_bulk(producer, topic, style)
     s.wait_for(COUNT, consumer)
     # A message that comes once more shall be seen.
     s.settle(consumer)
     s.see("received", comparison(sent, [consumer.messages]))
+    if style == "orderly":
+        s.see("order", order_of(consumer.messages))
 
 
 @scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"})

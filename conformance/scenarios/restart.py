@@ -14,6 +14,7 @@ def _continues(s: Stage, style: Style, *, process: int = 0) -> None:
     before = s.consumer(group, topic, style)
     producer.send_numbered(topic, 8, "before")
     s.wait_for(8, before, stem="before")
+    s.until_committed(topic, group)
     s.leave(before)
     missed = producer.send_numbered(topic, 8, "missed")
     after = s.consumer(group, topic, style, process=process)

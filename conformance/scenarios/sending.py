@@ -1,6 +1,7 @@
 """Other ways to send."""
 
 from ..actors import comparison
+from ..bulk import COUNT, send_bulk
 from ..scenario import scenario
 from ..stage import Stage
 
@@ -11,8 +12,9 @@ def an_asynchronous_send(s: Stage) -> None:
     topic, group = s.pair(s.usual)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
-    sent = producer.send_numbered(topic, 5, verb="send_async")
-    s.wait_for(5, consumer)
+    sent = send_bulk(producer, topic, verb="send_async")
+    s.wait_for(COUNT, consumer)
+    s.settle(consumer)
     s.see("received", comparison(sent, [consumer.messages]))
 
 
@@ -22,8 +24,9 @@ def a_oneway_send(s: Stage) -> None:
     topic, group = s.pair(s.usual)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
-    sent = producer.send_numbered(topic, 5, verb="oneway")
-    s.wait_for(5, consumer)
+    sent = send_bulk(producer, topic, verb="oneway")
+    s.wait_for(COUNT, consumer)
+    s.settle(consumer)
     s.see("received", comparison(sent, [consumer.messages]))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from rocketmq_testkit.conformance import explained
-from rocketmq_testkit.conformance.actors import comparison, order
+from rocketmq_testkit.conformance.actors import Style, comparison, order
 from rocketmq_testkit.conformance.case import CaseError
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.outcome import Outcome, Verdict
@@ -133,6 +133,24 @@ def test_settings_get_a_place_of_their_own(tmp_path: Path) -> None:
     assert found.notes[0][1]["kind"] == "ProducerSendSyncFailed"
 
 
+@pytest.mark.parametrize("style", ["concurrent", "broadcast"])
+def test_an_sdk_that_begins_at_the_end_misses_nothing(tmp_path: Path, style: Style) -> None:
+    """Its consumers are primed before anything is sent, which the scenario sees in the offset alone."""
+
+    @scenario("DefaultMQPushConsumerImpl", modes={style})
+    def begins(s: Stage) -> None:
+        """A message is received."""
+        topic, group = s.pair(style)
+        consumer = s.consumer(group, topic, style)
+        s.producer(topic).send(topic, "hello")
+        [message] = s.wait_for(1, consumer)
+        s.see("bodies", consumer.bodies)
+        s.see("primed", message["offset"] > 0)
+
+    [found] = outcomes(Truth(tmp_path), "cpp", begins)
+    assert found.notes == [("bodies", ["hello"]), ("primed", True)], found.reason
+
+
 def test_what_was_recorded_cannot_become_inapplicable(tmp_path: Path) -> None:
     """A driver that loses a verb fails the run where there is a record."""
     truth = Truth(tmp_path)
@@ -176,6 +194,7 @@ def test_comparison_names_what_went_wrong() -> None:
     ]
     encoded = {"a": "YQ==", "b": "Yg==", "z": "eg=="}
     seen = comparison(sent, [[came(encoded["a"]), came(encoded["a"])], [came(encoded["b"], "u"), came(encoded["z"])]])
+    assert (seen["sent"], seen["received"]) == (3, 4)
     assert seen["lost"] == ["c"]
     assert seen["more than once"] == ["a"]
     assert seen["never sent"] == ["z"]
@@ -184,10 +203,8 @@ def test_comparison_names_what_went_wrong() -> None:
 
 def test_order_within_groups() -> None:
     """Numbers must rise within each message group only."""
-    bodies = {"a-1": "YS0x", "a-2": "YS0y", "b-1": "Yi0x"}
-    messages = [{"group": name[0], "body": bodies[name]} for name in ("a-1", "b-1", "a-2")]
-    assert order(messages) == "kept"
-    assert order(messages[::-1]) == {"a": [2, 1], "b": [1]}
+    assert order([("a", 1), ("b", 1), ("a", 2)]) == "kept"
+    assert order([("a", 2), ("b", 1), ("a", 1)]) == {"a": [2, 1], "b": [1]}
 
 
 def test_texts_of_errors_are_made_stable() -> None:

@@ -301,6 +301,7 @@ class Program:
             lite.rest.extend(map(self._show, lite.client.pull(lite.topic, lite.expression, lite.batch)))
             if lite.rest or time.monotonic() >= deadline:
                 break
+            # The library's Pull never waits at the broker and tells nobody of an arrival: one can only ask again.
             time.sleep(_PAUSE_SECONDS)
         most = min(command.number("max", 32), len(lite.rest))
         return {"messages": [lite.rest.popleft() for _ in range(most)]}
@@ -379,6 +380,7 @@ def main() -> None:
         "protocol": "remoting",
         "modes": ["concurrent", "orderly", "broadcast"],
         "outcomes": ["success", "fail", "hang"],
+        "from_first": False,
     }
     driver = Driver(about, out)
     Program(options.namesrv, driver, client, ffi)
