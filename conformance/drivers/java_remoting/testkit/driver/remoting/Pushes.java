@@ -25,6 +25,8 @@ import testkit.driver.Script;
 
 /** The verbs of push consumers. */
 final class Pushes {
+    private static final long MINUTE = 60_000;
+
     private final Main main;
 
     Pushes(Main main) {
@@ -52,6 +54,9 @@ final class Pushes {
         }
         if (command.has("max_reconsume")) {
             consumer.setMaxReconsumeTimes((int) command.number("max_reconsume"));
+        }
+        if (command.has("consume_ms")) {
+            limit(consumer, command);
         }
         for (Map.Entry<String, Command> sub : command.table("sub").entrySet()) {
             consumer.subscribe(sub.getKey(), selector(sub.getValue()));
@@ -91,6 +96,20 @@ final class Pushes {
             throw new Refusal("BadCommand", "this SDK has no push mode " + mode);
         }
         return setter;
+    }
+
+    /** Limits how long a listener may take; the SDK counts that of concurrent consumers in minutes. */
+    private static void limit(DefaultMQPushConsumer consumer, Command command) throws Exception {
+        long millis = command.number("consume_ms");
+        if (command.text("mode", "concurrent").equals("concurrent") && millis % MINUTE == 0) {
+            consumer.setConsumeTimeout(millis / MINUTE);
+            return;
+        }
+        Method setter = Old.method(DefaultMQPushConsumer.class, "setPopInvisibleTime", long.class);
+        if (!command.text("mode", "concurrent").equals("pop") || setter == null) {
+            throw new Refusal("Unsupported", "this consumer takes no limit of " + millis + " ms");
+        }
+        Old.call(setter, consumer, millis);
     }
 
     static ConsumeFromWhere from(Command command) throws Exception {

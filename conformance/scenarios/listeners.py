@@ -1,0 +1,171 @@
+"""Listeners that hang, throw, or suspend their queue."""
+
+from collections.abc import Sequence
+
+from ..actors import Consumer, text
+from ..drivers.process import Fields
+from ..scenario import scenario
+from ..stage import Stage
+
+SECONDS = 240.0
+"""The slowest: Java looks for hanging listeners every minute, and what it sends back comes after 10 s."""
+HANG_SECONDS = 6
+SUSPEND_SECONDS = 3
+FOREVER_MS = 600_000
+_CONCURRENT_LIMIT_MS = 60_000
+_POP_LIMIT_MS = 5000
+"""The shortest that the Java SDK takes: whole minutes of a concurrent consumer, and 5 s of a popping one."""
+_NO_LIMIT = "its listeners may take as long as they like"
+_NO_RETRY = "it never tries a failed message of an ordered group again"
+
+
+def _history(consumer: Consumer) -> list[list[object]]:
+    return [[text(message), message["attempt"], message["did"]] for message in consumer.messages]
+
+
+def _seconds(first: Fields, second: Fields) -> float:
+    return float(second["t"] - first["t"]) / 1000
+
+
+# --- hang
+
+
+@scenario("ConsumeMessageConcurrentlyService.submitConsumeRequest", modes={"concurrent"}, outcomes={"hang"})
+def others_come_while_one_hangs(s: Stage) -> None:
+    """While a listener hangs over a message, others are given to it; the first one counts as consumed at its end."""
+    topic, group = s.pair("concurrent")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "concurrent", hang_ms={"slow": HANG_SECONDS * 1000})
+    producer.send(topic, "slow")
+    producer.send(topic, "quick")
+    s.wait_for(2, consumer)
+    s.settle(consumer)
+    s.see("history", _history(consumer))
+
+
+@scenario("ConsumeMessageOrderlyService.ConsumeRequest.run", modes={"orderly"}, outcomes={"hang"})
+def nothing_comes_while_an_orderly_listener_hangs(s: Stage) -> None:
+    """While an orderly listener hangs over a message, the next one of its message group waits."""
+    topic, group = s.pair("orderly")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "orderly", hang_ms={"slow": SUSPEND_SECONDS * 1000})
+    producer.send(topic, "slow", group="one")
+    producer.send(topic, "quick", group="one")
+    slow, quick = s.wait_for(2, consumer)
+    s.settle(consumer)
+    s.see("history", _history(consumer))
+    s.see("the next one waited", _seconds(slow, quick) >= SUSPEND_SECONDS)
+
+
+def _again_while_it_hangs(s: Stage, consumer: Consumer, *, passing: float = 0) -> None:
+    def called() -> Sequence[Fields]:
+        return consumer.begun()
+
+    s.wait_until(lambda: len(called()) > 1, "a second call", consumers=[consumer], seconds=SECONDS, passing=passing)
+    s.see("called", [[text(message), message["attempt"]] for message in called()[:2]])
+    s.see("the same id", len({message["id"] for message in called()[:2]}) == 1)
+    s.see("answered", len(consumer.messages))
+
+
+@scenario(
+    "ReceiveMessageActivity.receiveMessage", modes={"concurrent"}, outcomes={"hang"}, protocol="grpc", passes=True
+)
+def a_message_comes_again_while_a_grpc_listener_hangs(s: Stage) -> None:
+    """A message over which a gRPC listener hangs for more than a minute comes again: the proxy does not renew it."""
+    topic, group = s.pair("concurrent")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "concurrent", begin=True, hang_ms={"slow": FOREVER_MS})
+    producer.send(topic, "slow")
+    s.wait_until(consumer.begun, "a first call", consumers=[consumer])
+    _again_while_it_hangs(s, consumer, passing=s.poll_step)
+
+
+@scenario(
+    "ProcessQueue.cleanExpiredMsg",
+    modes={"concurrent"},
+    outcomes={"hang"},
+    protocol="remoting",
+    without={"go-remoting": _NO_LIMIT, "cpp": _NO_LIMIT},
+)
+def a_message_is_sent_back_while_a_java_listener_hangs(s: Stage) -> None:
+    """A message over which a listener of the Java SDK hangs for more than its time is sent back and comes again."""
+    topic, group = s.pair("concurrent")
+    producer = s.producer(topic)
+    consumer = s.consumer(
+        group, topic, "concurrent", begin=True, hang_ms={"slow": FOREVER_MS}, consume_ms=_CONCURRENT_LIMIT_MS
+    )
+    producer.send(topic, "slow")
+    _again_while_it_hangs(s, consumer)
+
+
+@scenario("ConsumeMessagePopConcurrentlyService.ConsumeRequest.run", modes={"pop"}, outcomes={"hang"})
+def a_popped_message_comes_again_while_a_listener_hangs(s: Stage) -> None:
+    """A popped message over which a listener hangs for more than its invisible time comes again."""
+    topic, group = s.pair("pop")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "pop", begin=True, hang_ms={"slow": FOREVER_MS}, consume_ms=_POP_LIMIT_MS)
+    producer.send(topic, "slow")
+    _again_while_it_hangs(s, consumer)
+
+
+# --- throw
+
+
+@scenario("ConsumeMessageConcurrentlyService.ConsumeRequest.run", modes={"concurrent"}, outcomes={"throw"}, passes=True)
+def a_listener_throws(s: Stage) -> None:
+    """A listener that throws has failed its message, which comes again."""
+    topic, group = s.pair("concurrent")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "concurrent", throw={"bad": 1})
+    producer.send(topic, "bad")
+    s.wait_for(2, consumer, seconds=SECONDS, passing=5)
+    s.see("history", _history(consumer))
+    s.see("the same id", len({message["id"] for message in consumer.messages}) == 1)
+
+
+@scenario("ConsumeMessagePopConcurrentlyService.ConsumeRequest.run", modes={"pop"}, outcomes={"throw"})
+def a_listener_throws_at_a_popped_message(s: Stage) -> None:
+    """A listener that throws has failed a popped message, which comes again."""
+    topic, group = s.pair("pop")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "pop", throw={"bad": 1})
+    producer.send(topic, "bad")
+    s.wait_for(2, consumer, seconds=SECONDS)
+    s.see("history", _history(consumer))
+
+
+@scenario(
+    "ConsumeMessageOrderlyService.ConsumeRequest.run",
+    modes={"orderly"},
+    outcomes={"throw"},
+    without={"node": _NO_RETRY},
+)
+def an_orderly_listener_throws(s: Stage) -> None:
+    """An orderly listener that throws is given the same message again, before the next one where the SDK waits."""
+    topic, group = s.pair("orderly")
+    producer = s.producer(topic)
+    # Before the consumer is there: what an SDK that does not wait is given next depends on what it took along.
+    for number in range(4):
+        producer.send(topic, f"m-{number}", group="one")
+    consumer = s.consumer(group, topic, "orderly", throw={"m-1": 1})
+    s.wait_for(5, consumer)
+    s.see("history", _history(consumer))
+
+
+# --- suspend
+
+
+@scenario("ConsumeMessageOrderlyService.processConsumeResult", modes={"orderly"}, outcomes={"suspend"})
+def an_orderly_listener_suspends_its_queue(s: Stage) -> None:
+    """An orderly listener that suspends its queue is given the same message again after the pause, then the next."""
+    topic, group = s.pair("orderly")
+    producer = s.producer(topic)
+    # Before the consumer is there: what an SDK that does not wait is given next depends on what it took along.
+    for number in range(4):
+        producer.send(topic, f"m-{number}", group="one")
+    consumer = s.consumer(group, topic, "orderly", suspend={"m-1": 1}, suspend_ms=SUSPEND_SECONDS * 1000)
+    s.wait_for(5, consumer)
+    s.see("history", _history(consumer))
+    first, second = consumer.of("m-1")
+    pause = _seconds(first, second)
+    s.see("it came again", "after the pause" if pause >= SUSPEND_SECONDS else "before the end of the pause")
