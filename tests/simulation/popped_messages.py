@@ -67,9 +67,13 @@ Key = tuple[object, ...]
 
 @dataclass(slots=True)
 class Reading:
-    """How far a group has read a queue; `fresh` are the offsets that it got in the current step."""
+    """How far a group has read a queue; `fresh` are the offsets that it got in the current step.
+
+    What lies before `again_to` it has had already; it may get it again, or not.
+    """
 
     position: int = 0
+    again_to: int = 0
     fresh: set[int] = field(default_factory=set)
     moves: list[tuple[int, int]] = field(default_factory=list)
     """When it moved on, and from where."""
@@ -229,6 +233,7 @@ class PoppedMessages(WaitingPops):
             reading.moves.append((seen.now, self.offset_bounds(seen.group, (seen.topic, queue_id))[1]))
             reading.moves.append((seen.now, reading.position))
             reading.position = min(offset, self._log.size((seen.topic, queue_id)))
+            reading.again_to = 0
             reading.moves.append((seen.now, reading.position))
         self._forget(seen.group, seen.topic)
 
@@ -240,6 +245,9 @@ class PoppedMessages(WaitingPops):
             if not min(lowest, reading.position) <= max(offset, 0) <= self._log.size((seen.topic, queue_id)):
                 raise Violation(f"queue {queue_id} goes back to {offset}, not from {lowest}: {seen}")
             if offset < reading.position:
+                if self._mode.cached:
+                    # Until the next read the position moves on with what is in memory.
+                    reading.again_to = reading.position
                 reading.position = max(offset, 0)
                 reading.moves.append((seen.now, reading.position))
 
@@ -270,7 +278,7 @@ class PoppedMessages(WaitingPops):
             highest = max([self.offset_bounds(group, place)[1], *lately])
             if not min(lowest, reading.position) <= max(position, 0) <= highest:
                 raise Violation(f"{group} goes on at {position} of {place}, not from {lowest} to {highest}")
-            reading.position = max(position, 0)
+            reading.position, reading.again_to = max(position, 0), 0
             reading.moves = [(now, reading.position)]
             if self._mode.cached:
                 for offset in range(reading.position, self._log.size(place)):
@@ -321,7 +329,7 @@ class PoppedMessages(WaitingPops):
     def _move(self, group: str, place: Place, now: int) -> None:
         reading = self.readings[group, place]
         following = max(reading.fresh) + 1
-        for offset in range(reading.position, following):
+        for offset in range(max(reading.position, reading.again_to), following):
             if offset not in reading.fresh and self._wanted(group, place[0], self._log.at(place, offset).tag):
                 raise Violation(f"{group} did not get {place}:{offset} but what is behind it")
         reading.moves.append((now, reading.position))
@@ -337,8 +345,8 @@ class PoppedMessages(WaitingPops):
 
     def next_unread(self, group: str, place: Place) -> int | None:
         """The next offset of a queue that a group wants."""
-        position = self.readings[group, place].position
-        for offset in range(position, self._log.size(place)):
+        reading = self.readings[group, place]
+        for offset in range(max(reading.position, reading.again_to), self._log.size(place)):
             if self._wanted(group, place[0], self._log.at(place, offset).tag):
                 return offset
         return None

@@ -70,6 +70,10 @@ BACK_TO_THE_BEGINNING_THEN_CRASHED = [
 """With records the position is where the last read began, after a reset at the beginning. The oracle looked only at
 reads of long ago."""
 
+RESET_OF_ANOTHER_QUEUE = [Action("burst"), Action("pop", d=54), Action("pop", c=54), Action("reset", b=53)]
+"""With records a reset of one queue takes the others back to what is in memory, and on with it until the next read. The
+oracle expected all of it to be read again."""
+
 
 @pytest.mark.parametrize("actions", [CHANGED_TWICE_THEN_CRASHED], ids=["changed twice, then crashed"])
 def test_what_was_wrong_stays_repaired(actions: list[Action]) -> None:
@@ -84,12 +88,14 @@ def test_what_was_wrong_stays_repaired(actions: list[Action]) -> None:
         (Setup(825, retry_v2=True, retry_first=0, mode="cached records"), RESET_WHILE_HIDDEN),
         (Setup(2272, retry_v2=True, mode="buffer"), FORGED_BY_A_MILLISECOND),
         (Setup(2354, retry_first=0, mode="cached records"), BACK_TO_THE_BEGINNING_THEN_CRASHED),
+        (Setup(2798, mode="cached records"), RESET_OF_ANOTHER_QUEUE),
     ],
     ids=[
         "passed over, then reset, then crashed",
         "reset while hidden",
         "forged by a millisecond",
         "back to the beginning, then crashed",
+        "reset of another queue",
     ],
 )
 def test_what_is_right_is_let_pass(setup: Setup, actions: list[Action]) -> None:
