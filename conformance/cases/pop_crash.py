@@ -196,7 +196,7 @@ def a_stop_in_order_writes_the_buffer(t: Remoting) -> None:
 
 @remoting_case("PopConsumerCache.shutdown", needs=RESTARTS, settings={**RECORDS_IN_MEMORY, **WRITTEN_ONCE}, alone=True)
 def a_stop_in_order_and_records_in_memory(t: Remoting) -> None:
-    """What becomes of records in memory when a broker is stopped in order."""
+    """A stop in order loses records in memory as a crash does: only what was changed comes back, the rest is popped."""
     see_stopped(t)
 
 
