@@ -39,7 +39,9 @@ def _share_and_hand_over(s: Stage, style: Style) -> None:
         s.require(number < ROUNDS_MAX, f"two consumers did not share {topic} in {ROUNDS_MAX} rounds")
     both = send_bulk(producer, topic, style, stem="both-")
     s.wait_for(COUNT, rest, leaver, stem="both-", seconds=HAND_OVER_SECONDS)
-    if style != "pop":  # which acknowledges at once
+    # The last answers of listeners shall be acknowledged: who leaves before that leaves messages to come again.
+    s.settle(rest, leaver)
+    if style != "pop":  # whose offsets are the broker's own
         s.until_committed(topic, group)
     s.leave(leaver)
     # They lie in queues of which some were the leaver's, and nobody has taken those over yet.
