@@ -241,7 +241,7 @@ class PoppedMessages(WaitingPops):
         """With records a reset of one queue makes all others of the topic begin where their last read began."""
         for queue_id, offset in seen.others:
             reading = self.readings[seen.group, (seen.topic, queue_id)]
-            lowest = reading.begun(seen.now - IN_MEMORY_MS if self._mode.cached else seen.now)
+            lowest = self._lowest_cached(reading, seen.now) if self._mode.cached else reading.begun(seen.now)
             if not min(lowest, reading.position) <= max(offset, 0) <= self._log.size((seen.topic, queue_id)):
                 raise Violation(f"queue {queue_id} goes back to {offset}, not from {lowest}: {seen}")
             if offset < reading.position:
@@ -299,6 +299,9 @@ class PoppedMessages(WaitingPops):
         # A reset may have moved it back since.
         if not self._mode.cached:
             return min(reading.begun(instant), reading.since(instant))
+        return self._lowest_cached(reading, instant)
+
+    def _lowest_cached(self, reading: Reading, instant: int) -> int:
         # It stays at the first message in memory, also when nothing is left there, until the next read.
         last_read = max((when for when, _ in reading.moves if when <= instant), default=instant)
         return min(reading.begun(last_read - IN_MEMORY_MS - LOOK_MS), reading.since(instant))

@@ -74,6 +74,16 @@ RESET_OF_ANOTHER_QUEUE = [Action("burst"), Action("pop", d=54), Action("pop", c=
 """With records a reset of one queue takes the others back to what is in memory, and on with it until the next read. The
 oracle expected all of it to be read again."""
 
+RESET_OF_ANOTHER_QUEUE_LATER = [
+    Action("burst", b=20),
+    Action("pop", fate="doubled"),
+    Action("pop", b=39),
+    Action("advance", a=8),
+    Action("reset"),
+]
+"""The position stays at the first message that was in memory, also when nothing is left there. The oracle knew that for
+a crash, not for the reset of another queue."""
+
 
 @pytest.mark.parametrize("actions", [CHANGED_TWICE_THEN_CRASHED], ids=["changed twice, then crashed"])
 def test_what_was_wrong_stays_repaired(actions: list[Action]) -> None:
@@ -89,6 +99,7 @@ def test_what_was_wrong_stays_repaired(actions: list[Action]) -> None:
         (Setup(2272, retry_v2=True, mode="buffer"), FORGED_BY_A_MILLISECOND),
         (Setup(2354, retry_first=0, mode="cached records"), BACK_TO_THE_BEGINNING_THEN_CRASHED),
         (Setup(2798, mode="cached records"), RESET_OF_ANOTHER_QUEUE),
+        (Setup(3783, retry_first=100, mode="cached records"), RESET_OF_ANOTHER_QUEUE_LATER),
     ],
     ids=[
         "passed over, then reset, then crashed",
@@ -96,6 +107,7 @@ def test_what_was_wrong_stays_repaired(actions: list[Action]) -> None:
         "forged by a millisecond",
         "back to the beginning, then crashed",
         "reset of another queue",
+        "reset of another queue later",
     ],
 )
 def test_what_is_right_is_let_pass(setup: Setup, actions: list[Action]) -> None:
