@@ -29,6 +29,7 @@ class State(IntEnum):
     CLOSED = 3
     ABANDONED = 4
     SKIPPED = 5
+    RESET = 6  # by the client
 
 
 class Event(IntEnum):
@@ -74,7 +75,7 @@ TRANSITIONS: dict[tuple[State, Event], tuple[Action, State]] = {
     (State.OPEN, Event.HEADERS_END): (Action.TRAILERS, State.HALF_CLOSED_REMOTE),
     (State.OPEN, Event.DATA): (Action.DELIVER, State.OPEN),
     (State.OPEN, Event.DATA_END): (Action.DELIVER, State.HALF_CLOSED_REMOTE),
-    (State.OPEN, Event.CLIENT_RESET): (Action.CANCEL, State.CLOSED),
+    (State.OPEN, Event.CLIENT_RESET): (Action.CANCEL, State.RESET),
     (State.OPEN, Event.CREDIT): (Action.ADD_CREDIT, State.OPEN),
     (State.OPEN, Event.SERVER_END): (Action.GIVE_UP, State.ABANDONED),
     (State.OPEN, Event.SERVER_RESET): (Action.GIVE_UP, State.ABANDONED),
@@ -82,7 +83,7 @@ TRANSITIONS: dict[tuple[State, Event], tuple[Action, State]] = {
     (State.HALF_CLOSED_REMOTE, Event.HEADERS_END): (Action.STREAM_CLOSED, State.ABANDONED),
     (State.HALF_CLOSED_REMOTE, Event.DATA): (Action.STREAM_CLOSED, State.ABANDONED),
     (State.HALF_CLOSED_REMOTE, Event.DATA_END): (Action.STREAM_CLOSED, State.ABANDONED),
-    (State.HALF_CLOSED_REMOTE, Event.CLIENT_RESET): (Action.CANCEL, State.CLOSED),
+    (State.HALF_CLOSED_REMOTE, Event.CLIENT_RESET): (Action.CANCEL, State.RESET),
     (State.HALF_CLOSED_REMOTE, Event.CREDIT): (Action.ADD_CREDIT, State.HALF_CLOSED_REMOTE),
     (State.HALF_CLOSED_REMOTE, Event.SERVER_END): (Action.FINISH, State.CLOSED),
     (State.HALF_CLOSED_REMOTE, Event.SERVER_RESET): (Action.GIVE_UP, State.ABANDONED),
@@ -94,6 +95,15 @@ TRANSITIONS: dict[tuple[State, Event], tuple[Action, State]] = {
     (State.CLOSED, Event.CREDIT): (Action.PASS_OVER, State.CLOSED),
     (State.CLOSED, Event.SERVER_END): (Action.PASS_OVER, State.CLOSED),
     (State.CLOSED, Event.SERVER_RESET): (Action.PASS_OVER, State.CLOSED),
+    # What crosses with a reset, or was on its way to the wire when a client cancelled, costs that stream alone.
+    (State.RESET, Event.HEADERS): (Action.STREAM_CLOSED, State.ABANDONED),
+    (State.RESET, Event.HEADERS_END): (Action.STREAM_CLOSED, State.ABANDONED),
+    (State.RESET, Event.DATA): (Action.STREAM_CLOSED, State.ABANDONED),
+    (State.RESET, Event.DATA_END): (Action.STREAM_CLOSED, State.ABANDONED),
+    (State.RESET, Event.CLIENT_RESET): (Action.PASS_OVER, State.RESET),
+    (State.RESET, Event.CREDIT): (Action.PASS_OVER, State.RESET),
+    (State.RESET, Event.SERVER_END): (Action.PASS_OVER, State.RESET),
+    (State.RESET, Event.SERVER_RESET): (Action.PASS_OVER, State.RESET),
     (State.ABANDONED, Event.HEADERS): (Action.PASS_OVER, State.ABANDONED),
     (State.ABANDONED, Event.HEADERS_END): (Action.PASS_OVER, State.ABANDONED),
     (State.ABANDONED, Event.DATA): (Action.PASS_OVER, State.ABANDONED),

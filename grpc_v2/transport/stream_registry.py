@@ -14,30 +14,29 @@ _REMEMBERED: Final = 1_024
 class StreamRegistry:
     """Knows the state of every stream id that a client can name."""
 
-    __slots__ = ("_abandoned", "_closed", "last_id", "open")
+    __slots__ = ("_ended", "last_id", "open")
 
     def __init__(self) -> None:
         self.open: dict[int, Stream] = {}
         # The highest id that the client has used.
         self.last_id = 0
-        self._closed: deque[int] = deque(maxlen=_REMEMBERED)
-        self._abandoned: deque[int] = deque(maxlen=_REMEMBERED)
+        self._ended: dict[State, deque[int]] = {
+            state: deque(maxlen=_REMEMBERED) for state in (State.ABANDONED, State.CLOSED, State.RESET)
+        }
 
     def state_of(self, stream_id: int) -> State:
         """Return the state of a stream that is not open."""
         if not stream_id & 1 or stream_id > self.last_id:
             return State.IDLE
-        if stream_id in self._abandoned:
-            return State.ABANDONED
-        return State.CLOSED if stream_id in self._closed else State.SKIPPED
+        return next((state for state, ids in self._ended.items() if stream_id in ids), State.SKIPPED)
 
     def forget(self, stream: Stream, state: State) -> None:
         """Take a stream out of the open ones and remember how it ended."""
         stream.state = state
         stream.receiver = None
         del self.open[stream.stream_id]
-        (self._closed if state is State.CLOSED else self._abandoned).append(stream.stream_id)
+        self._ended[state].append(stream.stream_id)
 
     def abandon(self, stream_id: int) -> None:
         """Remember that a stream was reset before it was open."""
-        self._abandoned.append(stream_id)
+        self._ended[State.ABANDONED].append(stream_id)
