@@ -150,6 +150,7 @@ class Broker:
             self.pop_in_flight,
             self.pop_consumer,
             self._complete,
+            self._gate.afterwards,
         )
         self.notifications = NotificationService(
             config,
@@ -164,6 +165,7 @@ class Broker:
             self.pop_buffer,
             self.pops.polling,
             self._complete,
+            self._gate.afterwards,
         )
         self.acks = AckService(
             config,

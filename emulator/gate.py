@@ -6,6 +6,7 @@ It knows neither sockets nor what an operation means. A request that has to wait
 back through `complete`.
 """
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -76,6 +77,8 @@ class Gate:
         self._scheduler = scheduler
         self._journal = journal
         self._report_bug = report_bug
+        self._under_way = 0
+        self._afterwards: deque[Callable[[], None]] = deque()
         self.ahead_ms: Callable[[], int] = _not_ahead
         """How far the engine's time is ahead of the clocks of clients (negative: behind); set by who moves it."""
 
@@ -95,6 +98,31 @@ class Gate:
         An operation that the node does not know is answered REQUEST_CODE_NOT_SUPPORTED. An exception that is not an
         EngineError is our bug: it is reported, answered SYSTEM_ERROR and leaves everything else untouched.
         """
+        self._under_way += 1
+        try:
+            self._carry_out(node, call, operation)
+        finally:
+            self._leave()
+
+    def complete(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
+        """Answer an operation that was parked."""
+        self._under_way += 1
+        try:
+            self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
+            call.reply(outcome)
+        finally:
+            self._leave()
+
+    def afterwards(self, action: Callable[[], None]) -> None:
+        """Do what a request sets off once it has been answered, in turn; at once when none is under way.
+
+        Upstream hands such things to another thread.
+        """
+        self._afterwards.append(action)
+        self._under_way += 1
+        self._leave()
+
+    def _carry_out(self, node: Node, call: Call, operation: Operation) -> None:
         handler = node.handlers.get(type(operation))
         outcome: Result | Parked | EngineError
         if handler is None:
@@ -114,10 +142,13 @@ class Gate:
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
         call.reply(outcome)
 
-    def complete(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
-        """Answer an operation that was parked."""
-        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
-        call.reply(outcome)
+    def _leave(self) -> None:
+        while self._afterwards and self._under_way == 1:
+            try:
+                self._afterwards.popleft()()
+            except Exception as bug:
+                self._report_bug(bug)
+        self._under_way -= 1
 
 
 def _not_ahead() -> int:

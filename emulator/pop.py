@@ -33,7 +33,7 @@ from .pop_batch import READ_AGAIN, Batch, reconsume_times_of, with_receipt
 from .pop_buffer import PopBuffer
 from .pop_consumer import PopConsumer, not_initialised
 from .pop_in_flight import PopInFlight
-from .pop_polling import Park, PopPolling
+from .pop_polling import Afterwards, Park, PopPolling
 from .pop_positions import PopPositions
 from .queue_reader import QueueReader, Read
 from .receipt import ORDER_REVIVE_QUEUE, RETRY_V1, RETRY_V2, Receipt, topic_digit
@@ -69,6 +69,7 @@ class PopService:
         in_flight: PopInFlight,
         consumer: PopConsumer | None,
         complete: Complete,
+        afterwards: Afterwards,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -86,7 +87,7 @@ class PopService:
         self._consumer = consumer
         self._complete = complete
         self._revive_turn = -1
-        self.polling: PopPolling[PopMessage] = PopPolling(config, scheduler, self._resume, "pop")
+        self.polling: PopPolling[PopMessage] = PopPolling(config, scheduler, self._resume, afterwards, "pop")
 
     def pop(self, call: Call, operation: PopMessage) -> Result | Parked:
         """Take messages, or wait. Errors: in upstream's order of checks.

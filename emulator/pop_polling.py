@@ -5,10 +5,10 @@ because clients' tests assert that a poll lasts at least as long as they asked f
 """
 
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from .config import BrokerConfig
@@ -19,6 +19,8 @@ from .operations import Notification, PopMessage
 from .scheduler import Scheduler, Timer
 
 Waiting = TypeVar("Waiting", PopMessage, Notification)
+Afterwards = Callable[[Callable[[], None]], None]
+"""Do something once the request that is under way has been answered."""
 FORCE_NOTIFY_INTERVAL = 800
 """Every so many offsets a message wakes a waiting pop whatever its filter says (popLongPollingForceNotifyInterval)."""
 
@@ -51,6 +53,7 @@ class PopPolling(Generic[Waiting]):
         config: BrokerConfig,
         scheduler: Scheduler,
         resume: Callable[[Call, Waiting], None],
+        afterwards: Afterwards,
         kind: str,
         *,
         newest_first: bool = False,
@@ -58,11 +61,11 @@ class PopPolling(Generic[Waiting]):
         self._config = config
         self._scheduler = scheduler
         self._resume: Callable[[Call, Waiting], None] = resume
+        self._afterwards = afterwards
         self._kind = kind
         self._newest_first = newest_first
         self._waiting: dict[str, dict[tuple[str, int], list[Polling[Waiting]]]] = {}
         self._by_channel: dict[str, dict[Polling[Waiting], tuple[str, tuple[str, int]]]] = {}
-        self._wakes: deque[tuple[str, str, int]] = deque()
         self._parked = 0
         self.total = 0
 
@@ -107,17 +110,11 @@ class PopPolling(Generic[Waiting]):
     def wake(self, topic: str, group: str, queue_id: int) -> None:
         """Wake one request of a group for any queue, and one for this queue, whatever their filters say.
 
-        A request that is woken may ask for the next one to be woken: that is done after it, not inside it.
+        Whoever asks for it is answered first, which may be a request that was woken itself.
         """
-        self._wakes.append((topic, group, queue_id))
-        if len(self._wakes) > 1:
-            return
-        while self._wakes:
-            topic, group, queue_id = self._wakes[0]
-            for place in dict.fromkeys(((group, -1), (group, max(queue_id, -1)))):
-                if place in self._waiting.get(topic, {}):
-                    self._wake_one(topic, place, 0, {}, forced=True)
-            self._wakes.popleft()
+        for place in dict.fromkeys(((group, -1), (group, max(queue_id, -1)))):
+            if place in self._waiting.get(topic, {}):
+                self._afterwards(partial(self._wake_one, topic, place, 0, {}, forced=True))
 
     def _wake_one(
         self, topic: str, place: tuple[str, int], tags_code: int, properties: Mapping[str, str], *, forced: bool

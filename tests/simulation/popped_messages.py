@@ -201,7 +201,7 @@ class PoppedMessages(WaitingPops):
             for pop_time, other in self._by_place[handle.group, handle.place, handle.offset]:
                 if other is not promise and (self._mode.records or pop_time == handle.pop_time):
                     other.must = False
-                    by_another |= self._mode.records and not other.kept and not other.withdrawn
+                    by_another |= not other.kept and not other.withdrawn
         if promise is None or promise.kept:
             return
         stored = self._log.at(handle.place, handle.offset)
