@@ -105,6 +105,15 @@ CHANGED_WITH_AN_OLD_HANDLE_WHILE_POPPED = [
 points have one key for the buffer, which took the acknowledgement of the first change for one of the pop. The oracle
 took the first change for acknowledged."""
 
+POPPED_TWICE_IN_A_MILLISECOND = [
+    Action("send", a=31),
+    Action("pop", a=31),
+    Action("reset", a=40),
+    Action("pop", a=7, c=52),
+]
+"""A reset brought a message back in the millisecond in which it was popped: in the buffer its check point would have
+the key of the first, so the second pop waits. The oracle wanted it to be woken."""
+
 
 @pytest.mark.parametrize(
     ("setup", "actions"),
@@ -129,6 +138,7 @@ def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> N
         (Setup(2798, mode="cached records"), RESET_OF_ANOTHER_QUEUE),
         (Setup(3783, retry_first=100, mode="cached records"), RESET_OF_ANOTHER_QUEUE_LATER),
         (Setup(4423, retry_v2=True, retry_first=100, mode="buffer"), CHANGED_WITH_AN_OLD_HANDLE_WHILE_POPPED),
+        (Setup(6145, retry_first=0, mode="buffer"), POPPED_TWICE_IN_A_MILLISECOND),
     ],
     ids=[
         "passed over, then reset, then crashed",
@@ -138,6 +148,7 @@ def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> N
         "reset of another queue",
         "reset of another queue later",
         "changed with an old handle while popped",
+        "popped twice in a millisecond",
     ],
 )
 def test_what_is_right_is_let_pass(setup: Setup, actions: list[Action]) -> None:
