@@ -8,6 +8,7 @@ Setting up and looking at what is stored needs no protocol and is the same for a
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from struct import pack
 from typing import Any, Protocol
 
 from rocketmq_testkit.emulator.engine import Engine
@@ -41,6 +42,8 @@ class Taken:
     message_id: str
     tag: str
     keys: tuple[str, ...]
+    place: int = -1
+    """In the log."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,28 @@ class Answer:
     def bodies(self) -> list[bytes]:
         """The bodies of the messages."""
         return [each.body for each in self.messages]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a producer is told. `offset` is that of the topic where the message lies now, `place` that of the log."""
+
+    ok: bool
+    code: int
+    remark: str
+    id: str = ""
+    offset: int = -1
+    place: int = -1
+    recall: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A producer is asked how a half message ends; `sent` is what it ends it by, `times` how often it was asked."""
+
+    body: bytes
+    times: int
+    sent: Sent
 
 
 class Waiting(Protocol):
@@ -190,6 +215,51 @@ class Entrance(ABC):
     def change(self, handle: str, invisible_ms: int, *, topic: str = "T", group: str = "G") -> Answer:
         """Change the invisible time; the answer has the new handle."""
 
+    @abstractmethod
+    def put(
+        self,
+        body: bytes = b"0",
+        *,
+        topic: str = "T",
+        tag: str = "",
+        keys: str = "",
+        message_group: str = "",
+        queue: int = 0,
+        deliver_ms: int | None = None,
+        half: bool = False,
+        immune_s: int | None = None,
+        **properties: str,
+    ) -> Sent:
+        """Send one message and look at the answer.
+
+        `deliver_ms` makes it a timed one, `half` a half message, which asks for immunity of `immune_s`. A proxy chooses
+        the queue itself. The producer group is called like the topic, as behind a proxy.
+        """
+
+    @abstractmethod
+    def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
+        """Commit (8), roll back (12) or leave open (0); `checked` because it was asked for. None: no answer comes."""
+
+    @abstractmethod
+    def recall(self, handle: str, topic: str = "T") -> Answer:
+        """Take a timed message back; `handle` of the answer is the id of the message."""
+
+    @abstractmethod
+    def produce(self, client: str, topic: str = "T") -> None:
+        """A producer says that it is there."""
+
+    @abstractmethod
+    def retire(self, client: str, topic: str = "T") -> None:
+        """A producer says that it goes."""
+
+    @abstractmethod
+    def asked(self, client: str) -> list[Asked]:
+        """How half messages end: what a producer was asked since the last look."""
+
+    @abstractmethod
+    def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
+        """Let a message be a dead letter and acknowledge it: one request to a proxy, two to the broker."""
+
     # short forms
 
     def take(self, topic: str = "T", **options: Any) -> list[Taken]:
@@ -203,10 +273,10 @@ class Entrance(ABC):
         """The bodies of the messages that are there now."""
         return [each.body for each in self.take(topic, **options)]
 
-    def says(self, answer: Answer, broker: tuple[int, str], proxy: tuple[int, str]) -> bool:
+    def says(self, answer: Answer | Sent | None, broker: tuple[int, str], proxy: tuple[int, str]) -> bool:
         """Is an answer a refusal with this code and the beginning of this remark, here or behind a proxy?"""
         code, remark = proxy if self.proxied else broker
-        return not answer.ok and answer.code == code and answer.remark.startswith(remark)
+        return answer is not None and not answer.ok and answer.code == code and answer.remark.startswith(remark)
 
 
 class BrokerEntrance(Entrance):
@@ -251,6 +321,22 @@ class BrokerEntrance(Entrance):
         """A consumer unregisters."""
 
     @abstractmethod
+    def send_back(self, place: int, level: int = 0, *, group: str = "G", most: int | None = None) -> Answer:
+        """Give a message back by its place in the log, to be tried `most` times."""
+
+    @abstractmethod
+    def again(
+        self, body: bytes = b"0", *, group: str = "G", times: int = 0, most: int | None = None, **properties: str
+    ) -> Sent:
+        """Send to the retry topic of a group, as clients do who could not give a message back."""
+
+    @abstractmethod
+    def batch(
+        self, *parts: tuple[bytes, dict[str, str]], topic: str = "T", half: bool = False, **properties: str
+    ) -> Sent:
+        """Send messages, each with properties of its own, with one request that has some too."""
+
+    @abstractmethod
     def request_mode(self, mode: str, share: int) -> None:
         """How group `G` shall read `T`."""
 
@@ -264,6 +350,34 @@ class BrokerEntrance(Entrance):
 
 
 NOTHING = ("", "NO_MESSAGE_IN_QUEUE", "no new message", "no match message")
+
+
+def known_properties(
+    unique: str, topic: str, tag: str, keys: str, message_group: str, deliver_ms: int | None, half: bool,
+    immune_s: int | None,
+) -> dict[str, str]:  # fmt: skip
+    """What remoting clients write for what gRPC clients have fields for."""
+    known = {
+        "UNIQ_KEY": unique,
+        "TAGS": tag,
+        "KEYS": keys,
+        "__SHARDINGKEY": message_group,
+        "TIMER_DELIVER_MS": "" if deliver_ms is None else str(deliver_ms),
+        "TRAN_MSG": "true" if half else "",
+        "PGROUP": topic if half else "",
+        "CHECK_IMMUNITY_TIME_IN_SECONDS": "" if immune_s is None else str(immune_s),
+    }
+    return {name: value for name, value in known.items() if value}
+
+
+def batch_body(parts: Iterable[tuple[bytes, dict[str, str]]]) -> bytes:
+    """Messages as the body of a batch has them."""
+    encoded = b""
+    for body, properties in parts:
+        text = "".join(f"{name}\x01{value}\x02" for name, value in properties.items()).encode()
+        size = 22 + len(body) + len(text)
+        encoded += pack(">iiiii", size, 0, 0, 0, len(body)) + body + pack(">h", len(text)) + text
+    return encoded
 
 
 def fields_of(handle: str) -> dict[str, str]:

@@ -1,8 +1,20 @@
 """The engine's operations as an entrance."""
 
-from entrance import START_MS, Answer, BrokerEntrance, Taken, attempt_in_order, fields_of
+from entrance import (
+    START_MS,
+    Answer,
+    Asked,
+    BrokerEntrance,
+    Sent,
+    Taken,
+    attempt_in_order,
+    batch_body,
+    fields_of,
+    known_properties,
+)
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.effects import CheckTransactionState
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Outcome
@@ -79,6 +91,76 @@ class EngineEntrance(BrokerEntrance):
             return _answer(outcome)
         new = changed_handle(handle, outcome.pop_time, outcome.invisible_ms, outcome.revive_qid)
         return Answer(True, 0, "", handle=new)
+
+    def put(
+        self,
+        body: bytes = b"0",
+        *,
+        topic: str = "T",
+        tag: str = "",
+        keys: str = "",
+        message_group: str = "",
+        queue: int = 0,
+        deliver_ms: int | None = None,
+        half: bool = False,
+        immune_s: int | None = None,
+        **properties: str,
+    ) -> Sent:
+        unique = f"ID{next(self._names)}"
+        given = known_properties(unique, topic, tag, keys, message_group, deliver_ms, half, immune_s) | properties
+        born_host, flags = ("10.0.0.9", 5000), 4 if half else 0
+        return self._sent(ops.SendMessage(topic, topic, queue, body, given, born_host, self.now_ms, flags))
+
+    def _sent(self, operation: ops.SendMessage) -> Sent:
+        outcome = self._ask(operation)
+        if isinstance(outcome, EngineError):
+            return Sent(False, outcome.code, outcome.remark or "")
+        assert isinstance(outcome, ops.SendResult), outcome
+        handle, unique = outcome.recall_handle or "", outcome.transaction_id or ""
+        return Sent(True, 0, "", unique, outcome.queue_offset, outcome.physical_offset, handle)
+
+    def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
+        outcome = self._ask(ops.EndTransaction(topic, sent.offset, sent.place, how, checked, sent.id, sent.id, topic))
+        return None if outcome is ops.NO_ANSWER else _answer(outcome)
+
+    def recall(self, handle: str, topic: str = "T") -> Answer:
+        outcome = self._ask(ops.RecallMessage(topic, handle, "PG"))
+        return Answer(True, 0, "", handle=outcome.msg_id) if isinstance(outcome, ops.RecallResult) else _answer(outcome)
+
+    def produce(self, client: str, topic: str = "T") -> None:
+        self._submit(ops.Heartbeat(client, [topic], []), client)
+
+    def retire(self, client: str, topic: str = "T") -> None:
+        self._submit(ops.UnregisterClient(client, topic), client)
+
+    def asked(self, client: str) -> list[Asked]:
+        effects = self._channels[client].effects
+        found = [each for each in effects if isinstance(each, CheckTransactionState)]
+        effects.clear()
+        return [_asked(each) for each in found]
+
+    def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
+        answer = self.send_back(message.place, -1, group=group, most=0)
+        return self.ack(message.handle, topic=topic, group=group) if answer.ok else answer
+
+    def send_back(self, place: int, level: int = 0, *, group: str = "G", most: int | None = None) -> Answer:
+        return _answer(self._ask(ops.SendMessageBack(group, place, level, max_reconsume_times=most)))
+
+    def again(
+        self, body: bytes = b"0", *, group: str = "G", times: int = 0, most: int | None = None, **properties: str
+    ) -> Sent:
+        given = {"UNIQ_KEY": f"ID{next(self._names)}"} | properties
+        message = ops.SendMessage("PG", f"%RETRY%{group}", 0, body, given, ("10.0.0.9", 5000), self.now_ms)
+        message.reconsume_times, message.max_reconsume_times = times, most
+        return self._sent(message)
+
+    def batch(
+        self, *parts: tuple[bytes, dict[str, str]], topic: str = "T", half: bool = False, **properties: str
+    ) -> Sent:
+        body, born_host = batch_body(parts), ("10.0.0.9", 5000)
+        flags = 4 if half else 0
+        message = ops.SendMessage("PG", topic, 0, body, dict(properties), born_host, self.now_ms, flags, batch=True)
+        return self._sent(message)
 
     def pop_one_queue(
         self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False, begin: int = 1
@@ -206,8 +288,22 @@ def _taken(record: bytes, handle: str, again: int = 0, queue_id: int = 0, queue_
     keys = tuple(known.get("KEYS", "").split())
     attempt = found.reconsume_times + again
     return Taken(
-        found.body, handle, attempt, queue_id, queue_offset, known.get("UNIQ_KEY", ""), known.get("TAGS", ""), keys
+        found.body,
+        handle,
+        attempt,
+        queue_id,
+        queue_offset,
+        known.get("UNIQ_KEY", ""),
+        known.get("TAGS", ""),
+        keys,
+        found.physical_offset,
     )
+
+
+def _asked(check: CheckTransactionState) -> Asked:
+    record = decode(check.record)
+    sent = Sent(True, 0, "", check.transaction_id, check.tran_state_table_offset, check.commit_log_offset)
+    return Asked(record.body, int(record.property_map()["TRANSACTION_CHECK_TIMES"]), sent)
 
 
 def place_of(handle: str, topic: str, group: str) -> tuple[str, int, int]:

@@ -2,23 +2,27 @@
 
 from typing import Any
 
-from entrance import NOTHING, Answer, Entrance, Taken
+from entrance import NOTHING, Answer, Asked, Entrance, Sent, Taken
 from grpc_world import (
     Client,
     GrpcWorld,
     Received,
+    Stream,
     a_change,
     a_forward,
     a_message,
     a_receive,
     a_send,
     an_ack,
+    publishing,
     subscribing,
 )
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 OK = 20_000
+_ENDS = {0: pb.TRANSACTION_RESOLUTION_UNSPECIFIED, 8: pb.COMMIT, 12: pb.ROLLBACK}
 _KINDS = {"TAG": pb.TAG, "SQL92": pb.SQL}
 
 
@@ -33,6 +37,8 @@ class GrpcEntrance(Entrance):
         self.world.config.end_polls_on_cancel = True
         super().__init__(self.world.engine)
         self._clients: dict[tuple[str, str, str], Client] = {}
+        self._streams: dict[str, Stream] = {}
+        self._seen: dict[str, int] = {}
 
     def _consumer(self, client: str, group: str, topic: str) -> Client:
         if (client, group, topic) not in self._clients:
@@ -104,10 +110,72 @@ class GrpcEntrance(Entrance):
         answer = self._consumer("consumer", group, topic).ask("ChangeInvisibleDuration", request)
         return Answer(answer.status.code == OK, answer.status.code, answer.status.message, handle=answer.receipt_handle)
 
+    def put(
+        self,
+        body: bytes = b"0",
+        *,
+        topic: str = "T",
+        tag: str = "",
+        keys: str = "",
+        message_group: str = "",
+        queue: int = 0,
+        deliver_ms: int | None = None,
+        half: bool = False,
+        immune_s: int | None = None,
+        **properties: str,
+    ) -> Sent:
+        system: dict[str, object] = {"message_id": f"ID{next(self._names)}", "keys": keys.split()}
+        known = {"tag": tag, "message_group": message_group, "message_type": pb.TRANSACTION if half else None}
+        system |= {name: value for name, value in known.items() if value}
+        message = a_message(topic, body, user=properties, deliver_ms=deliver_ms, recovery_s=immune_s, **system)
+        answer = self.world.client("producer").ask("SendMessage", a_send(message))
+        if answer.status.code != OK:
+            return Sent(False, answer.status.code, answer.status.message)
+        (entry,) = answer.entries
+        return Sent(True, OK, "", entry.message_id, entry.offset, recall=entry.recall_handle)
+
+    def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
+        request = sv.EndTransactionRequest(
+            topic=pb.Resource(name=topic),
+            transaction_id=sent.id,
+            message_id=sent.id,
+            resolution=_ENDS[how],
+            source=pb.SOURCE_SERVER_CHECK if checked else pb.SOURCE_CLIENT,
+        )
+        return _answer(self.world.client("producer").ask("EndTransaction", request).status)
+
+    def recall(self, handle: str, topic: str = "T") -> Answer:
+        request = sv.RecallMessageRequest(topic=pb.Resource(name=topic), recall_handle=handle)
+        answer = self.world.client("producer").ask("RecallMessage", request)
+        return Answer(answer.status.code == OK, answer.status.code, answer.status.message, handle=answer.message_id)
+
+    def produce(self, client: str, topic: str = "T") -> None:
+        self._streams[client] = self.world.client(client).settle(publishing(topic))
+        self._seen[client] = 0
+
+    def retire(self, client: str, topic: str = "T") -> None:
+        self.world.client(client).ask("NotifyClientTermination", sv.NotifyClientTerminationRequest())
+
+    def asked(self, client: str) -> list[Asked]:
+        commands = self._streams[client].commands
+        new = commands[self._seen[client] :]
+        self._seen[client] = len(commands)
+        kind = "recover_orphaned_transaction_command"
+        return [_asked(each.recover_orphaned_transaction_command) for each in new if each.HasField(kind)]
+
+    def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
+        request = a_forward(message.handle, topic, group)
+        return _answer(self._consumer("consumer", group, topic).ask("ForwardMessageToDeadLetterQueue", request).status)
+
     def forward(self, handle: str) -> Answer:
-        """Give a message of `T` up for group `G`."""
+        """Give a message of `T` up for group `G` by a handle that nobody was given."""
         answer = self._consumer("consumer", "G", "T").ask("ForwardMessageToDeadLetterQueue", a_forward(handle))
         return _answer(answer.status)
+
+    def settings(self, group: str = "G", topic: str = "T") -> pb.Settings:
+        """What a consumer that comes is told to live by."""
+        (command,) = self.world.client(f"told-{group}").settle(subscribing(group, topic)).commands
+        return command.settings
 
 
 class GrpcWaiting:
@@ -148,4 +216,10 @@ def _taken(message: pb.Message) -> Taken:
         system.message_id,
         system.tag,
         tuple(system.keys),
+        int(system.receipt_handle.split(" ")[8]),
     )
+
+
+def _asked(check: sv.RecoverOrphanedTransactionCommand) -> Asked:
+    times = int(check.message.user_properties["TRANSACTION_CHECK_TIMES"])
+    return Asked(check.message.body, times, Sent(True, OK, "", check.transaction_id))

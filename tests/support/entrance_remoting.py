@@ -6,7 +6,17 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from entrance import START_MS, Answer, BrokerEntrance, Taken, attempt_in_order
+from entrance import (
+    START_MS,
+    Answer,
+    Asked,
+    BrokerEntrance,
+    Sent,
+    Taken,
+    attempt_in_order,
+    batch_body,
+    known_properties,
+)
 from entrance_engine import changed_handle, place_of
 from remoting_world import Peer, Port
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
@@ -104,6 +114,90 @@ class RemotingEntrance(BrokerEntrance):
         given = {name: int(value) for name, value in (answer.ext_fields or {}).items()}
         new = changed_handle(handle, given["popTime"], given["invisibleTime"], given["reviveQid"])
         return Answer(True, 0, "", handle=new)
+
+    def put(
+        self,
+        body: bytes = b"0",
+        *,
+        topic: str = "T",
+        tag: str = "",
+        keys: str = "",
+        message_group: str = "",
+        queue: int = 0,
+        deliver_ms: int | None = None,
+        half: bool = False,
+        immune_s: int | None = None,
+        **properties: str,
+    ) -> Sent:
+        unique = f"ID{next(self._names)}"
+        given = known_properties(unique, topic, tag, keys, message_group, deliver_ms, half, immune_s) | properties
+        return self._sent(RequestCode.SEND_MESSAGE_V2, topic, body, given, a=topic, e=queue, f=4 if half else 0)
+
+    def _sent(self, code: int, topic: str, body: bytes, properties: dict[str, str], **fields: object) -> Sent:
+        text = "".join(f"{name}\x01{value}\x02" for name, value in properties.items())
+        ext = {"a": "PG", "b": topic, "c": "TBW102", "d": 4, "e": 0, "f": 0, "g": self.now_ms, "h": 0, "i": text}
+        answer = self._ask(code, ext | fields, body)
+        if answer.code != 0:
+            return Sent(False, answer.code, answer.remark or "")
+        told = answer.ext_fields or {}
+        place = int(told["msgId"][-16:], 16)
+        unique, handle = told.get("transactionId", ""), told.get("recallHandle", "")
+        return Sent(True, 0, "", unique, int(told["queueOffset"]), place, handle)
+
+    def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
+        ext = {
+            "topic": topic,
+            "producerGroup": topic,
+            "tranStateTableOffset": sent.offset,
+            "commitLogOffset": sent.place,
+            "commitOrRollback": how,
+            "fromTransactionCheck": checked,
+            "msgId": sent.id,
+            "transactionId": sent.id,
+        }
+        came = self._peer().exchange(RequestCode.END_TRANSACTION, _texts(ext))
+        assert len(came) <= 1, came
+        return _answer(came[0]) if came else None
+
+    def recall(self, handle: str, topic: str = "T") -> Answer:
+        ext = {"producerGroup": "PG", "topic": topic, "recallHandle": handle}
+        answer = self._ask(RequestCode.RECALL_MESSAGE, ext)
+        if answer.code != 0:
+            return _answer(answer)
+        return Answer(True, 0, "", handle=(answer.ext_fields or {})["msgId"])
+
+    def produce(self, client: str, topic: str = "T") -> None:
+        body = json.dumps({"clientID": client, "producerDataSet": [{"groupName": topic}]}).encode()
+        assert self._peer(client).ask(RequestCode.HEART_BEAT, {}, body).code == 0
+
+    def retire(self, client: str, topic: str = "T") -> None:
+        ext = {"clientID": client, "producerGroup": topic}
+        assert self._peer(client).ask(RequestCode.UNREGISTER_CLIENT, ext).code == 0
+
+    def asked(self, client: str) -> list[Asked]:
+        pushes = self._peer(client).received()
+        return [_asked(each) for each in pushes if each.code == RequestCode.CHECK_TRANSACTION_STATE]
+
+    def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
+        answer = self.send_back(message.place, -1, group=group, most=0)
+        return self.ack(message.handle, topic=topic, group=group) if answer.ok else answer
+
+    def send_back(self, place: int, level: int = 0, *, group: str = "G", most: int | None = None) -> Answer:
+        ext = {"offset": place, "group": group, "delayLevel": level, "originMsgId": "none", "originTopic": "none"}
+        return _answer(self._ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext | _limit("maxReconsumeTimes", most)))
+
+    def again(
+        self, body: bytes = b"0", *, group: str = "G", times: int = 0, most: int | None = None, **properties: str
+    ) -> Sent:
+        given = {"UNIQ_KEY": f"ID{next(self._names)}"} | properties
+        fields = {"j": times, **_limit("l", most)}
+        return self._sent(RequestCode.SEND_MESSAGE_V2, f"%RETRY%{group}", body, given, **fields)
+
+    def batch(
+        self, *parts: tuple[bytes, dict[str, str]], topic: str = "T", half: bool = False, **properties: str
+    ) -> Sent:
+        fields = {"f": 4 if half else 0, "m": True}
+        return self._sent(RequestCode.SEND_BATCH_MESSAGE, topic, batch_body(parts), properties, **fields)
 
     def pop_one_queue(
         self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False, begin: int = 1
@@ -251,6 +345,10 @@ class RemotingWaiting:
         return _taken(message, handle, again)
 
 
+def _limit(name: str, most: int | None) -> dict[str, int]:
+    return {} if most is None else {name: most}
+
+
 def _texts(ext: Mapping[str, Any]) -> dict[str, str]:
     return {
         name: ("true" if value else "false") if isinstance(value, bool) else str(value) for name, value in ext.items()
@@ -281,7 +379,16 @@ def _taken(message: ReceivedMessage, handle: str, again: int = 0) -> Taken:
         message.message_id,
         message.tag or "",
         tuple(message.keys),
+        message.physical_offset,
     )
+
+
+def _asked(check: RemotingCommand) -> Asked:
+    fields = check.ext_fields or {}
+    offset, place = int(fields["tranStateTableOffset"]), int(fields["commitLogOffset"])
+    (message,) = decode_messages(check.body)
+    times = int(message.properties["TRANSACTION_CHECK_TIMES"])
+    return Asked(message.body, times, Sent(True, 0, "", fields["transactionId"], offset, place))
 
 
 def _place(handle: str, topic: str, group: str) -> dict[str, object]:

@@ -1,0 +1,322 @@
+"""What nobody should ask of messages that wait: upstream's code and remark, and nothing has changed."""
+
+from base64 import urlsafe_b64encode
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from entrance import START_MS, BrokerEntrance, Entrance
+from entrance_grpc import GrpcEntrance
+from entrances import ALL, BROKER, through
+from grpc_texts import PROXY_EXCEPTION, short_handle, type_conflict
+
+FAR = 1 << 40
+NOT_A_NUMBER = 'java.lang.NumberFormatException: For input string: "{}"'
+ILLEGAL = "timer message illegal, the delay time should not be bigger than the max delay 259200000ms;"
+INVALID = "recall handle is invalid"
+NOT_FOUND = (50001, PROXY_EXCEPTION + "cannot found transaction data")
+COMMIT, ROLLBACK = 8, 12
+Said = tuple[int, str]
+
+
+# levels and times
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("level", ["x", "1.5", " 1", "1 ", "0x1", "1s", "99999999999", "-99999999999", "+", "١²"])
+def test_a_level_must_be_a_number(e: BrokerEntrance, level: str) -> None:
+    """A 32-bit one."""
+    e.topic()
+    before = e.state()
+    sent = e.put(DELAY=level)
+    assert (sent.code, sent.remark.startswith(NOT_A_NUMBER.format(level))) == (1, True), sent
+    assert e.state() == before
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("name", ["TIMER_DELIVER_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC"])
+@pytest.mark.parametrize("value", ["soon", "1.5", " 1", "1s", "9" * 25, "-" + "9" * 25])
+def test_a_time_must_be_a_number(e: BrokerEntrance, name: str, value: str) -> None:
+    """A 64-bit one."""
+    e.topic()
+    before = e.state()
+    times: dict[str, Any] = {name: value}
+    sent = e.put(**times)
+    assert (sent.code, sent.remark.startswith(ILLEGAL)) == (13, True), sent
+    assert e.state() == before
+
+
+@through(*BROKER)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TIMER_DELAY_MS", 259_200_001),
+        ("TIMER_DELAY_SEC", 259_201),
+        ("TIMER_DELIVER_MS", START_MS + 259_200_001),
+        ("TIMER_DELIVER_MS", START_MS + 40 * 86_400_000),
+        ("TIMER_DELIVER_MS", 2**63 - 1),
+    ],
+)
+def test_a_time_must_be_near(e: BrokerEntrance, name: str, value: int) -> None:
+    """Three days at most."""
+    e.topic()
+    before = e.state()
+    times: dict[str, Any] = {name: str(value)}
+    sent = e.put(**times)
+    assert (sent.code, sent.remark.startswith(ILLEGAL)) == (13, True), sent
+    assert e.state() == before
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("topic", ["SCHEDULE_TOPIC_XXXX", "rmq_sys_wheel_timer", "RMQ_SYS_TRANS_HALF_TOPIC"])
+def test_nobody_sends_to_where_messages_wait(e: BrokerEntrance, topic: str) -> None:
+    """Nor to where the ends of transactions and what was given up lie."""
+    for name in (topic, "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"):
+        before = e.state()
+        sent = e.put(topic=name)
+        assert (sent.code, sent.remark) == (16, f"Sending message to topic[{name}] is forbidden.")
+        assert e.state() == before
+
+
+@through("grpc")
+@pytest.mark.parametrize("kind", ["NORMAL", "FIFO", "TRANSACTION"])
+def test_a_proxy_delays_only_where_it_is_meant(e: Entrance, kind: str) -> None:
+    """In topics for delayed messages; a past time is one too."""
+    e.topic(kind=kind)
+    before = e.state()
+    for ms in (START_MS + 5_000, START_MS - 5_000):
+        sent = e.put(deliver_ms=ms)
+        assert (sent.code, sent.remark) == (40014, type_conflict(kind, "DELAY"))
+    assert e.state() == before
+
+
+# recall
+
+
+def _handle(*fields: object) -> str:
+    return urlsafe_b64encode(" ".join(map(str, fields)).encode()).decode()
+
+
+SOON = START_MS + 20_000
+HANDLES: dict[str, tuple[str, str]] = {
+    "nothing": ("", INVALID),
+    "garbage": ("garbage", INVALID),
+    "no Base64": ("!!!", INVALID),
+    "other text": (_handle("hello", "world"), INVALID),
+    "no text": ("_____w==", INVALID),
+    "another version": (_handle("v2", "T", "broker-a", SOON, "id"), INVALID),
+    "too short": (_handle("v1", "T", "broker-a", SOON), INVALID),
+    "another topic": (_handle("v1", "U", "broker-a", SOON, "id"), "recall failed, topic not match"),
+    "no topic": (_handle("v1", "", "broker-a", SOON, "id"), "recall failed, topic not match"),
+    "another broker": (_handle("v1", "T", "broker-z", SOON, "id"), "recall failed, broker service not available"),
+    "now": (_handle("v1", "T", "broker-a", START_MS, "id"), "recall failed, timestamp invalid"),
+    "past": (_handle("v1", "T", "broker-a", START_MS - 60_000, "id"), "recall failed, timestamp invalid"),
+    "four days": (_handle("v1", "T", "broker-a", START_MS + 345_600_000, "id"), "recall failed, timestamp invalid"),
+    "no time": (_handle("v1", "T", "broker-a", "soon", "id"), "recall failed, timestamp invalid"),
+    "far beyond": (_handle("v1", "T", "broker-a", "9" * 25, "id"), "recall failed, timestamp invalid"),
+}
+"""A handle -> what is said of it."""
+
+
+@through(*ALL, recall_message_enable=True)
+@pytest.mark.parametrize("what", HANDLES)
+def test_a_forged_handle_recalls_nothing(e: Entrance, what: str) -> None:
+    """The message comes."""
+    e.topic(kind="DELAY")
+    e.topic("U", kind="DELAY")
+    e.put(deliver_ms=SOON)
+    before = e.state()
+    text, remark = HANDLES[what]
+    answer = e.recall(text)
+    assert e.says(answer, (604, remark), (50001, PROXY_EXCEPTION + remark)), answer
+    assert e.state() == before
+    e.advance(30_000)
+    assert [each.body for each in e.records("T")] == [b"0"]
+
+
+@through(*ALL, recall_message_enable=True)
+def test_a_handle_recalls_in_its_own_topic_only(e: Entrance) -> None:
+    """A true one, under another topic's name."""
+    e.topic(kind="DELAY")
+    e.topic("U", kind="DELAY")
+    sent = e.put(deliver_ms=SOON)
+    before = e.state()
+    remark = "recall failed, topic not match"
+    assert e.says(e.recall(sent.recall, "U"), (604, remark), (50001, PROXY_EXCEPTION + remark))
+    assert e.state() == before
+
+
+@through(*ALL, recall_message_enable=True)
+def test_a_recall_names_a_topic_that_is_there(e: Entrance) -> None:
+    """Before its handle is looked at."""
+    before = e.state()
+    there = (17, "recall failed, the topic[none] not exist")
+    assert e.says(e.recall("garbage", "none"), there, (40014, type_conflict("UNSPECIFIED", "DELAY")))
+    assert e.state() == before
+
+
+@through(*BROKER, recall_message_enable=True)
+def test_a_longer_handle_is_one(e: BrokerEntrance) -> None:
+    """What follows the id is not looked at."""
+    e.topic()
+    answer = e.recall(_handle("v1", "T", "broker-a", SOON, "id", "more"))
+    assert (answer.ok, answer.handle) == (True, "id")
+
+
+# ends of transactions
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
+@pytest.mark.parametrize("checked", [False, True])
+def test_an_end_must_fit_its_half_message(e: BrokerEntrance, how: int, checked: bool) -> None:
+    """In its group and in both places."""
+    e.topic()
+    first, second = e.put(half=True), e.put(half=True)
+    before = e.state()
+    for sent, topic, remark in (
+        (first, "another", "The producer group wrong"),
+        (replace(first, offset=FAR), "T", "The transaction state table offset wrong"),
+        (replace(first, offset=-1), "T", "The transaction state table offset wrong"),
+        (replace(first, offset=second.offset), "T", "The transaction state table offset wrong"),
+        (replace(first, place=second.place), "T", "The transaction state table offset wrong"),
+        (replace(first, place=FAR), "T", "Find prepared transaction message failed"),
+    ):
+        answer = e.end(sent, how, topic=topic, checked=checked)
+        assert answer is not None
+        assert (answer.code, answer.remark.split(", org.")[0]) == (1, remark)
+        assert e.state() == before
+    for place in (first.place + 4, second.place + 50, -1, -FAR):
+        answer = e.end(replace(first, place=place), how, checked=checked)
+        assert answer is not None
+        assert answer.code == 1
+        assert e.state() == before
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
+def test_an_end_must_name_a_half_message(e: BrokerEntrance, how: int) -> None:
+    """Not a whole one, a delayed one, a timed one, or another's end."""
+    e.topic()
+    places = [e.put(), e.put(DELAY="5"), e.put(TIMER_DELAY_MS="60000")]
+    e.end(e.put(half=True), ROLLBACK)
+    e.advance(3_000)
+    (op,) = e.records("RMQ_SYS_TRANS_OP_HALF_TOPIC")
+    places.append(replace(places[0], place=op.physical_offset, offset=op.queue_offset))
+    before = e.state()
+    for sent in places:
+        answer = e.end(sent, how)
+        assert answer is not None
+        assert (answer.code, answer.remark) == (1, "The producer group wrong")
+    assert e.state() == before
+
+
+@through(*BROKER)
+def test_a_whole_message_with_a_producer_group_is_not_committed(e: BrokerEntrance) -> None:
+    """Though everything about it fits."""
+    e.topic()
+    sent = e.put(PGROUP="T")
+    before = e.state()
+    answer = e.end(sent, COMMIT)
+    assert answer is not None
+    assert answer.code == 1
+    assert e.state() == before
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("how", [1, 4, 5, 7, -1, -8, 2**31 - 1])
+def test_an_end_is_commit_rollback_or_unknown(e: BrokerEntrance, how: int) -> None:
+    """Nothing else."""
+    e.topic()
+    sent = e.put(half=True)
+    before = e.state()
+    answer = e.end(sent, how)
+    assert answer is not None
+    text = "org.apache.rocketmq.remoting.exception.RemotingCommandException: commitOrRollback field wrong"
+    assert (answer.code, answer.remark.startswith(text)) == (1, True)
+    assert e.state() == before
+
+
+@through("grpc")
+@pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
+def test_a_proxy_ends_what_it_knows(e: Entrance, how: int) -> None:
+    """Ids that it gave out, in their own topic, of half messages; the one that is tried can be ended afterwards."""
+    e.topic(kind="TRANSACTION")
+    e.topic("U", kind="TRANSACTION")
+    e.topic("N", kind="NORMAL")
+    sent, whole = e.put(half=True), e.put(topic="N")
+    before = e.state()
+    for unknown, topic in (
+        (replace(sent, id="unknown"), "T"),
+        (sent, "U"),
+        (sent, "none"),
+        (whole, "N"),
+    ):
+        assert e.says(e.end(unknown, how, topic=topic), NOT_FOUND, NOT_FOUND)
+    blank = e.end(replace(sent, id="  "), how)
+    assert e.says(blank, NOT_FOUND, (40008, "transaction id cannot be empty"))
+    assert e.state() == before
+    answer = e.end(sent, how)
+    assert answer is not None
+    assert answer.ok
+
+
+# sending back and giving up
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("level", [0, 1, -1, 99])
+def test_what_is_sent_back_must_be_there(e: BrokerEntrance, level: int) -> None:
+    """Beyond the log, before it, or inside a message there is none."""
+    e.topic()
+    sent = e.put()
+    e.group()
+    e.beat("consumer-a")
+    before = e.state()
+    for place in (FAR, e.broker.store.log.max_offset, sent.place + 4, -1):
+        answer = e.send_back(place, level)
+        assert answer.code == 1
+        assert place != FAR or answer.remark == f"look message by offset failed, {FAR}"
+        assert e.state() == before
+
+
+@through(*BROKER)
+def test_a_group_that_cannot_be_gets_nothing_back(e: BrokerEntrance) -> None:
+    """Nor is it made."""
+    e.topic()
+    sent = e.put()
+    before = e.state()
+    for name in ("bad group", "g" * 256):
+        answer = e.send_back(sent.place, 1, group=name)
+        assert (answer.code, answer.remark.startswith(f"subscription group not exist, {name} \nSee ")) == (26, True)
+    assert e.state() == before
+
+
+@through(*BROKER)
+def test_a_batch_cannot_be_sent_to_a_retry_topic(e: BrokerEntrance) -> None:
+    """It says which."""
+    e.group()
+    e.again()
+    before = e.state()
+    sent = e.batch((b"a", {}), (b"b", {}), topic="%RETRY%G")
+    assert (sent.code, sent.remark) == (13, "batch request does not support retry group %RETRY%G")
+    assert e.state() == before
+
+
+@through("grpc")
+def test_a_proxy_gives_up_what_it_can_read(e: GrpcEntrance) -> None:
+    """A whole handle, with a place in the log where a message is."""
+    e.filled(1)
+    (message,) = e.take()
+    before = e.state()
+    fields = message.handle.split(" ")
+    for handle, said in (
+        ("", (50001, short_handle(1))),
+        ("garbage", (50001, short_handle(1))),
+        (" ".join(fields[:8]), (40013, PROXY_EXCEPTION + "commit log offset is empty")),
+    ):
+        assert e.says(e.forward(handle), said, said), handle
+    assert e.state() == before
+    assert e.forward(" ".join([*fields[:8], str(7 << 50)])).code == 50001
+    assert e.records("%DLQ%G") == []
+    assert e.give_up(message).ok

@@ -1,0 +1,201 @@
+"""Delay levels: messages that wait in SCHEDULE_TOPIC_XXXX, one queue a level."""
+
+import pytest
+from entrance import START_MS, BrokerEntrance
+from entrances import ALL, BROKER, entrance, through
+from rocketmq_testkit.emulator.config import ConfigError
+
+SCHEDULE = "SCHEDULE_TOPIC_XXXX"
+LEVELS_S = [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
+OWN = "1s 2m 3h 1d"
+
+
+@pytest.fixture
+def waiting(e: BrokerEntrance) -> BrokerEntrance:
+    """A topic, at a time at which levels are looked at."""
+    e.topic(queues=3)
+    e.advance(2_000)
+    return e
+
+
+def come(e: BrokerEntrance, queue: int = 0, topic: str = "T") -> list[bytes]:
+    """What has come."""
+    return [each.body for each in e.records(topic, queue)]
+
+
+@through(*BROKER)
+@pytest.mark.parametrize(("level", "seconds"), list(enumerate(LEVELS_S, 1)))
+def test_each_level_has_its_time(waiting: BrokerEntrance, level: int, seconds: int) -> None:
+    """Not a moment less, and no more while nobody else waits."""
+    assert waiting.put(DELAY=str(level)).ok
+    waiting.advance(seconds * 1000 - 1)
+    assert come(waiting) == []
+    waiting.advance(1)
+    assert come(waiting) == [b"0"]
+    waiting.advance(8_000_000)
+    assert come(waiting) == [b"0"]
+
+
+@through(*BROKER, message_delay_level=OWN)
+@pytest.mark.parametrize(
+    ("level", "taken", "seconds"), [(1, 1, 1), (2, 2, 120), (3, 3, 10_800), (4, 4, 86_400), (9, 4, 86_400)]
+)
+def test_levels_can_be_set(waiting: BrokerEntrance, level: int, taken: int, seconds: int) -> None:
+    """Their times and how many there are."""
+    waiting.put(DELAY=str(level))
+    assert [each.property_map()["DELAY"] for each in waiting.records(SCHEDULE, taken - 1)] == [str(taken)]
+    waiting.advance(seconds * 1000 - 1)
+    assert come(waiting) == []
+    waiting.advance(1)
+    assert come(waiting) == [b"0"]
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("text", ["", " ", "1", "s", "5x", "1S", "1.5s", "1s,5s", "1s 5", "1s x5m", "1s 5 s"])
+def test_levels_that_cannot_be_read(name: str, text: str) -> None:
+    """A broker does not start with them."""
+    with pytest.raises(ConfigError, match="messageDelayLevel="):
+        entrance(name, message_delay_level=text)
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("level", [19, 99, 2**31 - 1])
+def test_a_level_above_the_last_is_the_last(waiting: BrokerEntrance, level: int) -> None:
+    """The message says so."""
+    assert waiting.put(DELAY=str(level)).ok
+    (message,) = waiting.records(SCHEDULE, 17)
+    assert message.property_map()["DELAY"] == "18"
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("level", ["0", "-1", "-99", str(-(2**31))])
+def test_a_level_below_the_first_is_no_delay(waiting: BrokerEntrance, level: str) -> None:
+    """The message keeps it."""
+    assert waiting.put(DELAY=level).ok
+    (message,) = waiting.records("T")
+    assert message.property_map()["DELAY"] == level
+    assert "REAL_TOPIC" not in message.property_map()
+
+
+@through(*BROKER)
+def test_where_a_message_waits(waiting: BrokerEntrance) -> None:
+    """In the queue of its level, with all that it had and the place where it belongs; that offset is answered."""
+    sent = waiting.put(b"0", tag="A", keys="k", queue=2, DELAY="4", color="red")
+    (message,) = waiting.records(SCHEDULE, 3)
+    assert (sent.offset, sent.place, sent.recall) == (0, message.physical_offset, "")
+    known = {"REAL_TOPIC": "T", "REAL_QID": "2", "DELAY": "4", "TAGS": "A", "KEYS": "k", "color": "red"}
+    assert message.property_map().items() >= known.items()
+    waiting.advance(30_000)
+    (delivered,) = waiting.records("T", 2)
+    assert delivered.property_map() == message.property_map()
+    assert (delivered.born_timestamp, delivered.reconsume_times) == (START_MS + 2_000, 0)
+    assert delivered.store_timestamp == START_MS + 32_000
+
+
+@through(*BROKER)
+def test_messages_of_a_level_keep_their_order(waiting: BrokerEntrance) -> None:
+    """Also those that were sent while others waited."""
+    for number in range(6):
+        waiting.put(b"%d" % number, DELAY="2")
+        waiting.advance(700)
+    waiting.advance(5_000)
+    assert come(waiting) == [b"0", b"1", b"2", b"3", b"4", b"5"]
+
+
+@through(*BROKER)
+def test_a_shorter_delay_comes_first(waiting: BrokerEntrance) -> None:
+    """Levels do not wait for each other."""
+    for level, body in (("3", b"ten"), ("2", b"five"), ("1", b"one"), ("0", b"now")):
+        waiting.put(body, DELAY=level)
+    waiting.advance(10_000)
+    assert come(waiting) == [b"now", b"one", b"five", b"ten"]
+
+
+@through(*BROKER)
+def test_a_level_wins_over_times(waiting: BrokerEntrance) -> None:
+    """The message loses them."""
+    sent = waiting.put(DELAY="1", TIMER_DELAY_MS="60000", TIMER_DELAY_SEC="60", deliver_ms=waiting.now_ms + 60_000)
+    assert sent.recall == ""
+    waiting.advance(1_000)
+    (message,) = waiting.records("T")
+    assert not [name for name in message.property_map() if name.startswith("TIMER_")]
+
+
+@through(*BROKER)
+def test_a_topic_that_is_gone_is_delivered_to(waiting: BrokerEntrance) -> None:
+    """It stays unknown."""
+    waiting.put(DELAY="1")
+    waiting.delete_topic("T")
+    waiting.advance(1_000)
+    assert come(waiting) == [b"0"]
+    assert waiting.broker.topics.find("T") is None
+
+
+@through(*BROKER)
+def test_a_delayed_message_wakes_who_waits(waiting: BrokerEntrance) -> None:
+    """A pull and a pop, when it comes and not when it is sent."""
+    waiting.beat("puller")
+    pull, pop = waiting.pull(0, suspend_ms=15_000), waiting.pop(group="P", poll_ms=15_000)
+    waiting.put(DELAY="2")
+    waiting.advance(4_999)
+    assert pull.answer is pop.answer is None
+    waiting.advance(1)
+    for answer in (pull.answer, pop.answer):
+        assert answer is not None
+        assert answer.bodies == [b"0"]
+
+
+@through(*BROKER)
+def test_nobody_sees_a_message_that_waits(waiting: BrokerEntrance) -> None:
+    """Its queue is as long as it was."""
+    waiting.put(DELAY="3")
+    waiting.advance(9_999)
+    assert waiting.bodies() == []
+    assert waiting.progress().get(0, (0, 0))[0] == 0
+
+
+@through(*BROKER)
+def test_ordered_messages_can_be_delayed(waiting: BrokerEntrance) -> None:
+    """They come to their own queue with their group, behind those that were sent meanwhile."""
+    waiting.put(b"later", message_group="g", queue=1, DELAY="2")
+    waiting.put(b"now", message_group="g", queue=1)
+    waiting.advance(5_000)
+    assert come(waiting, 1) == [b"now", b"later"]
+    assert [each.property_map()["__SHARDINGKEY"] for each in waiting.records("T", 1)] == ["g", "g"]
+
+
+@through(*BROKER)
+def test_a_batch_is_not_delayed(waiting: BrokerEntrance) -> None:
+    """One that asks for it is refused; what its messages ask for themselves is stored unread."""
+    before = waiting.state()
+    refused = waiting.batch((b"a", {}), (b"b", {}), DELAY="1")
+    assert refused.code == 13
+    assert refused.remark.startswith("the message is illegal, maybe msg body or properties length not matched.")
+    assert waiting.state() == before
+    assert waiting.batch((b"a", {"DELAY": "1"}), (b"b", {})).ok
+    assert come(waiting) == [b"a", b"b"]
+
+
+@through(*BROKER)
+def test_a_half_message_with_a_level_is_lost(waiting: BrokerEntrance) -> None:
+    """It waits for the half topic and forgets its own: a commit is taken, and nothing ever comes."""
+    sent = waiting.put(half=True, DELAY="1")
+    (message,) = waiting.records(SCHEDULE)
+    assert message.property_map()["REAL_TOPIC"] == "RMQ_SYS_TRANS_HALF_TOPIC"
+    answer = waiting.end(sent, 8)
+    assert answer is not None
+    assert answer.ok
+    waiting.advance(120_000)
+    assert come(waiting) == []
+
+
+@through(*BROKER)
+def test_what_came_late_is_delayed_again_when_it_is_not_acknowledged(waiting: BrokerEntrance) -> None:
+    """The copy has the level still: the invisible time, the time of revival, and the level's once more."""
+    waiting.put(DELAY="2")
+    waiting.advance(5_000)
+    assert waiting.bodies(invisible_ms=2_000) == [b"0"]
+    waiting.advance(2_000 + 2_000 + 4_900)
+    assert waiting.bodies() == []
+    waiting.advance(2_100)
+    assert waiting.bodies() == [b"0"]

@@ -1,0 +1,393 @@
+"""Messages for a certain time: they wait in rmq_sys_wheel_timer, and can be taken back."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Any
+
+import pytest
+from entrance import START_MS, BrokerEntrance, Entrance
+from entrances import ALL, BROKER, through
+from grpc_texts import PROXY_EXCEPTION, type_conflict
+
+WHEEL, SCHEDULE = "rmq_sys_wheel_timer", "SCHEDULE_TOPIC_XXXX"
+DAY_MS, HOUR_MS = 86_400_000, 3_600_000
+ILLEGAL = (
+    "timer message illegal, the delay time should not be bigger than the max delay 259200000ms; or if set del msg, "
+    "the delay time should be bigger than the current time"
+)
+TOO_FAR = (40012, "the max delay time of message is too large, max is 86400000")
+LATE = "recall failed, timestamp invalid"
+Said = tuple[int, str]
+
+
+@pytest.fixture
+def timed(e: Entrance) -> Entrance:
+    """A topic that delays, on a broker that recalls."""
+    e.broker.config.recall_message_enable = True
+    e.topic(kind="DELAY")
+    return e
+
+
+def come(e: Entrance, queue: int = 0) -> list[bytes]:
+    """What has come."""
+    return [each.body for each in e.records("T", queue)]
+
+
+def parts(handle: str) -> list[str]:
+    """What a recall handle holds."""
+    return urlsafe_b64decode(handle).decode().split(" ")
+
+
+def handle(*fields: object) -> str:
+    """A recall handle made by hand."""
+    return urlsafe_b64encode(" ".join(map(str, fields)).encode()).decode()
+
+
+# when
+
+
+@through(*ALL)
+@pytest.mark.parametrize(
+    ("after_ms", "comes_ms"),
+    [(1, 1_000), (300, 1_000), (1_000, 1_000), (1_001, 2_000), (2_700, 3_000), (60_000, 60_000)],
+)
+def test_a_message_comes_with_the_second(timed: Entrance, after_ms: int, comes_ms: int) -> None:
+    """With the first whole one at its time or after it: never early, and once."""
+    assert timed.put(deliver_ms=START_MS + after_ms).ok
+    timed.advance(comes_ms - 1)
+    assert come(timed) == []
+    timed.advance(1)
+    assert come(timed) == [b"0"]
+    timed.advance(600_000)
+    assert come(timed) == [b"0"]
+
+
+@pytest.mark.parametrize(
+    "e", [(name, {"timer_precision_ms": ms}) for name in ALL for ms in (100, 200, 500)], indirect=True
+)
+def test_the_wheel_may_be_finer(timed: Entrance) -> None:
+    """Then it comes with the slot."""
+    precision = timed.broker.config.timer_precision_ms
+    timed.put(b"a", deliver_ms=START_MS + 10 * precision)
+    timed.put(b"b", deliver_ms=START_MS + 10 * precision + 1)
+    timed.advance(10 * precision - 1)
+    assert come(timed) == []
+    timed.advance(1)
+    assert come(timed) == [b"a"]
+    timed.advance(precision)
+    assert come(timed) == [b"a", b"b"]
+
+
+@through(*ALL)
+@pytest.mark.parametrize("ago_ms", [0, 1, 60_000, START_MS])
+def test_a_time_that_is_past_is_now(timed: Entrance, ago_ms: int) -> None:
+    """There is nothing to take back."""
+    sent = timed.put(deliver_ms=START_MS - ago_ms)
+    assert (sent.ok, sent.recall) == (True, "")
+    assert come(timed) == [b"0"]
+    (message,) = timed.records("T")
+    assert "REAL_TOPIC" not in message.property_map()
+
+
+WAYS: list[tuple[dict[str, Any], int]] = [
+    ({"TIMER_DELAY_SEC": "2"}, 2_000),
+    ({"TIMER_DELAY_MS": "3000"}, 3_000),
+    ({"TIMER_DELIVER_MS": str(START_MS + 4_000)}, 4_000),
+    ({"TIMER_DELAY_SEC": "2", "TIMER_DELAY_MS": "60000", "TIMER_DELIVER_MS": str(START_MS + 90_000)}, 2_000),
+    ({"TIMER_DELAY_MS": "3000", "TIMER_DELIVER_MS": str(START_MS + 1_000)}, 3_000),
+]
+
+
+@through(*BROKER)
+@pytest.mark.parametrize(("properties", "comes_ms"), WAYS)
+def test_a_time_is_said_in_three_ways(timed: Entrance, properties: dict[str, Any], comes_ms: int) -> None:
+    """Of several the delay in seconds counts, then the one in milliseconds; all are kept."""
+    assert timed.put(**properties).ok
+    timed.advance(comes_ms - 1)
+    assert come(timed) == []
+    timed.advance(1)
+    (message,) = timed.records("T")
+    assert message.property_map().items() >= properties.items()
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("properties", [{"TIMER_DELAY_SEC": "0"}, {"TIMER_DELAY_SEC": "-5"}, {"TIMER_DELAY_MS": "-1"}])
+def test_no_delay_and_a_negative_one_are_none(timed: Entrance, properties: dict[str, Any]) -> None:
+    """The message is there."""
+    assert timed.put(**properties).ok
+    assert come(timed) == [b"0"]
+
+
+@through(*ALL)
+def test_messages_of_one_second_come_in_their_order(timed: Entrance) -> None:
+    """Whatever their time within it, and before those of the next."""
+    for body, ms in ((b"3", 6_001), (b"0", 5_900), (b"1", 5_100), (b"2", 6_000)):
+        timed.put(body, deliver_ms=START_MS + ms)
+    timed.advance(7_000)
+    assert come(timed) == [b"0", b"1", b"2", b"3"]
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("ms", [HOUR_MS * 23, DAY_MS, 3 * DAY_MS])
+def test_three_days_are_the_most_for_a_broker(timed: Entrance, ms: int) -> None:
+    """The message goes round in the wheel until then."""
+    assert timed.put(deliver_ms=START_MS + ms).ok
+    timed.advance(ms - 1)
+    assert come(timed) == []
+    timed.advance(1)
+    assert come(timed) == [b"0"]
+
+
+@through("grpc")
+def test_a_day_is_the_most_for_a_proxy(timed: Entrance) -> None:
+    """To the millisecond."""
+    assert timed.put(deliver_ms=START_MS + DAY_MS).ok
+    before = timed.state()
+    for ms in (DAY_MS + 1, 40 * DAY_MS):
+        sent = timed.put(deliver_ms=START_MS + ms)
+        assert (sent.code, sent.remark) == TOO_FAR
+    assert timed.state() == before
+    timed.advance(DAY_MS)
+    assert come(timed) == [b"0"]
+
+
+@through(*ALL, timer_roll_window_slot=60)
+@pytest.mark.parametrize("seconds", [59, 60, 61, 80, 90, 200, 3_600])
+def test_what_lies_beyond_the_window_pauses_in_it(timed: Entrance, seconds: int) -> None:
+    """As often as needed; it comes once, at its time."""
+    timed.put(deliver_ms=START_MS + seconds * 1000)
+    timed.advance(seconds * 1000 - 1)
+    assert come(timed) == []
+    timed.advance(1)
+    assert come(timed) == [b"0"]
+    (message,) = timed.records("T")
+    rolls = int(message.property_map().get("TIMER_ROLL_TIMES", "0"))
+    assert rolls == len(timed.records(WHEEL)) - 1
+    assert (rolls > 0) == (seconds > 60)
+    timed.advance(3_600_000)
+    assert come(timed) == [b"0"]
+
+
+# where
+
+
+@through(*ALL)
+def test_where_a_message_waits(timed: Entrance) -> None:
+    """In the one queue of the wheel's topic; that is the offset that is answered."""
+    sent = timed.put(b"0", tag="A", keys="k", color="red", deliver_ms=START_MS + 5_500)
+    (message,) = timed.records(WHEEL)
+    assert sent.offset == message.queue_offset == 0
+    known = {"REAL_TOPIC": "T", "REAL_QID": "0", "TAGS": "A", "KEYS": "k", "color": "red"}
+    times = {"TIMER_DELIVER_MS": str(START_MS + 5_500), "TIMER_OUT_MS": str(START_MS + 5_000)}
+    assert message.property_map().items() >= (known | times).items()
+    assert timed.bodies() == []
+    timed.advance(6_000)
+    (delivered,) = timed.records("T")
+    traces = {"TIMER_ENQUEUE_MS": str(START_MS), "TIMER_DEQUEUE_MS": str(START_MS + 6_000)}
+    assert delivered.property_map() == message.property_map() | traces
+    assert delivered.born_timestamp == START_MS
+
+
+@through(*ALL)
+@pytest.mark.parametrize(("after_ms", "out_ms"), [(4_000, 3_000), (4_001, 4_000), (4_999, 4_000)])
+def test_the_slot_of_a_message(timed: Entrance, after_ms: int, out_ms: int) -> None:
+    """Its second; the one before when it begins with its time."""
+    timed.put(deliver_ms=START_MS + after_ms)
+    (message,) = timed.records(WHEEL)
+    assert message.property_map()["TIMER_OUT_MS"] == str(START_MS + out_ms)
+
+
+@through(*ALL)
+def test_a_timed_message_wakes_who_waits(timed: Entrance) -> None:
+    """When it comes."""
+    poll = timed.pop(poll_ms=15_000)
+    timed.put(deliver_ms=START_MS + 4_000)
+    timed.advance(3_999)
+    assert poll.answer is None
+    timed.advance(1)
+    assert poll.answer is not None
+    assert poll.answer.bodies == [b"0"]
+
+
+@through(*ALL)
+def test_a_timed_message_that_is_not_acknowledged_is_not_timed_again(timed: Entrance) -> None:
+    """It comes back like any other, and keeps the traces of its way."""
+    timed.put(deliver_ms=START_MS + 1_000)
+    timed.advance(1_000)
+    assert timed.bodies() == [b"0"]
+    timed.advance(14_000)
+    (again,) = timed.take()
+    assert (again.body, again.attempt) == (b"0", 1)
+    (copy,) = timed.records("%RETRY%G_T")
+    assert "TIMER_DEQUEUE_MS" in copy.property_map()
+
+
+@through(*ALL)
+def test_a_message_for_a_time_may_have_a_group(timed: Entrance) -> None:
+    """It comes to the queue of its group, with it."""
+    timed.put(b"later", message_group="g", deliver_ms=START_MS + 2_000)
+    timed.advance(2_000)
+    assert [(each.body, each.property_map()["__SHARDINGKEY"]) for each in timed.records("T")] == [(b"later", "g")]
+
+
+@through(*ALL)
+def test_an_ordered_topic_takes_no_times_behind_a_proxy(e: Entrance) -> None:
+    """The broker does."""
+    e.fifo()
+    before = e.state()
+    sent = e.put(message_group="g", deliver_ms=START_MS + 2_000)
+    if e.proxied:
+        assert (sent.code, sent.remark) == (40014, type_conflict("FIFO", "DELAY"))
+        assert e.state() == before
+    else:
+        e.advance(2_000)
+        assert come(e) == [b"0"]
+
+
+@through(*ALL)
+def test_a_timed_half_message_is_lost(e: Entrance) -> None:
+    """It becomes one of the half topic when its time comes, knows its own topic no more, and cannot be committed."""
+    e.topic(kind="TRANSACTION")
+    sent = e.put(half=True, deliver_ms=START_MS + 2_000)
+    assert parts(sent.recall)[1] == "RMQ_SYS_TRANS_HALF_TOPIC"
+    (waiting,) = e.records(WHEEL)
+    assert waiting.property_map()["REAL_TOPIC"] == "RMQ_SYS_TRANS_HALF_TOPIC"
+    e.advance(2_000)
+    assert len(e.records("RMQ_SYS_TRANS_HALF_TOPIC")) == 1
+    e.end(sent, 8)
+    e.advance(20_000)
+    assert come(e) == []
+
+
+@through(*ALL, timer_wheel_enable=False)
+def test_the_wheel_may_be_off(timed: Entrance) -> None:
+    """Timed messages are refused then; delay levels go on."""
+    text = "accurate timer message is not enabled, timerWheelEnable is false"
+    before = timed.state()
+    sent = timed.put(deliver_ms=START_MS + 2_000)
+    assert not sent.ok
+    assert text in sent.remark
+    assert timed.state() == before
+    if not timed.proxied:
+        timed.put(DELAY="1")
+        timed.advance(2_000)
+        assert come(timed) == [b"0"]
+
+
+# taking back
+
+
+@through(*ALL)
+def test_a_recalled_message_does_not_come(timed: Entrance) -> None:
+    """Those of its second do; the answer names the message."""
+    sent = [timed.put(body, deliver_ms=START_MS + 5_000) for body in (b"0", b"taken back", b"2")]
+    answer = timed.recall(sent[1].recall)
+    assert (answer.ok, answer.handle) == (True, sent[1].id)
+    timed.advance(600_000)
+    assert come(timed) == [b"0", b"2"]
+
+
+@through(*ALL)
+def test_what_a_handle_holds(timed: Entrance) -> None:
+    """Topic, broker, id, and a time 1 ms into the slot."""
+    sent = timed.put(deliver_ms=START_MS + 5_700)
+    assert parts(sent.recall) == ["v1", "T", "broker-a", str(START_MS + 5_001), sent.id]
+
+
+@through(*BROKER)
+def test_only_timed_messages_have_handles(timed: Entrance) -> None:
+    """Plain ones and those of a level have none."""
+    assert timed.put().recall == ""
+    assert timed.put(DELAY="1").recall == ""
+    assert timed.put(TIMER_DELAY_MS="1000").recall != ""
+
+
+@through(*ALL)
+def test_a_message_may_be_recalled_again(timed: Entrance) -> None:
+    """By a handle without its padding too, and so may one that never was."""
+    sent = timed.put(deliver_ms=START_MS + 5_000)
+    for text in (sent.recall, sent.recall, sent.recall.rstrip("=")):
+        assert timed.recall(text).ok
+    unknown = timed.recall(handle("v1", "T", "broker-a", START_MS + 5_000, "nobody"))
+    assert (unknown.ok, unknown.handle) == (True, "nobody")
+    timed.advance(10_000)
+    assert come(timed) == []
+
+
+@through(*ALL)
+def test_the_mark_of_a_recall(timed: Entrance) -> None:
+    """It waits beside its message, and never gets out."""
+    sent = timed.put(deliver_ms=START_MS + 5_500)
+    timed.recall(sent.recall)
+    message, mark = timed.records(WHEEL)
+    assert mark.body == b"0"
+    known = {"TAGS": "_RECALL_TAG_", "TIMER_DEL_UNIQKEY": f"T+{sent.id}", "UNIQ_KEY": sent.id, "REAL_TOPIC": "T"}
+    assert mark.property_map().items() >= known.items()
+    assert mark.property_map()["TIMER_OUT_MS"] == message.property_map()["TIMER_OUT_MS"]
+    timed.advance(600_000)
+    assert come(timed) == []
+    assert len(timed.records(WHEEL)) == 2
+
+
+@through(*ALL)
+@pytest.mark.parametrize("at_ms", [5_001, 5_500, 6_000, 60_000])
+def test_a_recall_may_come_too_late(timed: Entrance, at_ms: int) -> None:
+    """When the second of the message has begun; the message comes."""
+    sent = timed.put(deliver_ms=START_MS + 5_500)
+    timed.advance(at_ms)
+    before = timed.state()
+    assert timed.says(timed.recall(sent.recall), (604, LATE), (50001, PROXY_EXCEPTION + LATE))
+    assert timed.state() == before
+    timed.advance(60_000)
+    assert come(timed) == [b"0"]
+
+
+@through(*ALL)
+def test_a_recall_in_the_last_millisecond(timed: Entrance) -> None:
+    """It is in time."""
+    sent = timed.put(deliver_ms=START_MS + 5_500)
+    timed.advance(5_000)
+    assert timed.recall(sent.recall).ok
+    timed.advance(60_000)
+    assert come(timed) == []
+
+
+@through(*ALL)
+def test_recalls_may_be_off(timed: Entrance) -> None:
+    """Sends answer handles all the same."""
+    timed.broker.config.recall_message_enable = False
+    sent = timed.put(deliver_ms=START_MS + 5_000)
+    before = timed.state()
+    text = "recall failed, operation is forbidden"
+    assert timed.says(timed.recall(sent.recall), (16, text), (50001, PROXY_EXCEPTION + text))
+    assert timed.state() == before
+
+
+@through(*BROKER)
+def test_a_message_is_cancelled_by_one_that_says_so(timed: BrokerEntrance) -> None:
+    """A message of the same time with the name of the other, which is not delivered itself."""
+    sent = timed.put(b"taken back", TIMER_DELAY_MS="5000")
+    timed.put(b"other", TIMER_DELAY_MS="5000")
+    assert timed.put(b"mark", TIMER_DELAY_MS="5000", TIMER_DEL_UNIQKEY=f"T+{sent.id}").ok
+    timed.advance(60_000)
+    assert come(timed) == [b"other"]
+
+
+@through(*BROKER)
+@pytest.mark.parametrize(("named", "ms"), [("T+nobody", 5_000), ("U+", 5_000), ("", 5_000), ("T+", 8_000)])
+def test_a_cancellation_of_something_else(timed: BrokerEntrance, named: str, ms: int) -> None:
+    """Of another message or topic, without the topic, or of another second: the message comes."""
+    sent = timed.put(b"0", TIMER_DELAY_MS="5000")
+    name = named + sent.id if named.endswith("+") or not named else named
+    timed.put(b"mark", TIMER_DELAY_MS=str(ms), TIMER_DEL_UNIQKEY=name)
+    timed.advance(60_000)
+    assert come(timed) == [b"0"]
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("ms", ["0", "-1000"])
+def test_a_cancellation_for_the_past_is_refused(timed: BrokerEntrance, ms: str) -> None:
+    """It would be delivered."""
+    before = timed.state()
+    sent = timed.put(TIMER_DELAY_MS=ms, TIMER_DEL_UNIQKEY="T+x")
+    assert (sent.code, sent.remark) == (13, ILLEGAL)
+    assert timed.state() == before

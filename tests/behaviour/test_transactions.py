@@ -1,0 +1,402 @@
+"""Transactions: half messages, their ends, and the check of those that nobody has ended."""
+
+from dataclasses import replace
+
+import pytest
+from entrance import START_MS, Answer, BrokerEntrance, Entrance, Sent
+from entrances import ALL, BROKER, through
+from grpc_texts import PROXY_EXCEPTION
+from rocketmq_testkit.emulator.record import decode
+
+HALF, OPS, GIVEN_UP = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"
+UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12
+NOT_FOUND = (50001, PROXY_EXCEPTION + "cannot found transaction data")
+QUICK = {"transaction_check_interval": 3_000, "transaction_time_out": 1_000}
+
+
+@pytest.fixture
+def t(e: Entrance) -> Entrance:
+    """A topic for half messages."""
+    e.topic(kind="TRANSACTION")
+    return e
+
+
+def half(t: Entrance, body: bytes = b"0", **more: object) -> Sent:
+    """A half message."""
+    sent = t.put(body, half=True, **more)  # type: ignore[arg-type]  # options of put
+    assert sent.ok, sent
+    return sent
+
+
+def done(answer: Answer | None) -> None:
+    """The end was taken."""
+    assert answer is not None
+    assert answer.ok, answer
+
+
+def come(t: Entrance) -> list[bytes]:
+    """What has come."""
+    return [each.body for each in t.records("T")]
+
+
+# half messages and their ends
+
+
+@through(*ALL)
+def test_a_half_message_is_hidden_until_its_commit(t: Entrance) -> None:
+    """Then it is there like any other."""
+    sent = half(t, tag="A", keys="k", color="red")
+    t.advance(5_000)
+    assert t.bodies() == []
+    done(t.end(sent, COMMIT))
+    (message,) = t.take()
+    assert (message.body, message.tag, message.keys, message.attempt) == (b"0", "A", ("k",), 0)
+
+
+@through(*ALL)
+def test_where_a_half_message_lies(t: Entrance) -> None:
+    """In the half topic, not as a half message, with the place where it belongs; that offset is answered."""
+    for number in range(2):
+        sent = half(t, b"%d" % number, tag="A")
+    record = t.records(HALF)[1]
+    assert sent.offset == record.queue_offset == 1
+    assert record.sys_flag & 0xC == 0
+    known = {"REAL_TOPIC": "T", "REAL_QID": "0", "__transactionId__": sent.id, "TRAN_MSG": "true", "PGROUP": "T"}
+    assert record.property_map().items() >= (known | {"TAGS": "A"}).items()
+    assert come(t) == []
+
+
+@through(*ALL)
+def test_what_a_commit_stores(t: Entrance) -> None:
+    """A copy that tells that it was one, and of what."""
+    sent = half(t, color="red")
+    t.advance(2_000)
+    done(t.end(sent, COMMIT))
+    (record,), (first,) = t.records("T"), t.records(HALF)
+    assert record.sys_flag & 0xC == COMMIT
+    assert record.prepared_transaction_offset == first.physical_offset
+    assert (record.born_timestamp, record.store_timestamp) == (START_MS, START_MS + 2_000)
+    assert record.property_map() == first.property_map()
+
+
+@through(*ALL)
+def test_a_rolled_back_message_is_never_seen(t: Entrance) -> None:
+    """Nobody is asked about it either."""
+    t.produce("p")
+    done(t.end(half(t), ROLLBACK))
+    t.advance(50_000)
+    assert t.bodies() == []
+    assert t.asked("p") == []
+
+
+@through(*ALL)
+def test_ends_are_written_down_together(t: Entrance) -> None:
+    """Every 3 s, by the offsets of the half messages."""
+    sent = [half(t, b"%d" % number) for number in range(4)]
+    t.advance(100)
+    for each, how in zip(sent, (COMMIT, ROLLBACK, COMMIT), strict=False):
+        done(t.end(each, how))
+    assert t.records(OPS) == []
+    t.advance(3_000)
+    (op,) = t.records(OPS)
+    assert (op.body, op.property_map()) == (b"0,1,2,", {"TAGS": "d", "WAIT": "true"})
+
+
+@through(*BROKER)
+def test_a_broker_stores_at_each_commit(t: Entrance) -> None:
+    """A second one, and one after a rollback; a rollback after a commit is taken and changes nothing."""
+    for first in (COMMIT, ROLLBACK):
+        sent = half(t, b"%d" % first)
+        for how in (first, COMMIT, ROLLBACK):
+            done(t.end(sent, how))
+    assert come(t) == [b"8", b"8", b"12"]
+
+
+@through("grpc")
+@pytest.mark.parametrize("first", [COMMIT, ROLLBACK, UNKNOWN])
+@pytest.mark.parametrize("again", [COMMIT, ROLLBACK])
+def test_a_proxy_ends_once(t: Entrance, first: int, again: int) -> None:
+    """However it ended; also without an end."""
+    sent = half(t)
+    done(t.end(sent, first))
+    before = t.state()
+    assert t.says(t.end(sent, again), NOT_FOUND, NOT_FOUND)
+    assert t.state() == before
+    assert come(t) == ([b"0"] if first == COMMIT else [])
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("checked", [False, True])
+def test_an_unknown_end_gets_no_answer(t: Entrance, checked: bool) -> None:
+    """And changes nothing."""
+    sent = half(t)
+    before = t.state()
+    assert t.end(sent, UNKNOWN, checked=checked) is None
+    assert t.state() == before
+
+
+@through("grpc")
+def test_a_proxy_forgets_after_half_a_minute(t: Entrance) -> None:
+    """The broker does not: the message is asked about."""
+    early, late = half(t, b"early"), half(t, b"late")
+    t.produce("p")
+    t.advance(29_999)
+    done(t.end(early, COMMIT))
+    t.advance(1)
+    assert t.says(t.end(late, COMMIT), NOT_FOUND, NOT_FOUND)
+    t.advance(1_000)
+    assert [each.body for each in t.asked("p")] == [b"late"]
+
+
+@through(*BROKER)
+@pytest.mark.parametrize(("immune_s", "left_ms"), [(1, 6_000), (6, 6_000), (10, 10_000), (3_600, 3_600_000)])
+@pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
+def test_an_end_after_the_immunity_is_refused(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
+    """It is 6 s at least; an end that was asked for is taken."""
+    early, late = half(t, immune_s=immune_s), half(t, immune_s=immune_s)
+    t.advance(left_ms)
+    done(t.end(early, ROLLBACK))
+    t.advance(1)
+    before = t.state()
+    assert t.says(t.end(late, how), (604, ""), NOT_FOUND)
+    assert t.state() == before
+    done(t.end(late, how, checked=True))
+
+
+@through(*BROKER)
+def test_an_end_without_immunity_is_never_late(t: Entrance) -> None:
+    """Of a message that did not ask for any."""
+    sent = half(t)
+    t.advance(3_600_000)
+    done(t.end(sent, COMMIT))
+    assert come(t) == [b"0"]
+
+
+@through(*BROKER)
+def test_names_of_an_end_do_not_matter(t: Entrance) -> None:
+    """It is found by its places."""
+    done(t.end(replace(half(t), id="another"), COMMIT))
+    assert come(t) == [b"0"]
+
+
+@through(*ALL)
+def test_ordered_messages_can_be_half(t: Entrance) -> None:
+    """The copy has the group."""
+    done(t.end(half(t, message_group="g"), COMMIT))
+    assert [each.property_map()["__SHARDINGKEY"] for each in t.records("T")] == ["g"]
+
+
+@through(*BROKER)
+def test_a_commit_wakes_who_waits(t: BrokerEntrance) -> None:
+    """A pull and a pop; the half message does not."""
+    t.beat("puller")
+    pull, pop = t.pull(0, suspend_ms=15_000), t.pop(group="P", poll_ms=15_000)
+    sent = half(t)
+    t.advance(1_000)
+    assert pull.answer is pop.answer is None
+    t.end(sent, COMMIT)
+    for answer in (pull.answer, pop.answer):
+        assert answer is not None
+        assert answer.bodies == [b"0"]
+
+
+@through(*ALL, reject_transaction_message=True)
+def test_transactions_may_be_off(t: Entrance) -> None:
+    """Half messages are refused."""
+    before = t.state()
+    text = "the broker[127.0.0.1] sending transaction message is forbidden"
+    assert t.says(t.put(half=True), (16, text), (50001, PROXY_EXCEPTION + text))
+    assert t.state() == before
+
+
+@through(*BROKER)
+def test_batches_are_not_half(t: BrokerEntrance) -> None:
+    """They are refused whole."""
+    before = t.state()
+    refused = t.batch((b"a", {}), (b"b", {}), half=True)
+    assert refused.code == 13
+    assert refused.remark.startswith("the message is illegal, maybe msg body or properties length not matched.")
+    assert t.state() == before
+
+
+# checks
+
+
+@through(*ALL)
+@pytest.mark.parametrize(("sent_ms", "asked_ms"), [(0, 30_000), (23_999, 30_000), (24_001, 60_000), (29_999, 60_000)])
+def test_the_first_check(t: Entrance, sent_ms: int, asked_ms: int) -> None:
+    """Comes with the first round, one each 30 s, that finds the message 6 s old."""
+    t.advance(sent_ms)
+    half(t)
+    t.produce("p")
+    t.advance(asked_ms - sent_ms - 1)
+    assert t.asked("p") == []
+    t.advance(1)
+    assert [(each.body, each.times) for each in t.asked("p")] == [(b"0", 1)]
+
+
+@through(*ALL, **QUICK)
+@pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
+def test_a_producer_ends_what_it_is_asked_about(t: Entrance, how: int) -> None:
+    """By the places that it is told, which are new ones; then it is asked no more."""
+    t.produce("p")
+    half(t)
+    t.advance(3_000)
+    (question,) = t.asked("p")
+    done(t.end(question.sent, how, checked=True))
+    t.advance(45_000)
+    assert t.asked("p") == []
+    assert come(t) == ([b"0"] if how == COMMIT else [])
+
+
+@through(*ALL, **QUICK)
+def test_what_a_producer_is_shown(t: Entrance) -> None:
+    """The message as it was sent; it lies at the end of the half topic again, one check older."""
+    t.produce("p")
+    sent = half(t, b"0", color="red")
+    t.advance(3_000)
+    (question,) = t.asked("p")
+    again = t.records(HALF)[1]
+    assert (question.body, question.times, question.sent.id) == (b"0", 1, sent.id)
+    if not t.proxied:
+        assert (question.sent.offset, question.sent.place) == (1, again.physical_offset)
+    assert again.property_map().items() >= {"TRANSACTION_CHECK_TIMES": "1", "color": "red"}.items()
+
+
+@through(*ALL, **QUICK)
+def test_a_producer_is_asked_fifteen_times(t: Entrance) -> None:
+    """Round by round, when it does not know; then the message is given up, and nobody ever sees it."""
+    t.produce("p")
+    half(t)
+    asked = []
+    for _ in range(15):
+        t.advance(3_000)
+        asked += t.asked("p")
+    assert [each.times for each in asked] == list(range(1, 16))
+    assert t.records(GIVEN_UP) == []
+    t.advance(3_000)
+    (given_up,) = t.records(GIVEN_UP)
+    assert (given_up.body, given_up.property_map()["TRANSACTION_CHECK_TIMES"]) == (b"0", "15")
+    t.advance(6_000)
+    assert t.asked("p") == []
+    assert t.bodies() == []
+
+
+@through(*ALL, **QUICK, transaction_check_max=2)
+def test_checks_count_though_nobody_can_be_asked(t: Entrance) -> None:
+    """A message without a producer is given up as soon as one that is asked about."""
+    half(t)
+    t.advance(8_999)
+    assert t.records(GIVEN_UP) == []
+    t.advance(1)
+    assert len(t.records(GIVEN_UP)) == 1
+
+
+@through(*ALL, **QUICK, file_reserved_time=1, transaction_check_max=10_000)
+def test_a_message_that_is_too_old_is_given_up(t: Entrance) -> None:
+    """Older than the store keeps messages, however seldom it was asked about."""
+    half(t)
+    t.advance(3_600_000)
+    assert t.records(GIVEN_UP) == []
+    t.advance(3_000)
+    assert len(t.records(GIVEN_UP)) == 1
+    halves = len(t.records(HALF))
+    t.advance(60_000)
+    assert len(t.records(HALF)) == halves
+
+
+@through(*ALL, **QUICK)
+def test_another_producer_is_asked_when_the_first_is_gone(t: Entrance) -> None:
+    """Any of the group, one that comes later too."""
+    t.produce("first")
+    half(t)
+    t.retire("first")
+    t.produce("second")
+    t.advance(3_000)
+    (question,) = t.asked("second")
+    t.retire("second")
+    t.advance(3_000)
+    t.produce("third")
+    t.advance(3_000)
+    assert [each.times for each in t.asked("third")] == [3]
+    assert t.asked("first") == t.asked("second") == []
+    done(t.end(question.sent, COMMIT, checked=True))
+    assert come(t) == [b"0"]
+
+
+@through(*ALL, **QUICK)
+def test_one_producer_of_the_group_is_asked(t: Entrance) -> None:
+    """About each message, and none of other groups."""
+    t.topic("U", kind="TRANSACTION")
+    for client in ("a", "b", "c"):
+        t.produce(client)
+    t.produce("stranger", "U")
+    for number in range(6):
+        half(t, b"%d" % number)
+    t.advance(3_000)
+    questions = [each.body for client in ("a", "b", "c") for each in t.asked(client)]
+    assert sorted(questions) == [b"0", b"1", b"2", b"3", b"4", b"5"]
+    assert t.asked("stranger") == []
+
+
+@through(*ALL, **QUICK)
+@pytest.mark.parametrize(("immune_s", "asked_ms"), [(8, 9_000), (10, 12_000)])
+def test_a_message_may_ask_to_be_left_alone(t: Entrance, immune_s: int, asked_ms: int) -> None:
+    """Its first check comes when that time is over; each round until then puts it off, and counts."""
+    t.produce("p")
+    half(t, b"patient", immune_s=immune_s)
+    half(t, b"plain")
+    t.advance(3_000)
+    assert [each.body for each in t.asked("p")] == [b"plain"]
+    seen = {}
+    while b"patient" not in seen and t.now_ms < START_MS + 60_000:
+        t.advance(3_000)
+        seen.update({each.body: each.times for each in t.asked("p")})
+    assert (t.now_ms - START_MS, seen[b"patient"]) == (asked_ms, asked_ms // 3_000)
+    (first,) = {each.property_map().get("TRAN_PREPARED_QUEUE_OFFSET") for each in t.records(HALF)} - {None}
+    assert first == "0"
+
+
+@through(*ALL, **QUICK)
+def test_half_messages_are_never_visible(t: Entrance) -> None:
+    """Neither while they wait, nor when they are asked about or given up."""
+    t.produce("p")
+    for number in range(3):
+        half(t, b"%d" % number)
+    for _ in range(20):
+        t.advance(3_000)
+        assert t.bodies() == []
+    assert len(t.records(GIVEN_UP)) == 3
+    assert t.broker.store.max_offset("T", 0) == 0
+
+
+@through(*ALL, **QUICK)
+def test_a_commit_in_time_is_found_by_the_round(t: Entrance) -> None:
+    """A producer is asked about what is left, once all ends have been read: a second later."""
+    t.produce("p")
+    for number in range(40):
+        sent = half(t, b"%d" % number)
+        if number != 20:
+            done(t.end(sent, COMMIT if number % 2 else ROLLBACK))
+    t.advance(4_000)
+    assert [each.body for each in t.asked("p")] == [b"20"]
+    assert come(t) == [b"%d" % number for number in range(1, 40, 2)]
+
+
+@through(*BROKER, **QUICK, transaction_check_max=1)
+def test_what_was_given_up_can_still_be_committed(t: Entrance) -> None:
+    """By its places: only those decide."""
+    sent = half(t)
+    t.advance(6_000)
+    (given_up,) = t.records(GIVEN_UP)
+    done(t.end(sent, COMMIT, checked=True))
+    assert come(t) == [given_up.body]
+
+
+@through(*BROKER)
+def test_a_half_message_in_the_log_is_no_half_message(t: Entrance) -> None:
+    """Its bits are gone, so that a reader of the half topic gets whole messages."""
+    half(t)
+    stored = t.broker.store.record(HALF, 0, 0)
+    assert stored is not None
+    assert decode(stored).prepared_transaction_offset == 0
