@@ -28,6 +28,7 @@ class Done(Result):
     remark: str | None = None
 
 
+@value
 class NoAnswer(Result):
     """The request gets no answer at all, as upstream does for an end of transaction with unknown state."""
 

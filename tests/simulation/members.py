@@ -36,6 +36,14 @@ class Members:
         if missing or too_many or len(set(seen.clients)) != len(seen.clients):
             raise Violation(f"missing {missing}, too many {too_many}: {seen}")
 
+    def may_be_there(self, client: str, now: int) -> bool:
+        """May this client still be known, as a member or as a producer?"""
+        return any(name == client and now - last <= SILENT_MS + SCAN_MS for (_, name), last in self._last.items())
+
+    def is_somebody_there(self, now: int) -> bool:
+        """Is any client known for sure?"""
+        return any(now - last <= SILENT_MS for last in self._last.values())
+
     def crashed(self) -> None:
         """Nobody is known any more."""
         self._last.clear()

@@ -266,6 +266,78 @@ class Unlocked(NamedTuple):
     queues: tuple[Place, ...]
 
 
+class TimedSent(NamedTuple):
+    """A send with a time of its own was answered; `due_ms` is that time, `code` SUCCESS or why not."""
+
+    now: int
+    topic: str
+    queue_id: int
+    offset: int
+    message_id: str
+    due_ms: int
+    code: str
+
+
+class TakenBack(NamedTuple):
+    """Somebody asked to take a timed message back.
+
+    By its recall handle, naming `topic`, or by a delete mark that names the message in `topic` and is due at
+    `due_ms`; `home` is the topic that the message was sent to.
+    """
+
+    now: int
+    topic: str
+    home: str
+    message_id: str
+    due_ms: int
+    by_handle: bool
+    code: str
+
+
+class HalfStored(NamedTuple):
+    """A half message appeared in the half topic; `times` is how often it was checked, `immunity` what it asked for."""
+
+    now: int
+    offset: int
+    topic: str
+    message_id: str
+    born_ms: int
+    times: int
+    immunity: str | None
+
+
+class Prepared(NamedTuple):
+    """The send of a half message was accepted."""
+
+    now: int
+    topic: str
+    message_id: str
+    half_offset: int
+
+
+class Ended(NamedTuple):
+    """An end of a transaction was answered, NO_ANSWER by silence; `right`: by its group and with its own offset."""
+
+    now: int
+    message_id: str
+    half_offset: int
+    decision: str
+    right: bool
+    from_check: bool
+    code: str
+
+
+class Checked(NamedTuple):
+    """A producer was asked what became of a half message."""
+
+    now: int
+    client: str
+    topic: str
+    message_id: str
+    half_offset: int
+    times: int
+
+
 class Crashed(NamedTuple):
     """The broker died and went on with what was written; `positions` are the groups' offsets then, -1 for none."""
 
@@ -305,6 +377,12 @@ Observation = (
     | MembersSeen
     | Locked
     | Unlocked
+    | TimedSent
+    | TakenBack
+    | HalfStored
+    | Prepared
+    | Ended
+    | Checked
     | Crashed
     | StepEnded
     | Drained

@@ -12,6 +12,8 @@ from ordered_queues import OrderedQueues
 from popped_messages import CHECK_POINTS, Mode, PoppedMessages
 from pulled_queues import PulledQueues
 from stored_messages import StoredMessages, Violation
+from timed_messages import TimedMessages
+from transactions import DISCARDED_TOPIC, Transactions
 
 
 class Oracle:
@@ -37,6 +39,8 @@ class Oracle:
         self.ordered = OrderedQueues(self.log)
         self.pulls = PulledQueues(self.log, tags)
         self.members = Members()
+        self.timed = TimedMessages(self.log)
+        self.transactions = Transactions(self.log, self.members)
         self._now = 0
 
     def observe(self, seen: obs.Observation) -> None:
@@ -46,6 +50,8 @@ class Oracle:
         self._now = seen.now
         match seen:
             case obs.Stored():
+                if seen.topic == DISCARDED_TOPIC:
+                    self.transactions.discarded(seen)
                 self.log.stored(seen)
             case obs.Sent():
                 self.log.sent(seen)
@@ -84,10 +90,22 @@ class Oracle:
                 self.members.locked(seen)
             case obs.Unlocked():
                 self.members.unlocked(seen)
+            case obs.TimedSent():
+                self.timed.sent(seen)
+            case obs.TakenBack():
+                self.timed.taken_back(seen)
+            case obs.HalfStored():
+                self.transactions.half_stored(seen)
+            case obs.Prepared():
+                self.transactions.prepared(seen)
+            case obs.Ended():
+                self.transactions.ended(seen)
+            case obs.Checked():
+                self.transactions.checked(seen)
             case obs.Crashed():
                 self._crashed(seen)
             case obs.StepEnded():
-                for book in (self.log, self.pops, self.ordered, self.pulls):
+                for book in (self.log, self.pops, self.ordered, self.pulls, self.transactions):
                     book.step_ended(seen.now)
             case obs.Drained():
                 self._drained()
@@ -146,6 +164,7 @@ class Oracle:
             (self.pull_groups, self.pulls),
         ):
             book.crashed(seen.now, {key: offset for key, offset in known.items() if key[0] in groups})
+        self.transactions.crashed(seen.now)
         self.members.crashed()
 
     def _drained(self) -> None:
@@ -157,8 +176,12 @@ class Oracle:
                 for queue_id in self.log.queue_ids(topic):
                     if unread := self.pulls.unread(group, (topic, queue_id)):
                         raise Violation(f"{group} never got {topic}@{queue_id}:{unread}")
-        if (due := self.log.last_due(self._now)) > self._now:
+        if (due := self.last_due(self._now)) > self._now:
             raise Violation(f"something is still due until {due}")
+
+    def last_due(self, now: int) -> int:
+        """When everything that waits must have come, at least `now`."""
+        return max(book.last_due(now) for book in (self.log, self.timed, self.transactions))
 
     def missing(self) -> list[str]:
         """What groups that pop want and have not got, or have not finished in order."""

@@ -11,6 +11,7 @@ What upstream allows, and nothing else (ConsumerOrderInfoManager, AckMessageProc
 - The committed offset never goes back, except by a reset. A reset also forgets the batch; a late acknowledgement of
   it then moves the group behind that message, read or not.
 - Nothing goes to a retry topic.
+- A batch that was taken more than a day ago is forgotten, as if it had never been out.
 """
 
 from collections import defaultdict
@@ -20,6 +21,8 @@ from observations import Acked, Delivery, Hidden, Place, Popped, Reset
 from popped_messages import WRITTEN_MS
 from stored_messages import StoredMessages, Violation
 from waiting_pops import WaitingPops
+
+FORGOTTEN_MS = 24 * 3_600_000
 
 
 @dataclass(slots=True)
@@ -57,6 +60,11 @@ class OrderedQueue:
         self.moves.append((now, self.committed))
         self.committed = offset
 
+    def forget(self, now: int) -> None:
+        """Forget a batch of long ago."""
+        if self.batch is not None and now - self.batch.pop_time > FORGOTTEN_MS:
+            self.batch = None
+
     def is_free(self, now: int, attempt_id: str | None = None) -> bool:
         """May this attempt have the queue?"""
         batch = self.batch
@@ -91,6 +99,7 @@ class OrderedQueues(WaitingPops):
 
     def _take(self, seen: Popped, place: Place, messages: list[Delivery]) -> None:
         queue = self.queues[seen.group, place]
+        queue.forget(seen.now)
         if not queue.unknown and not queue.is_free(seen.now, seen.attempt_id):
             raise Violation(f"{place} is hidden from all but {queue.batch}: {seen}")
         offsets = [message.offset for message in messages]
@@ -120,6 +129,7 @@ class OrderedQueues(WaitingPops):
         """An acknowledgement was answered."""
         handle = seen.handle
         queue = self.queues[handle.group, handle.place]
+        queue.forget(seen.now)
         batch = queue.batch
         if batch is None and seen.code == "SUCCESS":
             queue.commit(max(queue.committed, handle.offset + 1), seen.now)
@@ -140,6 +150,7 @@ class OrderedQueues(WaitingPops):
         """A change of the invisible time was answered."""
         handle = seen.handle
         queue = self.queues[handle.group, handle.place]
+        queue.forget(seen.now)
         batch = queue.batch
         if handle.offset < queue.committed or batch is None or batch.pop_time != handle.pop_time:
             return

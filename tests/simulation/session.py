@@ -7,11 +7,13 @@ client never gets.
 from collections.abc import Callable, Iterable
 
 import observations as obs
+from half_messages import half_stored
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.names import HALF_TOPIC
 from rocketmq_testkit.emulator.record import decode
 from simulated_client import Client, digit, order_counts, receipt
 
@@ -109,12 +111,16 @@ class Session:
         self._onlooker(seen)
 
     def _stored(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: dict[str, str]) -> None:
-        if topic.startswith(("rmq_sys_", "SCHEDULE_TOPIC", "RMQ_SYS_")):
+        is_half = topic == HALF_TOPIC
+        if topic.startswith(("rmq_sys_", "SCHEDULE_TOPIC", "RMQ_SYS_")) and not is_half:
             return
         record = self.broker.store.record(topic, queue_id, offset)
         if record is None:
             raise AssertionError(f"{topic}@{queue_id}:{offset} cannot be read")
         message = decode(record)
+        if is_half:
+            self.see(half_stored(self.now_ms, offset, message))
+            return
         first_pop = properties.get("1ST_POP_TIME")
         self.see(
             obs.Stored(
@@ -547,11 +553,21 @@ class Session:
             lambda outcome, waited: self.see(obs.Unlocked(self.now_ms, client.group, client.name, tuple(queues))),
         )
 
-    def crash(self, clients: Iterable[Client], places: Iterable[tuple[str, obs.Place]], *, power_loss: bool) -> None:
-        """Let the broker die and start again; all connections are lost with it."""
+    def crash(
+        self,
+        clients: Iterable[Client],
+        places: Iterable[tuple[str, obs.Place]],
+        *,
+        power_loss: bool,
+        in_order: bool = False,
+    ) -> None:
+        """Let the broker die, or stop in order, and start again; all connections are lost with it."""
         for client in clients:
             client.channel.active = False
-        self.engine.crash(power_loss=power_loss)
+        if in_order:
+            self.engine.restart()
+        else:
+            self.engine.crash(power_loss=power_loss)
         self.broker.store.arrivals.insert(0, self._stored)
         for client in clients:
             client.connect()

@@ -1,9 +1,23 @@
 """A simulated client, and how clients put handles together and read the texts of a pop's answer."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from observations import Handle
+from rocketmq_testkit.emulator.effects import Effect
 from rocketmq_testkit.emulator.engine import DirectChannel
+
+
+class ClientChannel(DirectChannel):
+    """A channel whose client looks at once at what it is told."""
+
+    def __init__(self, client: "Client") -> None:
+        super().__init__(f"{client.name}.{client.connections}", ("10.0.0.1", 4000 + client.connections))
+        self._client = client
+
+    def push(self, effect: Effect) -> None:
+        """Tell the client."""
+        self._client.on_push(self._client, effect)
 
 
 @dataclass(eq=False)
@@ -19,6 +33,7 @@ class Client:
     """Messages that it may give back: id, attempt, physical offset, topic."""
     attempt: int = 0
     connections: int = 0
+    on_push: "Callable[[Client, Effect], None]" = lambda client, effect: None
 
     def __post_init__(self) -> None:
         self.connect()
@@ -31,7 +46,7 @@ class Client:
     def connect(self) -> None:
         """A new connection; what the client remembers stays."""
         self.connections += 1
-        self.channel = DirectChannel(f"{self.name}.{self.connections}", ("10.0.0.1", 4000 + self.connections))
+        self.channel = ClientChannel(self)
 
 
 def receipt(handle: Handle) -> str:

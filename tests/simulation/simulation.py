@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+import producer_verbs
+from half_messages import HalfMessages
 from observations import Handle, Observation
 from oracle import Oracle
 from popped_messages import BUFFERED, CACHED_RECORDS, CHECK_POINTS, RECORDS
@@ -23,6 +25,7 @@ from rocketmq_testkit.fixtures.control.json_form import entry
 from session import Session
 from simulated_client import Client
 from stored_messages import Violation
+from timed_sends import TimedSends
 
 TOPICS = {"A": 2, "B": 1, "O": 3}
 TAGS = {"pop-red": ("red", "green", "yellow"), "pull-red": ("red",)}
@@ -86,6 +89,7 @@ class Setup(NamedTuple):
         broker.enable_pop_buffer_merge = mode.cached
         broker.pop_consumer_kv_service_init = broker.pop_consumer_kv_service_enable = mode.records
         broker.flush_disk_type = "SYNC_FLUSH"
+        broker.recall_message_enable = True
         return broker, EmulationConfig()
 
 
@@ -97,8 +101,10 @@ class Simulation:
         self.oracle = new_oracle(setup)
         self.observations: list[Observation] = []
         self._keep = keep
-        self._steps = 0
+        self.steps = 0
         self.session = Session(*setup.configs(), setup.seed, self._see)
+        self.timed = TimedSends(self.session)
+        self.halves = HalfMessages(self.session)
         for topic, queues in TOPICS.items():
             self.session.create_topic(topic, queues)
         groups = (*POP_GROUPS, *ORDERED_GROUPS, *PULL_GROUPS)
@@ -111,6 +117,7 @@ class Simulation:
         self._used: list[tuple[Client, Handle]] = []
         self._cursors: dict[tuple[str, str, int], int] = {}
         for client in self.clients:
+            client.on_push = self.halves.pushed
             self.session.beat(client, TOPICS)
         self.session.end_step()
 
@@ -121,7 +128,7 @@ class Simulation:
 
     def perform(self, action: Action) -> None:
         """Carry out an action and let the oracle judge. Raises Violation."""
-        self._steps += 1
+        self.steps += 1
         verb = VERBS[action.verb]
         if action.fate in ("lost", "given up"):
             verb(self, action, True)
@@ -133,13 +140,14 @@ class Simulation:
 
     # what the numbers mean
 
-    def _topic(self, number: int) -> str:
+    def topic(self, number: int) -> str:
+        """One of the topics."""
         return list(TOPICS)[number % len(TOPICS)]
 
     def _queue(self, topic: str, number: int) -> int:
         return number % TOPICS[topic]
 
-    def _any_or_one(self, topic: str, number: int) -> int:
+    def any_or_one(self, topic: str, number: int) -> int:
         """Every second number means any queue."""
         return -1 if number % 2 == 0 else self._queue(topic, number // 2)
 
@@ -147,29 +155,29 @@ class Simulation:
 
     def send(self, action: Action, lost: bool) -> None:
         """Send a message: plain, with a delay level or timed."""
-        topic = self._topic(action.a)
+        topic = self.topic(action.a)
         level, timer_ms = ((0, 0), (0, 0), (0, 0), (1, 0), (2, 0), (0, 700), (0, 6_000))[action.d % 7]
         tag = ("red", "blue", None)[action.c % 3]
-        queue_id = self._any_or_one(topic, action.b)
+        queue_id = self.any_or_one(topic, action.b)
         client = self.clients[action.client % len(self.clients)]
-        self.session.send(client, topic, queue_id, f"m{self._steps}", tag, level=level, timer_ms=timer_ms)
+        self.session.send(client, topic, queue_id, f"m{self.steps}", tag, level=level, timer_ms=timer_ms)
 
     def burst(self, action: Action, lost: bool) -> None:
         """Send several messages."""
-        topic = self._topic(action.a)
+        topic = self.topic(action.a)
         for number in range(3 + action.b % 40):
             tag = ("red", "blue")[number % 2]
             queue_id = self._queue(topic, number)
-            self.session.send(self.clients[0], topic, queue_id, f"m{self._steps}.{number}", tag)
+            self.session.send(self.clients[0], topic, queue_id, f"m{self.steps}.{number}", tag)
 
     def pop(self, action: Action, lost: bool) -> None:
         """Pop without order."""
-        topic = self._topic(action.a)
+        topic = self.topic(action.a)
         late_ms = 700 if action.d % 10 == 9 else 0
         self.session.pop(
             self.poppers[action.client % len(self.poppers)],
             topic,
-            self._any_or_one(topic, action.b),
+            self.any_or_one(topic, action.b),
             COUNTS[action.c % len(COUNTS)],
             INVISIBLE_MS[action.d % len(INVISIBLE_MS)],
             POLL_MS[(action.c // len(COUNTS)) % len(POLL_MS)],
@@ -179,7 +187,7 @@ class Simulation:
 
     def pop_in_order(self, action: Action, lost: bool) -> None:
         """Pop in order: a new attempt, the last one again, or none."""
-        topic = self._topic(action.a)
+        topic = self.topic(action.a)
         client = self.orderly[action.client % len(self.orderly)]
         if action.b % 4 == 0 and not lost and action.fate != "lost":
             client.attempt += 1
@@ -187,7 +195,7 @@ class Simulation:
         self.session.pop(
             client,
             topic,
-            self._any_or_one(topic, action.b // 4),
+            self.any_or_one(topic, action.b // 4),
             COUNTS[action.c % len(COUNTS)],
             ORDER_INVISIBLE_MS[action.d % len(ORDER_INVISIBLE_MS)],
             POLL_MS[(action.c // len(COUNTS)) % len(POLL_MS)],
@@ -227,7 +235,7 @@ class Simulation:
     def ack_many(self, action: Action, lost: bool) -> None:
         """Acknowledge many unordered deliveries of one topic with one request."""
         client = self.poppers[action.client % len(self.poppers)]
-        topic = self._topic(action.a)
+        topic = self.topic(action.a)
         names = (topic, self.oracle.pops.retry_topic(client.group, topic))
         chosen = [handle for handle in client.handles if handle.topic in names][: 1 + action.b % 40]
         self.session.batch_ack(client, topic, chosen)
@@ -262,7 +270,7 @@ class Simulation:
     def notify(self, action: Action, lost: bool) -> None:
         """Wait for a pop to be worth while."""
         client = self.poppers[action.client % len(self.poppers)]
-        self.session.notify(client, self._topic(action.a), POLL_MS[action.b % len(POLL_MS)])
+        self.session.notify(client, self.topic(action.a), POLL_MS[action.b % len(POLL_MS)])
 
     def pull(self, action: Action, lost: bool) -> None:
         """Pull on from where the group stands, from the beginning, or from beyond the end."""
@@ -309,25 +317,25 @@ class Simulation:
     def lock(self, action: Action, lost: bool) -> None:
         """Lock the queues of a topic."""
         client = self.pullers[action.client % len(self.pullers)]
-        topic = self._topic(action.a)
+        topic = self.topic(action.a)
         self.session.lock(client, [(topic, queue_id) for queue_id in range(TOPICS[topic])])
 
     def unlock(self, action: Action, lost: bool) -> None:
         """Unlock the queues of a topic."""
         client = self.pullers[action.client % len(self.pullers)]
-        topic = self._topic(action.a)
+        topic = self.topic(action.a)
         self.session.unlock(client, [(topic, queue_id) for queue_id in range(TOPICS[topic])])
 
     def look(self, action: Action, lost: bool) -> None:
         """Look at offsets and members."""
         client = self.clients[action.client % len(self.clients)]
-        topic = self._topic(action.a)
+        topic = self.topic(action.a)
         self.session.look(client, topic, self._queue(topic, action.b))
 
     def reset(self, action: Action, lost: bool) -> None:
         """Move a group to some offset of one queue."""
         client = self.clients[action.client % len(self.clients)]
-        topic = self._topic(action.a)
+        topic = self.topic(action.a)
         queue_id = self._queue(topic, action.b)
         high = self.session.broker.store.max_offset(topic, queue_id)
         self.session.reset(client, topic, queue_id, action.c % (high + 1))
@@ -341,14 +349,14 @@ class Simulation:
         self.session.advance(JUMPS_MS[action.a % len(JUMPS_MS)])
 
     def crash(self, action: Action, lost: bool) -> None:
-        """The broker dies, with or without the machine; its clients come back."""
+        """The broker dies, with or without the machine, or stops in order; its clients come back."""
         places = [(topic, queue_id) for topic, queues in TOPICS.items() for queue_id in range(queues)]
         known = [(client.group, place) for client in self.clients[::MEMBERS] for place in places]
         for client in self.poppers[::MEMBERS]:
             known += [(client.group, (self.oracle.pops.retry_topic(client.group, topic), 0)) for topic in TOPICS]
         for client in self.pullers[::MEMBERS]:
             known.append((client.group, (f"%RETRY%{client.group}", 0)))
-        self.session.crash(self.clients, known, power_loss=action.a % 2 == 0)
+        self.session.crash(self.clients, known, power_loss=action.a % 2 == 0, in_order=action.a % 6 == 5)
         # An orderly client that died with it has nothing to acknowledge.
         for client in self.orderly:
             client.handles.clear()
@@ -365,7 +373,7 @@ class Simulation:
         session.end_step()
         for _ in range(DRAIN_ROUNDS):
             came = [self._consume(client) for client in (*self.poppers[::MEMBERS], *self.orderly[:1])]
-            due = self.oracle.log.last_due(session.now_ms)
+            due = self.oracle.last_due(session.now_ms)
             if not any(came) and due <= session.now_ms and not self.oracle.missing():
                 break
             session.advance(max(due - session.now_ms, SETTLE_MS))
@@ -406,6 +414,10 @@ class Simulation:
 VERBS: dict[str, Callable[[Simulation, Action, bool], None]] = {
     "send": Simulation.send,
     "burst": Simulation.burst,
+    "send timed": producer_verbs.send_timed,
+    "take back": producer_verbs.take_back,
+    "prepare": producer_verbs.prepare,
+    "end": producer_verbs.end,
     "pop": Simulation.pop,
     "pop in order": Simulation.pop_in_order,
     "ack": Simulation.ack,
@@ -427,7 +439,8 @@ VERBS: dict[str, Callable[[Simulation, Action, bool], None]] = {
     "advance": Simulation.advance,
 }
 WEIGHTS = {
-    "send": 12, "burst": 2, "pop": 12, "pop in order": 8, "ack": 10, "ack again": 2, "ack many": 3, "ack forged": 2,
+    "send": 12, "burst": 2, "send timed": 5, "take back": 4, "prepare": 4, "end": 5,
+    "pop": 12, "pop in order": 8, "ack": 10, "ack again": 2, "ack many": 3, "ack forged": 2,
     "hide": 5, "notify": 2, "pull": 6, "commit": 2, "send back": 2, "beat": 2, "leave": 2, "lock": 2, "unlock": 1,
     "look": 3, "reset": 1, "crash": 1, "advance": 14,
 }  # fmt: skip

@@ -127,9 +127,13 @@ class StoredMessages:
             late = DELAY_LATE_MS if seen.delay_level else TIMER_LATE_MS
             self.promise(Promise(seen.topic, seen.message_id, 0, seen.due_ms, seen.due_ms + late))
             return
-        there = self._unexplained.pop((seen.topic, seen.queue_id, seen.offset), None)
-        if there is None or there.message_id != seen.message_id:
-            raise Violation(f"{seen.message_id} was accepted for {seen.topic}@{seen.queue_id}:{seen.offset}: {there}")
+        self.there_at_once((seen.topic, seen.queue_id, seen.offset), seen.message_id)
+
+    def there_at_once(self, place: tuple[str, int, int], message_id: str) -> None:
+        """A message was accepted for (topic, queue id, offset), and must have appeared there."""
+        there = self._unexplained.pop(place, None)
+        if there is None or there.message_id != message_id:
+            raise Violation(f"{message_id} was accepted for {place[0]}@{place[1]}:{place[2]}: {there}")
 
     def promise(self, promise: Promise) -> Promise:
         """Expect a message, which may have appeared in this very step."""

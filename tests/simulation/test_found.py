@@ -1,10 +1,12 @@
 """What the simulation has found once, as short as it can be told."""
 
+import json
+
 import pytest
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from session import Session
 from simulated_client import Client
-from simulation import Action, Setup, failure
+from simulation import Action, Setup, failure, journal_lines, run
 
 CHANGED_TWICE_THEN_CRASHED = [
     Action("send"),
@@ -154,6 +156,15 @@ def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> N
 def test_what_is_right_is_let_pass(setup: Setup, actions: list[Action]) -> None:
     """What the oracle objected to once, although upstream does the same."""
     assert failure(setup, actions) == ""
+
+
+def test_silence_is_the_same_in_every_journal() -> None:
+    """The end of a transaction with an unknown state gets no answer, and the journal shows that as a plain value."""
+    simulation = run(Setup(0), [Action("prepare"), Action("end", b=5)])
+
+    ends = [line for line in journal_lines(simulation) if "EndTransaction" in line]
+    assert '"event": "answered"' in ends[-1]
+    assert json.loads(ends[-1])["outcome"] == {}
 
 
 def test_a_gone_client_leaves_nothing_waiting() -> None:

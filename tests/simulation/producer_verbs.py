@@ -1,0 +1,71 @@
+"""What producers of messages that wait do in the simulation: the verbs, and what their numbers mean."""
+
+from typing import TYPE_CHECKING
+
+from timed_sends import WAYS
+
+if TYPE_CHECKING:
+    from simulation import Action, Simulation
+
+HOUR_MS = 3_600_000
+DELAYS_MS = (700, 6_000, 20_000, 0, -5_000, 2_300, 45_000, 50 * HOUR_MS, 96 * HOUR_MS, 150_001)
+"""Some are over, one is longer than the wheel looks ahead, one longer than it takes."""
+IMMUNITIES = (None, None, None, "5", "60", "soon")
+DECISIONS = ("commit", "commit", "commit", "rollback", "rollback", "unknown")
+TAGS = ("red", "blue", None)
+
+
+def send_timed(simulation: "Simulation", action: "Action", lost: bool) -> None:
+    """Send a message with a time of its own."""
+    topic = simulation.topic(action.a)
+    simulation.timed.send(
+        simulation.clients[action.client % len(simulation.clients)],
+        topic,
+        simulation.any_or_one(topic, action.b),
+        f"m{simulation.steps}",
+        TAGS[action.c // 3 % 3],
+        WAYS[action.c % 3],
+        DELAYS_MS[action.d % len(DELAYS_MS)],
+    )
+
+
+def take_back(simulation: "Simulation", action: "Action", lost: bool) -> None:
+    """Take a timed message back, or something else that looks like it."""
+    timed = simulation.timed
+    if not timed.waiting:
+        return
+    waits = timed.waiting[-1 - action.a % min(len(timed.waiting), 5)]
+    client = simulation.clients[action.client % len(simulation.clients)]
+    other = simulation.topic(action.c) if action.c % 5 == 4 else waits.topic
+    if action.b % 2 == 0:
+        timed.recall(client, waits, other)
+    else:
+        wrong_ms = 1_000 if action.b % 5 == 4 else 0
+        timed.mark(client, waits, other, waits.due_ms + wrong_ms, f"d{simulation.steps}")
+
+
+def prepare(simulation: "Simulation", action: "Action", lost: bool) -> None:
+    """Send a half message."""
+    topic = simulation.topic(action.a)
+    simulation.halves.prepare(
+        simulation.clients[action.client % len(simulation.clients)],
+        topic,
+        simulation.any_or_one(topic, action.b),
+        f"m{simulation.steps}",
+        TAGS[action.c % 3],
+        IMMUNITIES[action.d % len(IMMUNITIES)],
+        forget=lost,
+    )
+
+
+def end(simulation: "Simulation", action: "Action", lost: bool) -> None:
+    """End a transaction, asked or not; now and then who has ended it does so again later, or mistakes something."""
+    halves = simulation.halves
+    if not halves.open:
+        return
+    known = halves.open[-1 - action.a % len(halves.open)]
+    wrong = {8: "group", 9: "offset"}.get(action.c % 10, "")
+    client = simulation.clients[action.client % len(simulation.clients)]
+    halves.end(client, known, DECISIONS[action.b % len(DECISIONS)], wrong)
+    if action.c % 2 and not lost and not wrong:
+        halves.open.remove(known)
