@@ -30,11 +30,15 @@ _UNDECIDED = (records.SYS_TRANSACTION_PREPARED, records.SYS_TRANSACTION_ROLLBACK
 
 
 def parse_delay_levels(text: str) -> list[int]:
-    """The delays of levels 1, 2, ... in ms. Raises ConfigError when one is not a whole number of s, m, h or d."""
+    """The delays of levels 1, 2, ... in ms, one blank between them.
+
+    Raises ConfigError when one is not a whole number of s, m, h or d.
+    """
     delays = []
-    for level, word in enumerate(text.split(), 1):
+    words = text.rstrip(" ").split(" ") if text.strip() else []
+    for level, word in enumerate(words, 1):
         try:
-            delays.append(parse_long(word[:-1]) * _UNITS_MS[word[-1]])
+            delays.append(parse_long(word[:-1]) * _UNITS_MS[word[-1:]])
         except (ValueError, KeyError):
             raise ConfigError(
                 f"messageDelayLevel={text}: level {level} is {word!r}, expected a whole number and s, m, h or d"

@@ -13,6 +13,7 @@ from . import record as records
 from .chance import Stream
 from .codes import ResponseCode
 from .config import BrokerConfig
+from .delay import delay_level
 from .errors import FAQ, EngineError
 from .gate import Call
 from .message import Message, Stored
@@ -134,7 +135,7 @@ class SendService:
         if names.is_retry(topic):
             group = topic
             raise EngineError(ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {group}")
-        if props.DELAY in shared or operation.sys_flag & records.SYS_TRANSACTION_MASK:
+        if delay_level(shared) > 0 or operation.sys_flag & records.SYS_TRANSACTION_MASK:
             raise self._illegal()
         body = operation.take_body()
         if len(body) > self._config.max_message_size:

@@ -51,7 +51,7 @@ def test_levels_can_be_set(waiting: BrokerEntrance, level: int, taken: int, seco
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("text", ["", " ", "1", "s", "5x", "1S", "1.5s", "1s,5s", "1s 5", "1s x5m", "1s 5 s"])
+@pytest.mark.parametrize("text", ["", " ", "1", "s", "5x", "1S", "1.5s", "1s,5s", "1s 5", "1s x5m", "1s 5 s", "1s  5s", " 1s"])
 def test_levels_that_cannot_be_read(name: str, text: str) -> None:
     """A broker does not start with them."""
     with pytest.raises(ConfigError, match="messageDelayLevel="):
@@ -173,7 +173,9 @@ def test_a_batch_is_not_delayed(waiting: BrokerEntrance) -> None:
     assert refused.remark.startswith("the message is illegal, maybe msg body or properties length not matched.")
     assert waiting.state() == before
     assert waiting.batch((b"a", {"DELAY": "1"}), (b"b", {})).ok
-    assert come(waiting) == [b"a", b"b"]
+    assert waiting.batch((b"c", {}), (b"d", {}), DELAY="0").ok
+    assert waiting.batch((b"e", {}), DELAY="-1").ok
+    assert come(waiting) == [b"a", b"b", b"c", b"d", b"e"]
 
 
 @through(*BROKER)

@@ -159,13 +159,13 @@ def test_own_levels() -> None:
     assert stored_bodies(world, "A") == [b"first", b"last"]
 
 
-@pytest.mark.parametrize(("text", "delays"), [("1s", [1000]), ("3m 2h  1d", [180_000, 7_200_000, 86_400_000])])
+@pytest.mark.parametrize(("text", "delays"), [("1s", [1000]), ("3m 2h 1d ", [180_000, 7_200_000, 86_400_000])])
 def test_units(text: str, delays: list[int]) -> None:
     """Levels are whole numbers of seconds, minutes, hours or days."""
     assert parse_delay_levels(text) == delays
 
 
-@pytest.mark.parametrize("text", ["", "  ", "1", "s", "1x", "1.5s", "1s 2S", "1s five"])
+@pytest.mark.parametrize("text", ["", "  ", "1", "s", "1x", "1.5s", "1s 2S", "1s five", "1s  5s", " 1s"])
 def test_levels_that_cannot_be_read(text: str) -> None:
     """A level string that is not understood stops the start of the broker with a sentence that names the key."""
     with pytest.raises(ConfigError, match="messageDelayLevel="):
