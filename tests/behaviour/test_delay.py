@@ -51,7 +51,9 @@ def test_levels_can_be_set(waiting: BrokerEntrance, level: int, taken: int, seco
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("text", ["", " ", "1", "s", "5x", "1S", "1.5s", "1s,5s", "1s 5", "1s x5m", "1s 5 s", "1s  5s", " 1s"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "1", "s", "5x", "1S", "1.5s", "1s,5s", "1s 5", "1s x5m", "1s 5 s", "1s  5s", " 1s"]
+)
 def test_levels_that_cannot_be_read(name: str, text: str) -> None:
     """A broker does not start with them."""
     with pytest.raises(ConfigError, match="messageDelayLevel="):
