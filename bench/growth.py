@@ -4,112 +4,32 @@
 
 prints processor time for each step and the ratio (full / empty), and ends with code 1 when one is above 1.5. The full
 emulator holds 1,000,000 stored messages, 100,000 messages in flight (each with a check point of its own) and 10,000
-waiting pops, of which 1,000 wait for the same topic and group as the steps do where the name of a row says so.
+waiting pops, of which 1,000 wait for the same topic and group as the steps do where the name of a row says so. Another
+one, for the steps of messages that wait, holds 100,000 timed, delayed and half messages each.
 `--write` puts the table into bench/README.md. It takes some minutes and 2 GiB.
 """
 
 import datetime
 import gc
-import itertools
 import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
+import parked
 from document import Table, options
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
-from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
+from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.receipt import Receipt
+from world import FAR_MS, World, empty
 
 GOAL = 1.5
 STORED, IN_FLIGHT, WAITING, CROWD = 1_000_000, 100_000, 10_000, 1_000
-START_MS = 1_700_000_000_000
-FAR_MS = 3_600_000
-BODY = b"x" * 64
 ROUNDS = 9
+CHECKS = 3
 STEPS = 1_000
-
-
-@dataclass
-class World:
-    """One emulator and what the steps need of it."""
-
-    engine: Engine
-    names: Iterator[int] = field(default_factory=itertools.count)
-
-    @property
-    def now_ms(self) -> int:
-        """The virtual time."""
-        return self.engine.scheduler.now_ms
-
-    def submit(self, operation: ops.Operation, channel: DirectChannel | None = None) -> DirectCall:
-        """Carry out an operation."""
-        return self.engine.submit(self.engine.brokers[0], operation, channel)
-
-    def topic(self, name: str, queues: int = 1) -> str:
-        """Make a topic."""
-        self.submit(ops.CreateTopic(ops.TopicConfig(name, queues, queues)))
-        return name
-
-    def send(self, topic: str, count: int = 1) -> None:
-        """Send messages to queue 0."""
-        now = self.now_ms
-        for _ in range(count):
-            self.submit(ops.SendMessage("P", topic, 0, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), now))
-
-    def pop(
-        self,
-        topic: str,
-        count: int = 1,
-        *,
-        group: str = "G",
-        invisible_ms: int = FAR_MS,
-        poll_ms: int = 0,
-        channel: DirectChannel | None = None,
-    ) -> DirectCall:
-        """Pop from queue 0."""
-        operation = ops.PopMessage(group, topic, 0, count, invisible_ms, poll_ms, self.now_ms, 0, "TAG", "*")
-        return self.submit(operation, channel)
-
-    def receipts(self, topic: str, count: int) -> list[Receipt]:
-        """Pop messages one by one; their handles."""
-        found = []
-        for _ in range(count):
-            result = self.pop(topic).outcome
-            assert isinstance(result, ops.PopResult)
-            assert len(result.messages) == 1
-            message = result.messages[0]
-            found.append(
-                Receipt(
-                    message.start_offset,
-                    result.pop_time,
-                    result.invisible_ms,
-                    result.revive_qid,
-                    str(message.topic_digit),
-                    self.engine.brokers[0].name,
-                    message.queue_id,
-                    message.queue_offset,
-                )
-            )
-        return found
-
-    def pull(self, topic: str, offset: int, suspend_ms: int | None = None) -> DirectCall:
-        """Pull 32 messages of queue 0."""
-        flags = 4 if suspend_ms is None else 6
-        return self.submit(ops.PullMessage("G", topic, 0, offset, 32, flags, 0, suspend_ms or 0, 0, "*", "TAG"))
-
-
-def empty() -> World:
-    """A new emulator with the topics that the steps use."""
-    emulation = EmulationConfig()
-    emulation.store_max_bytes = 4 * 1024**3
-    world = World(Engine(brokers=[BrokerConfig()], emulation=emulation, now_ms=START_MS))
-    world.topic("work")
-    world.topic("crowd")
-    return world
 
 
 def full(factor: int) -> World:
@@ -304,6 +224,10 @@ ROWS: tuple[tuple[str, Step], ...] = (
 )
 
 
+WAITING_ROWS = "jumps and idle"
+"""What `--only` names the figures by that are no rows."""
+
+
 @dataclass(frozen=True)
 class Row:
     """Microseconds of processor time for one step."""
@@ -326,17 +250,39 @@ def timed(step: Step, world: World, count: int) -> float:
     return (time.process_time_ns() - begin) / 1000 / count
 
 
-def measure(only: str, quick: bool) -> Iterator[Row]:
-    """All rows; both emulators in turn, so that a busy moment hits both."""
-    few, many = empty(), full(100 if quick else 1)
-    # As the command does it: requests leave no cycles behind, and a search through all that is stored costs.
+def measure(rows: Iterable[tuple[str, Step]], few: World, many: World, only: str, quick: bool) -> Iterator[Row]:
+    """Some rows; both emulators in turn, so that a busy moment hits both."""
+    # What other emulators left, and then as the command does it: requests leave no cycles behind, and a search through
+    # all that is stored costs.
+    gc.unfreeze()
+    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-    for name, step in ROWS:
+    for name, step in rows:
         if only not in name:
             continue
         pairs = [(timed(step, few, STEPS), timed(step, many, STEPS)) for _ in range(2 if quick else ROUNDS)]
         yield Row(name, statistics.median(one for one, _ in pairs), statistics.median(other for _, other in pairs))
+
+
+def measure_checks(factor: int, only: str) -> Iterator[Row]:
+    """A transaction check that finds few half messages, and one that finds many."""
+    name = "half message is checked"
+    if only in name:
+        few = parked.checked(empty(), STEPS)
+        many = parked.checked(empty(), parked.PARKED // factor)
+        pairs = [(few(), many()) for _ in range(CHECKS)]
+        yield Row(name, statistics.median(one for one, _ in pairs), statistics.median(other for _, other in pairs))
+
+
+def all_rows(only: str, quick: bool) -> Iterator[Row]:
+    """The rows of everything, one pair of emulators after the other: they do not fit into memory together."""
+    factor = 100 if quick else 1
+    if any(only in name for name, _ in ROWS):
+        yield from measure(ROWS, empty(), full(factor), only, quick)
+    if any(only in name for name, _ in parked.ROWS):
+        yield from measure(parked.ROWS, parked.empty_of_parked(), parked.full_of_parked(factor), only, quick)
+    yield from measure_checks(factor, only)
 
 
 def table(rows: list[Row]) -> str:
@@ -353,10 +299,26 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def waiting(factor: int) -> tuple[str, bool]:
+    """What jumps over messages that wait cost, and a minute in which nothing happens; whether that is too much."""
+    found = list(parked.jumps(factor))
+    due, idle_ms = parked.idle(factor)
+    lines = [
+        f"Seconds of processor time for a jump over {parked.PARKED:,} messages that become due in it, at most "
+        f"{parked.JUMP_GOAL_S:g}: "
+        + ", ".join(f"{what} {seconds:.2f}" for what, seconds in found)
+        + f". A minute with {parked.MILLION:,} messages that wait for hours runs {due} timers and takes "
+        f"{idle_ms:.2f} ms.",
+        "",
+    ]
+    return "\n".join(lines), due > 0 or any(seconds > parked.JUMP_GOAL_S for _, seconds in found)
+
+
 SECTION = f"""## Growth
 
 `make bench-growth` takes the same steps in an empty emulator and in one with {STORED:,} stored
-messages, {IN_FLIGHT:,} in flight and {WAITING:,} waiting pops. None may take more than {GOAL} times as long.
+messages, {IN_FLIGHT:,} in flight and {WAITING:,} waiting pops; those of timed, delayed and half messages in one that
+holds {parked.PARKED:,} of each. None may take more than {GOAL} times as long.
 """
 
 
@@ -364,15 +326,21 @@ def main() -> int:
     """Measure, print, and write if asked to."""
     quick = "a hundredth of everything: shows that it runs"
     chosen = options("Compare a full emulator with an empty one.", quick, "steps")
-    rows = list(measure(chosen.only, chosen.quick))
+    rows = list(all_rows(chosen.only, chosen.quick))
     text = table(rows)
+    too_much = False
+    if chosen.only in WAITING_ROWS:
+        waits, too_much = waiting(100 if chosen.quick else 1)
+        text = f"{text}\n{waits}"
     print(text)
     if chosen.write:
         Table("growth", SECTION).write(text)
     slow = [row.name for row in rows if row.ratio > GOAL]
     if slow:
         print(f"more than {GOAL} times slower: {', '.join(slow)}", file=sys.stderr)
-    return 1 if slow and not chosen.quick else 0
+    if too_much:
+        print("messages that wait cost too much", file=sys.stderr)
+    return 1 if (slow or too_much) and not chosen.quick else 0
 
 
 if __name__ == "__main__":

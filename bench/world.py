@@ -1,0 +1,94 @@
+"""An emulator in virtual time, with the few requests that the measurements of growth make."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
+from rocketmq_testkit.emulator.receipt import Receipt
+
+START_MS = 1_700_000_000_000
+FAR_MS = 3_600_000
+BODY = b"x" * 64
+
+
+@dataclass
+class World:
+    """One emulator and what the steps need of it."""
+
+    engine: Engine
+    names: Iterator[int] = field(default_factory=itertools.count)
+
+    @property
+    def now_ms(self) -> int:
+        """The virtual time."""
+        return self.engine.scheduler.now_ms
+
+    def submit(self, operation: ops.Operation, channel: DirectChannel | None = None) -> DirectCall:
+        """Carry out an operation."""
+        return self.engine.submit(self.engine.brokers[0], operation, channel)
+
+    def topic(self, name: str, queues: int = 1) -> str:
+        """Make a topic."""
+        self.submit(ops.CreateTopic(ops.TopicConfig(name, queues, queues)))
+        return name
+
+    def send(self, topic: str, count: int = 1) -> None:
+        """Send messages to queue 0."""
+        now = self.now_ms
+        for _ in range(count):
+            self.submit(ops.SendMessage("P", topic, 0, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), now))
+
+    def pop(
+        self,
+        topic: str,
+        count: int = 1,
+        *,
+        group: str = "G",
+        invisible_ms: int = FAR_MS,
+        poll_ms: int = 0,
+        channel: DirectChannel | None = None,
+    ) -> DirectCall:
+        """Pop from queue 0."""
+        operation = ops.PopMessage(group, topic, 0, count, invisible_ms, poll_ms, self.now_ms, 0, "TAG", "*")
+        return self.submit(operation, channel)
+
+    def receipts(self, topic: str, count: int) -> list[Receipt]:
+        """Pop messages one by one; their handles."""
+        found = []
+        for _ in range(count):
+            result = self.pop(topic).outcome
+            assert isinstance(result, ops.PopResult)
+            assert len(result.messages) == 1
+            message = result.messages[0]
+            found.append(
+                Receipt(
+                    message.start_offset,
+                    result.pop_time,
+                    result.invisible_ms,
+                    result.revive_qid,
+                    str(message.topic_digit),
+                    self.engine.brokers[0].name,
+                    message.queue_id,
+                    message.queue_offset,
+                )
+            )
+        return found
+
+    def pull(self, topic: str, offset: int, suspend_ms: int | None = None) -> DirectCall:
+        """Pull 32 messages of queue 0."""
+        flags = 4 if suspend_ms is None else 6
+        return self.submit(ops.PullMessage("G", topic, 0, offset, 32, flags, 0, suspend_ms or 0, 0, "*", "TAG"))
+
+
+def empty() -> World:
+    """A new emulator with the topics that the steps use."""
+    emulation, broker = EmulationConfig(), BrokerConfig()
+    emulation.store_max_bytes = 4 * 1024**3
+    broker.recall_message_enable = True
+    world = World(Engine(brokers=[broker], emulation=emulation, now_ms=START_MS))
+    world.topic("work")
+    world.topic("crowd")
+    return world
