@@ -192,7 +192,9 @@ class Broker:
             self.pop_in_flight,
         )
         self.delays = DelayService(config, emulation, scheduler, self.store, remains.delay_offsets)
-        self.timers = TimerService(config, scheduler, self.store, remains.timer_slots)
+        self.timers = TimerService(
+            config, scheduler, self.store, self._chance.stream(f"{identity} timer"), remains.timer_slots
+        )
         self.store.hooks += [self.timers.before_put, self.delays.before_put]
         self.retry = RetryService(
             config, self.store, self.topics, self.groups, self.locks, self._chance.stream(f"{identity} retry")

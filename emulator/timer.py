@@ -8,7 +8,7 @@ Check points and acknowledgements of pops take this way too. Source: TimerMessag
 Which slots were read is written to a file every `timerFlushIntervalMs`; after a crash those since are read again, so
 that their messages come twice.
 
-Upstream needs 65 to 140 ms more than the boundary; here none. Not emulated: flow control of a crowded slot.
+Upstream needs 65 to 140 ms more than the boundary; here none.
 """
 
 from collections import deque
@@ -17,6 +17,7 @@ from dataclasses import field
 
 from . import properties as props
 from . import record as records
+from .chance import Stream
 from .codes import ResponseCode
 from .config import BrokerConfig
 from .copies import copy_of, send_home
@@ -64,11 +65,13 @@ class TimerService:
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
+        chance: Stream,
         written: Mapping[int, Slot] | None = None,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
+        self._chance = chance
         self._start_ms = scheduler.now_ms
         self.slots: dict[int, Slot] = dict(written or {})
         """Slot time (ms) -> what waits in it."""
@@ -118,7 +121,8 @@ class TimerService:
         """Hook of the store: a timed message goes to the timer topic, one that is due already stays as it is.
 
         Errors: NO_PERMISSION for what is sent to the timer topic itself (upstream's timer dies of it),
-        SYSTEM_ERROR while the wheel is off, MESSAGE_ILLEGAL for a time that is no number or too far away.
+        SYSTEM_ERROR while the wheel is off or its slot crowded, MESSAGE_ILLEGAL for a time that is no number or too
+        far away.
         """
         properties = message.properties
         if message.topic == TIMER_TOPIC:
@@ -155,8 +159,25 @@ class TimerService:
             raise self._illegal()
         precision = self.precision_ms
         over = deliver_ms % precision
-        properties[props.TIMER_OUT_MS] = str(deliver_ms - (over or precision))
+        out_ms = deliver_ms - (over or precision)
+        if self._is_crowded(out_ms):
+            most = self._config.timer_congest_num_each_slot
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR,
+                f"timer message is under flow control, max num limit is {2 * most} or the current value is greater "
+                f"than {most} and less than {2 * most}, trigger random flow control",
+            )
+        properties[props.TIMER_OUT_MS] = str(out_ms)
         message.redirect(TIMER_TOPIC, 0)
+
+    def _is_crowded(self, slot_ms: int) -> bool:
+        """Refused by chance, and less often the more there are, as upstream has it; always from twice as many on."""
+        slot = self.slots.get(slot_ms)
+        most = self._config.timer_congest_num_each_slot
+        number = 0 if slot is None else len(slot.waiting) - len(slot.deleted)
+        if number <= most:
+            return False
+        return number >= 2 * most or self._chance.below(1000) > 1000 * (number - most) / (most + 0.1)
 
     def _deliver_ms(self, properties: dict[str, str], now: int) -> int:
         try:

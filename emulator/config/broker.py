@@ -101,6 +101,12 @@ class BrokerConfig(Config):
         172_800, "Slots ahead; a timed message beyond them is parked and put into the wheel again.", low=2
     )
 
+    timer_congest_num_each_slot: int = key(
+        0x7FFFFFFF,
+        "Messages of one timer slot above which more are refused by chance; all are from twice as many on.",
+        low=0,
+    )
+
     # transactions
     transaction_time_out: int = key(6000, "Age at which a half message is checked first.", unit="ms", low=0)
     transaction_check_max: int = key(15, "Checks of one half message.", low=0)

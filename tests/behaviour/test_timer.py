@@ -273,6 +273,27 @@ def test_the_wheel_may_be_off(timed: Entrance) -> None:
         assert come(timed) == [b"0"]
 
 
+@through(*ALL, timer_congest_num_each_slot=20)
+def test_a_crowded_second_refuses_messages(timed: Entrance) -> None:
+    """By chance when it holds more than so many, always when it holds twice as many; other seconds do not."""
+    text = (
+        "timer message is under flow control, max num limit is 40 or the current value is greater than 20 and less "
+        "than 40, trigger random flow control"
+    )
+    sent = [timed.put(b"%d" % number, deliver_ms=START_MS + 5_500) for number in range(400)]
+    assert all(each.ok for each in sent[:21])
+    assert [each.ok for each in sent].count(True) == 40
+    (refused,) = {(each.code, each.remark.rpartition("ProxyException: ")[2]) for each in sent if not each.ok}
+    assert refused == (50001 if timed.proxied else 1, text)
+    assert not sent[-1].ok
+    before = timed.state()
+    assert not timed.put(deliver_ms=START_MS + 5_001).ok
+    assert timed.state() == before
+    assert timed.put(deliver_ms=START_MS + 6_500).ok
+    timed.advance(6_000)
+    assert len(come(timed)) == 40
+
+
 # taking back
 
 
