@@ -72,6 +72,14 @@ BACK_TO_THE_BEGINNING_THEN_CRASHED = [
 """With records the position is where the last read began, after a reset at the beginning. The oracle looked only at
 reads of long ago."""
 
+POPPED_IN_ORDER_TWO_DAYS_AGO = [
+    Action("send timed", a=1, d=7),
+    Action("send"),
+    Action("pop in order", d=3),
+]
+"""A batch that is out for more than a day is forgotten, and its messages do not count as coming again. The oracle
+counted them, after it had waited for a timed message of two days later."""
+
 RESET_OF_ANOTHER_QUEUE = [Action("burst"), Action("pop", d=54), Action("pop", c=54), Action("reset", b=53)]
 """With records a reset of one queue takes the others back to what is in memory, and on with it until the next read. The
 oracle expected all of it to be read again."""
@@ -117,6 +125,26 @@ POPPED_TWICE_IN_A_MILLISECOND = [
 the key of the first, so the second pop waits. The oracle wanted it to be woken."""
 
 
+CHECKED_THEN_CRASHED_THRICE = [
+    Action("advance"),
+    Action("prepare"),
+    Action("advance", a=32),
+    Action("crash"),
+    Action("advance", a=44),
+    Action("advance"),
+    Action("advance", a=1),
+    Action("crash"),
+    Action("advance", a=33),
+    Action("advance", a=51),
+    Action("advance", a=56),
+    Action("crash"),
+    Action("advance", a=17),
+    Action("advance", a=16),
+]
+"""Each crash after a round of the transaction check makes another appearance of a half message. The oracle took one
+that went on for one that may have done so before the crash, and thought that it was forgotten."""
+
+
 @pytest.mark.parametrize(
     ("setup", "actions"),
     [
@@ -141,6 +169,8 @@ def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> N
         (Setup(3783, retry_first=100, mode="cached records"), RESET_OF_ANOTHER_QUEUE_LATER),
         (Setup(4423, retry_v2=True, retry_first=100, mode="buffer"), CHANGED_WITH_AN_OLD_HANDLE_WHILE_POPPED),
         (Setup(6145, retry_first=0, mode="buffer"), POPPED_TWICE_IN_A_MILLISECOND),
+        (Setup(13), POPPED_IN_ORDER_TWO_DAYS_AGO),
+        (Setup(819), CHECKED_THEN_CRASHED_THRICE),
     ],
     ids=[
         "passed over, then reset, then crashed",
@@ -151,6 +181,8 @@ def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> N
         "reset of another queue later",
         "changed with an old handle while popped",
         "popped twice in a millisecond",
+        "popped in order two days ago",
+        "checked, then crashed thrice",
     ],
 )
 def test_what_is_right_is_let_pass(setup: Setup, actions: list[Action]) -> None:

@@ -100,14 +100,18 @@ class Transactions:
         self._open[seen.offset] = half
 
     def _pass(self, message_id: str, times: int, now: int) -> Half | None:
-        """The appearance that is passed on now."""
-        for half in self._by_message[message_id]:
-            if half.seen.times == times and half.may_go_on(now):
-                half.passed = now
-                del self._open[half.seen.offset]
-                self._lately.append(half)
-                return half
-        return None
+        """The appearance that is passed on now: one that must be before one that may have been already."""
+        halves = self._by_message[message_id]
+        half = min(
+            (half for half in halves if half.seen.times == times and half.may_go_on(now)),
+            key=lambda half: half.doubtful,
+            default=None,
+        )
+        if half is not None:
+            half.passed = now
+            del self._open[half.seen.offset]
+            self._lately.append(half)
+        return half
 
     def prepared(self, seen: Prepared) -> None:
         """The send of a half message was accepted."""
