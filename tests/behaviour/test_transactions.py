@@ -325,6 +325,24 @@ def test_another_producer_is_asked_when_the_first_is_gone(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK)
+def test_a_producer_that_restarts_is_asked_again(t: Entrance) -> None:
+    """Under its old name; what fell due meanwhile counts, and nobody is asked twice for it."""
+    t.produce("p")
+    half(t)
+    t.advance(3_000)
+    assert [each.times for each in t.asked("p")] == [1]
+    t.retire("p")
+    t.advance(4_000)
+    t.produce("p")
+    assert t.asked("p") == []
+    t.advance(2_000)
+    (question,) = t.asked("p")
+    assert question.times == 3
+    done(t.end(question.sent, COMMIT, checked=True))
+    assert come(t) == [b"0"]
+
+
+@through(*ALL, **QUICK)
 def test_one_producer_of_the_group_is_asked(t: Entrance) -> None:
     """About each message, and none of other groups."""
     t.topic("U", kind="TRANSACTION")
