@@ -79,6 +79,8 @@ class Transactions:
         self._lately: list[Half] = []
         self._new: dict[int, HalfStored] = {}
         self._to_ask: dict[int, Half] = {}
+        self._noticed_ms = 0
+        """When the last end will have been noticed; of two that name one message a round notices one."""
 
     def half_stored(self, seen: HalfStored) -> None:
         """A half message appeared: a new one, or one that was not ended comes again."""
@@ -100,11 +102,11 @@ class Transactions:
         self._open[seen.offset] = half
 
     def _pass(self, message_id: str, times: int, now: int) -> Half | None:
-        """The appearance that is passed on now: one that must be before one that may have been already."""
+        """The appearance that is passed on now: rather one that must be than one that may be."""
         halves = self._by_message[message_id]
         half = min(
             (half for half in halves if half.seen.times == times and half.may_go_on(now)),
-            key=lambda half: half.doubtful,
+            key=lambda half: half.doubtful or bool(half.ended),
             default=None,
         )
         if half is not None:
@@ -146,6 +148,7 @@ class Transactions:
             raise Violation(f"{right} was right: {seen}")
         if right == "SUCCESS":
             half.ended.append(seen.now)
+            self._noticed_ms = seen.now + NOTED_MS + 2 * (INTERVAL_MS + ROUND_MS)
             if seen.decision == "commit":
                 self._log.promise(Promise(half.seen.topic, seen.message_id, 0, seen.now, seen.now))
 
@@ -184,7 +187,5 @@ class Transactions:
     def last_due(self, now: int) -> int:
         """When nobody will be asked any more, at least `now`."""
         waiting = [half for half in self._open.values() if not half.ended]
-        return max(
-            (half.since + (MOST_CHECKS + 2 - half.seen.times) * (INTERVAL_MS + ROUND_MS) for half in waiting),
-            default=now,
-        )
+        given_up = (half.since + (MOST_CHECKS + 2 - half.seen.times) * (INTERVAL_MS + ROUND_MS) for half in waiting)
+        return max(now, self._noticed_ms, *given_up)
