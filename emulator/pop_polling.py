@@ -135,7 +135,7 @@ class PopPolling(Generic[Waiting]):
         waited_ms = self._scheduler.now_ms - (polling.turn[0] - polling.operation.poll_ms)
         if waited_ms < polling.operation.poll_ms:
             polling.operation = replace(polling.operation, poll_ms=max(waited_ms, 0))
-        self._end(topic, place, polling)
+        self._afterwards(partial(self._end, topic, place, polling))  # it may find something, and wake others
 
     def _end(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> None:
         if self._remove(topic, place, polling) and polling.call.active:

@@ -125,6 +125,18 @@ POPPED_TWICE_IN_A_MILLISECOND = [
 the key of the first, so the second pop waits. The oracle wanted it to be woken."""
 
 
+WOKEN_BY_ONE_WHOSE_TIME_WAS_OVER = [
+    Action("send"),
+    Action("send", a=26),
+    Action("send", a=14),
+    Action("pop in order", a=32),
+    Action("pop in order", a=53, c=12),
+    Action("pop in order", a=26, b=25, c=19),
+    Action("hide", b=2),
+]
+"""A pop's time was over in the instant in which its queue was free again: it took the first message and woke another
+pop, which was answered before it."""
+
 CHECKED_THEN_CRASHED_THRICE = [
     Action("advance"),
     Action("prepare"),
@@ -150,8 +162,9 @@ that went on for one that may have done so before the crash, and thought that it
     [
         (Setup(0, retry_first=0), CHANGED_TWICE_THEN_CRASHED),
         (Setup(4083, retry_first=20), WOKEN_BY_ONE_THAT_WAS_WOKEN),
+        (Setup(4016, retry_v2=True, mode="cached records"), WOKEN_BY_ONE_WHOSE_TIME_WAS_OVER),
     ],
-    ids=["changed twice, then crashed", "woken by one that was woken"],
+    ids=["changed twice, then crashed", "woken by one that was woken", "woken by one whose time was over"],
 )
 def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> None:
     """What the broker did wrong once: the oracle has nothing to say any more."""
