@@ -213,7 +213,8 @@ def too_many_polls(t: Grpc) -> None:
         pending.append(consumer.start_receive())
         t.wait(0.2)
     t.wait(5)
-    t.see("answers", [each().code for each in pending])
+    # The proxy may bring some of them to the broker in another order.
+    t.see("answers", sorted(each().code for each in pending))
     t.see("the last", pending[-1](), 42900)
 
 

@@ -70,7 +70,7 @@ def some_forged_handles_acknowledge(t: Remoting) -> None:
         handle = group.handle(invisible_ms=2000)
         answer = group.ack(forgeries(t, handle)[what], 0)
         t.see(what, [answer.code, answer.remark])
-        t.wait(4.5)
+        t.wait(7)
         t.see(f"{what}: copies", group.copied())
 
 
