@@ -93,7 +93,10 @@ class TransactionService:
         properties = half.property_map()
         if not operation.from_transaction_check and self._is_too_late(half, properties):
             raise EngineError(ResponseCode.ILLEGAL_OPERATION, NO_REMARK)
-        if properties.get(props.PRODUCER_GROUP) != operation.producer_group:
+        group = properties.get(props.PRODUCER_GROUP)
+        if group is None:  # no half message: upstream asks nothing whether it equals the group
+            raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")
+        if group != operation.producer_group:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "The producer group wrong")
         if half.queue_offset != operation.tran_state_table_offset:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "The transaction state table offset wrong")

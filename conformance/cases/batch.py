@@ -141,3 +141,13 @@ def messages_of_a_batch_are_found_by_key(t: Remoting) -> None:
     t.see("both", t.until(lambda: len(t.ask(RequestCode.QUERY_MESSAGE, query).messages) == 2))
     bodies = [message.body for message in t.ask(RequestCode.QUERY_MESSAGE, {**query, "key": "a"}).messages]
     t.see("key of one", bodies)
+
+
+@remoting_case("CommitLog.asyncPutMessages")
+def a_batch_may_have_no_level(t: Remoting) -> None:
+    """A batch whose request has a delay level of 0 or below is stored at once; one with no number fails."""
+    topic = t.topic(queues=1)
+    for level in ("0", "-1"):
+        t.see(f"level {level}", send_batch(t, topic, [(b"x", {})], properties={"DELAY": level}), 0)
+    t.see("level x", send_batch(t, topic, [(b"x", {})], properties={"DELAY": "x"}), 1)
+    t.see("stored", [message.properties.get("DELAY") for message in t.stored(topic, 2).messages])

@@ -1,0 +1,113 @@
+"""How often a failed message comes again, and how late: by its tries, its group, and what the client asks for."""
+
+from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC, dlq_topic, retry_topic
+from rocketmq_testkit.remoting.client import ReceivedMessage
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..case import remoting_case
+from ..json_text import dumps
+from ..worlds.remoting import Remoting
+from .send_back import back, place_of
+
+FIRST_LEVEL, LAST_TRY = 3, 16
+
+
+def _end(t: Remoting, topic: str, queue: int) -> int:
+    return int(t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"])
+
+
+def _waiting(t: Remoting, queue: int, begin: int, real_topic: str) -> list[ReceivedMessage]:
+    """What waits in a queue of a level for a topic, once it does."""
+
+    def look() -> list[ReceivedMessage]:
+        answer = t.pull(SCHEDULE_TOPIC, t.group(name="cases-schedule"), queue, begin)
+        found = answer.messages if answer.code == 0 else []
+        return [each for each in found if each.properties.get("REAL_TOPIC") == real_topic]
+
+    return t.until(look, 5)
+
+
+@remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
+def each_try_waits_longer(t: Remoting) -> None:
+    """A message that is sent back by level 0 waits by level 3 first, by one more after each try, and dies after 16."""
+    topic, group = t.topic(queues=1), t.group()
+    for tries in range(LAST_TRY):
+        queue = FIRST_LEVEL + tries - 1
+        begin = _end(t, SCHEDULE_TOPIC, queue)
+        [sent] = t.sent(topic, 1, reconsumeTimes=tries)
+        t.see(f"tried {tries}", back(t, group, place_of(sent), maxReconsumeTimes=None), 0)
+        [waiting] = _waiting(t, queue, begin, retry_topic(group))
+        t.see(f"tried {tries}: waits", [waiting.properties["DELAY"], waiting.reconsume_times])
+    [sent] = t.sent(topic, 1, reconsumeTimes=LAST_TRY)
+    t.see("tried 16", back(t, group, place_of(sent), maxReconsumeTimes=None), 0)
+    t.see("dead", t.stored(dlq_topic(group), seconds=5).messages)
+
+
+@remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
+def a_limit_of_tries_is_of_request_or_group(t: Remoting) -> None:
+    """A message dies when it was tried as often as the request says, else as often as its group says: 0, 2 or 16."""
+    topic = t.topic(queues=1)
+    for most in (0, 2, 16):
+        for who, group, limit in (("request", t.group(), most), ("group", t.group(retryMaxTimes=most), None)):
+            for tries in sorted({max(most - 1, 0), most}):
+                [sent] = t.sent(topic, 1, reconsumeTimes=tries)
+                t.see(f"{who} {most}", back(t, group, place_of(sent), 18, maxReconsumeTimes=limit), 0)
+            dead = t.stored(dlq_topic(group), seconds=5).messages
+            t.see(f"{who} {most}: dead", [each.reconsume_times for each in dead])
+
+
+@remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
+def fewer_than_no_retry_queues_are_none(t: Remoting) -> None:
+    """A message that is sent back to a group with a negative number of retry queues is accepted and gone."""
+    topic, group = t.topic(queues=1), t.group(retryQueueNums=-1)
+    [sent] = t.sent(topic)
+    t.see("sent back", back(t, group, place_of(sent), 1), 0)
+    t.see("sent back to die", back(t, group, place_of(sent), -1), 0)
+    t.see("from nowhere", back(t, group, 1 << 40), 0)
+    t.wait(2)
+    for name in (retry_topic(group), dlq_topic(group)):
+        t.see("its topic", t.config_of(name), 17)
+
+
+@remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
+def a_dead_letter_fails_in_another_group(t: Remoting) -> None:
+    """A dead letter that a reader sends back comes again in the reader's retry topic and dies in its queue."""
+    topic, group, reader = t.topic(queues=1), t.group(), t.group()
+    [sent] = t.sent(topic)
+    back(t, group, place_of(sent), -1)
+    [dead] = t.stored(dlq_topic(group), seconds=5).messages
+    t.see("sent back", back(t, reader, dead.physical_offset, 1), 0)
+    [again] = t.stored(retry_topic(reader)).messages
+    t.see("comes again", again)
+    t.see("sent back again", back(t, reader, again.physical_offset, -1), 0)
+    t.see("dead again", t.stored(dlq_topic(reader), seconds=5).messages)
+
+
+@remoting_case("SendMessageProcessor.handleRetryAndDLQ")
+def a_client_may_send_to_the_retry_topic_itself(t: Remoting) -> None:
+    """A message that a client sends to a retry topic with a level waits by it, and one that is dead does not."""
+    group = t.group()
+    t.heartbeat(t.new("client"), groups={group: {t.topic(): "*"}})
+    wish = {"RETRY_TOPIC": "origin", "DELAY": "1", "RECONSUME_TIME": "1", "MAX_RECONSUME_TIMES": "2"}
+    watch = t.stopwatch()
+    for tries in (1, 3):
+        sent = t.send(retry_topic(group), f"tried {tries}", properties=wish, reconsumeTimes=tries, maxReconsumeTimes=2)
+        t.see(f"tried {tries}", sent.without("queueOffset"), 0)
+    t.see("dead", t.stored(dlq_topic(group), seconds=5).messages)
+    t.see("comes again", t.stored(retry_topic(group)).messages)
+    t.see("after", watch.between(0.9, 6))
+
+
+@remoting_case("RebalanceLockManager.isLockAllExpired")
+def a_group_that_holds_a_lock_has_no_second_try(t: Remoting) -> None:
+    """While a client holds the lock of a queue, what is sent to the retry topic of its group is dead at once."""
+    topic, group, client = t.topic(queues=1), t.group(), t.new("client")
+    t.heartbeat(client, groups={group: {topic: "*"}})
+    queues = [{"brokerName": t.broker_name, "queueId": 0, "topic": topic}]
+    lock = {"consumerGroup": group, "clientId": client, "mqSet": queues}
+    t.see("locked", t.ask(RequestCode.LOCK_BATCH_MQ, None, dumps(lock)).code)
+    t.see("with a lock", t.send(retry_topic(group), "locked", reconsumeTimes=1), 0)
+    t.see("unlocked", t.ask(RequestCode.UNLOCK_BATCH_MQ, None, dumps(lock)).code)
+    t.see("without", t.send(retry_topic(group), "free", reconsumeTimes=1), 0)
+    t.see("dead", t.stored(dlq_topic(group), seconds=5).messages)
+    t.see("comes again", t.stored(retry_topic(group)).messages)
