@@ -12,7 +12,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..json_text import dumps
 from ..placeholders import Placeholders
-from ..targets.target import Place
+from ..targets.target import Place, TargetError
 from .answer import Answer
 from .connections import open_connection
 from .shape import shape
@@ -45,6 +45,8 @@ class World(Closing):
         self.namesrv = self.connect(place.access.namesrv)
         """A connection to the name server."""
         brokers = self.ask(RequestCode.GET_BROKER_CLUSTER_INFO, to=self.namesrv).json
+        if not brokers["clusterAddrTable"]:
+            raise TargetError(f"the name server {place.access.namesrv} knows no broker (any more)")
         self.cluster, names = next(iter(brokers["clusterAddrTable"].items()))
         self.broker_name = str(sorted(names)[0])
         self.broker_address = str(brokers["brokerAddrTable"][self.broker_name]["brokerAddrs"]["0"])

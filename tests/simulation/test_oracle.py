@@ -5,41 +5,48 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
+from falsified_waiting import (
+    a_check_is_not_counted,
+    a_committed_message_does_not_appear,
+    a_half_message_is_checked_too_early,
+    a_half_message_is_forgotten,
+    a_message_is_lost_as_if_it_was_taken_back,
+    a_message_that_was_taken_back_comes,
+    a_producer_is_asked_twice,
+    a_recall_is_answered_wrongly,
+    a_rolled_back_message_appears,
+    a_timed_message_comes_at_another_time,
+    an_end_is_answered_wrongly,
+    nobody_is_asked,
+    what_was_ended_is_checked,
+)
 from observations import (
     Acked,
-    Beat,
-    Checked,
     Crashed,
     Delivery,
-    Ended,
-    HalfStored,
     Handle,
     Hidden,
-    Left,
     Locked,
     MembersSeen,
     Notified,
     Observation,
     OffsetSeen,
     Popped,
-    Prepared,
     Pulled,
     RangeSeen,
     Sent,
     SentBack,
     StepEnded,
     Stored,
-    TakenBack,
-    TimedSent,
 )
 from simulation import MODES, ORDERED_GROUPS, POP_GROUPS, Action, Setup, Simulation, new_oracle, plan, run
 from stored_messages import Violation
+from streams import Stream, at
 
 SEEDS = range(16)
 TRIES = 6
 """Places in which each seed's answers are falsified, at most."""
 
-Stream = list[Observation]
 Falsify = Callable[[Stream], Iterator[Stream]]
 """Each stream that has one thing wrong."""
 
@@ -62,11 +69,6 @@ def complaint(setup: Setup, stream: Stream) -> str:
     except Violation as violation:
         return str(violation)
     return ""
-
-
-def at(stream: Stream, index: int, *instead: Observation) -> Stream:
-    """A stream with something else in one place."""
-    return [*stream[:index], *instead, *stream[index + 1 :]]
 
 
 def is_copy(seen: Observation, prefix: str = "%RETRY%pop-") -> bool:
@@ -394,108 +396,6 @@ def a_crash_skips_messages(stream: Stream) -> Iterator[Stream]:
                     moved = (group, place, max(position, 0) + 1_000)
                     positions = (*seen.positions[:number], moved, *seen.positions[number + 1 :])
                     yield at(stream, index, seen._replace(positions=positions))
-
-
-def a_timed_message_comes_at_another_time(stream: Stream) -> Iterator[Stream]:
-    for index, seen in enumerate(stream):
-        if isinstance(seen, TimedSent) and seen.code == "SUCCESS" and seen.due_ms > seen.now:
-            yield at(stream, index, seen._replace(due_ms=seen.due_ms + 2_500))
-            yield at(stream, index, seen._replace(due_ms=seen.due_ms - 2_500))
-
-
-def a_message_that_was_taken_back_comes(stream: Stream) -> Iterator[Stream]:
-    """Somebody takes a message back in time, in vain."""
-    taken = {seen.message_id for seen in stream if isinstance(seen, TakenBack) and seen.code == "SUCCESS"}
-    for index, seen in enumerate(stream):
-        if not isinstance(seen, TimedSent) or seen.code != "SUCCESS" or seen.message_id in taken:
-            continue
-        if seen.due_ms > seen.now + 1_000:
-            took = TakenBack(seen.now, seen.topic, seen.topic, seen.message_id, seen.due_ms, True, "SUCCESS")
-            yield at(stream, index, seen, took)
-
-
-def a_message_is_lost_as_if_it_was_taken_back(stream: Stream) -> Iterator[Stream]:
-    taken = [seen.message_id for seen in stream if isinstance(seen, TakenBack) and seen.code == "SUCCESS"]
-    appeared = {seen.message_id for seen in stream if isinstance(seen, Stored)}
-    for index, seen in enumerate(stream):
-        if not isinstance(seen, TakenBack) or seen.code != "SUCCESS":
-            continue
-        if taken.count(seen.message_id) == 1 and seen.message_id not in appeared:
-            yield at(stream, index)
-
-
-def a_recall_is_answered_wrongly(stream: Stream) -> Iterator[Stream]:
-    for index, seen in enumerate(stream):
-        if isinstance(seen, TakenBack):
-            yield at(stream, index, seen._replace(code="ILLEGAL_OPERATION" if seen.code == "SUCCESS" else "SUCCESS"))
-
-
-def a_rolled_back_message_appears(stream: Stream) -> Iterator[Stream]:
-    for index, seen in enumerate(stream):
-        if isinstance(seen, Ended) and seen.decision == "commit" and seen.code == "SUCCESS":
-            yield at(stream, index, seen._replace(decision="rollback"))
-
-
-def a_committed_message_does_not_appear(stream: Stream) -> Iterator[Stream]:
-    for index, seen in enumerate(stream):
-        if isinstance(seen, Ended) and seen.decision == "rollback" and seen.code == "SUCCESS":
-            yield at(stream, index, seen._replace(decision="commit"))
-
-
-def an_end_is_answered_wrongly(stream: Stream) -> Iterator[Stream]:
-    for index, seen in enumerate(stream):
-        if isinstance(seen, Ended):
-            yield at(stream, index, seen._replace(code="SYSTEM_ERROR" if seen.code == "SUCCESS" else "SUCCESS"))
-
-
-def nobody_is_asked(stream: Stream) -> Iterator[Stream]:
-    for index, seen in enumerate(stream):
-        if isinstance(seen, Checked) and any(isinstance(one, Beat) and one.now > seen.now for one in stream):
-            lively = [one for one in stream[:index] if isinstance(one, Beat) and seen.now - one.now < 100_000]
-            gone = {one.client for one in stream[:index] if isinstance(one, Left)}
-            if any(one.client not in gone for one in lively):
-                yield at(stream, index)
-
-
-def a_producer_is_asked_twice(stream: Stream) -> Iterator[Stream]:
-    for index, seen in enumerate(stream):
-        if isinstance(seen, Checked):
-            yield at(stream, index, seen, seen)
-
-
-def a_check_is_not_counted(stream: Stream) -> Iterator[Stream]:
-    for index, seen in enumerate(stream):
-        if isinstance(seen, Checked):
-            yield at(stream, index, seen._replace(times=seen.times - 1))
-
-
-def what_was_ended_is_checked(stream: Stream) -> Iterator[Stream]:
-    """A half message is ended in vain as soon as it is there."""
-    for later, seen in enumerate(stream):
-        if not isinstance(seen, HalfStored) or not seen.times:
-            continue
-        for index, before in enumerate(stream[:later]):
-            if not isinstance(before, HalfStored) or before.now >= seen.now - 5_000:
-                continue
-            if (before.message_id, before.times) == (seen.message_id, seen.times - 1):
-                ended = Ended(before.now, seen.message_id, before.offset, "rollback", True, True, "SUCCESS")
-                yield at(stream, index, before, ended)
-
-
-def a_half_message_is_checked_too_early(stream: Stream) -> Iterator[Stream]:
-    """It is checked again in the round that has just begun."""
-    for index, seen in enumerate(stream):
-        if isinstance(seen, HalfStored) and seen.times:
-            again = seen._replace(offset=seen.offset + 1, times=seen.times + 1)
-            yield at(stream, index, seen, again)
-
-
-def a_half_message_is_forgotten(stream: Stream) -> Iterator[Stream]:
-    """Nobody ever checks it again."""
-    for index, seen in enumerate(stream):
-        if isinstance(seen, HalfStored) and seen.times:
-            rest = (one for one in stream[index:] if not isinstance(one, HalfStored | Checked | Ended | Prepared))
-            yield [*stream[:index], *rest]
 
 
 def time_goes_back(stream: Stream) -> Iterator[Stream]:
