@@ -221,6 +221,12 @@ class PoppedMessages(WaitingPops):
             raise Violation(f"changed to {seen.new}: {seen}")
         self._fly(seen.new, seen.now)
         self._acknowledge(seen.handle, seen.now)
+        if not self._mode.records:
+            # In the millisecond of its pop its check point has the key of the batch's, and takes its place.
+            for offset in range(seen.new.start_offset + 1, self._log.size(seen.new.place)):
+                promise = self._flights.get(self._key(seen.new._replace(offset=offset)))
+                if promise is not None:
+                    promise.must = False
 
     def reset(self, seen: Reset) -> None:
         """The group goes on reading somewhere else."""
