@@ -4,6 +4,8 @@ Source: TransactionalMessageServiceImpl.needDiscard, checkPrepareQueueOffset, Tr
 AbstractTransactionalMessageCheckListener.sendCheckMessage (5.3.3).
 """
 
+from collections.abc import Mapping
+
 from . import properties as props
 from . import record as records
 from .copies import copy_of, send_home
@@ -15,6 +17,12 @@ from .record import Record
 
 DECIDED_ELSEWHERE = -1
 """A first offset of -1 switches the immunity off."""
+
+
+def is_half(sys_flag: int, properties: Mapping[str, str]) -> bool:
+    """Whether a send is that of a half message: by the transaction type of its sys flag, or by TRAN_MSG."""
+    kind = sys_flag & records.SYS_TRANSACTION_MASK
+    return kind == records.SYS_TRANSACTION_PREPARED or properties.get(props.TRANSACTION_PREPARED) == "true"
 
 
 class HalfMessage:

@@ -16,6 +16,7 @@ from .config import BrokerConfig
 from .delay import delay_level
 from .errors import FAQ, EngineError
 from .gate import Call
+from .half_message import is_half
 from .message import Message, Stored
 from .operations import SendMessage, SendResult, TopicConfig
 from .store import MessageStore
@@ -108,10 +109,7 @@ class SendService:
         message = self._message(operation, queue_id, operation.take_body(), properties)
         if names.is_retry(operation.topic):
             self._hooks.redirect_retry(message, operation)
-        prepared = (
-            operation.sys_flag & records.SYS_TRANSACTION_MASK == records.SYS_TRANSACTION_PREPARED
-            or properties.get(props.TRANSACTION_PREPARED) == "true"
-        )
+        prepared = is_half(operation.sys_flag, properties)
         if prepared and not (message.reconsume_times > 0 and _number(properties.get(props.DELAY, "0")) > 0):
             if self._config.reject_transaction_message:
                 raise EngineError(
