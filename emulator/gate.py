@@ -102,7 +102,9 @@ class Gate:
         try:
             self._carry_out(node, call, operation)
         finally:
-            self._leave()
+            self._under_way -= 1
+            if self._afterwards:
+                self._go_on()
 
     def complete(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         """Answer an operation that was parked."""
@@ -111,7 +113,9 @@ class Gate:
             self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
             call.reply(outcome)
         finally:
-            self._leave()
+            self._under_way -= 1
+            if self._afterwards:
+                self._go_on()
 
     def afterwards(self, action: Callable[[], None]) -> None:
         """Do what a request sets off once it has been answered, in turn; at once when none is under way.
@@ -119,8 +123,7 @@ class Gate:
         Upstream hands such things to another thread.
         """
         self._afterwards.append(action)
-        self._under_way += 1
-        self._leave()
+        self._go_on()
 
     def _carry_out(self, node: Node, call: Call, operation: Operation) -> None:
         handler = node.handlers.get(type(operation))
@@ -142,13 +145,18 @@ class Gate:
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
         call.reply(outcome)
 
-    def _leave(self) -> None:
-        while self._afterwards and self._under_way == 1:
-            try:
-                self._afterwards.popleft()()
-            except Exception as bug:
-                self._report_bug(bug)
-        self._under_way -= 1
+    def _go_on(self) -> None:
+        if self._under_way:
+            return
+        self._under_way = 1  # what is done now may bring more, which comes after it
+        try:
+            while self._afterwards:
+                try:
+                    self._afterwards.popleft()()
+                except Exception as bug:
+                    self._report_bug(bug)
+        finally:
+            self._under_way = 0
 
 
 def _not_ahead() -> int:

@@ -23,6 +23,7 @@ import verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".reports"
+CONFORMANCE = REPORTS / "conformance.json"
 OLDEST = ROOT / ".venv-oldest"
 PROTOBUF = ROOT / ".venv-protobuf"
 WORKERS = os.environ.get("TEST_WORKERS", "2")
@@ -151,7 +152,7 @@ def run_alone() -> None:
 def run_conformance() -> None:
     """Hold the emulator against what real brokers did: every case, and every scenario through every SDK."""
     command = Path(sys.executable).with_name("rocketmq-conformance")
-    findings = ("--json", REPORTS / "conformance.json", "--report", REPORTS / "conformance")
+    findings = ("--json", CONFORMANCE, "--report", REPORTS / "conformance")
     call(command, "run", "--target", "emulator", "--sdk", "all", "--jobs", JOBS, *findings)
 
 
@@ -252,6 +253,8 @@ def conclude(results: Sequence[Result], seconds: float) -> int:
         print(f"FAILED {name}")
     for name, why in found.unexpected.items():
         print(f"UNEXPECTED SKIP {name}: {why}")
+    for line in verdict.unexpected_outcomes(CONFORMANCE):
+        print(line)
     good = all(not result.problem for result in results) and (not files or found.good)
     if files:
         print(found.line(seconds), flush=True)

@@ -1,7 +1,8 @@
-"""Reads the JUnit files of test runs: totals, failures, skips that nobody expects, and one closing line."""
+"""Reads what test runs leave behind: totals, failures, skips that nobody expects, and one closing line."""
 
+import json
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,6 +49,18 @@ def read(files: Iterable[Path]) -> Verdict:
         for case in ElementTree.parse(file).getroot().iter("testcase"):
             _count(case, verdict)
     return verdict
+
+
+def unexpected_outcomes(file: Path) -> Iterator[str]:
+    """Lines that say which outcomes of a conformance run were not expected, so that the end of a log tells it."""
+    if not file.is_file():
+        return
+    for outcome in json.loads(file.read_text())["outcomes"]:
+        if not outcome["expected"]:
+            yield f"{outcome['verdict'].upper()} {outcome['id']}: {outcome['reason']}".rstrip(": ")
+            for what, seen in (("recorded", outcome.get("truth", {}).get("seen")), ("seen", outcome.get("seen"))):
+                if seen is not None:
+                    yield f"    {what}: {json.dumps(seen, ensure_ascii=False)}"
 
 
 def _count(case: ElementTree.Element, verdict: Verdict) -> None:

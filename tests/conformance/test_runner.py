@@ -249,7 +249,8 @@ def test_a_target_that_dies_ends_the_run(truth: Truth) -> None:
 
 def test_an_interrupted_run_keeps_what_it_has(truth: Truth) -> None:
     """Ctrl-C ends the run, not its findings; targets are stopped."""
-    target = MortalTarget(1000)
+    many = 100_000  # takes longer than the main thread may need to learn of a signal
+    target = MortalTarget(many)
     seen: list[Outcome] = []
 
     def interrupt(found: Outcome) -> None:
@@ -257,10 +258,10 @@ def test_an_interrupted_run_keeps_what_it_has(truth: Truth) -> None:
         if len(seen) == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
-    run = carry_out([case(stored)] * 1000, [target], truth, jobs=1, each=interrupt)
+    run = carry_out([case(stored)] * many, [target], truth, jobs=1, each=interrupt)
     assert run.interrupted
     assert not run.good
-    assert 2 <= len(run.outcomes) < 1000
+    assert 2 <= len(run.outcomes) < many
     assert target.stopped
 
 

@@ -1,5 +1,6 @@
 """The scripts behind the task runner."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,25 @@ class TestVerdict:
     def test_nothing_is_not_good(self) -> None:
         """A run without tests proves nothing."""
         assert not verdict.read([]).good
+
+    def test_outcomes_that_were_not_expected_are_told(self, tmp_path: Path) -> None:
+        """With what is recorded and what was seen; what was expected is not told, nor a run that was none."""
+        file = tmp_path / "conformance.json"
+        good = {"id": "send.good", "expected": True, "verdict": "same", "reason": ""}
+        bad = {"id": "send.bad", "expected": False, "verdict": "differs", "reason": "", "seen": [["code", 1]]}
+        bad["truth"] = {"version": "5.3.3", "date": "2026-01-31", "seen": [["code", 0]]}
+        broken = {"id": "send.broken", "expected": False, "verdict": "error", "reason": "boom"}
+        file.write_text(json.dumps({"outcomes": [good, bad, broken]}))
+
+        told = list(verdict.unexpected_outcomes(file))
+
+        assert told == [
+            "DIFFERS send.bad",
+            '    recorded: [["code", 0]]',
+            '    seen: [["code", 1]]',
+            "ERROR send.broken: boom",
+        ]
+        assert list(verdict.unexpected_outcomes(tmp_path / "none.json")) == []
 
 
 class TestOldest:
