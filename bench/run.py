@@ -3,10 +3,10 @@
     python bench/run.py [--quick] [--only TEXT] [--write]
 
 prints a table of rates, processor time for each unit of work, and ratios (emulator / real; rates: more is better, the
-rest: less is better). `--write` puts it into bench/README.md. Each workload runs twice on either, in the order emulator,
-real, real, emulator, and the quicker round of each counts: what else the machine does in between then harms neither. It
-takes about a quarter of an hour; on a machine that others use too, the ratios and the processor times are what to look
-at.
+rest: less is better). `--write` puts it into bench/README.md. Each workload runs twice on either, in the order
+emulator, real, real, emulator, and the quicker round of each counts: what else the machine does in between then harms
+neither. It takes about a quarter of an hour; on a machine that others use too, the ratios and the processor times are
+what to look at.
 """
 
 import datetime

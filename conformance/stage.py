@@ -182,10 +182,6 @@ class Stage:
                 driver.call("send", on=name, topic=topic, body=b"hello")
                 return
 
-    def end_process(self, number: int = 0) -> None:
-        """End a driver process without closing what is in it, as if its machine had lost power."""
-        self._crew.end(number)
-
     def producer(self, *topics: str, process: int = 0, **fields: Any) -> Producer:
         """A producer. Further `fields` are those of the verb."""
         driver = self.process(process)

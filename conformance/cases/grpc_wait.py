@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from rocketmq_testkit.emulator import names
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -28,7 +29,7 @@ def store(consumer: Consumer, queue: int = 0, body: str = "hello", **properties:
     fields = {
         "producerGroup": "PG",
         "topic": consumer.topic,
-        "defaultTopic": "TBW102",
+        "defaultTopic": names.AUTO_CREATE_TOPIC,
         "defaultTopicQueueNums": 4,
         "queueId": queue,
         "sysFlag": 0,

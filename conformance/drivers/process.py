@@ -20,8 +20,9 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+
+from rocketmq_testkit.remoting.client.closing import Closing
 
 from . import registry
 from .build import build, require_tools
@@ -64,7 +65,7 @@ class Addresses:
     ca: Path | None = None
 
 
-class Driver:
+class Driver(Closing):
     """One driver process; a context manager that ends the process.
 
     ``words`` start it and ``environment`` is added to this process's environment. ``home`` is its HOME and is left
@@ -243,14 +244,6 @@ class Driver:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _forget_home(self) -> None:
         if self._remove_home:
