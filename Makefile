@@ -12,9 +12,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STAGES := $(BIN)/python scripts/stages.py
 
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 22
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 26
 
-demo: $(VENV)/demo.stamp ## Test a small order application, as an example of how a project uses this one
+demo: $(VENV)/demo.stamp ## Test a small order application, as an example of how a project uses this one (half a minute)
 	cd examples/orders && ../../$(BIN)/pytest -v
 
 test: $(VENV)/dev.stamp ## Install all that tests need and run all of them (half an hour)
