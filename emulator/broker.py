@@ -150,7 +150,7 @@ class Broker:
             self.pop_in_flight,
             self.pop_consumer,
             self._complete,
-            self._gate.afterwards,
+            self._gate,
         )
         self.notifications = NotificationService(
             config,
@@ -165,7 +165,7 @@ class Broker:
             self.pop_buffer,
             self.pops.polling,
             self._complete,
-            self._gate.afterwards,
+            self._gate,
         )
         self.acks = AckService(
             config,

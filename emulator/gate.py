@@ -125,6 +125,16 @@ class Gate:
         self._afterwards.append(action)
         self._go_on()
 
+    def carry_on(self, action: Callable[[], None]) -> None:
+        """Try once more for a request that was parked; what that sets off comes when it is answered or waits again."""
+        self._under_way += 1
+        try:
+            action()
+        finally:
+            self._under_way -= 1
+            if self._afterwards:
+                self._go_on()
+
     def _carry_out(self, node: Node, call: Call, operation: Operation) -> None:
         handler = node.handlers.get(type(operation))
         outcome: Result | Parked | EngineError

@@ -10,7 +10,7 @@ from .chance import Stream
 from .codes import ResponseCode
 from .config import BrokerConfig
 from .errors import EngineError
-from .gate import Call
+from .gate import Call, Gate
 from .groups import Groups
 from .names import pop_retry_topic
 from .offsets import Offsets
@@ -32,7 +32,7 @@ from .operations import (
 )
 from .ordered import Orders
 from .pop_buffer import PopBuffer
-from .pop_polling import Afterwards, Park, PopPolling
+from .pop_polling import Park, PopPolling
 from .queue_reader import QueueReader
 from .receipt import topic_digit
 from .refusals import illegal_capacity, illegal_queue_id
@@ -60,7 +60,7 @@ class NotificationService:
         buffer: PopBuffer,
         pops: PopPolling[PopMessage],
         complete: Complete,
-        afterwards: Afterwards,
+        gate: Gate,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -75,7 +75,7 @@ class NotificationService:
         self._pops = pops
         self._complete = complete
         self.polling: PopPolling[Notification] = PopPolling(
-            config, scheduler, self._resume, afterwards, "notification", newest_first=True
+            config, scheduler, self._resume, gate, "notification", newest_first=True
         )
 
     def notify(self, call: Call, operation: Notification) -> Result | Parked:

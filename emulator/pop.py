@@ -13,7 +13,7 @@ from .codes import ResponseCode
 from .config import BrokerConfig
 from .errors import EngineError
 from .filters import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
-from .gate import Call
+from .gate import Call, Gate
 from .groups import Groups
 from .names import pop_retry_topic
 from .offsets import Offsets
@@ -33,7 +33,7 @@ from .pop_batch import READ_AGAIN, Batch, reconsume_times_of, with_receipt
 from .pop_buffer import PopBuffer
 from .pop_consumer import PopConsumer, not_initialised
 from .pop_in_flight import PopInFlight
-from .pop_polling import Afterwards, Park, PopPolling
+from .pop_polling import Park, PopPolling
 from .pop_positions import PopPositions
 from .queue_reader import QueueReader, Read
 from .receipt import ORDER_REVIVE_QUEUE, RETRY_V1, RETRY_V2, Receipt, topic_digit
@@ -69,7 +69,7 @@ class PopService:
         in_flight: PopInFlight,
         consumer: PopConsumer | None,
         complete: Complete,
-        afterwards: Afterwards,
+        gate: Gate,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -87,7 +87,7 @@ class PopService:
         self._consumer = consumer
         self._complete = complete
         self._revive_turn = -1
-        self.polling: PopPolling[PopMessage] = PopPolling(config, scheduler, self._resume, afterwards, "pop")
+        self.polling: PopPolling[PopMessage] = PopPolling(config, scheduler, self._resume, gate, "pop")
 
     def pop(self, call: Call, operation: PopMessage) -> Result | Parked:
         """Take messages, or wait. Errors: in upstream's order of checks.

@@ -13,14 +13,12 @@ from typing import Any, Generic, TypeVar
 
 from .config import BrokerConfig
 from .filters import MessageFilter
-from .gate import Call
+from .gate import Call, Gate
 from .names import is_pop_retry_v2, normal_topic_of_v2
 from .operations import Notification, PopMessage
 from .scheduler import Scheduler, Timer
 
 Waiting = TypeVar("Waiting", PopMessage, Notification)
-Afterwards = Callable[[Callable[[], None]], None]
-"""Do something once the request that is under way has been answered."""
 FORCE_NOTIFY_INTERVAL = 800
 """Every so many offsets a message wakes a waiting pop whatever its filter says (popLongPollingForceNotifyInterval)."""
 
@@ -53,7 +51,7 @@ class PopPolling(Generic[Waiting]):
         config: BrokerConfig,
         scheduler: Scheduler,
         resume: Callable[[Call, Waiting], None],
-        afterwards: Afterwards,
+        gate: Gate,
         kind: str,
         *,
         newest_first: bool = False,
@@ -61,7 +59,7 @@ class PopPolling(Generic[Waiting]):
         self._config = config
         self._scheduler = scheduler
         self._resume: Callable[[Call, Waiting], None] = resume
-        self._afterwards = afterwards
+        self._gate = gate
         self._kind = kind
         self._newest_first = newest_first
         self._waiting: dict[str, dict[tuple[str, int], list[Polling[Waiting]]]] = {}
@@ -114,7 +112,7 @@ class PopPolling(Generic[Waiting]):
         """
         for place in dict.fromkeys(((group, -1), (group, max(queue_id, -1)))):
             if place in self._waiting.get(topic, {}):
-                self._afterwards(partial(self._wake_one, topic, place, 0, {}, forced=True))
+                self._gate.afterwards(partial(self._wake_one, topic, place, 0, {}, forced=True))
 
     def _wake_one(
         self, topic: str, place: tuple[str, int], tags_code: int, properties: Mapping[str, str], *, forced: bool
@@ -135,11 +133,12 @@ class PopPolling(Generic[Waiting]):
         waited_ms = self._scheduler.now_ms - (polling.turn[0] - polling.operation.poll_ms)
         if waited_ms < polling.operation.poll_ms:
             polling.operation = replace(polling.operation, poll_ms=max(waited_ms, 0))
-        self._afterwards(partial(self._end, topic, place, polling))  # it may find something, and wake others
+        self._end(topic, place, polling)
 
     def _end(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> None:
         if self._remove(topic, place, polling) and polling.call.active:
-            self._resume(polling.call, polling.operation)
+            # It may find something, and wake others, whoever has woken it.
+            self._gate.carry_on(partial(self._resume, polling.call, polling.operation))
 
     def _remove(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> bool:
         places = self._waiting.get(topic)

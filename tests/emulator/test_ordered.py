@@ -2,7 +2,7 @@
 
 from engine_world import World, bodies, messages_of
 from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import PopResult
+from rocketmq_testkit.emulator.operations import PopMessage, PopResult
 
 DAY_MS = 24 * 3_600_000
 
@@ -78,6 +78,20 @@ def test_a_waiting_pop_is_woken_when_the_queue_becomes_free(world: World) -> Non
         ack(world, index)
     assert isinstance(waiting.outcome, PopResult)
     assert bodies(waiting.outcome.messages) == [b"3", b"4", b"5"]
+
+
+def test_a_pop_that_a_timer_wakes_is_answered_before_those_it_wakes(world: World) -> None:
+    """A delayed message comes in the instant in which a queue is free again: the woken pop takes that, then another."""
+    world.topic("A", queues=2)
+    world.send("A", b"delayed", queue=1, DELAY="2")
+    for body in (b"0", b"1"):
+        world.send("A", body)
+    take(world, 1, invisible_ms=5000)
+    for count in (1, 2):
+        world.pop("A", order=True, poll_ms=20_000, count=count)
+    world.advance(5000)
+    answered = [entry.subject for entry in world.engine.journal if isinstance(entry.outcome, PopResult)]
+    assert [pop.max_msg_nums for pop in answered[1:] if isinstance(pop, PopMessage)] == [1, 2]
 
 
 def test_changing_one_message_moves_its_own_deadline(world: World) -> None:
