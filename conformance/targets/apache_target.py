@@ -17,7 +17,7 @@ from .target import COMMON_SETTINGS, Access, Capability, Place, Target, TargetEr
 
 _REGISTERED_SECONDS = 40.0
 INSTANCES_MAX = 3
-"""Brokers that run side by side, 600 MB each; an idle one is stopped before another would be too many."""
+"""Brokers that run side by side, 600 MB each."""
 
 
 class ApachePlace(AddressPlace):
@@ -74,11 +74,9 @@ class ApacheTarget(Target):
         self._changed = threading.Condition()
 
     def start(self) -> None:
-        """Fetch the jars and start the broker with the common settings."""
+        """Fetch the jars; brokers start when they are first needed."""
         self._over = False
         build(recipe(self.version))
-        with self.lend({}):
-            pass
 
     def stop(self) -> None:
         """Stop all brokers."""
@@ -126,22 +124,28 @@ class ApacheTarget(Target):
                 self._changed.notify_all()
 
     def _take(self, settings: frozenset[tuple[str, str]]) -> _Instance:
-        with self._changed:
-            while True:
-                self._check_open()
-                instance = next((each for each in self._instances if each.settings == settings), None)
-                if instance is not None:
-                    instance.users += 1
-                    while not instance.ready and instance in self._instances:
-                        self._changed.wait()
-                    if not instance.ready:
-                        raise TargetError(f"{self.name} did not start")
-                    return instance
-                if len(self._instances) < INSTANCES_MAX or self._stop_idle():
-                    break
-                self._changed.wait()
-            instance = _Instance(settings, ApacheBroker(self.version, dict(settings)), users=1)
-            self._instances.append(instance)
+        idle: list[_Instance] = []
+        try:
+            with self._changed:
+                while True:
+                    self._check_open()
+                    instance = next((each for each in self._instances if each.settings == settings), None)
+                    if instance is not None:
+                        instance.users += 1
+                        while not instance.ready and instance in self._instances:
+                            self._changed.wait()
+                        if not instance.ready:
+                            raise TargetError(f"{self.name} did not start")
+                        return instance
+                    idle += self._out_of_use()
+                    if len(self._instances) < INSTANCES_MAX:
+                        break
+                    self._changed.wait()
+                instance = _Instance(settings, ApacheBroker(self.version, dict(settings)), users=1)
+                self._instances.append(instance)
+        finally:
+            for each in idle:
+                each.broker.stop()
         try:
             instance.broker.start()
             wait_registered(instance.broker)
@@ -160,10 +164,12 @@ class ApacheTarget(Target):
         if self._over:
             raise TargetError(f"{self.name} was stopped")
 
-    def _stop_idle(self) -> bool:
-        for instance in self._instances[1:]:  # the first has the common settings and will be wanted again
-            if instance.ready and not instance.users:
-                self._instances.remove(instance)
-                instance.broker.stop()
-                return True
-        return False
+    def _out_of_use(self) -> list[_Instance]:
+        """Take those that nobody uses, which cost the others processor time, out of the list.
+
+        The one with the common settings stays: it will be wanted again.
+        """
+        common = frozenset({**COMMON_SETTINGS, **self._settings}.items())
+        idle = [each for each in self._instances if each.ready and not each.users and each.settings != common]
+        self._instances = [each for each in self._instances if each not in idle]
+        return idle
