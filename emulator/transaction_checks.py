@@ -25,14 +25,13 @@ from .config import BrokerConfig
 from .effects import Effect
 from .errors import EngineError
 from .gate import Channel
-from .half_message import HalfMessage
+from .half_message import HalfMessage, check_immunity_ms
 from .message import Stored
 from .offsets import Offsets
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
 from .topics import Topics
 from .transaction_ops import OpLog
-from .transactions import immunity_ms
 
 ROUND_MAX_MS = 60_000
 NO_OPS_PAUSE_MS = 1000
@@ -195,7 +194,7 @@ class TransactionChecks:
         immune_ms = config.transaction_time_out
         asked = half.properties.get(props.CHECK_IMMUNITY_TIME_IN_SECONDS)
         if asked is not None:
-            immune_ms = immunity_ms(asked, immune_ms)
+            immune_ms = check_immunity_ms(asked, immune_ms)
             if age < immune_ms and half.may_be_put_off():
                 return Verdict.IMMUNE
         elif 0 <= age < immune_ms:

@@ -340,6 +340,32 @@ def test_a_dead_letter_that_fails_dies_in_the_queue_of_its_reader(e: Entrance) -
 
 
 @through(*ALL)
+def test_a_dead_letter_that_fails_comes_again(e: Entrance) -> None:
+    """To the group that reads it, under the name of its topic, one attempt later."""
+    failed(e)
+    e.give_up(e.take()[0])
+    (dead,) = e.take(DLQ, group="R")
+    assert e.change(dead.handle, 1_000, topic=DLQ, group="R").ok
+    e.advance(5_000)
+    (again,) = e.take(DLQ, group="R")
+    assert (again.body, again.attempt) == (b"bad", 2)
+    assert len(e.records(DLQ)) == 1
+
+
+@through(*ALL)
+def test_a_group_without_retry_queues_has_no_dead_letters(e: Entrance) -> None:
+    """What it gives up is lost, though it is told that all is well; what it fails comes again."""
+    e.group(retry_queue_nums=0)
+    e.filled(2)
+    first, second = e.take()
+    assert e.give_up(first).ok
+    assert e.change(second.handle, 0).ok
+    e.advance(5_000)
+    assert e.bodies() == [b"1"]
+    assert e.records(DLQ) == []
+
+
+@through(*ALL)
 def test_each_time_that_a_message_is_given_up_is_a_dead_letter(e: Entrance) -> None:
     """Nothing remembers the first."""
     failed(e)

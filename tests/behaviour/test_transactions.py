@@ -375,6 +375,18 @@ def test_a_message_may_ask_to_be_left_alone(t: Entrance, immune_s: int, asked_ms
     assert first == "0"
 
 
+@through(*ALL, transaction_check_interval=1_000)
+def test_a_message_may_ask_to_be_asked_about_early(t: Entrance) -> None:
+    """A wish below the usual 6 s is taken as it is."""
+    t.produce("p")
+    half(t, b"hasty", immune_s=1)
+    half(t, b"plain")
+    t.advance(3_000)
+    assert {each.body for each in t.asked("p")} == {b"hasty"}
+    t.advance(5_000)
+    assert {each.body for each in t.asked("p")} == {b"hasty", b"plain"}
+
+
 @through(*ALL, **QUICK)
 def test_half_messages_are_never_visible(t: Entrance) -> None:
     """Neither while they wait, nor when they are asked about or given up."""
@@ -409,6 +421,44 @@ def test_what_was_given_up_can_still_be_committed(t: Entrance) -> None:
     (given_up,) = t.records(GIVEN_UP)
     done(t.end(sent, COMMIT, checked=True))
     assert come(t) == [given_up.body]
+
+
+@through(*BROKER, **QUICK)
+def test_a_commit_by_the_first_place_leaves_the_copy(t: Entrance) -> None:
+    """The one that the check has put at the end: it is asked about, and a commit stores the message again."""
+    t.produce("p")
+    sent = half(t)
+    t.advance(3_000)
+    done(t.end(sent, COMMIT))
+    t.asked("p")
+    t.advance(4_000)
+    (question,) = t.asked("p")
+    done(t.end(question.sent, COMMIT, checked=True))
+    assert come(t) == [b"0", b"0"]
+    t.advance(30_000)
+    assert t.asked("p") == []
+
+
+@through(*BROKER)
+@pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
+def test_a_late_end_is_first_of_all_late(t: Entrance, how: int) -> None:
+    """Whatever else is wrong with it, unless nothing is where it looks."""
+    sent = half(t, immune_s=1)
+    t.advance(6_001)
+    before = t.state()
+    assert t.says(t.end(replace(sent, offset=7), how), (604, ""), NOT_FOUND)
+    assert t.says(t.end(replace(sent, place=1 << 40), how), (1, "Find prepared transaction message failed"), NOT_FOUND)
+    assert t.state() == before
+
+
+@through(*BROKER)
+def test_what_was_committed_passes_for_a_half_message(t: Entrance) -> None:
+    """A commit that names the place of the committed message stores another."""
+    sent = half(t)
+    done(t.end(sent, COMMIT))
+    (record,) = t.records("T")
+    done(t.end(replace(sent, offset=record.queue_offset, place=record.physical_offset), COMMIT))
+    assert come(t) == [b"0", b"0"]
 
 
 @through(*BROKER)

@@ -389,6 +389,21 @@ def test_an_immune_message_is_put_off(world: World) -> None:
     assert len(questions(channel)) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "asked_ms"),
+    [("0", 1000), ("-5", 1000), ("2", 3000), ("9", 10_000), ("-1", 7000), ("soon", 7000), ("1.5", 7000), (" ", 7000)],
+)
+def test_what_an_immunity_says(text: str, asked_ms: int) -> None:
+    """Seconds, also fewer than usual; -1 and what is no number mean the usual 6 s."""
+    world = make_world(transaction_check_interval=1000)
+    channel = producer(world)
+    half(world, CHECK_IMMUNITY_TIME_IN_SECONDS=text)
+    world.advance(asked_ms - 1)
+    assert questions(channel) == []
+    world.advance(1)
+    assert len(questions(channel)) == 1
+
+
 def test_an_immune_message_without_end_is_given_up_too(world: World) -> None:
     """Being put off counts as a check."""
     half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="3600")
