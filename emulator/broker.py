@@ -49,7 +49,7 @@ from .revive import ReviveService
 from .scheduler import Scheduler
 from .send import SendHooks, SendService
 from .store import MessageStore
-from .timer import Slot, TimerService
+from .timer import TimerRemains, TimerService
 from .topics import Topics
 from .transaction_checks import TransactionChecks
 from .transaction_ops import OpLog
@@ -63,7 +63,7 @@ class Remains:
 
     orders: Mapping[Place, OrderInfo] = field(default_factory=dict)
     delay_offsets: Mapping[int, int] = field(default_factory=dict)
-    timer_slots: Mapping[int, Slot] = field(default_factory=dict)
+    timer: TimerRemains = field(default_factory=TimerRemains)
 
 
 class Broker:
@@ -193,7 +193,7 @@ class Broker:
         )
         self.delays = DelayService(config, emulation, scheduler, self.store, remains.delay_offsets)
         self.timers = TimerService(
-            config, scheduler, self.store, self._chance.stream(f"{identity} timer"), remains.timer_slots
+            config, scheduler, self.store, self._chance.stream(f"{identity} timer"), remains.timer
         )
         self.store.hooks += [self.timers.before_put, self.delays.before_put]
         self.retry = RetryService(
@@ -243,7 +243,7 @@ class Broker:
             config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight
         )
         consumption = Consumption(config, self._scheduler, self.store, topics, clients, self.offsets)
-        broker_admin = BrokerAdministration(config, self._scheduler, self.store, topics)
+        broker_admin = BrokerAdministration(config, self._scheduler, self.store, topics, self.timers.congestion)
         return {
             ops.SendMessage: self.sends.send,
             ops.SendMessageBack: self.retry.send_back,
@@ -304,6 +304,8 @@ class Broker:
             ops.GetBrokerConfig: broker_admin.get_config,
             ops.UpdateBrokerConfig: broker_admin.update_config,
             ops.GetBrokerRuntimeInfo: broker_admin.runtime_info,
+            ops.GetTimerCheckPoint: self.timers.get_check_point,
+            ops.GetTimerMetrics: self.timers.get_metrics,
         }
 
     def bind(self, host: tuple[str, int]) -> None:

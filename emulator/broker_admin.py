@@ -1,5 +1,7 @@
 """Requests about a broker itself: its configuration and its counters. Source: AdminBrokerProcessor (5.3.3)."""
 
+from collections.abc import Callable
+
 from . import names
 from .codes import ResponseCode
 from .config import BrokerConfig, ConfigError
@@ -20,11 +22,19 @@ _QUEUES = ("send", "pull", "query", "litePull", "ack")
 class BrokerAdministration:
     """Shows and changes one broker."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, topics: Topics) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store: MessageStore,
+        topics: Topics,
+        timer_congestion: Callable[[], int],
+    ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
         self._topics = topics
+        self._timer_congestion = timer_congestion
         self._boot_ms = scheduler.now_ms
         self._version_counter = 0
         self._version_timestamp = scheduler.now_ms
@@ -96,7 +106,7 @@ class BrokerAdministration:
             "EndTransactionThreadPoolQueueCapacity": "100000",
             "timerReadBehind": "0",
             "timerOffsetBehind": "0",
-            "timerCongestNum": str(self._store.max_offset(names.TIMER_TOPIC, 0)),
+            "timerCongestNum": str(self._timer_congestion()),
             "timerEnqueueTps": "0.0",
             "timerDequeueTps": "0.0",
         }

@@ -23,11 +23,14 @@ from .config import BrokerConfig
 from .copies import copy_of, send_home
 from .delay import delay_level, may_be_delayed
 from .errors import EngineError
+from .gate import Call
 from .java_numbers import parse_long
 from .message import Message
 from .names import TIMER_TOPIC
+from .operations import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetricsResult
 from .scheduler import Scheduler
 from .store import MessageStore
+from .timer_metrics import LOG_UNIT_BYTES, TimerFile, TimerMetrics, WheelProgress, WrittenMetrics
 from .value import value
 
 PRECISIONS_MS = (1000, 500, 200, 100)
@@ -55,6 +58,18 @@ class Slot:
 
     waiting: list[Waiting] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
+    number: int = 0
+    """Messages less marks, as upstream counts what a slot holds."""
+
+
+@value
+class TimerRemains:
+    """What a run of a timer leaves to the next one. `slots`: see `TimerService.slots`."""
+
+    slots: dict[int, Slot] = field(default_factory=dict)
+    progress: WheelProgress = field(default_factory=WheelProgress)
+    version: int = 0
+    metrics: WrittenMetrics = field(default_factory=WrittenMetrics)
 
 
 class TimerService:
@@ -66,26 +81,37 @@ class TimerService:
         scheduler: Scheduler,
         store: MessageStore,
         chance: Stream,
-        written: Mapping[int, Slot] | None = None,
+        remains: TimerRemains,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
         self._chance = chance
-        self._start_ms = scheduler.now_ms
-        self.slots: dict[int, Slot] = dict(written or {})
+        self.slots = dict(remains.slots)
         """Slot time (ms) -> what waits in it."""
         self._read_slots: deque[tuple[int, int, Slot]] = deque()
         """When a slot was read, its time and what it held: those that the file does not know as read."""
+        self.metrics = TimerMetrics(scheduler, remains.metrics)
+        self._file = TimerFile(scheduler, remains.progress)
+        self._version = remains.version
         store.watchers[TIMER_TOPIC] = self._arrived
+        self._take_again(remains.progress.taken)
         for slot_ms in self.slots:
             self._read_later(slot_ms, "")
 
     def write(self) -> None:
-        """Write the file now."""
+        """Write the files now."""
         self._read_slots.clear()
+        self._file.write()
+        self.metrics.write()
 
-    def written(self) -> dict[int, Slot]:
+    def written(self) -> TimerRemains:
+        """What the files say."""
+        interval = self._config.timer_flush_interval_ms
+        version = self._version + self._file.writes(interval)
+        return TimerRemains(self._written_slots(), self._file.written(interval), version, self.metrics.written())
+
+    def _written_slots(self) -> dict[int, Slot]:
         """The slots that are not read as far as the file knows, without messages that were lost."""
         self._forget_read()
         end = self._store.max_offset(TIMER_TOPIC, 0)
@@ -95,14 +121,14 @@ class TimerService:
             if known is not slot:
                 known.waiting += slot.waiting
                 known.deleted |= slot.deleted
+                known.number += slot.number
         for slot in slots.values():
             slot.waiting = [waiting for waiting in slot.waiting if waiting.offset < end]
         return slots
 
     def _forget_read(self) -> None:
         """Forget the slots that were read before the file was written last."""
-        interval, now = self._config.timer_flush_interval_ms, self._scheduler.now_ms
-        written_ms = now - (now - self._start_ms) % interval
+        written_ms = self._file.written_ms(self._config.timer_flush_interval_ms)
         while self._read_slots and self._read_slots[0][0] < written_ms:
             self._read_slots.popleft()
 
@@ -174,7 +200,7 @@ class TimerService:
         """Refused by chance, and less often the more there are, as upstream has it; always from twice as many on."""
         slot = self.slots.get(slot_ms)
         most = self._config.timer_congest_num_each_slot
-        number = 0 if slot is None else len(slot.waiting) - len(slot.deleted)
+        number = 0 if slot is None else slot.number
         if number <= most:
             return False
         return number >= 2 * most or self._chance.below(1000) > 1000 * (number - most) / (most + 0.1)
@@ -205,6 +231,7 @@ class TimerService:
             out_ms = parse_long(properties.get(props.TIMER_OUT_MS, ""))
         except ValueError:
             return  # stored past the hooks, by a batch: it stays where it is
+        self._count_in(offset, properties)
         precision = self.precision_ms
         now = self._scheduler.now_ms
         write_ms = now - now % precision
@@ -215,10 +242,22 @@ class TimerService:
             self._read_later(slot_ms, properties.get(props.REAL_TOPIC, ""))
         rolls = slot_ms != out_ms
         key = properties.get(props.TIMER_DEL_UNIQKEY)
+        slot.number += 1 if key is None else -1
         if key is not None and not rolls:
             slot.deleted.add(key)
             return
         slot.waiting.append(Waiting(offset, str(write_ms) if out_ms >= write_ms else NEVER_ENQUEUED, rolls))
+
+    def _count_in(self, offset: int, properties: Mapping[str, str]) -> None:
+        self._file.came(self._config.timer_flush_interval_ms, offset)
+        self.metrics.add(properties.get(props.REAL_TOPIC), -1 if props.TIMER_DEL_UNIQKEY in properties else 1)
+
+    def _take_again(self, taken: int) -> None:
+        """Count what came after the files were written last, which upstream puts into the wheel once more."""
+        for offset in range(taken, self._store.max_offset(TIMER_TOPIC, 0)):
+            stored = self._store.record(TIMER_TOPIC, 0, offset)
+            if stored is not None:
+                self._count_in(offset, records.decode(stored).property_map())
 
     def _roll_slot(self, out_ms: int, write_ms: int, precision: int) -> int:
         """The message's own slot, or the one in which it pauses when its own lies beyond the window."""
@@ -243,6 +282,7 @@ class TimerService:
             properties = message.properties
             if slot.deleted and not waiting.rolls and self._is_deleted(properties, slot.deleted):
                 continue
+            self.metrics.add(properties.get(props.REAL_TOPIC), -1)
             properties[props.TIMER_ENQUEUE_MS] = waiting.enqueue_ms
             properties[props.TIMER_DEQUEUE_MS] = dequeue_ms
             if waiting.rolls:
@@ -253,6 +293,30 @@ class TimerService:
                 self._store.append(message)
             except EngineError:
                 continue  # upstream tries three times and gives up
+
+    def congestion(self) -> int:
+        """What the wheel holds: messages less marks."""
+        return sum(slot.number for slot in self.slots.values())
+
+    def get_check_point(self, call: Call, operation: GetTimerCheckPoint) -> TimerCheckPointResult:
+        """The file as it was written last. Errors: SYSTEM_ERROR without a timer."""
+        if not self._config.timer_wheel_enable:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, "The checkpoint is null")
+        interval = self._config.timer_flush_interval_ms
+        written_ms, progress = self._file.written_ms(interval), self._file.written(interval)
+        return TimerCheckPointResult(
+            written_ms - written_ms % self.precision_ms,
+            progress.units * LOG_UNIT_BYTES,
+            progress.taken,
+            self._version + self._file.writes(interval),
+            written_ms,
+        )
+
+    def get_metrics(self, call: Call, operation: GetTimerMetrics) -> TimerMetricsResult:
+        """The counts by topic. Errors: SYSTEM_ERROR without a timer."""
+        if not self._config.timer_wheel_enable:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, "The timer message store is null")
+        return TimerMetricsResult(dict(self.metrics.topics), self.metrics.version, self.metrics.changed_ms)
 
     @staticmethod
     def _is_deleted(properties: dict[str, str], deleted: set[str]) -> bool:

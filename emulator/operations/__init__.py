@@ -123,6 +123,7 @@ from .send import (
     SendReplyMessage,
     SendResult,
 )
+from .timers import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetric, TimerMetricsResult
 from .topics import (
     CreateTopic,
     CreateTopics,
@@ -198,6 +199,8 @@ __all__ = [
     "GetNamesrvTopicList",
     "GetProducerConnectionList",
     "GetRouteInfo",
+    "GetTimerCheckPoint",
+    "GetTimerMetrics",
     "GetTopicConfig",
     "GetTopicStats",
     "GroupConfig",
@@ -264,6 +267,9 @@ __all__ = [
     "SubscriptionData",
     "SubscriptionResult",
     "TextResult",
+    "TimerCheckPointResult",
+    "TimerMetric",
+    "TimerMetricsResult",
     "TimestampResult",
     "TopicConfig",
     "TopicListResult",

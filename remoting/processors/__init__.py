@@ -7,9 +7,9 @@ answers. None of them holds a rule about what happens to a message.
 from collections.abc import Mapping
 
 from ..table import Processor, join
-from . import client, group, name_server, offset, pop, pull, send, topic, transaction, view
+from . import client, group, name_server, offset, pop, pull, send, timer, topic, transaction, view
 
 PROCESSORS: Mapping[int, Processor] = join(
-    module.TABLE for module in (send, transaction, pull, pop, offset, client, topic, group, view, name_server)
+    module.TABLE for module in (send, transaction, pull, pop, offset, client, topic, group, view, timer, name_server)
 )
 """By request code."""

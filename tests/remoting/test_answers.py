@@ -1,6 +1,7 @@
 """Answers of the real engine through the remoting layer, against the shapes recorded in front of a real 5.3.3."""
 
 import json
+import struct
 
 import pytest
 from remoting_world import Peer, Port
@@ -542,6 +543,27 @@ class TestAdministration:
         table = json.loads(peer.ask(RequestCode.GET_BROKER_RUNTIME_INFO).body)["table"]
         needed = {"brokerVersionDesc", "putTps", "sendThreadPoolQueueSize", "pullThreadPoolQueueSize"}
         assert needed | {"pageCacheLockTimeMills", "earliestMessageTimeStamp", "commitLogDiskRatio"} <= set(table)
+
+    def test_the_timers_check_point(self, port: Port, peer: Peer) -> None:
+        """Seven numbers: time read, bytes of the log, messages taken, the master's, state version, time, version."""
+        create(peer, "X")
+        send(peer, "X", TIMER_DELAY_MS="60000")
+        port.engine.scheduler.advance_to(NOW + 2500)
+        answer = peer.ask(RequestCode.GET_TIMER_CHECK_POINT)
+        assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
+        assert struct.unpack(">7q", answer.body) == (NOW + 2000, 52, 1, 1, 0, NOW + 2000, 3)
+
+    def test_the_timers_metrics(self, peer: Peer) -> None:
+        """Counts by topic with a version of the table."""
+        create(peer, "X")
+        nothing = peer.ask(RequestCode.GET_TIMER_METRICS).body
+        version = {"counter": 0, "stateVersion": 0, "timestamp": NOW}
+        assert json.loads(nothing) == {"dataVersion": version, "timingCount": {}}
+        send(peer, "X", TIMER_DELAY_MS="60000")
+        answer = peer.ask(RequestCode.GET_TIMER_METRICS)
+        assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
+        counted = {"X": {"count": 1, "timeStamp": NOW}}
+        assert json.loads(answer.body) == {"dataVersion": {**version, "counter": 1}, "timingCount": counted}
 
 
 def test_settings_of_the_broker_are_told_as_they_are() -> None:
