@@ -52,6 +52,17 @@ def a_change_stays_in_flight(t: Remoting) -> None:
     t.see("two", texts(group.pop(max_messages=1)))
 
 
+@remoting_case("PopMessageProcessor.processRequest", settings=IN_FLIGHT)
+def a_waiting_pop_goes_on_with_an_acknowledgement(t: Remoting) -> None:
+    """A pop that waits at a queue with too many in flight is answered as soon as enough are acknowledged."""
+    group = popping(t, 6)
+    handles = group.handles(max_messages=4)
+    waiting = group.waiting(max_messages=1)
+    t.see("waits", waiting.arrived())
+    group.ack(handles[0], 0)
+    t.see("popped", texts(t.until(waiting.arrived, 3)))
+
+
 @remoting_case("PopInflightMessageCounter.clearInFlightMessageNum", settings=IN_FLIGHT)
 def an_ordered_pop_forgets_what_is_in_flight(t: Remoting) -> None:
     """A pop in order of a free queue starts counting anew."""
