@@ -55,11 +55,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of programs of a fresh environment with the wheel, pytest and the package `fixtures`."""
+    """The folder of programs of a fresh environment with the whole wheel, pytest and the package `fixtures`."""
     folder = tmp_path_factory.mktemp("stranger")
     run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
     programs = folder / "venv" / "bin"
-    run(programs / "python", "-m", "pip", "install", "--quiet", wheel, "pytest", "fixtures", cwd=folder)
+    whole = f"{wheel}[conformance]"
+    run(programs / "python", "-m", "pip", "install", "--quiet", whole, "pytest", "fixtures", cwd=folder)
     return programs
 
 
@@ -78,8 +79,15 @@ def test_the_command_is_installed(stranger: Path, tmp_path: Path) -> None:
     assert run(stranger / "rocketmq-emulator", "--version", cwd=tmp_path).startswith("rocketmq-emulator ")
 
 
+def test_the_installed_suite_knows_what_real_brokers_did(stranger: Path, tmp_path: Path) -> None:
+    """Records come with the package, so that a run from the wheel has something to compare with."""
+    printed = run(stranger / "rocketmq-conformance", "run", "-k", "tag", cwd=tmp_path)
+
+    assert "as expected" in printed
+
+
 def test_the_wheel_holds_what_it_should(wheel: Path) -> None:
-    """All files lie in our namespace; typing marks, .proto files and the sources of the drivers are among them."""
+    """All files lie in our namespace; typing marks, .proto files, records and sources of drivers are among them."""
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
 
@@ -87,6 +95,13 @@ def test_the_wheel_holds_what_it_should(wheel: Path) -> None:
     for folder in links(ROOT):
         assert f"{folder.relative_to(ROOT / '.ns').as_posix()}/py.typed" in names
     assert "rocketmq_testkit/grpc_v2/proto/service.proto" in names
+    conformance = ROOT / "conformance"
+    records = {
+        f"rocketmq_testkit/conformance/{file.relative_to(conformance)}"
+        for file in conformance.rglob("recorded/*/*.json")
+    }
+    assert records
+    assert records <= set(names)
     assert "rocketmq_testkit/conformance/drivers/java_grpc/pom.xml" in names
     assert "rocketmq_testkit/conformance/drivers/go_grpc/main.go" in names
     assert not [name for name in names if "__pycache__" in name or "node_modules" in name]
