@@ -48,11 +48,11 @@ serve: $(VENV)/install.stamp ## Serve on upstream's ports until Ctrl-C
 conformance: $(VENV)/dev.stamp ## Hold the emulator against what real brokers did, by protocol and through every SDK
 	$(STAGES) drivers conformance
 
-conformance-real: $(VENV)/dev.stamp ## Ask real brokers again, write down what they did, and show what changed (half an hour)
+conformance-real: $(VENV)/dev.stamp ## Ask real brokers again, write down what they did, and show what changed (an hour)
 	$(BIN)/rocketmq-conformance run --target apache:5.3.3 --target apache:5.5.0 --sdk all --jobs 8 --record
 	git --no-pager diff --stat -- conformance/recorded
 
-bench: $(VENV)/dev.stamp ## Compare with the real broker (ten minutes)
+bench: $(VENV)/dev.stamp ## Compare with the real broker (a quarter of an hour)
 	$(BIN)/python bench/run.py
 
 bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one (some minutes, 2 GiB)
