@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sidecar_client import SDKS
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -17,6 +18,8 @@ CLIENT = PROJECT / "tests" / "support" / "sidecar_client.py"
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Any]:
     """What the check of the image prints."""
+    # Before: the client runs in a network of its own, where nothing can be fetched.
+    subprocess.run([sys.executable, "-m", "rocketmq_testkit.conformance.drivers.build", *SDKS], timeout=900, check=True)
     done = subprocess.run(
         [sys.executable, str(PROJECT / "docker" / "check.py"), "--client", sys.executable, str(CLIENT)],
         stdout=subprocess.PIPE,
