@@ -23,12 +23,5 @@ DELIBERATE: Mapping[str, str] = {
 }
 """Case id, or `scenario@sdk`, and why the emulator does it otherwise for ever."""
 
-GAPS: Mapping[str, str] = {
-    "frames.headers_may_be_written_sloppily": "headers are read as strict JSON, which all SDKs write",
-    "offsets.the_slowest_of_several_groups_is_found": "QUERY_CORRECTION_OFFSET is not served",
-    "offsets.all_offsets_can_be_listed": "GET_ALL_CONSUMER_OFFSET, which slave brokers ask, is not served",
-    "groups.a_group_can_be_forbidden_a_topic": "UPDATE_AND_GET_GROUP_FORBIDDEN is not served",
-    "heartbeat.questions_to_a_client_need_it_online": "requests that brokers pass on to clients are not served",
-    "heartbeat.questions_are_passed_on_to_a_client": "requests that brokers pass on to clients are not served",
-}
+GAPS: Mapping[str, str] = {}
 """Case id, or `scenario@sdk`, and what the emulator lacks."""

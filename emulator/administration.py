@@ -27,6 +27,7 @@ from .operations import (
     GetGroup,
     GetTopicConfig,
     GetTopicStats,
+    GroupForbiddenResult,
     GroupListResult,
     GroupResult,
     GroupsResult,
@@ -39,6 +40,7 @@ from .operations import (
     TopicResult,
     TopicsResult,
     TopicStatsResult,
+    UpdateGroupForbidden,
 )
 from .ordered import Orders
 from .pop_in_flight import PopInFlight
@@ -216,6 +218,15 @@ class GroupAdministration:
         if queue is not None and queue.min_offset < consumed <= queue.max_offset:
             timestamp = self._store.store_timestamp(queue, consumed - 1)
         return OffsetWrapper(queue.max_offset if queue is not None else 0, consumed, pulled, timestamp)
+
+    def forbidden(self, call: Call, operation: UpdateGroupForbidden) -> GroupForbiddenResult:
+        """Forbid a group a topic or allow it, and say which; neither needs to exist."""
+        group, topic = operation.group, operation.topic
+        if operation.readable is False:
+            self._groups.forbid(group, topic)
+        elif operation.readable:
+            self._groups.allow(group)
+        return GroupForbiddenResult(group, topic, self._groups.may_read(group, topic))
 
     def groups_of_topic(self, call: Call, operation: QueryGroupsOfTopic) -> GroupListResult:
         """Groups that consume a topic, online or by their offsets."""

@@ -17,8 +17,10 @@ from .assignments import Assignments
 from .broker_admin import BrokerAdministration
 from .chance import Chance
 from .check_point import ReviveLog
+from .client_questions import ClientQuestions
 from .clients import Clients
 from .config import BrokerConfig, EmulationConfig
+from .consumer_inquiries import ConsumerInquiries
 from .consumption import Consumption
 from .delay import DelayService
 from .effects import Effect
@@ -223,7 +225,10 @@ class Broker:
                 self.recall.handle_of,
             ),
         )
-        self.replies = ReplyService(config, scheduler, self.store, self.clients, self.sends.place, self._complete)
+        self.questions = ClientQuestions(scheduler, self._push)
+        self.replies = ReplyService(
+            config, scheduler, self.store, self.clients, self.questions, self.sends.place, self._complete
+        )
         self.views = Views(config, self.store, self.clients)
         self.store.arrivals += [
             self.pulls.hold.arrived,
@@ -243,12 +248,13 @@ class Broker:
             config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight
         )
         consumption = Consumption(config, self._scheduler, self.store, topics, clients, self.offsets)
+        inquiries = ConsumerInquiries(config, self.store, topics, groups, clients, self.questions, self._complete)
         broker_admin = BrokerAdministration(config, self._scheduler, self.store, topics, self.timers.congestion)
         return {
             ops.SendMessage: self.sends.send,
             ops.SendMessageBack: self.retry.send_back,
             ops.SendReplyMessage: self.replies.send,
-            ops.PushAnswered: self.replies.answered,
+            ops.PushAnswered: self.questions.answered,
             ops.EndTransaction: self.transactions.end,
             ops.RecallMessage: self.recall.recall,
             ops.PullMessage: self.pulls.pull,
@@ -262,6 +268,8 @@ class Broker:
             ops.PollingInfo: self.notifications.polling_info,
             ops.QueryConsumerOffset: positions.query,
             ops.UpdateConsumerOffset: positions.update,
+            ops.GetAllConsumerOffset: positions.all,
+            ops.QueryCorrectionOffset: positions.correction,
             ops.GetMaxOffset: positions.maximum,
             ops.GetMinOffset: positions.minimum,
             ops.SearchOffset: positions.search,
@@ -278,6 +286,9 @@ class Broker:
             ops.GetConsumerConnectionList: memberships.consumer_connections,
             ops.GetProducerConnectionList: memberships.producer_connections,
             ops.GetAllProducerInfo: memberships.all_producers,
+            ops.GetConsumerRunningInfo: inquiries.running_info,
+            ops.ConsumeMessageDirectly: inquiries.consume_directly,
+            ops.GetConsumerStatus: inquiries.status,
             ops.SetMessageRequestMode: assignments.set_mode,
             ops.QueryAssignment: assignments.query,
             ops.CreateTopic: topic_admin.create,
@@ -298,6 +309,7 @@ class Broker:
             ops.QuerySubscription: consumption.subscription,
             ops.QueryConsumeTimeSpan: consumption.time_span,
             ops.CloneGroupOffset: group_admin.clone_offset,
+            ops.UpdateGroupForbidden: group_admin.forbidden,
             ops.ViewMessage: self.views.view,
             ops.QueryMessage: self.views.query,
             ops.QueryConsumeQueue: self.views.query_consume_queue,

@@ -1,5 +1,7 @@
 """What a broker tells clients unasked. A channel turns an effect into its protocol."""
 
+from collections.abc import Mapping
+
 from .value import value
 
 
@@ -33,8 +35,41 @@ class CheckTransactionState(Effect):
     broker_name: str
 
 
+class Question(Effect):
+    """Base of what a client answers. The answer comes back under the ticket, a number from 1 up."""
+
+    __slots__ = ()
+
+    ticket: int
+
+
 @value
-class PushReplyMessage(Effect):
+class AskRunningInfo(Question):
+    """A consumer shall say how it is doing: code 307, passed on as an administrator sent it."""
+
+    ext_fields: Mapping[str, str]
+    ticket: int
+
+
+@value
+class AskToConsume(Question):
+    """A consumer's listener shall be called with a stored record: code 309."""
+
+    ext_fields: Mapping[str, str]
+    record: bytes
+    ticket: int
+
+
+@value
+class AskConsumerStatus(Question):
+    """A consumer shall say where it is on a topic: code 221."""
+
+    ext_fields: Mapping[str, str]
+    ticket: int
+
+
+@value
+class PushReplyMessage(Question):
     """The reply of a request, pushed to the client that asked. Code 326; the answer comes back under the ticket."""
 
     producer_group: str

@@ -18,6 +18,8 @@ class Groups:
         self._config = config
         self._scheduler = scheduler
         self.table: dict[str, GroupConfig] = {name: GroupConfig(name) for name in names.PREDEFINED_GROUPS}
+        self.forbidden: dict[str, set[str]] = {}
+        """Topics that a group may not read, by group."""
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
 
@@ -65,10 +67,25 @@ class Groups:
 
     def delete(self, group: str) -> bool:
         """Forget a group; False when there was none."""
+        self.forbidden.pop(group, None)
         if self.table.pop(group, None) is None:
             return False
         self._touch()
         return True
+
+    def forbid(self, group: str, topic: str) -> None:
+        """From now on a group may not pull from a topic to which it is subscribed by heartbeat."""
+        self.forbidden.setdefault(group, set()).add(topic)
+        self._touch()
+
+    def allow(self, group: str) -> None:
+        """Take back what a group is forbidden: on all topics, as upstream, whichever is named."""
+        if self.forbidden.pop(group, None) is not None:
+            self._touch()
+
+    def may_read(self, group: str, topic: str) -> bool:
+        """Whether a group is not forbidden a topic."""
+        return topic not in self.forbidden.get(group, ())
 
     def _touch(self) -> None:
         self.version_counter += 1

@@ -12,12 +12,16 @@ from .gate import Call
 from .groups import Groups
 from .offsets import Offsets
 from .operations import (
+    AllOffsetsResult,
+    CorrectionOffsetResult,
     Done,
+    GetAllConsumerOffset,
     GetEarliestStoreTime,
     GetMaxOffset,
     GetMinOffset,
     OffsetResult,
     QueryConsumerOffset,
+    QueryCorrectionOffset,
     ResetOffset,
     ResetOffsetResult,
     SearchOffset,
@@ -27,6 +31,7 @@ from .operations import (
 from .store import MessageStore
 from .topics import Topics
 
+_LARGEST = 2**63 - 1
 PENDING_RESET_REMARK = "Offset has been previously reset"
 
 
@@ -84,6 +89,31 @@ class Positions:
             return Done(PENDING_RESET_REMARK)
         self._offsets.commit(group, topic, operation.queue_id, operation.commit_offset)
         return Done()
+
+    def all(self, call: Call, operation: GetAllConsumerOffset) -> AllOffsetsResult:
+        """All committed offsets."""
+        return AllOffsetsResult({(group, topic): dict(table) for group, topic, table in self._offsets.all()})
+
+    def correction(self, call: Call, operation: QueryCorrectionOffset) -> CorrectionOffsetResult:
+        """The slowest of all groups, queue by queue. Errors: SYSTEM_ERROR."""
+        for group in operation.filter_groups:
+            self._offsets.delete_group(group)
+        slowest: dict[int, int] = {}
+        for _, topic, table in self._offsets.all():
+            if topic == operation.topic:
+                for queue_id, offset in table.items():
+                    if offset >= self._store.min_offset(topic, queue_id):
+                        slowest[queue_id] = min(offset, slowest.get(queue_id, offset))
+        for queue_id, offset in self._offsets.committed.get((operation.compare_group, operation.topic), {}).items():
+            if queue_id not in slowest:
+                raise EngineError(
+                    ResponseCode.SYSTEM_ERROR,
+                    'java.lang.NullPointerException: Cannot invoke "java.lang.Long.longValue()" because the return'
+                    ' value of "java.util.Map.get(Object)" is null',
+                )
+            if slowest[queue_id] > offset:
+                slowest[queue_id] = _LARGEST
+        return CorrectionOffsetResult(slowest)
 
     def maximum(self, call: Call, operation: GetMaxOffset) -> OffsetResult:
         """The next offset of a queue."""

@@ -151,6 +151,10 @@ class PullService:
         config = self._groups.get(operation.consumer_group)
         if not config.consume_broadcast_enable and group.message_model == BROADCASTING:
             raise _forbidden(f"the consumer group[{operation.consumer_group}] can not consume by broadcast way", 4)
+        if not self._groups.may_read(config.group_name, operation.topic):
+            raise _forbidden(
+                f"the consumer group[{operation.consumer_group}] is forbidden for topic[{operation.topic}]", 5
+            )
         subscription = group.subscriptions.get(operation.topic)
         if subscription is None:
             raise EngineError(ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist\n{FAQ}")

@@ -217,3 +217,14 @@ def reencode(record: Record, *, topic: str, properties: dict[str, str]) -> bytes
 def offset_message_id(store_host: bytes, physical_offset: int) -> str:
     """The broker's message id: store host and physical offset in upper-case hex (32 or 56 digits)."""
     return f"{store_host.hex().upper()}{physical_offset:016X}"
+
+
+def physical_offset_of(message_id: str) -> int | None:
+    """The physical offset that a broker's message id tells; None when it is too short.
+
+    What is no hex digit counts as -1. Source: MessageDecoder.decodeMessageId, UtilAll.string2bytes (5.3.3).
+    """
+    digits = ["0123456789ABCDEF".find(digit) for digit in message_id.upper()]
+    data = bytes((high << 4 | low) & 0xFF for high, low in zip(digits[::2], digits[1::2], strict=False))
+    place = 8 if len(message_id) == 32 else 20
+    return int.from_bytes(data[place : place + 8], "big", signed=True) if len(data) >= place + 8 else None

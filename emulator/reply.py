@@ -2,42 +2,29 @@
 
 A reply is answered once the client has answered the push, at the latest after ten seconds; it is stored either way.
 Source: ReplyMessageProcessor, Broker2Client.callClient (5.3.3).
-
-Not emulated: a client whose connection breaks before it has answered counts as one that does not answer.
 """
 
 from collections.abc import Callable
-from itertools import count
+from functools import partial
 
 from . import properties as props
 from . import record as records
+from .client_questions import ClientQuestions
 from .clients import Clients
 from .codes import ResponseCode
 from .config import BrokerConfig
 from .effects import PushReplyMessage
 from .gate import Call, Outcome
 from .message import Message
-from .operations import PARKED, Done, Operation, Parked, PushAnswered, SendMessage, SendReplyMessage, SendResult
-from .scheduler import Scheduler, Timer
+from .operations import PARKED, Operation, Parked, PushAnswered, SendMessage, SendReplyMessage, SendResult
+from .scheduler import Scheduler
 from .store import MessageStore
-from .value import value
 
 PUSH_TIMEOUT_MS = 10_000
 """How long a broker waits for a client's answer to a push (Broker2Client.callClient)."""
 
 Place = Callable[[Call, SendMessage], int]
 Complete = Callable[[Call, Operation, Outcome], None]
-
-
-@value
-class Waiting:
-    """A reply whose push is not answered yet."""
-
-    call: Call
-    operation: SendReplyMessage
-    message: Message
-    client: str
-    timer: Timer
 
 
 class ReplyService:
@@ -49,6 +36,7 @@ class ReplyService:
         scheduler: Scheduler,
         store: MessageStore,
         clients: Clients,
+        questions: ClientQuestions,
         place: Place,
         complete: Complete,
     ) -> None:
@@ -56,10 +44,9 @@ class ReplyService:
         self._scheduler = scheduler
         self._store = store
         self._clients = clients
+        self._questions = questions
         self._place = place
         self._complete = complete
-        self._tickets = count(1)
-        self._waiting: dict[int, Waiting] = {}
 
     def send(self, call: Call, operation: SendReplyMessage) -> SendResult | Parked:
         """Push a reply, and store it.
@@ -74,24 +61,15 @@ class ReplyService:
         channel = self._clients.producer_channel(client)
         if channel is None:
             return self._stored(message, f"push reply message fail, channel of <{client}> not found.")
-        ticket = next(self._tickets)
-        timer = self._scheduler.call_later(PUSH_TIMEOUT_MS, lambda: self._end(ticket, False), "push of a reply", client)
-        self._waiting[ticket] = Waiting(call, operation, message, client, timer)
-        channel.push(self._push(ticket, sent, message))
+
+        def told(answer: PushAnswered | None) -> None:
+            arrived = answer is not None and answer.code == ResponseCode.SUCCESS
+            problem = None if arrived else f"push reply message to {client}fail."
+            self._complete(call, operation, self._stored(message, problem))
+
+        push = partial(self._push, sent, message)
+        self._questions.ask(channel, push, "push of a reply", client, PUSH_TIMEOUT_MS, told)
         return PARKED
-
-    def answered(self, call: Call, operation: PushAnswered) -> Done:
-        """A client has answered a push; an answer that comes too late is nothing."""
-        self._end(operation.ticket, operation.code == ResponseCode.SUCCESS)
-        return Done()
-
-    def _end(self, ticket: int, arrived: bool) -> None:
-        waiting = self._waiting.pop(ticket, None)
-        if waiting is None:
-            return
-        waiting.timer.cancel()
-        problem = None if arrived else f"push reply message to {waiting.client}fail."
-        self._complete(waiting.call, waiting.operation, self._stored(waiting.message, problem))
 
     def _message(self, sent: SendMessage, queue_id: int) -> Message:
         properties = sent.properties
@@ -109,7 +87,7 @@ class ReplyService:
             sent.reconsume_times,
         )
 
-    def _push(self, ticket: int, sent: SendMessage, message: Message) -> PushReplyMessage:
+    def _push(self, sent: SendMessage, message: Message, ticket: int) -> PushReplyMessage:
         now = self._scheduler.now_ms
         return PushReplyMessage(
             sent.producer_group,

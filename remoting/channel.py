@@ -6,7 +6,7 @@ Frames that are sent while the connection's own bytes are being handled are coll
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.effects import Effect, PushReplyMessage
+from rocketmq_testkit.emulator.effects import Effect, Question
 
 from . import push
 
@@ -62,12 +62,12 @@ class RemotingChannel:
         if not self.active:
             return
         opaque = self._service.next_opaque()
-        if isinstance(effect, PushReplyMessage):
+        if isinstance(effect, Question):
             self._awaited[opaque] = effect.ticket
         self.send(push.encode(opaque, effect))
 
     def answered(self, opaque: int) -> int | None:
-        """The ticket of the push that a client answers; None if nothing was asked under this opaque."""
+        """The ticket of the question that a client answers; None if nothing was asked under this opaque."""
         return self._awaited.pop(opaque, None)
 
     def collect(self) -> None:

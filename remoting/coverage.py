@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.engine import Engine
 
 from .header import Header
 from .processors import PROCESSORS
-from .push import ANSWERED, PUSHED
+from .push import PUSHED, QUESTIONS
 from .request_code import BROKER_TO_CLIENT, WITHOUT_UPSTREAM_HANDLER, RequestCode
 from .table import Processor, Role
 
@@ -53,7 +53,7 @@ def _row(code: RequestCode, processor: Processor | None, effect: str | None) -> 
         fields = ", ".join(_fields(processor.header))
         return f"| {code:d} | {code.name} | {processor.role.value} | {processor.operation.__name__} | {fields} |\n"
     if effect is not None:
-        kind = "answered" if code in ANSWERED else "oneway"
+        kind = "answered" if code in QUESTIONS else "oneway"
         return f"| {code:d} | {code.name} | to clients, {kind} | {effect} | |\n"
     if code in WITHOUT_UPSTREAM_HANDLER:
         return f"| {code:d} | {code.name} | nobody, upstream neither | | |\n"

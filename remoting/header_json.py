@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from . import lenient_json
 from .command import RemotingCommand
 from .errors import ProtocolError
 
@@ -88,9 +89,13 @@ def integer(value: Any) -> int:
 
 
 def _loads_leniently(header: bytes) -> Any:
-    # Raw control characters, NaN, a byte order mark and lone surrogates pass upstream; orjson refuses them.
+    # Raw control characters, NaN, a byte order mark, lone surrogates, single quotes and more pass upstream.
     try:
-        found = json.loads(header.decode("utf-8-sig"), strict=False)
+        text_of_header = header.decode("utf-8-sig")
+        try:
+            found = json.loads(text_of_header, strict=False)
+        except ValueError:
+            found = lenient_json.loads(text_of_header)
     except ValueError:
         raise ProtocolError(f"header is not JSON: {header[:40]!r}") from None
     except RecursionError:

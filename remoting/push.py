@@ -7,10 +7,14 @@ from collections.abc import Callable, Mapping
 
 import orjson
 from rocketmq_testkit.emulator.effects import (
+    AskConsumerStatus,
+    AskRunningInfo,
+    AskToConsume,
     CheckTransactionState,
     Effect,
     NotifyConsumerIdsChanged,
     PushReplyMessage,
+    Question,
 )
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 
@@ -22,11 +26,14 @@ PUSHED: Mapping[type[Effect], RequestCode] = {
     NotifyConsumerIdsChanged: RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,
     CheckTransactionState: RequestCode.CHECK_TRANSACTION_STATE,
     PushReplyMessage: RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
+    AskRunningInfo: RequestCode.GET_CONSUMER_RUNNING_INFO,
+    AskToConsume: RequestCode.CONSUME_MESSAGE_DIRECTLY,
+    AskConsumerStatus: RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT,
 }
 """The code of each effect."""
 
-ANSWERED = frozenset({RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT})
-"""Pushes that the client answers; all others are oneway."""
+QUESTIONS = frozenset(code for effect, code in PUSHED.items() if issubclass(effect, Question))
+"""Those that the client answers; all others are oneway."""
 
 
 def request(opaque: int, code: RequestCode, flag: int, ext: Mapping[str, str], body: bytes = b"") -> bytes:
@@ -43,7 +50,7 @@ def encode(opaque: int, effect: Effect) -> bytes:
     """The frame of an effect."""
     code = PUSHED[type(effect)]
     ext, body = _FIELDS[type(effect)](effect)
-    return request(opaque, code, 0 if code in ANSWERED else ONEWAY, ext, body)
+    return request(opaque, code, 0 if isinstance(effect, Question) else ONEWAY, ext, body)
 
 
 def host_text(host: tuple[str, int]) -> str:
@@ -88,8 +95,19 @@ def _push_reply(effect: PushReplyMessage) -> tuple[dict[str, str], bytes]:
     return ext, effect.body
 
 
+def _question(effect: AskRunningInfo | AskConsumerStatus) -> tuple[dict[str, str], bytes]:
+    return dict(effect.ext_fields), b""
+
+
+def _to_consume(effect: AskToConsume) -> tuple[dict[str, str], bytes]:
+    return dict(effect.ext_fields), effect.record
+
+
 _FIELDS: Mapping[type[Effect], Callable[..., tuple[dict[str, str], bytes]]] = {
     NotifyConsumerIdsChanged: _ids_changed,
     CheckTransactionState: _check_transaction,
     PushReplyMessage: _push_reply,
+    AskRunningInfo: _question,
+    AskToConsume: _to_consume,
+    AskConsumerStatus: _question,
 }

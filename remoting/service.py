@@ -98,16 +98,18 @@ class RemotingService:
                 ext = {} if ext is None else header_json.ext_fields(ext)
             if language.__class__ is not str:
                 language = header_json.text(language) or "JAVA"
+            remark = header_json.text(get("remark"))
         else:
             command = frame.decode(serialize_type, header, b"")
             code, opaque, flag, ext = command.code, command.opaque, command.flag, command.ext_fields or {}
-            version, language = command.version, command.language
+            version, language, remark = command.version, command.language, command.remark
         if flag & RESPONSE:
             ticket = channel.answered(opaque)
             if ticket is None:
                 self.log(f"{channel.channel_id}: an answer to nothing was dropped, opaque {opaque}")
             elif self._broker is not None:
-                self._gate.submit(self._broker, NoticeCall(channel, "PushAnswered"), PushAnswered(ticket, code))
+                answered = PushAnswered(ticket, code, remark, header_json.ext_fields(ext) or None, body)
+                self._gate.submit(self._broker, NoticeCall(channel, "PushAnswered"), answered)
             return
         served = self._served.get(code)
         if served is None:

@@ -141,6 +141,28 @@ def a_group_can_be_forbidden_a_topic(t: Remoting) -> None:
     t.see("pulled then", t.pull(topic, group).code)
 
 
+@remoting_case("PullMessageProcessor.processRequest, SubscriptionGroupManager.clearForbidden")
+def a_forbidden_group_is_refused_by_its_heartbeat(t: Remoting) -> None:
+    """A pull that goes by a heartbeat's subscription is refused on a forbidden topic; allowing one topic allows all."""
+    topics, group = [t.topic(queues=1) for _ in range(3)], t.group()
+    t.heartbeat(t.new("client"), groups={group: dict.fromkeys(topics, "*")})
+    for topic in topics[:2]:
+        t.ask(RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, {"group": group, "topic": topic, "readable": False})
+
+    def pulled() -> list[int]:
+        return [t.pull(topic, group, sysFlag=0, expression=None).code for topic in topics]
+
+    t.see("forbidden", t.pull(topics[0], group, sysFlag=0, expression=None), 16)
+    t.see("all three", pulled())
+    t.see(
+        "allowed",
+        t.ask(RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, {"group": group, "topic": topics[1], "readable": True}),
+    )
+    t.see("all three then", pulled())
+    nobody = {"group": t.new("group"), "topic": t.new()}
+    t.see("unknown names", t.ask(RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, {**nobody, "readable": False}), 0)
+
+
 @remoting_case("AdminBrokerProcessor.getConsumeStats")
 def consumption_is_counted_by_queue(t: Remoting) -> None:
     """The statistics of a group hold for each queue the next offset of the broker and that of the group."""

@@ -6,7 +6,6 @@ from rocketmq_testkit.emulator.names import retry_topic
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
-from ..json_text import dumps
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting, subscription
 
@@ -233,30 +232,3 @@ def language_and_version_come_from_the_request(t: Remoting) -> None:
     connection = t.connect(language="CPP", version=63)
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, to=connection)
     t.see("connections", _connections(t, group).json["connectionSet"])
-
-
-@remoting_case("AdminBrokerProcessor.getConsumerRunningInfo")
-def questions_to_a_client_need_it_online(t: Remoting) -> None:
-    """Questions that the broker passes on are refused while the client is not there."""
-    topic, group = t.topic(), t.group()
-    ext = {"consumerGroup": group, "clientId": "nobody"}
-    t.see("running info", t.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, ext), 1)
-    direct = {**ext, "msgId": "7F00000100002A9F0000000000000000", "topic": topic}
-    t.see("consume directly", t.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, direct), 1)
-    status = {"topic": topic, "group": group}
-    t.see("consumer status", t.ask(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, status))
-
-
-@remoting_case("AdminBrokerProcessor.callConsumer")
-def questions_are_passed_on_to_a_client(t: Remoting) -> None:
-    """A question for the running info of a client is passed on to it, and so is its answer."""
-    topic, group, client = t.topic(), t.group(), t.new("client")
-    connection = t.connect()
-    t.heartbeat(client, groups={group: {topic: "*"}}, to=connection)
-    t.pushed(connection)
-    ext = {"consumerGroup": group, "clientId": client}
-    asked = t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, ext)
-    push = connection.next_push(3)
-    t.see("passed on", {"code": push.code, "ext": dict(sorted((push.ext_fields or {}).items()))})
-    connection.answer(push, 0, dumps({"properties": {"key": "value"}}))
-    t.see("answer", asked(), 0)

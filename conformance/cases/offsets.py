@@ -237,6 +237,25 @@ def the_slowest_of_several_groups_is_found(t: Remoting) -> None:
     t.see("found", t.ask(RequestCode.QUERY_CORRECTION_OFFSET, ext))
 
 
+@remoting_case("ConsumerOffsetManager.queryMinOffsetInAllGroup")
+def a_group_that_is_left_out_loses_its_offsets(t: Remoting) -> None:
+    """A correction query forgets the offsets of groups that it leaves out; behind the slowest is the largest number."""
+    topic, slow, left_out, compared = t.topic(queues=2), t.group(), t.group(), t.group()
+    t.sent(topic, 5)
+    t.commit(topic, slow, 3)
+    t.commit(topic, left_out, 1)
+    t.commit(topic, compared, 2)
+    ext = {"topic": topic, "compareGroup": compared, "filterGroups": left_out}
+    t.see("found", t.ask(RequestCode.QUERY_CORRECTION_OFFSET, ext), 0)
+    t.see(
+        "left out", t.ask(RequestCode.QUERY_CONSUMER_OFFSET, {"consumerGroup": left_out, "topic": topic, "queueId": 0})
+    )
+    t.see("unknown group", t.ask(RequestCode.QUERY_CORRECTION_OFFSET, {**ext, "compareGroup": t.new("group")}), 0)
+    t.see("unknown topic", t.ask(RequestCode.QUERY_CORRECTION_OFFSET, {**ext, "topic": t.new()}), 0)
+    t.commit(topic, compared, 9, queue=1)
+    t.see("offset beyond the end", t.ask(RequestCode.QUERY_CORRECTION_OFFSET, ext), 0)
+
+
 @remoting_case("AdminBrokerProcessor.getAllConsumerOffset")
 def all_offsets_can_be_listed(t: Remoting) -> None:
     """The list of all offsets holds those that groups have committed, by topic and group."""

@@ -184,3 +184,59 @@ class AllProducersResult(Result):
     """Connections by producer group."""
 
     groups: dict[str, list[ClientConnection]]
+
+
+@value
+class GetConsumerRunningInfo(Operation):
+    """How a live consumer is doing, in its own words. `ext_fields` go to the client as they are.
+
+    Errors: SYSTEM_ERROR (not online, too old), CONSUME_MSG_TIMEOUT. Source: GetConsumerRunningInfoRequestHeader.
+    """
+
+    consumer_group: str
+    client_id: str | None
+    ext_fields: dict[str, str]
+
+
+@value
+class ConsumeMessageDirectly(Operation):
+    """Have a live consumer's listener called with a stored message. `message_id` is the broker's own.
+
+    Errors: as of GetConsumerRunningInfo, SYSTEM_ERROR (no such message).
+    Source: ConsumeMessageDirectlyResultRequestHeader.
+    """
+
+    consumer_group: str
+    client_id: str | None
+    message_id: str | None
+    topic: str | None
+    ext_fields: dict[str, str]
+
+
+@value
+class ClientAnswer(Result):
+    """What a client has answered, as it came."""
+
+    code: int
+    remark: str | None
+    ext_fields: dict[str, str] | None
+    body: bytes
+
+
+@value
+class GetConsumerStatus(Operation):
+    """Where the live consumers of a group are on a topic; `client_id` None or blank means all of them.
+
+    Errors: SYSTEM_ERROR (nobody there, too old). Source: GetConsumerStatusRequestHeader.
+    """
+
+    topic: str
+    group: str
+    client_id: str | None = None
+
+
+@value
+class ConsumerStatusResult(Result):
+    """The bodies that clients answered with, by client id."""
+
+    answers: dict[str, bytes]

@@ -225,3 +225,24 @@ class AssignmentResult(Result):
     """Assigned queues; None leaves the client's assignment as it is."""
 
     assignments: list[MessageRequestMode] | None
+
+
+@value
+class UpdateGroupForbidden(Operation):
+    """Forbid a group to read a topic, or allow it; `readable` None only asks.
+
+    Source: UpdateGroupForbiddenRequestHeader (5.3.3).
+    """
+
+    group: str
+    topic: str
+    readable: bool | None = None
+
+
+@value
+class GroupForbiddenResult(Result):
+    """Whether a group may read a topic."""
+
+    group: str
+    topic: str
+    readable: bool

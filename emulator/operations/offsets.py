@@ -95,3 +95,36 @@ class ResetOffsetResult(Result):
     topic: str
     broker_name: str
     offsets: dict[int, int]
+
+
+@value
+class GetAllConsumerOffset(Operation):
+    """The committed offsets of all groups."""
+
+
+@value
+class AllOffsetsResult(Result):
+    """Offsets by queue id, by (group, topic)."""
+
+    offsets: dict[tuple[str, str], dict[int, int]]
+
+
+@value
+class QueryCorrectionOffset(Operation):
+    """The smallest offset that any group has in each queue of a topic.
+
+    Where `compare_group` is behind that it is the largest number, 2**63 - 1, instead. The offsets of `filter_groups`
+    are forgotten first, as upstream does it. Errors: SYSTEM_ERROR (nobody has an offset in a queue that the compared
+    group has one in). Source: QueryCorrectionOffsetHeader (5.3.3).
+    """
+
+    topic: str
+    compare_group: str
+    filter_groups: list[str]
+
+
+@value
+class CorrectionOffsetResult(Result):
+    """Offsets by queue id."""
+
+    offsets: dict[int, int]

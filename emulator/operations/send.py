@@ -51,10 +51,13 @@ class SendReplyMessage(Operation):
 
 @value
 class PushAnswered(Operation):
-    """A client has answered a push that waits for it: the push's ticket, and the answer's code."""
+    """A client has answered what it was asked: the ticket of the question, and the answer."""
 
     ticket: int
     code: int
+    remark: str | None = None
+    ext_fields: dict[str, str] | None = None
+    body: bytes = b""
 
 
 @value

@@ -14,9 +14,10 @@ from rocketmq_testkit.emulator.operations import (
     SubscriptionData,
 )
 
+from ..lenient_json import ObjectMap
 from ..push import host_text
-from .reading import boolean, enum_name, integer, objects, text
-from .writing import dumps
+from .reading import boolean, enum_name, integer, loads, objects, text
+from .writing import dumps, queue_map
 
 CONSUME_TYPES = ("CONSUME_ACTIVELY", "CONSUME_PASSIVELY", "CONSUME_POP")
 MESSAGE_MODELS = ("BROADCASTING", "CLUSTERING")
@@ -87,6 +88,14 @@ def queues(value: Any) -> list[MessageQueue]:
         MessageQueue(text(each.get("topic")), text(each.get("brokerName")), integer(each.get("queueId")))
         for each in objects(value)
     ]
+
+
+def queue_offsets(body: bytes) -> Any:
+    """The map of queues and offsets in a client's GetConsumerStatusBody, to be written again."""
+    members = loads(body)
+    table = members.get("messageQueueTable") if isinstance(members, dict) else None
+    pairs = table if isinstance(table, ObjectMap) else ()
+    return queue_map((queue, integer(offset)) for name, offset in pairs for queue in queues([name]))
 
 
 def connection(client: ClientConnection) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Reading JSON bodies of requests, with the answers that upstream gives to bad ones."""
 
-import json
 from typing import Any
 
 import orjson
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
+
+from .. import lenient_json
 
 SYNTAX_ERROR = (
     "com.alibaba.fastjson.JSONException: syntax error, expect {, actual error, pos 0, fastjson-version 1.2.83"
@@ -45,13 +46,13 @@ def null_list(variable: str) -> str:
 
 
 def loads(body: bytes) -> Any:
-    """The value of a JSON text; what orjson finds too free is tried with the standard library's reader."""
+    """The value of a JSON text; what orjson finds too free is tried with a reader that takes what fastjson takes."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         try:
-            return json.loads(body.decode("utf-8", "replace"), strict=False)
-        except (ValueError, RecursionError):
+            return lenient_json.loads(body.decode("utf-8", "replace"))
+        except ValueError:
             raise EngineError(ResponseCode.SYSTEM_ERROR, SYNTAX_ERROR) from None
 
 

@@ -9,12 +9,17 @@ from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AllProducersResult,
     CheckClientConfig,
+    ClientAnswer,
+    ConsumeMessageDirectly,
     ConsumerConnectionResult,
     ConsumerListResult,
+    ConsumerStatusResult,
     Done,
     GetAllProducerInfo,
     GetConsumerConnectionList,
     GetConsumerListByGroup,
+    GetConsumerRunningInfo,
+    GetConsumerStatus,
     GetProducerConnectionList,
     Heartbeat,
     HeartbeatResult,
@@ -25,11 +30,12 @@ from rocketmq_testkit.emulator.operations import (
     UnregisterClient,
 )
 
+from ..answer import NOT_SET
 from ..bodies import client
 from ..bodies.reading import json_object, text
 from ..bodies.writing import dumps, message_queue
 from ..call import RemotingCall
-from ..header import Header, header, wire
+from ..header import Header, Int, header, wire
 from ..request_code import RequestCode
 from ..table import NoHeader, RequestTable, Role
 
@@ -64,6 +70,37 @@ class GetProducerConnectionListRequestHeader(Header):
     """Connections of a producer group. Errors: SYSTEM_ERROR when there is none."""
 
     producer_group: str
+
+
+@header
+class GetConsumerRunningInfoRequestHeader(Header):
+    """Ask a live consumer how it is doing. Errors: SYSTEM_ERROR (not online, too old), CONSUME_MSG_TIMEOUT."""
+
+    consumer_group: str
+    client_id: str | None = None
+    jstack_enable: bool | None = None
+
+
+@header
+class ConsumeMessageDirectlyResultRequestHeader(Header):
+    """Have a live consumer's listener called with a stored message. Errors: as before, SYSTEM_ERROR (no message)."""
+
+    consumer_group: str
+    client_id: str | None = None
+    msg_id: str | None = None
+    broker_name: str | None = None
+    topic: str | None = None
+    topic_sys_flag: Int | None = None
+    group_sys_flag: Int | None = None
+
+
+@header
+class GetConsumerStatusRequestHeader(Header):
+    """Where live consumers are. `client_addr` is a client id. Errors: SYSTEM_ERROR (nobody there, too old)."""
+
+    topic: str
+    group: str
+    client_addr: str | None = None
 
 
 def _heartbeat_answer(call: RemotingCall, result: HeartbeatResult) -> bytes:
@@ -184,3 +221,40 @@ def _all_producers(call: RemotingCall, result: AllProducersResult) -> bytes:
 def get_all_producers(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllProducerInfo:
     """Of all producer groups."""
     return GetAllProducerInfo()
+
+
+def _relayed(call: RemotingCall, result: ClientAnswer) -> bytes:
+    return call.answer(result.remark, result.ext_fields, result.body, result.code)
+
+
+@TABLE.processor(RequestCode.GET_CONSUMER_RUNNING_INFO, header=GetConsumerRunningInfoRequestHeader, answer=_relayed)
+def get_consumer_running_info(
+    call: RemotingCall, header: GetConsumerRunningInfoRequestHeader, body: bytes
+) -> GetConsumerRunningInfo:
+    """The client's own words, stacks included where they are asked for."""
+    return GetConsumerRunningInfo(header.consumer_group, header.client_id, header.ext_fields())
+
+
+@TABLE.processor(
+    RequestCode.CONSUME_MESSAGE_DIRECTLY, header=ConsumeMessageDirectlyResultRequestHeader, answer=_relayed
+)
+def consume_message_directly(
+    call: RemotingCall, header: ConsumeMessageDirectlyResultRequestHeader, body: bytes
+) -> ConsumeMessageDirectly:
+    """Offsets and retries of the group are not touched."""
+    return ConsumeMessageDirectly(
+        header.consumer_group, header.client_id, header.msg_id, header.topic, header.ext_fields()
+    )
+
+
+def _status(call: RemotingCall, result: ConsumerStatusResult) -> bytes:
+    tables = {client_id: client.queue_offsets(body) for client_id, body in result.answers.items()}
+    return call.answer(NOT_SET, None, dumps({"consumerTable": tables, "messageQueueTable": {}}))
+
+
+@TABLE.processor(
+    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, header=GetConsumerStatusRequestHeader, answer=_status
+)
+def get_consumer_status(call: RemotingCall, header: GetConsumerStatusRequestHeader, body: bytes) -> GetConsumerStatus:
+    """Each client is asked in turn."""
+    return GetConsumerStatus(header.topic, header.group, header.client_addr)

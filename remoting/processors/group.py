@@ -18,6 +18,7 @@ from rocketmq_testkit.emulator.operations import (
     GetAllGroups,
     GetConsumeStats,
     GetGroup,
+    GroupForbiddenResult,
     GroupListResult,
     GroupResult,
     GroupsResult,
@@ -29,6 +30,7 @@ from rocketmq_testkit.emulator.operations import (
     SetMessageRequestMode,
     SubscriptionResult,
     TopicListResult,
+    UpdateGroupForbidden,
 )
 
 from ..bodies import group, route
@@ -64,6 +66,15 @@ class GetConsumeStatsRequestHeader(Header):
 
     consumer_group: str
     topic: str | None = None
+
+
+@header
+class UpdateGroupForbiddenRequestHeader(Header):
+    """Forbid a group to read a topic or allow it; without `readable` it only asks."""
+
+    group: str
+    topic: str
+    readable: bool | None = None
 
 
 @header
@@ -232,3 +243,18 @@ def set_message_request_mode(call: RemotingCall, header: NoHeader, body: bytes) 
         mode=enum_name(members.get("mode"), ("PULL", "POP"), "PULL"),
         pop_share_queue_num=integer(members.get("popShareQueueNum")),
     )
+
+
+def _forbidden(call: RemotingCall, result: GroupForbiddenResult) -> bytes:
+    found = {"group": result.group, "readable": result.readable, "topic": result.topic}
+    return call.answer("", None, dumps(found))
+
+
+@TABLE.processor(
+    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, header=UpdateGroupForbiddenRequestHeader, answer=_forbidden
+)
+def update_group_forbidden(
+    call: RemotingCall, header: UpdateGroupForbiddenRequestHeader, body: bytes
+) -> UpdateGroupForbidden:
+    """Counts for pulls that go by the subscription of a heartbeat."""
+    return UpdateGroupForbidden(header.group, header.topic, header.readable)

@@ -4,14 +4,18 @@
 
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
+    AllOffsetsResult,
     CloneGroupOffset,
+    CorrectionOffsetResult,
     Done,
+    GetAllConsumerOffset,
     GetEarliestStoreTime,
     GetMaxOffset,
     GetMinOffset,
     MessageQueue,
     OffsetResult,
     QueryConsumerOffset,
+    QueryCorrectionOffset,
     ResetOffset,
     ResetOffsetResult,
     SearchOffset,
@@ -19,11 +23,11 @@ from rocketmq_testkit.emulator.operations import (
     UpdateConsumerOffset,
 )
 
-from ..bodies.writing import dumps, queue_map
+from ..bodies.writing import dumps, number_map, queue_map
 from ..call import RemotingCall
 from ..header import Header, Int, Long, header
 from ..request_code import RequestCode
-from ..table import RequestTable, Role
+from ..table import NoHeader, RequestTable, Role
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -105,6 +109,15 @@ class CloneGroupOffsetRequestHeader(Header):
     dest_group: str = ""
     topic: str = ""
     offline: bool = False
+
+
+@header
+class QueryCorrectionOffsetHeader(Header):
+    """The slowest group of each queue; `filter_groups` has commas between names. Errors: SYSTEM_ERROR."""
+
+    filter_groups: str = ""
+    compare_group: str
+    topic: str
 
 
 def _offset(call: RemotingCall, result: OffsetResult) -> bytes:
@@ -212,3 +225,27 @@ def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: byt
 def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader, body: bytes) -> CloneGroupOffset:
     """`offline` makes no difference, as upstream never reads it."""
     return CloneGroupOffset(header.src_group, header.dest_group, header.topic)
+
+
+def _all_offsets(call: RemotingCall, result: AllOffsetsResult) -> bytes:
+    table = {f"{topic}@{group}": number_map(found) for (group, topic), found in result.offsets.items()}
+    return call.answer(None, None, dumps({"offsetTable": table}))
+
+
+@TABLE.processor(RequestCode.GET_ALL_CONSUMER_OFFSET, header=NoHeader, answer=_all_offsets)
+def get_all_consumer_offset(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllConsumerOffset:
+    """What a slave broker copies."""
+    return GetAllConsumerOffset()
+
+
+def _correction(call: RemotingCall, result: CorrectionOffsetResult) -> bytes:
+    return call.answer(None, None, dumps({"correctionOffsets": number_map(result.offsets)}))
+
+
+@TABLE.processor(RequestCode.QUERY_CORRECTION_OFFSET, header=QueryCorrectionOffsetHeader, answer=_correction)
+def query_correction_offset(
+    call: RemotingCall, header: QueryCorrectionOffsetHeader, body: bytes
+) -> QueryCorrectionOffset:
+    """A name that is named to be left out loses its offsets, as upstream has it."""
+    groups = header.filter_groups.split(",") if header.filter_groups.strip() else []
+    return QueryCorrectionOffset(header.topic, header.compare_group, groups)

@@ -139,12 +139,12 @@ def test_an_unknown_code_is_answered_as_upstream_answers_it(code: int) -> None:
 def test_a_code_that_is_not_emulated_yet_names_itself_and_is_logged_once() -> None:
     """Users learn what they miss without a flood of lines."""
     port, _ = recording()
-    code = RequestCode.GET_CONSUMER_RUNNING_INFO
+    code = RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON
     assert code not in PROCESSORS
     remarks = {port.peer().ask(code, {}).remark for _ in range(3)}
-    assert remarks == {" request type 307 not supported: GET_CONSUMER_RUNNING_INFO is not emulated yet"}
+    assert remarks == {" request type 355 not supported: EXPORT_ROCKSDB_CONFIG_TO_JSON is not emulated yet"}
     assert port.log == [
-        "request code 307 GET_CONSUMER_RUNNING_INFO is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED"
+        "request code 355 EXPORT_ROCKSDB_CONFIG_TO_JSON is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED"
     ]
 
 

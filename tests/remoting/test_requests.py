@@ -200,6 +200,10 @@ def test_every_served_code_was_met_or_has_a_reason() -> None:
     assert {PROCESSORS[code].code.name for code in PROCESSORS if code not in met} == {
         "UPDATE_AND_CREATE_TOPIC_LIST",
         "CLONE_GROUP_OFFSET",
+        "GET_ALL_CONSUMER_OFFSET",
+        "INVOKE_BROKER_TO_GET_CONSUMER_STATUS",
+        "QUERY_CORRECTION_OFFSET",
+        "UPDATE_AND_GET_GROUP_FORBIDDEN",
         "GET_SUBSCRIPTIONGROUP_CONFIG",
         "QUERY_TOPICS_BY_CONSUMER",
         "UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST",
