@@ -1,10 +1,13 @@
 """Any RocketMQ that already runs somewhere, given by its addresses."""
 
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from .target import REFERENCE_VERSION, Access, Capability, Place, Target, TargetError
+
+REACHED_WITHIN_SECONDS = 10.0
 
 
 class AddressPlace(Place):
@@ -30,6 +33,20 @@ class AddressTarget(Target):
         self.truth = truth
         self.capabilities = frozenset({Capability.ADMIN}) if admin else frozenset()
         self._place = AddressPlace(access)
+
+    def start(self) -> None:
+        """See that somebody listens at both addresses: one sentence is better than a failure of every case.
+
+        Errors: TargetError.
+        """
+        access = self._place.access
+        for what, address in (("namesrv", access.namesrv), ("endpoint", access.endpoint)):
+            host, _, port = address.rpartition(":")
+            try:
+                socket.create_connection((host.strip("[]"), int(port)), REACHED_WITHIN_SECONDS).close()
+            except (OSError, OverflowError) as error:
+                why = getattr(error, "strerror", None) or error
+                raise TargetError(f"{what}={address} cannot be reached: {why}") from error
 
     @contextmanager
     def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:

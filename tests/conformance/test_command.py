@@ -67,6 +67,8 @@ def test_report_joins_runs(tmp_path: Path) -> None:
         (["run", "-k", "no_such_case_at_all"], "nothing matches"),
         (["run", "-k", "("], "a name is missing"),
         (["run", "--target", "emulater"], "is not a target"),
+        (["run", "--target", "namesrv=127.0.0.1:1,endpoint=127.0.0.1:1"], "namesrv=127.0.0.1:1 cannot be reached"),
+        (["run", "--target", "namesrv=127.0.0.1:99999,endpoint=127.0.0.1:1"], "namesrv=127.0.0.1:99999 cannot be"),
         (["run", "-k", SENT, "--record"], "only what real brokers do is recorded"),
         (["report", "/nowhere.json", "--report", "/tmp"], "No such file"),
         (["build", "--sdk", "cobol"], "no SDK driver is called 'cobol'"),
