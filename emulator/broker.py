@@ -316,6 +316,7 @@ class Broker:
             ops.GetBrokerConfig: broker_admin.get_config,
             ops.UpdateBrokerConfig: broker_admin.update_config,
             ops.GetBrokerRuntimeInfo: broker_admin.runtime_info,
+            ops.GetAllDelayOffset: self.delays.get_offsets,
             ops.GetTimerCheckPoint: self.timers.get_check_point,
             ops.GetTimerMetrics: self.timers.get_metrics,
         }

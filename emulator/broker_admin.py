@@ -98,7 +98,7 @@ class BrokerAdministration:
             "dispatchBehindBytes": "0",
             "remainHowManyDataToFlush": "0 B",
             "remainTransientStoreBufferNumbs": "2147483647",
-            "startAcceptSendRequestTimeStamp": "0",
+            "startAcceptSendRequestTimeStamp": str(self._config.start_accept_send_request_time_stamp),
             "putMessageEntireTimeMax": "0",
             "putMessageSizeTotal": str(log.max_offset),
             "putMessageAverageSize": str(log.max_offset / stored if stored else 0.0),

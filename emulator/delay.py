@@ -15,15 +15,19 @@ from .codes import ResponseCode
 from .config import BrokerConfig, ConfigError, EmulationConfig
 from .copies import copy_of, send_home
 from .errors import EngineError
+from .gate import Call
 from .java_numbers import parse_integer, parse_long
 from .last_write import LastWrite
 from .message import Message
 from .names import HALF_TOPIC, SCHEDULE_TOPIC
+from .operations import DelayOffsetsResult, GetAllDelayOffset
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
 
 FIRST_LOOK_MS = 1000
 """The first look comes this long after the start of the broker (ScheduleMessageService.FIRST_DELAY_TIME)."""
+VERSION_STEP = 200
+"""Every so many looks the version of the offsets rises (BrokerConfig.delayOffsetUpdateVersionStep)."""
 
 _UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _UNDECIDED = (records.SYS_TRANSACTION_PREPARED, records.SYS_TRANSACTION_ROLLBACK)
@@ -85,10 +89,14 @@ class DelayService:
         self._store = store
         self._first_look_ms = scheduler.now_ms + FIRST_LOOK_MS
         self._timers: dict[int, Timer] = {}
+        self._looked_from: dict[int, int] = {}
+        """Level -> when it was looked at for the first time while it had a queue (ms)."""
         for level in range(1, len(self.delays_ms) + 1):
             queue = store.queue(SCHEDULE_TOPIC, level - 1)
-            if queue is not None and self.offsets.get(level, 0) < queue.max_offset:
-                self._look_at(level, 0)
+            if queue is not None:
+                self._looked_from[level] = self._first_look_ms
+                if self.offsets.get(level, 0) < queue.max_offset:
+                    self._look_at(level, 0)
 
     def write(self) -> None:
         """Write the file now."""
@@ -111,14 +119,27 @@ class DelayService:
             message.properties[props.DELAY] = str(level)
         message.redirect(SCHEDULE_TOPIC, level - 1)
         message.tags_code = due_ms = self._scheduler.now_ms + self.delays_ms[level - 1]
+        self._looked_from.setdefault(level, self._next_look_ms(self._scheduler.now_ms))
         if level not in self._timers:
             self._look_at(level, due_ms)
 
-    def _look_at(self, level: int, due_ms: int) -> None:
+    def get_offsets(self, call: Call, operation: GetAllDelayOffset) -> DelayOffsetsResult:
+        """How far each level was delivered: those that have been looked at since they had a message."""
+        now, period = self._scheduler.now_ms, self._emulation.delay_level_check_interval
+        looked = {level: from_ms for level, from_ms in self._looked_from.items() if from_ms <= now}
+        version = sum((now - from_ms) // period + 1 for from_ms in looked.values()) // VERSION_STEP
+        start_ms = self._first_look_ms - FIRST_LOOK_MS
+        changed_ms = now - (now - start_ms) % period if version else start_ms
+        return DelayOffsetsResult({level: self.offsets.get(level, 0) for level in sorted(looked)}, version, changed_ms)
+
+    def _next_look_ms(self, at_ms: int) -> int:
+        """The first look at or after a time."""
         period = self._emulation.delay_level_check_interval
-        looks = max(-(-(due_ms - self._first_look_ms) // period), 0)
+        return self._first_look_ms + max(-(-(at_ms - self._first_look_ms) // period), 0) * period
+
+    def _look_at(self, level: int, due_ms: int) -> None:
         self._timers[level] = self._scheduler.call_at(
-            self._first_look_ms + looks * period, lambda: self._look(level), "delay level", f"level {level}"
+            self._next_look_ms(due_ms), lambda: self._look(level), "delay level", f"level {level}"
         )
 
     def _look(self, level: int) -> None:

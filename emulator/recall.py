@@ -20,7 +20,7 @@ from .operations import RecallMessage, RecallResult
 from .scheduler import Scheduler
 from .store import MessageStore
 from .timer import delete_key
-from .topics import Topics
+from .topics import PERM_WRITE, Topics
 
 VERSION = "v1"
 MARK_TAG = "_RECALL_TAG_"
@@ -79,13 +79,18 @@ class RecallService:
     def recall(self, call: Call, operation: RecallMessage) -> RecallResult:
         """Store a delete mark beside the message.
 
-        Errors: NO_PERMISSION (recall is off), SLAVE_NOT_AVAILABLE, TOPIC_NOT_EXIST, ILLEGAL_OPERATION (bad handle,
-        another topic or broker, too late or too far away).
+        Errors: NO_PERMISSION (recall is off), SLAVE_NOT_AVAILABLE, SERVICE_NOT_AVAILABLE (not yet, or not writable),
+        TOPIC_NOT_EXIST, ILLEGAL_OPERATION (bad handle, another topic or broker, too late or too far away).
         """
         if not self._config.recall_message_enable:
             raise EngineError(ResponseCode.NO_PERMISSION, "recall failed, operation is forbidden")
         if self._config.broker_role == "SLAVE":
             raise EngineError(ResponseCode.SLAVE_NOT_AVAILABLE, "recall failed, broker service not available")
+        if self._scheduler.now_ms < self._config.start_accept_send_request_time_stamp:
+            raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, "recall failed, broker service not available")
+        writable = self._config.broker_permission & PERM_WRITE
+        if not writable and not self._config.allow_recall_when_broker_not_writeable:
+            raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, "recall failed, broker service not available")
         if self._topics.find(operation.topic) is None:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"recall failed, the topic[{operation.topic}] not exist")
         handle = self._checked_handle(operation)

@@ -17,6 +17,7 @@ from .delay import delay_level
 from .errors import FAQ, EngineError
 from .gate import Call
 from .half_message import is_half
+from .human_time import human_time
 from .message import Message, Stored
 from .operations import SendMessage, SendResult, TopicConfig
 from .store import MessageStore
@@ -66,6 +67,9 @@ class SendService:
 
     def place(self, call: Call, operation: SendMessage) -> int:
         """The queue of a message whose topic is there, or created, and may be sent to. Errors: those of a send."""
+        serves_from = self._config.start_accept_send_request_time_stamp
+        if self._store.now_ms < serves_from:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {human_time(serves_from)}")
         topic = operation.topic
         config = self._topics.table.get(topic)
         if config is None or topic in names.NOT_ALLOWED_SEND_TOPICS:

@@ -49,6 +49,11 @@ class MessageStore:
         """Called after each append to one topic with queue id, offset and properties."""
         self.last_store_timestamp = 0
 
+    @property
+    def now_ms(self) -> int:
+        """The time that a message stored now would have."""
+        return self._scheduler.now_ms
+
     # writing
 
     def put(self, message: Message) -> Stored:

@@ -38,6 +38,8 @@ class BrokerConfig(Config):
     store_reply_message_enable: bool = key(True, "Replies of requests are stored as well as pushed.")
     reject_transaction_message: bool = key(False, "Half messages are refused.")
     recall_message_enable: bool = key(False, "Timed messages can be recalled.")
+    allow_recall_when_broker_not_writeable: bool = key(True, "Also while brokerPermission forbids to write.")
+    start_accept_send_request_time_stamp: int = key(0, "Sends and recalls before it are refused.", unit="ms")
     message_delay_level: str = key(DELAY_LEVELS, "The delay levels, separated by blanks.", unit="s, m, h or d each")
 
     # reading

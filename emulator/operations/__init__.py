@@ -134,7 +134,15 @@ from .send import (
     SendReplyMessage,
     SendResult,
 )
-from .timers import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetric, TimerMetricsResult
+from .timers import (
+    DelayOffsetsResult,
+    GetAllDelayOffset,
+    GetTimerCheckPoint,
+    GetTimerMetrics,
+    TimerCheckPointResult,
+    TimerMetric,
+    TimerMetricsResult,
+)
 from .topics import (
     CreateTopic,
     CreateTopics,
@@ -188,6 +196,7 @@ __all__ = [
     "CreateGroups",
     "CreateTopic",
     "CreateTopics",
+    "DelayOffsetsResult",
     "DeleteGroup",
     "DeleteKvConfig",
     "DeleteTopic",
@@ -196,6 +205,7 @@ __all__ = [
     "EndTransaction",
     "ForgetWaiting",
     "GetAllConsumerOffset",
+    "GetAllDelayOffset",
     "GetAllGroups",
     "GetAllProducerInfo",
     "GetAllTopics",

@@ -1,4 +1,4 @@
-"""What the timer tells of itself."""
+"""What the timer and the delay levels tell of themselves."""
 
 from ..value import value
 from .base import Operation, Result
@@ -40,5 +40,22 @@ class TimerMetricsResult(Result):
     """By topic; `version` counts the changes, of which the last was at `changed_ms`."""
 
     topics: dict[str, TimerMetric]
+    version: int
+    changed_ms: int
+
+
+@value
+class GetAllDelayOffset(Operation):
+    """How far each delay level was delivered."""
+
+
+@value
+class DelayOffsetsResult(Result):
+    """By level, the offset of its queue up to which messages were delivered.
+
+    `version` rises with every 200th look at a level; `changed_ms` is the time of a look.
+    """
+
+    offsets: dict[int, int]
     version: int
     changed_ms: int

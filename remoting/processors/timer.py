@@ -1,17 +1,19 @@
-"""What the timer tells of itself. Source: AdminBrokerProcessor.getTimerCheckPoint, getTimerMetrics (5.3.3)."""
+"""What the timer and the delay levels tell of themselves. Source: AdminBrokerProcessor (5.3.3)."""
 
 # ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
 
 from struct import Struct
 
 from rocketmq_testkit.emulator.operations import (
+    DelayOffsetsResult,
+    GetAllDelayOffset,
     GetTimerCheckPoint,
     GetTimerMetrics,
     TimerCheckPointResult,
     TimerMetricsResult,
 )
 
-from ..bodies.writing import data_version, dumps
+from ..bodies.writing import data_version, dumps, number_map
 from ..call import RemotingCall
 from ..request_code import RequestCode
 from ..table import NoHeader, RequestTable, Role
@@ -44,3 +46,14 @@ def _metrics(call: RemotingCall, result: TimerMetricsResult) -> bytes:
 def get_timer_metrics(call: RemotingCall, header: NoHeader, body: bytes) -> GetTimerMetrics:
     """How many messages wait for each topic."""
     return GetTimerMetrics()
+
+
+def _offsets(call: RemotingCall, result: DelayOffsetsResult) -> bytes:
+    body = {"dataVersion": data_version(result.version, result.changed_ms), "offsetTable": number_map(result.offsets)}
+    return call.answer(None, None, dumps(body))
+
+
+@TABLE.processor(RequestCode.GET_ALL_DELAY_OFFSET, header=NoHeader, answer=_offsets)
+def get_all_delay_offset(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllDelayOffset:
+    """What a slave broker copies."""
+    return GetAllDelayOffset()

@@ -8,7 +8,7 @@ from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.delay import parse_delay_levels
 from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import PullResult, SendMessage
+from rocketmq_testkit.emulator.operations import DelayOffsetsResult, GetAllDelayOffset, PullResult, SendMessage
 from stored import scheduled, stored, stored_bodies
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
@@ -205,3 +205,40 @@ def test_a_level_that_only_a_batch_can_bring_in(world: World) -> None:
     assert len(world.popped("A", invisible_ms=1000)) == 1
     world.advance(10_000)
     assert stored_bodies(world, "%RETRY%G_A") == [b"hi"]
+
+
+def offsets(world: World) -> tuple[dict[int, int], int, int]:
+    """How far levels were delivered, and the version with its time since the start."""
+    result = world.ask(DelayOffsetsResult, GetAllDelayOffset())
+    return result.offsets, result.version, result.changed_ms - START_MS
+
+
+def test_how_far_levels_were_delivered(world: World) -> None:
+    """Levels that had a message are told from the next look on; what waits does not count."""
+    world.topic("A")
+    world.advance(50)
+    for level in ("1", "1", "2"):
+        world.send("A", DELAY=level)
+    world.advance(949)
+    assert offsets(world) == ({}, 0, 0)
+    world.advance(1)
+    assert offsets(world) == ({1: 0, 2: 0}, 0, 0)
+    world.advance(100)
+    assert offsets(world) == ({1: 2, 2: 0}, 0, 0)
+    world.advance(4_000)
+    assert offsets(world) == ({1: 2, 2: 1}, 0, 0)
+
+
+def test_the_version_of_offsets_counts_looks(world: World) -> None:
+    """Each two hundredth look at a level that had a message, whatever it found."""
+    world.topic("A")
+    for level in ("1", "2"):
+        world.send("A", DELAY=level)
+    world.advance(1_000 + 9_800)
+    assert offsets(world)[1:] == (0, 0)
+    world.advance(100)
+    assert offsets(world)[1:] == (1, 10_900)
+    world.broker.restart()
+    assert offsets(world) == ({}, 0, 10_900)
+    world.advance(1_000)
+    assert offsets(world)[0] == {1: 1, 2: 1}

@@ -178,3 +178,41 @@ def test_any_text_is_a_handle_or_a_value_error(text: str) -> None:
     except ValueError:
         return
     assert RecallHandle.parse(handle.text()) == handle
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code"),
+    [
+        ("brokerRole", "SLAVE", ResponseCode.SLAVE_NOT_AVAILABLE),
+        ("startAcceptSendRequestTimeStamp", str(START_MS + 1), ResponseCode.SERVICE_NOT_AVAILABLE),
+        ("allowRecallWhenBrokerNotWriteable", "false", ResponseCode.SERVICE_NOT_AVAILABLE),
+    ],
+)
+def test_a_broker_that_does_not_serve_recalls_nothing(world: World, key: str, value: str, code: int) -> None:
+    """A slave, one that serves later, and one that is not written to where that forbids it; no handle is read."""
+    handle = timed(world).recall_handle
+    config = world.broker.config
+    config.set("brokerPermission", "4")
+    recall(world, handle)
+    config.set(key, value)
+    for each in (handle, "garbage"):
+        with pytest.raises(EngineError) as error:
+            recall(world, each)
+        assert (error.value.code, error.value.remark) == (code, "recall failed, broker service not available")
+    config.set("brokerPermission", "6")
+    if key == "startAcceptSendRequestTimeStamp":
+        world.advance(1)
+    if key != "brokerRole":
+        recall(world, handle)
+
+
+def test_sends_wait_for_the_broker_to_serve(world: World) -> None:
+    """Until then they are refused, with the time in UTC, before their topics are looked at."""
+    world.broker.config.set("startAcceptSendRequestTimeStamp", str(START_MS + 1))
+    for topic in ("A", "bad topic"):
+        with pytest.raises(EngineError) as error:
+            world.send(topic)
+        said = (error.value.code, error.value.remark)
+        assert said == (ResponseCode.SYSTEM_ERROR, "broker unable to service, until 2023-11-14 22:13:20,001")
+    world.advance(1)
+    world.send("A")

@@ -565,6 +565,16 @@ class TestAdministration:
         counted = {"X": {"count": 1, "timeStamp": NOW}}
         assert json.loads(answer.body) == {"dataVersion": {**version, "counter": 1}, "timingCount": counted}
 
+    def test_offsets_of_delay_levels(self, port: Port, peer: Peer) -> None:
+        """By level, which is a number without quotes."""
+        create(peer, "X")
+        send(peer, "X", DELAY="2")
+        port.engine.scheduler.advance_to(NOW + 6000)
+        answer = peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
+        assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
+        version = b'{"counter":0,"stateVersion":0,"timestamp":%d}' % NOW
+        assert answer.body == b'{"dataVersion":%b,"offsetTable":{2:1}}' % version
+
 
 def test_settings_of_the_broker_are_told_as_they_are() -> None:
     """Region and trace switch come from its configuration, also after a change."""
