@@ -67,6 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument(
         "--attempts", type=_count, default=1, metavar="N", help="run scenarios again that are not as expected"
     )
+    running.add_argument(
+        "--repeated-max", type=_limit, metavar="N", help="end badly when more scenarios needed another attempt"
+    )
     running.add_argument("--record", action="store_true", help="write down what real brokers did, as the new truth")
     running.add_argument("--json", type=Path, metavar="FILE", help="write the findings, for `report`")
     running.add_argument("--junit", type=Path, metavar="FILE", help="write the findings as JUnit XML")
@@ -93,6 +96,12 @@ def _select(parser: argparse.ArgumentParser) -> None:
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: give a number from 1 up")
+    return int(text)
+
+
+def _limit(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r}: give a number from 0 up")
     return int(text)
 
 
@@ -132,6 +141,7 @@ def _run(options: argparse.Namespace) -> int:
         scenarios=scenarios,
         sdks=sdks,
         attempts=options.attempts,
+        repeated_max=options.repeated_max,
     )
     terminal.conclude(run)
     _write(run, targets, options)

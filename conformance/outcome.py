@@ -42,6 +42,8 @@ class Outcome:
     """What the reference version did, where the target's own version is recorded to do otherwise."""
     reason: str = ""
     """Why it is deliberate, a gap or not applicable; the error's text; the contradictions."""
+    earlier: tuple[str, ...] = ()
+    """What the attempts before it came to; each may have several lines."""
 
     @property
     def otherwise(self) -> bool:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 import pytest
 from rocketmq_testkit.conformance.case import Case, all_cases
 from rocketmq_testkit.conformance.outcome import Outcome, Verdict
-from rocketmq_testkit.conformance.report.terminal import differences
 from rocketmq_testkit.conformance.runner.work import run_case
 from rocketmq_testkit.conformance.targets.choose import target as choose
 from rocketmq_testkit.conformance.targets.target import Target
-from rocketmq_testkit.conformance.truth import Truth
+from rocketmq_testkit.conformance.truth import Truth, differences
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

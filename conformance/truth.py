@@ -5,7 +5,7 @@ there. Every record has the date of the run that it was seen in.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,3 +120,18 @@ def comparable(notes: Iterable[tuple[str, Any]]) -> list[Any]:
     """Notes as they come back from a file: tuples are lists, and keys are texts."""
     plain: list[Any] = json.loads(json.dumps([list(note) for note in notes]))
     return plain
+
+
+def differences(expected: Notes, seen: Notes) -> Iterator[str]:
+    """Lines that show where two lists of notes part: - recorded, + seen."""
+    before, now = comparable(expected), comparable(seen)
+    for number in range(max(len(before), len(now))):
+        left = before[number] if number < len(before) else None
+        right = now[number] if number < len(now) else None
+        if left != right:
+            yield f"- {_text(left)}"
+            yield f"+ {_text(right)}"
+
+
+def _text(note: Any) -> str:
+    return "nothing" if note is None else f"{note[0]}: {json.dumps(note[1], ensure_ascii=False, sort_keys=True)}"

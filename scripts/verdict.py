@@ -52,10 +52,15 @@ def read(files: Iterable[Path]) -> Verdict:
 
 
 def unexpected_outcomes(file: Path) -> Iterator[str]:
-    """Lines that say which outcomes of a conformance run were not expected, so that the end of a log tells it."""
+    """Lines that say which outcomes of a conformance run were not expected, so that the end of a log tells it.
+
+    Those that were expected at another attempt only are told as well.
+    """
     if not file.is_file():
         return
     for outcome in json.loads(file.read_text())["outcomes"]:
+        if outcome.get("earlier"):
+            yield f"REPEATED {outcome['id']}: {' | '.join(outcome['earlier'])}"
         if not outcome["expected"]:
             yield f"{outcome['verdict'].upper()} {outcome['id']}: {outcome['reason']}".rstrip(": ")
             for what, seen in (("recorded", outcome.get("truth", {}).get("seen")), ("seen", outcome.get("seen"))):

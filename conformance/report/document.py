@@ -7,8 +7,9 @@
      "outcomes": [{"id": "...", "target": "emulator", "verdict": "same", "expected": true, "seconds": 0.1, "reason": "",
                    "seen": [["label", value]], "truth": {"version": "5.3.3", "date": "...", "seen": [...]}}]}
 
-`seen` of both is there only where they differ, where nothing is recorded, and where the record of the target's version
-differs from the reference version's, which is then `reference`.
+`earlier`, where it is there, says what attempts before this one came to. `seen` of both is there only where they
+differ, where nothing is recorded, and where the record of the target's version differs from the reference version's,
+which is then `reference`.
 """
 
 import json
@@ -72,6 +73,8 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "seconds": round(outcome.seconds, 3),
         "reason": outcome.reason,
     }
+    if outcome.earlier:
+        shown["earlier"] = list(outcome.earlier)
     seen = comparable(outcome.notes)
     if outcome.truth is not None:
         shown["truth"] = {"version": outcome.truth.version, "date": outcome.truth.date}

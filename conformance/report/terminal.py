@@ -1,13 +1,11 @@
 """A run on a terminal: a line for each outcome that was not expected, a count while it goes on, a table at the end."""
 
-import json
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import TextIO
 
 from ..outcome import Outcome, Verdict
 from ..runner.run import Run
-from ..truth import Notes, comparable
+from ..truth import differences
 
 
 class Terminal:
@@ -45,14 +43,17 @@ class Terminal:
             verdicts = Counter(each.verdict for each in run.outcomes if each.target == name)
             counts = ", ".join(f"{verdicts[verdict]} {verdict.value}" for verdict in Verdict if verdicts[verdict])
             self._print(f"{name}: {counts or 'nothing was run'}")
-            again = [each for each in run.outcomes if each.target == name and each.reason.startswith("at attempt")]
-            for each in again:
-                self._print(f"  {each.id}: {each.verdict.value} {each.reason}")
+            for each in (each for each in run.outcomes if each.target == name and each.earlier):
+                self._print(f"  {each.id}: {each.verdict.value} {each.reason}; before:")
+                for line in "\n".join(each.earlier).splitlines():
+                    self._print(f"    {line}")
             otherwise = [each.id for each in run.outcomes if each.target == name and each.otherwise]
             if otherwise:
                 self._print(f"  {len(otherwise)} of them as recorded for this version, other than the reference:")
                 for id_ in otherwise:
                     self._print(f"    {id_}")
+        if run.too_many_repeated:
+            self._print(f"{run.repeated} scenarios needed another attempt, at most {run.repeated_max} may")
         if run.problem:
             self._print(f"the run ended early: {run.problem}")
         if run.interrupted:
@@ -68,18 +69,3 @@ class Terminal:
 
     def _print(self, line: str) -> None:
         self._out.write(line + "\n")
-
-
-def differences(expected: Notes, seen: Notes) -> Iterator[str]:
-    """Lines that show where two lists of notes part: - recorded, + seen."""
-    before, now = comparable(expected), comparable(seen)
-    for number in range(max(len(before), len(now))):
-        left = before[number] if number < len(before) else None
-        right = now[number] if number < len(now) else None
-        if left != right:
-            yield f"- {_text(left)}"
-            yield f"+ {_text(right)}"
-
-
-def _text(note: Any) -> str:
-    return "nothing" if note is None else f"{note[0]}: {json.dumps(note[1], ensure_ascii=False, sort_keys=True)}"

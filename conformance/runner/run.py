@@ -28,11 +28,24 @@ class Run:
     date: str = field(default_factory=lambda: datetime.date.today().isoformat())
     problem: str = ""
     interrupted: bool = False
+    repeated_max: int | None = None
+    """How many outcomes may have needed another attempt; None: any number."""
+
+    @property
+    def repeated(self) -> int:
+        """How many outcomes needed another attempt."""
+        return sum(1 for each in self.outcomes if each.earlier)
+
+    @property
+    def too_many_repeated(self) -> bool:
+        """Whether more outcomes needed another attempt than may."""
+        return self.repeated_max is not None and self.repeated > self.repeated_max
 
     @property
     def good(self) -> bool:
         """Whether everything was as expected, and was carried out at all."""
-        return not self.problem and not self.interrupted and all(each.expected for each in self.outcomes)
+        whole = not self.problem and not self.interrupted and not self.too_many_repeated
+        return whole and all(each.expected for each in self.outcomes)
 
 
 def carry_out(
@@ -45,12 +58,14 @@ def carry_out(
     scenarios: Sequence[Scenario] = (),
     sdks: Sequence[str] = (),
     attempts: int = 1,
+    repeated_max: int | None = None,
 ) -> Run:
     """Start the targets, run every case and every scenario with every SDK on each, stop the targets.
 
-    `attempts` are those of a scenario; a case has one. What has been found is there even after Ctrl-C.
+    `attempts` are those of a scenario, of which `repeated_max` may need more than one; a case has one. What has been
+    found is there even after Ctrl-C.
     """
-    run = Run([target.name for target in targets])
+    run = Run([target.name for target in targets], repeated_max=repeated_max)
     begin = time.monotonic()
 
     def note(outcome: Outcome) -> None:

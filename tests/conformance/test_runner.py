@@ -12,7 +12,7 @@ from rocketmq_testkit.conformance import explained
 from rocketmq_testkit.conformance.case import Case, CaseError, all_cases, cases_of, grpc_case, remoting_case
 from rocketmq_testkit.conformance.outcome import Outcome, Verdict
 from rocketmq_testkit.conformance.runner.attempts import first_expected
-from rocketmq_testkit.conformance.runner.run import carry_out, record
+from rocketmq_testkit.conformance.runner.run import Run, carry_out, record
 from rocketmq_testkit.conformance.runner.work import run_case
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 from rocketmq_testkit.conformance.targets.target import Capability, Place, TargetError
@@ -272,6 +272,11 @@ def test_a_second_attempt_is_told(truth: Truth) -> None:
     bad = outcome(contradicted, truth)
     found = first_expected(iter([bad, bad, good]).__next__, 3)
     assert (found.verdict, found.reason) == (Verdict.SAME, "at attempt 3")
+    assert len(found.earlier) == 2
+    assert all(each.startswith("differs: ") for each in found.earlier)
+    for limit, many in ((None, False), (1, False), (0, True)):
+        run = Run(["emulator"], [found, good], repeated_max=limit)
+        assert (run.too_many_repeated, run.good) == (many, not many)
     assert first_expected(iter([bad, bad, good]).__next__, 2) is bad
     assert first_expected(iter([good]).__next__, 3) is good
 

@@ -67,13 +67,14 @@ class TestVerdict:
         assert not verdict.read([]).good
 
     def test_outcomes_that_were_not_expected_are_told(self, tmp_path: Path) -> None:
-        """With what is recorded and what was seen; what was expected is not told, nor a run that was none."""
+        """With what is recorded and what was seen, and what was expected only at a second attempt; nothing else."""
         file = tmp_path / "conformance.json"
         good = {"id": "send.good", "expected": True, "verdict": "same", "reason": ""}
         bad = {"id": "send.bad", "expected": False, "verdict": "differs", "reason": "", "seen": [["code", 1]]}
         bad["truth"] = {"version": "5.3.3", "date": "2026-01-31", "seen": [["code", 0]]}
         broken = {"id": "send.broken", "expected": False, "verdict": "error", "reason": "boom"}
-        file.write_text(json.dumps({"outcomes": [good, bad, broken]}))
+        late = {**good, "id": "plain.late@go", "reason": "at attempt 2", "earlier": ["error: too late"]}
+        file.write_text(json.dumps({"outcomes": [good, bad, broken, late]}))
 
         told = list(verdict.unexpected_outcomes(file))
 
@@ -82,6 +83,7 @@ class TestVerdict:
             '    recorded: [["code", 0]]',
             '    seen: [["code", 1]]',
             "ERROR send.broken: boom",
+            "REPEATED plain.late@go: error: too late",
         ]
         assert list(verdict.unexpected_outcomes(tmp_path / "none.json")) == []
 
