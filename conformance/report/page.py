@@ -45,7 +45,7 @@ def _summary(content: Document) -> Iterator[str]:
         yield f'<p class="problem">The run ended early: {escape(content["problem"])}</p>'
     verdicts = sorted({each["verdict"] for each in content["outcomes"]}, key=_severity)
     yield "<table><thead><tr><th>target</th>" + "".join(f"<th>{escape(each)}</th>" for each in verdicts)
-    yield "<th>otherwise than the reference version</th><th>seconds</th></tr></thead><tbody>"
+    yield "<th>otherwise than the reference version</th><th>seconds, summed</th></tr></thead><tbody>"
     for target in content["targets"]:
         mine = [each for each in content["outcomes"] if each["target"] == target["name"]]
         counts = Counter(each["verdict"] for each in mine)
