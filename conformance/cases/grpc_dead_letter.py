@@ -29,9 +29,45 @@ def a_dead_letter_is_received(t: Grpc) -> None:
     consumer = _with_a_message(t)
     handle = consumer.handle()
     t.see("forwarded", consumer.forward(handle), 20000)
-    reader = t.group()
-    dead = t.topic(name=dlq_topic(consumer.group), queues=1)
-    t.see("received", consumer_of(t, dead, reader).receive(), 20000)
+    t.see("received", _reader_of_dead_letters(consumer).receive(), 20000)
+
+
+@grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
+def a_dead_letter_is_given_up_again(t: Grpc) -> None:
+    """A dead letter that its reader gives up goes to the dead letters of the reader's group, not to the old ones."""
+    consumer = _with_a_message(t)
+    t.see("forwarded", consumer.forward(consumer.handle()), 20000)
+    reader = _reader_of_dead_letters(consumer)
+    t.see("forwarded again", reader.forward(reader.handle(), attempts=2), 20000)
+    t.see("dead letters of the reader", _dead_letters(reader))
+    t.see("dead letters of the consumer", len(_dead_letters(consumer)))
+    t.see("left to the reader", reader.receive_nothing(), 40401)
+
+
+@grpc_case("ChangeInvisibleTimeProcessor.processRequest")
+def a_dead_letter_that_fails_comes_again(t: Grpc) -> None:
+    """A dead letter that its reader fails comes again under the name of its topic, one attempt later."""
+    consumer = _with_a_message(t)
+    t.see("forwarded", consumer.forward(consumer.handle()), 20000)
+    reader = _reader_of_dead_letters(consumer)
+    t.see("failed", reader.change(reader.handle(), 1).status, 20000)
+    again = t.until(lambda: each if (each := reader.received_within(5.2)).messages else None, 20)
+    t.require(again, "the dead letter did not come again")
+    t.see("again", again)
+
+
+@grpc_case("AbstractSendMessageProcessor.consumerSendMsgBack")
+def a_group_without_retry_queues_has_no_dead_letters(t: Grpc) -> None:
+    """What a group without retry queues gives up is gone, though the answer is OK; what it fails comes again."""
+    consumer = consuming(t, 2, retryQueueNums=0)
+    first, second = consumer.receive().handles
+    t.see("forwarded", consumer.forward(first), 20000)
+    t.see("failed", consumer.change(second, 1).status, 20000)
+    again = t.until(lambda: each if (each := consumer.received_within(5.2)).messages else None, 20)
+    t.require(again, "what was failed did not come again")
+    assert again is not None
+    t.see("again", attempts(again))
+    t.see("its dead letter topic", t.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": dlq_topic(consumer.group)}), 17)
 
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
@@ -111,6 +147,13 @@ def _with_a_message(t: Grpc) -> Consumer:
     consumer = consuming(t)
     t.see("sent", t.send(consumer.message("m0", tag="A", keys=["k"], properties={"a": "1"})).status, 20000)
     return consumer
+
+
+def _reader_of_dead_letters(consumer: Consumer) -> Consumer:
+    """A client of a new group that reads the dead letters of the consumer's group."""
+    t = consumer.t
+    reader = t.group()
+    return consumer_of(t, t.topic(name=dlq_topic(consumer.group), queues=1), reader)
 
 
 def _dead_letters(consumer: Consumer) -> list[Any]:

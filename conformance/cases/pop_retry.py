@@ -1,6 +1,6 @@
 """How pops read the retry topic besides the topic."""
 
-from rocketmq_testkit.emulator.names import pop_retry_topic
+from rocketmq_testkit.emulator.names import dlq_topic, pop_retry_topic
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
@@ -158,3 +158,15 @@ def old_copies_of_the_first_form_are_read(t: Remoting) -> None:
     t.sent(name)
     found = t.until(lambda: group.pop().messages)
     t.see("popped", found)
+
+
+@remoting_case("PopReviveService.reviveRetry")
+def no_limit_of_tries_holds_for_pops(t: Remoting) -> None:
+    """What is popped and not acknowledged comes again though its group allows no retry and has no retry queues."""
+    group = PopGroup(t, t.topic(queues=1), t.group(retryMaxTimes=0, retryQueueNums=0))
+    group.fill(1)
+    for count in range(1, 4):
+        t.until(lambda: group.pop(invisible_ms=0).messages)
+        found = group.copies(count)
+        t.see(f"come again: {count}", [each.reconsume_times for each in found])
+    t.see("its dead letter topic", t.config_of(dlq_topic(group.name)), 17)

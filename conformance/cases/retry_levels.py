@@ -44,6 +44,23 @@ def each_try_waits_longer(t: Remoting) -> None:
 
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
+def a_groups_policy_does_not_change_the_levels(t: Remoting) -> None:
+    """The retry policy of a group is for the proxy's clients: what is sent back waits by its level all the same."""
+    topic = t.topic(queues=1)
+    policies = {
+        "times": {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": [1000]}},
+        "growing": {"type": "EXPONENTIAL", "exponentialRetryPolicy": {"initial": 1000, "max": 2000, "multiplier": 2}},
+    }
+    for what, policy in policies.items():
+        group = t.group(groupRetryPolicy=policy)
+        begin = _end(t, SCHEDULE_TOPIC, FIRST_LEVEL - 1)
+        [sent] = t.sent(topic)
+        t.see("sent back", back(t, group, place_of(sent)), 0)
+        [waiting] = _waiting(t, FIRST_LEVEL - 1, begin, retry_topic(group))
+        t.see(what, waiting.properties["DELAY"])
+
+
+@remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_limit_of_tries_is_of_request_or_group(t: Remoting) -> None:
     """A message dies when it was tried as often as the request says, else as often as its group says: 0, 2 or 16."""
     topic = t.topic(queues=1)

@@ -1,32 +1,32 @@
 """Checks of transactions: who is asked how a half message ends, when, and how often."""
 
 from rocketmq_testkit.emulator.names import HALF_TOPIC, OP_HALF_TOPIC, TRANS_CHECK_MAX_TIME_TOPIC
-from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
-from ..worlds.transactions import COMMIT, ROLLBACK, check_shown, checks, end, end_of_check, half, shown
+from ..worlds.transactions import (
+    COMMIT,
+    QUICK,
+    ROLLBACK,
+    check_shown,
+    checks,
+    end,
+    end_of_check,
+    half,
+    producer_of,
+    shown,
+    times_asked,
+)
 
-QUICK = {"transactionCheckInterval": "3000", "transactionTimeOut": "1000", "transactionOpBatchInterval": "100"}
-"""Half messages are looked at every 3 s, when they are older than 1 s.
-
-Their ends are written down quickly: one that is looked at before is asked for although it was ended.
-"""
 ONE_CHECK = {**QUICK, "transactionCheckMax": "1"}
-
-
-def _producer(t: Remoting, group: str) -> RemotingClient:
-    connection = t.connect()
-    t.heartbeat(t.new("client"), producers=(group,), to=connection)
-    return connection
 
 
 @remoting_case("AbstractTransactionalMessageCheckListener.sendCheckMessage", settings=QUICK)
 def a_producer_is_asked_how_its_message_ends(t: Remoting) -> None:
     """A half message without an end is shown to a producer of its group, and its commit by that check stores it."""
     topic, producer = t.topic(queues=2), t.new("producer group")
-    connection = _producer(t, producer)
+    connection = producer_of(t, producer)
     watch = t.stopwatch()
     half(t, topic, producer, queue=1, tag="A", keys="k")
     [check] = checks(t, connection)
@@ -40,12 +40,12 @@ def a_producer_is_asked_how_its_message_ends(t: Remoting) -> None:
 def a_producer_is_asked_until_it_knows(t: Remoting) -> None:
     """A half message is asked for again and again, each time counted, until its producer ends it."""
     topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = _producer(t, producer)
+    connection = producer_of(t, producer)
     half(t, topic, producer)
     times = []
     for _ in range(2):
         check = checks(t, connection)[-1]
-        times.append(check_shown(check)["messages"][0]["properties"]["TRANSACTION_CHECK_TIMES"])
+        times.append(times_asked(check))
     t.see("times", times)
     t.see("rollback", end_of_check(t, check, producer, ROLLBACK), 0)
     t.wait(1)
@@ -58,7 +58,7 @@ def a_producer_is_asked_until_it_knows(t: Remoting) -> None:
 def an_ended_message_is_not_asked_for(t: Remoting) -> None:
     """Nobody is asked for a half message that was committed or rolled back."""
     topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = _producer(t, producer)
+    connection = producer_of(t, producer)
     for value in (COMMIT, ROLLBACK):
         end(t, half(t, topic, producer), producer, value)
     t.wait(9)
@@ -69,8 +69,8 @@ def an_ended_message_is_not_asked_for(t: Remoting) -> None:
 def one_producer_of_the_group_is_asked(t: Remoting) -> None:
     """Of several producers of a group one is asked for a message; producers of other groups are not."""
     topic, producer = t.topic(queues=1), t.new("producer group")
-    both = [_producer(t, producer), _producer(t, producer)]
-    stranger = _producer(t, t.new("producer group"))
+    both = [producer_of(t, producer), producer_of(t, producer)]
+    stranger = producer_of(t, t.new("producer group"))
     half(t, topic, producer)
     asked: list[int] = [0, 0]
 
@@ -88,22 +88,38 @@ def one_producer_of_the_group_is_asked(t: Remoting) -> None:
 def a_producer_that_comes_later_is_asked(t: Remoting) -> None:
     """A half message whose producer is gone is shown to a producer of its group that comes later."""
     topic, producer = t.topic(queues=1), t.new("producer group")
-    gone = _producer(t, producer)
+    gone = producer_of(t, producer)
     half(t, topic, producer)
     t.disconnect(gone)
     t.wait(5)
-    connection = _producer(t, producer)
+    connection = producer_of(t, producer)
     watch = t.stopwatch()
     [check] = checks(t, connection)
     t.see("asked after", watch.between(0, 5))
     t.see("rollback", end_of_check(t, check, producer, ROLLBACK), 0)
 
 
+@remoting_case("ProducerManager.registerProducer", settings=QUICK)
+def a_producer_that_restarts_is_asked_again(t: Remoting) -> None:
+    """A producer that comes back under its old name is asked again, and may still end by what it was asked first."""
+    topic, producer, client = t.topic(queues=1), t.new("producer group"), t.new("client")
+    before = producer_of(t, producer, client)
+    half(t, topic, producer)
+    first = checks(t, before)[0]
+    t.see("asked", times_asked(first))
+    t.disconnect(before)
+    t.wait(4)
+    again = checks(t, producer_of(t, producer, client))[0]
+    t.see("asked again", int(times_asked(again)) > int(times_asked(first)))
+    t.see("commit by the first check", end_of_check(t, first, producer, COMMIT), 0)
+    t.see("stored", [message.body for message in t.stored(topic, seconds=5).messages])
+
+
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=QUICK)
 def a_message_may_be_immune_for_a_time(t: Remoting) -> None:
     """A half message with CHECK_IMMUNITY_TIME_IN_SECONDS is not asked for while that time lasts."""
     topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = _producer(t, producer)
+    connection = producer_of(t, producer)
     sent = half(t, topic, producer, properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "60"})
     t.wait(8)
     t.see("asked", len(checks(t, connection, seconds=0)))
@@ -127,7 +143,7 @@ def an_end_after_the_immunity_is_refused(t: Remoting) -> None:
 def a_message_is_given_up_after_its_checks(t: Remoting) -> None:
     """A half message that was asked for transactionCheckMax times goes to TRANS_CHECK_MAX_TIME_TOPIC."""
     topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = _producer(t, producer)
+    connection = producer_of(t, producer)
     half(t, topic, producer, tag="A")
     given_up = t.stored(TRANS_CHECK_MAX_TIME_TOPIC, seconds=19).messages
     t.see("asked", len(checks(t, connection, seconds=0)))

@@ -7,8 +7,10 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
+from ..worlds.pops import PopGroup
 from ..worlds.remoting import Remoting, reply_to
 from ..worlds.transactions import COMMIT, ROLLBACK, UNKNOWN, end, end_fields, half, shown
+from .peek import peek
 
 FAR = 1 << 40
 """A place that no log reaches."""
@@ -28,6 +30,23 @@ def a_half_message_is_hidden_until_its_commit(t: Remoting) -> None:
     t.see("before", t.pull(topic, group, 1), 19)
     t.see("commit", end(t, sent, producer, COMMIT), 0)
     t.see("after", t.stored(topic, queue=1, seconds=5), 0)
+
+
+@remoting_case("TransactionalMessageBridge.parseHalfMessageInner")
+def a_half_message_does_not_count(t: Remoting) -> None:
+    """A half message is in no offset and no statistics of its topic, and neither popped nor peeked at."""
+    topic, producer, group = t.topic(queues=1), t.new("producer group"), t.group()
+    sent = half(t, topic, producer, keys="k")
+    t.wait(0.3)
+    queue = {"topic": topic, "queueId": 0}
+    t.see("end of the queue", t.ask(RequestCode.GET_MAX_OFFSET, queue), 0)
+    t.see("found by time", t.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, {**queue, "timestamp": 0}), 0)
+    t.see("statistics", t.ask(RequestCode.GET_TOPIC_STATS_INFO, {"topic": topic}).json["offsetTable"])
+    t.see("popped", t.pop(topic, group), 210)
+    t.see("peeked", peek(PopGroup(t, topic, group)), 19)
+    end(t, sent, producer, COMMIT)
+    t.until(lambda: t.ask(RequestCode.GET_MAX_OFFSET, queue)["offset"] == "1", 5)
+    t.see("popped after its commit", [message.body for message in t.pop(topic, group).messages])
 
 
 @remoting_case("TransactionalMessageBridge.parseHalfMessageInner")

@@ -1,7 +1,9 @@
 """What cases of transactions share: half messages, their ends, and the checks that come for them."""
 
+from collections.abc import Mapping
 from typing import Any, Unpack
 
+from rocketmq_testkit.emulator.names import TRANS_CHECK_MAX_TIME_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, decode_messages
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
@@ -13,6 +15,19 @@ UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12
 """Values of commitOrRollback."""
 PREPARED = 4
 """The sysFlag of a half message."""
+QUICK: Mapping[str, str] = {
+    "transactionCheckInterval": "3000",
+    "transactionTimeOut": "1000",
+    "transactionOpBatchInterval": "100",
+}
+"""Half messages are looked at every 3 s, when they are older than 1 s.
+
+Their ends are written down quickly: one that is looked at before is asked for although it was ended.
+"""
+TWO_CHECKS: Mapping[str, str] = {**QUICK, "transactionCheckMax": "2"}
+"""The same, and nobody is asked a third time."""
+OFTEN: Mapping[str, str] = {"transactionCheckInterval": "1000", "transactionOpBatchInterval": "100"}
+"""Half messages are looked at every second, when they are as old as upstream has it: 6 s."""
 
 
 def half(t: Remoting, topic: str, producer: str, body: str = "half", **more: Unpack[SendFields]) -> Answer:
@@ -68,6 +83,30 @@ def checks(t: Remoting, connection: RemotingClient, count: int = 1, seconds: flo
 
     t.until(look, seconds)
     return found
+
+
+def producer_of(t: Remoting, group: str, client: str | None = None) -> RemotingClient:
+    """The connection of a producer of a group that has sent its heartbeat; a new client unless one is named."""
+    connection = t.connect()
+    t.heartbeat(client or t.new("client"), producers=(group,), to=connection)
+    return connection
+
+
+def times_asked(check: RemotingCommand) -> str:
+    """Which of its checks this one of a message is, as the message says it."""
+    [message] = decode_messages(check.body)
+    return message.properties["TRANSACTION_CHECK_TIMES"]
+
+
+def given_up(t: Remoting, topic: str, seconds: float = 40) -> list[ReceivedMessage]:
+    """The half messages of a topic that nobody is asked about any more, once there is one or the time is over."""
+
+    def look() -> list[ReceivedMessage]:
+        answer = t.pull(TRANS_CHECK_MAX_TIME_TOPIC, t.group(name="cases-given-up"))
+        found = answer.messages if answer.code == 0 else []
+        return [each for each in found if each.properties["REAL_TOPIC"] == topic]
+
+    return t.until(look, seconds)
 
 
 def check_shown(check: RemotingCommand) -> dict[str, Any]:
