@@ -1,9 +1,14 @@
 """Messages in order."""
 
+from rocketmq_testkit.emulator.names import dlq_topic
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..actors import text
 from ..bulk import COUNT, QUEUES, order_of, send_bulk
 from ..scenario import scenario
 from ..stage import Stage
+
+SECONDS = 150.0
 
 
 @scenario("ConsumeMessageOrderlyService.ConsumeRequest.run", modes={"orderly"})
@@ -50,3 +55,31 @@ def a_failed_message_comes_again(s: Stage) -> None:
     consumer = s.consumer(group, topic, "orderly", fail={"m-1": 1})
     s.wait_for(5, consumer)
     s.see("received", [[text, message["ok"]] for text, message in zip(consumer.bodies, consumer.messages, strict=True)])
+
+
+@scenario(
+    "ConsumeMessageOrderlyService.checkReconsumeTimes",
+    modes={"orderly"},
+    without={
+        "node": "it never tries a failed message of an ordered group again",
+        "cpp": "it has no limit of attempts",
+    },
+)
+def a_message_that_always_fails_is_skipped(s: Stage) -> None:
+    """A message that fails as often as it may goes to the dead letter queue, and the next of its message group come."""
+    topic, group = s.topic(kind="FIFO"), s.group(orderly=True, retryMaxTimes=1)
+    producer = s.producer(topic)
+    # Before the consumer is there: what an SDK that does not wait is given next depends on what it took along.
+    for number in range(4):
+        producer.send(topic, f"m-{number}", group="one")
+    more = {} if s.grpc else {"max_reconsume": 1}
+    consumer = s.consumer(group, topic, "orderly", fail={"m-1": 9}, **more)
+    s.wait_for(5, consumer, seconds=SECONDS)
+    dead = {"topic": dlq_topic(group), "queueId": 0}
+
+    def buried() -> bool:
+        answer = s.world.ask(RequestCode.GET_MAX_OFFSET, dead)
+        return answer.code == 0 and answer["offset"] == "1"
+
+    s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=SECONDS)
+    s.see("received", [[text(message), message["attempt"], message["ok"]] for message in consumer.messages])

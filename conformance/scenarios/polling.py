@@ -1,8 +1,12 @@
 """Waiting for messages."""
 
-from ..actors import AWAIT_MS
+from ..actors import AWAIT_MS, shown
 from ..scenario import scenario
 from ..stage import Stage
+
+SECOND_FORM = {"enableRetryTopicV2": "true", "retrieveMessageFromPopRetryTopicV1": "false"}
+INVISIBLE_MS = 10_000
+"""The shortest that a proxy takes."""
 
 
 @scenario("PopLongPollingService.notifyMessageArriving", verbs={"simple"})
@@ -47,6 +51,48 @@ def an_empty_receive_ends_on_time(s: Stage) -> None:
     messages = consumer.receive()
     s.see("messages", messages)
     s.see("after", watch.between(AWAIT_MS / 1000 - 0.5, AWAIT_MS / 1000 + 4))
+
+
+def _see_what_comes_back(s: Stage, low: float, high: float) -> None:
+    """Wait with one receive until a message that nobody acknowledges comes again, `low` to `high` seconds later."""
+    topic, group = s.pair("simple")
+    consumer = s.consumer(group, topic, await_ms=4 * AWAIT_MS)
+    s.producer(topic).send(topic, "left")
+    s.see("first", [shown(message, "attempt") for message in consumer.receive(INVISIBLE_MS)])
+    watch = s.stopwatch()
+    again = s.finish(consumer.post_receive(INVISIBLE_MS))["messages"]
+    s.see("after", watch.between(low, high))
+    s.see("again", [shown(message, "attempt") for message in again])
+    consumer.ack(again)
+
+
+@scenario("PopLongPollingService.notifyMessageArrivingWithRetryTopic", verbs={"simple"}, passes=True)
+def a_waiting_receive_does_not_hear_of_what_comes_back(s: Stage) -> None:
+    """A receive that waits is given a message that comes back when its time is over, not when that comes."""
+    _see_what_comes_back(s, 19.5, 27)
+
+
+@scenario(
+    "PopLongPollingService.notifyMessageArrivingWithRetryTopic",
+    verbs={"simple"},
+    settings=SECOND_FORM,
+    passes=True,
+)
+def a_waiting_receive_hears_of_what_comes_back_by_v2(s: Stage) -> None:
+    """With retry topics of the second form a receive that waits ends when a message comes back."""
+    _see_what_comes_back(s, 10, 18)
+
+
+@scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple", "receive"})
+def a_receive_brings_no_more_than_32(s: Stage) -> None:
+    """A receive that asks for more than 32 messages is given 32, and the next one the rest."""
+    topic, group = s.pair("simple")
+    s.producer(topic).send_numbered(topic, 40)
+    consumer = s.consumer(group, topic)
+    for label in ("first", "second"):
+        messages = consumer.receive(count=33)
+        consumer.ack(messages)
+        s.see(label, len(messages))
 
 
 @scenario("DefaultLitePullConsumerImpl.poll", verbs={"lite", "poll"})
