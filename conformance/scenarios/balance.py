@@ -1,0 +1,81 @@
+"""Load balancing by the message: consumers that pop share one queue."""
+
+import itertools
+from collections.abc import Sequence
+
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..actors import INVISIBLE_MS, Consumer, Style, comparison
+from ..drivers.process import Fields
+from ..scenario import scenario
+from ..stage import Stage
+
+CONSUMERS = 4
+COUNT = 400
+PER_CENT = (15, 35)
+"""A quarter, give or take: who waits longest is given the next message, and machines are not always idle."""
+ROUNDS_MAX = 60
+DRAIN_SECONDS = 240.0
+
+
+def _four(s: Stage, style: Style) -> tuple[str, str, list[Consumer]]:
+    """A topic of one queue, a group, and its consumers in two processes."""
+    topic, group = s.pair(style)
+    return topic, group, [s.consumer(group, topic, style, process=number % 2) for number in range(CONSUMERS)]
+
+
+def _see_shares(s: Stage, counts: Sequence[int]) -> None:
+    low, high = PER_CENT
+    fair = [low * COUNT <= 100 * count <= high * COUNT for count in counts]
+    # How much each had helps whoever reads why it was not fair.
+    s.see(f"each had {low} to {high} %", fair if all(fair) else list(counts))
+
+
+@scenario("PopLongPollingService.notifyMessageArriving", verbs={"simple", "drain"})
+def four_simple_consumers_share_one_queue(s: Stage) -> None:
+    """Four simple consumers of a group receive about a quarter each of what is sent to the one queue of a topic."""
+    topic, group, consumers = _four(s, "simple")
+    producer = s.producer(topic)
+    how = {"count": COUNT, "threads": 1, "max": 1, "invisible_ms": INVISIBLE_MS}
+    drains = [each.driver.post("drain", on=each.name, bg=True, **how) for each in consumers]
+    asked = {"topic": topic, "consumerGroup": group, "queueId": -1}
+    s.wait_until(
+        lambda: s.world.ask(RequestCode.POLLING_INFO, asked)["pollingNum"] == str(CONSUMERS), "four waiting receives"
+    )
+    producer.send_numbered(topic, COUNT)
+    counts = [s.finish(drain, seconds=DRAIN_SECONDS)["count"] for drain in drains]
+    s.see("received", sum(counts))
+    _see_shares(s, counts)
+
+
+def _push_shares(s: Stage, style: Style) -> None:
+    topic, _, consumers = _four(s, style)
+    producer = s.producer(topic)
+    # Only a round in which each had some tells that all of them pop.
+    for number in itertools.count():
+        stem = f"probe{number}-"
+        producer.send_numbered(topic, CONSUMERS * 4, stem)
+        s.wait_for(CONSUMERS * 4, *consumers, stem=stem)
+        if all(each.of(stem) for each in consumers):
+            break
+        s.require(number < ROUNDS_MAX, f"{CONSUMERS} consumers did not share {topic} in {ROUNDS_MAX} rounds")
+    # Each message finds polls that wait, so that no client had more for being quicker than others of its machine.
+    sent: list[Fields] = []
+    for number in range(COUNT // CONSUMERS):
+        sent += producer.send_numbered(topic, CONSUMERS, f"m{number}-")
+        s.wait_for(len(sent), *consumers, stem="m")
+    shares = [each.of("m") for each in consumers]
+    s.see("shared", comparison(sent, shares))
+    _see_shares(s, [len(share) for share in shares])
+
+
+@scenario("PopLongPollingService.notifyMessageArriving", modes={"pop"})
+def four_popping_consumers_share_one_queue(s: Stage) -> None:
+    """Four popping push consumers of a group are given about a quarter each of what is sent to the one queue."""
+    _push_shares(s, "pop")
+
+
+@scenario("PopLongPollingService.notifyMessageArriving", modes={"concurrent"}, protocol="grpc")
+def four_push_consumers_share_one_queue(s: Stage) -> None:
+    """Four gRPC push consumers of a group are given about a quarter each of what is sent to the one queue."""
+    _push_shares(s, "concurrent")
