@@ -1,11 +1,14 @@
 """Messages that are received and not acknowledged."""
 
+from functools import partial
+
 from ..actors import Consumer, Producer, shown
 from ..drivers.process import Fields
 from ..scenario import scenario
 from ..stage import Stage
 
 SHORTEST_MS = 10_000
+LONGER_MS = 40_000
 SECONDS = 60.0
 
 
@@ -48,3 +51,34 @@ def its_invisible_time_is_made_shorter(s: Stage) -> None:
     again = _received(s, consumer, 1)
     s.see("again", [shown(message, "attempt") for message in again])
     s.refusal("acknowledged", lambda: consumer.ack(again))
+
+
+@scenario("ChangeInvisibleTimeProcessor.processRequest", verbs={"simple", "invisible"}, passes=True)
+def its_invisible_time_is_made_longer(s: Stage) -> None:
+    """A message whose invisible time is changed from ten seconds to forty comes again after those that were left."""
+    topic, producer, consumer = _ready(s)
+    producer.send(topic, "left")
+    producer.send(topic, "kept")
+    watch = s.stopwatch()
+    [kept] = [message for message in _received(s, consumer, 2) if shown(message)["body"] == "kept"]
+    consumer.driver.call("invisible", on=consumer.name, h=kept["h"], ms=LONGER_MS)
+    for label, low, high in (("first", 9, 35), ("second", 39, 75)):
+        again = _received(s, consumer, 1)
+        consumer.ack(again)
+        s.see(f"{label} again", [shown(message, "attempt") for message in again])
+        s.see(f"{label} after", watch.between(low, high))
+
+
+@scenario("AckMessageActivity.processAckMessage", verbs={"simple", "receive", "ack"}, passes=True)
+def it_is_acknowledged_too_late(s: Stage) -> None:
+    """The handle of a message that has come again is good for nothing any more, the new one is."""
+    topic, producer, consumer = _ready(s)
+    producer.send(topic, "left")
+    old = _received(s, consumer, 1)
+    new = _received(s, consumer, 1)
+    s.see("again", [shown(message, "attempt") for message in new])
+    s.refusal("acknowledged by the old handle", lambda: consumer.ack(old))
+    if "invisible" in s.verbs:
+        change = partial(consumer.driver.call, "invisible", on=consumer.name, h=old[0]["h"], ms=LONGER_MS)
+        s.refusal("changed by the old handle", change)
+    s.refusal("acknowledged by the new handle", lambda: consumer.ack(new))
