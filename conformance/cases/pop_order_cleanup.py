@@ -1,0 +1,63 @@
+"""When a broker forgets the batches that are out in order: it looks when it writes their file, every 10 s."""
+
+from ..case import remoting_case
+from ..worlds.answer import Answer
+from ..worlds.pops import PopGroup, popping, texts
+from ..worlds.remoting import Remoting
+
+LONG_MS = 3_600_000
+WRITTEN_SECONDS = 21
+"""The file was written at least once by then, however busy the broker is."""
+
+
+def _out(t: Remoting, queue: int) -> PopGroup:
+    """A group that has the two messages of a queue out in order for an hour; the topic has two queues."""
+    group = popping(t, 2, queues=2)
+    t.require(len(group.pop_in_order(queue=queue, invisible_ms=LONG_MS).messages) == 2, "a batch was to be popped")
+    return group
+
+
+def _see_popped(t: Remoting, label: str, group: PopGroup, queue: int) -> None:
+    answer: Answer = group.pop_in_order(queue=queue, invisible_ms=LONG_MS)
+    t.see(label, [texts(answer), answer.fields.get("orderCountInfo")])
+
+
+@remoting_case("ConsumerOrderInfoManager.autoClean")
+def a_batch_is_kept(t: Remoting) -> None:
+    """A batch of a group and topic that are left alone is still out after the file was written."""
+    group = _out(t, 1)
+    t.wait(WRITTEN_SECONDS)
+    _see_popped(t, "popped", group, 1)
+
+
+@remoting_case("ConsumerOrderInfoManager.autoClean")
+def a_deleted_group_has_no_batch(t: Remoting) -> None:
+    """A group that was deleted and is made again later has nothing out: its messages come as for the first time."""
+    group = _out(t, 1)
+    t.see("deleted", t.ask(207, {"groupName": group.name, "cleanOffset": False}), 0)
+    t.wait(WRITTEN_SECONDS)
+    t.group(name=group.name)
+    _see_popped(t, "popped", group, 1)
+
+
+@remoting_case("ConsumerOrderInfoManager.autoClean")
+def a_queue_that_was_taken_away_has_no_batch(t: Remoting) -> None:
+    """A queue that a topic had no more for a while has nothing out when it is back; another queue keeps its batch."""
+    group = _out(t, 1)
+    t.require(len(group.pop_in_order(queue=0, invisible_ms=LONG_MS).messages) == 2, "a batch was to be popped")
+    t.topic(name=group.topic, queues=1)
+    t.wait(WRITTEN_SECONDS)
+    t.topic(name=group.topic, queues=2)
+    _see_popped(t, "the queue that was away", group, 1)
+    _see_popped(t, "the other", group, 0)
+
+
+@remoting_case("ConsumerOrderInfoManager.autoClean")
+def a_deleted_topic_has_no_batch(t: Remoting) -> None:
+    """A topic of the same name as one that was deleted begins with nothing out."""
+    group = _out(t, 1)
+    t.see("deleted", t.ask(215, {"topic": group.topic}), 0)
+    t.wait(WRITTEN_SECONDS)
+    t.topic(name=group.topic, queues=2)
+    group.fill(1, queue=1)
+    _see_popped(t, "popped", group, 1)
