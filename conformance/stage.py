@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from .actors import AWAIT_MS, CLOSE_SECONDS, PRIMING, Consumer, Producer, Style
@@ -182,11 +183,11 @@ class Stage:
                 driver.call("send", on=name, topic=topic, body=b"hello")
                 return
 
-    def producer(self, *topics: str, process: int = 0, **fields: Any) -> Producer:
-        """A producer. Further `fields` are those of the verb."""
+    def producer(self, *topics: str, process: int = 0, group: str | None = None, **fields: Any) -> Producer:
+        """A producer, of a new group unless one is named. Further `fields` are those of the verb."""
         driver = self.process(process)
         name = self._crew.name(driver, "p")
-        group = self.world.new("producer group")
+        group = group or self.world.new("producer group")
         driver.call("producer", as_=name, topics=list(topics), group=group, **fields)
         return Producer(driver, name, group)
 
@@ -246,6 +247,18 @@ class Stage:
             time.sleep(_PRIMING_SECONDS)
             lacking -= {(each["topic"], each["queue"]) for each in consumer.driver.messages(consumer.name)}
 
+    def until_asked(self, producer: Producer, topic: str) -> None:
+        """Wait until the broker knows a producer of a topic, so that checks of transactions reach it.
+
+        A remoting client tells its broker of itself once it has one, Go's a second later or thirty: let it send before.
+        """
+        asked = {"producerGroup": topic if self.grpc else producer.group}
+
+        def known() -> bool:
+            return self.world.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, asked).code == 0
+
+        self.wait_until(known, f"the broker knows {producer.name}")
+
     def _until_known(self, group: str) -> None:
         """Give the proxy a moment to take a consumer's settings: not every SDK waits for that before it receives."""
         end = time.monotonic() + _KNOWN_SECONDS
@@ -283,6 +296,24 @@ class Stage:
             answer = self.world.ask(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(mode))
             self.world.require(answer.code == 0, f"{group} shall pop: {answer}")
         return topic, group
+
+    def stored(self, topic: str) -> list[ReceivedMessage]:
+        """The messages of queue 0 of a topic, at most 32; none where there is no such topic."""
+        asked = {
+            "consumerGroup": self.world.group(name="stage"),
+            "topic": topic,
+            "queueId": 0,
+            "queueOffset": 0,
+            "maxMsgNums": 32,
+            "sysFlag": 4,
+            "commitOffset": 0,
+            "suspendTimeoutMillis": 0,
+            "subscription": "*",
+            "subVersion": 0,
+            "expressionType": "TAG",
+        }
+        answer = self.world.ask(RequestCode.PULL_MESSAGE, asked)
+        return answer.messages if answer.code == 0 else []
 
     # --- time
 

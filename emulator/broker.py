@@ -256,6 +256,7 @@ class Broker:
             ops.SendReplyMessage: self.replies.send,
             ops.PushAnswered: self.questions.answered,
             ops.EndTransaction: self.transactions.end,
+            ops.ResumeCheckHalfMessage: self.transactions.resume_check,
             ops.RecallMessage: self.recall.recall,
             ops.PullMessage: self.pulls.pull,
             ops.PopMessage: self.pops.pop,

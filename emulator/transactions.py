@@ -15,7 +15,7 @@ from .gate import Call
 from .java_numbers import parse_long
 from .message import Message
 from .names import HALF_TOPIC
-from .operations import NO_ANSWER, Done, EndTransaction, NoAnswer
+from .operations import NO_ANSWER, Done, EndTransaction, NoAnswer, ResumeCheckHalfMessage
 from .record import Record
 from .scheduler import Scheduler
 from .store import MessageStore
@@ -84,6 +84,23 @@ class TransactionService:
             remark = NO_REMARK
         self._ops.add(half.queue_offset)
         return Done(remark)
+
+    def resume_check(self, call: Call, operation: ResumeCheckHalfMessage) -> Done:
+        """Store a message as a half message that was never checked, whatever topic it is found in.
+
+        Errors: SYSTEM_ERROR (no message there). Source: AdminBrokerProcessor.resumeCheckHalfMessage (5.3.3).
+        """
+        place = records.physical_offset_of(operation.message_id or "")
+        stored = None if place is None else self._store.log.record_at(place)
+        if stored is None:
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR, f"Exception was thrown when putting message back to {HALF_TOPIC}."
+            )
+        message = copy_of(records.decode(stored))
+        message.properties[props.TRANSACTION_CHECK_TIMES] = "0"
+        message.topic, message.queue_id = HALF_TOPIC, 0
+        self._store.put(message)
+        return Done()
 
     def _checked_half(self, operation: EndTransaction) -> Record:
         stored = self._store.log.record_at(operation.commit_log_offset)

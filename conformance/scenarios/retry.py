@@ -1,13 +1,18 @@
 """Messages that a listener fails."""
 
-from rocketmq_testkit.emulator.names import dlq_topic
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.emulator.names import dlq_topic, retry_topic
 
 from ..scenario import scenario
 from ..stage import Stage
 
 SECONDS = 150.0
 """Remoting clients are given a failed message again after 10 s and after 30 s; waiting polls do not hear of it."""
+SHORT_LEVELS = {"messageDelayLevel": " ".join(["1s"] * 18)}
+"""What remoting clients send back waits a second, however often it failed."""
+RETRIES = 16
+OWN_POLICY = {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": [1000, 3000]}}
+"""Delay levels are not for gRPC clients: their group says how long what they fail waits."""
+FEW_RETRIES = 3
 
 
 @scenario("ConsumeMessageConcurrentlyService.processConsumeResult", modes={"concurrent"}, passes=True)
@@ -37,14 +42,50 @@ def a_message_ends_in_the_dead_letter_queue(s: Stage) -> None:
     more = {} if s.grpc else {"max_reconsume": 1}
     consumer = s.consumer(group, topic, "concurrent", fail={"bad": 9}, **more)
     producer.send(topic, "bad", keys=["k"])
-    dead = {"topic": dlq_topic(group), "queueId": 0}
 
     def buried() -> bool:
-        answer = s.world.ask(RequestCode.GET_MAX_OFFSET, dead)
-        return answer.code == 0 and answer["offset"] == "1"
+        return len(s.stored(dlq_topic(group))) == 1
 
     s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=SECONDS, passing=5)
     s.see("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
+
+
+def _see_failures(s: Stage, topic: str, group: str) -> None:
+    """Let a listener fail a message until it is a dead letter, and note the attempts that it was told of."""
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "concurrent", fail={"bad": RETRIES + 9})
+    producer.send(topic, "bad", keys=["k"])
+
+    def buried() -> bool:
+        return bool(s.stored(dlq_topic(group)))
+
+    s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=2 * SECONDS, passing=5)
+    s.see("attempts", [message["attempt"] for message in consumer.messages])
+    [dead] = s.stored(dlq_topic(group))
+    s.see("dead letter", [dead.body, dead.properties["KEYS"]])
+
+
+@scenario(
+    "AbstractSendMessageProcessor.consumerSendMsgBack",
+    modes={"concurrent"},
+    protocol="remoting",
+    settings=SHORT_LEVELS,
+    passes=True,
+    without={"cpp": "it has no limit of attempts"},
+)
+def a_message_dies_after_sixteen_retries(s: Stage) -> None:
+    """A message that always fails is tried seventeen times, which is counted, and then is a dead letter."""
+    topic, group = s.topic(), s.group()
+    # A client that finds it at its start need not wait until it looks again.
+    s.world.topic(name=retry_topic(group), queues=1)
+    _see_failures(s, topic, group)
+
+
+@scenario("CustomizedRetryPolicy.nextDelayDuration", modes={"concurrent"}, protocol="grpc", passes=True)
+def a_message_is_tried_by_the_policy_of_its_group(s: Stage) -> None:
+    """A message that always fails is tried once more than its group retries, by the times that the group has."""
+    # More queues, more polls: one of them begins soon, and finds what has come back.
+    _see_failures(s, s.topic(queues=8), s.group(retryMaxTimes=FEW_RETRIES, groupRetryPolicy=OWN_POLICY))
 
 
 @scenario("ConsumeMessagePopConcurrentlyService.processConsumeResult", modes={"pop"})

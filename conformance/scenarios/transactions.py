@@ -1,11 +1,17 @@
 """Messages that are seen only when their transaction is committed."""
 
-from ..actors import text
+from rocketmq_testkit.emulator.names import TRANS_CHECK_MAX_TIME_TOPIC
+
+from ..actors import Consumer, Producer, text
 from ..scenario import scenario
 from ..stage import Stage
 
 CHECK_SECONDS = 100.0
 """The broker looks every 30 s, and asks about what is older than 6 s."""
+SHORT = {"transactionCheckInterval": "1000", "transactionOpBatchInterval": "100"}
+"""It looks every second, and asks about what is older than 6 s."""
+CHECKS = 15
+"""So often it asks."""
 
 
 @scenario("EndTransactionProcessor.processRequest", verbs={"send_tx"})
@@ -47,3 +53,61 @@ def an_open_one_is_asked_about_and_committed(s: Stage) -> None:
 def an_open_one_is_asked_about_and_rolled_back(s: Stage) -> None:
     """A producer is asked about a transaction that it left open; its message never comes if it answers rollback."""
     _checked(s, "ROLLBACK")
+
+
+def _until_asked(s: Stage, producer: Producer, topic: str) -> None:
+    """Let a producer send, and wait until checks reach it."""
+    producer.send(topic, "first", verb="send_tx", outcome="COMMIT")
+    s.until_asked(producer, topic)
+
+
+def _left_open(s: Stage, check: object) -> tuple[Producer, Consumer, str]:
+    """A producer that the broker knows and that has left a transaction open, a consumer of its topic, and the topic."""
+    topic, group = s.topic(kind="TRANSACTION"), s.group()
+    producer = s.producer(topic, check=check)
+    consumer = s.consumer(group, topic)
+    _until_asked(s, producer, topic)
+    producer.send(topic, "open", verb="send_tx", outcome="UNKNOWN")
+    return producer, consumer, topic
+
+
+@scenario("TransactionalMessageServiceImpl.needDiscard", verbs={"send_tx"}, settings=SHORT, passes=True)
+def an_open_one_is_put_aside_after_fifteen_checks(s: Stage) -> None:
+    """A transaction that its producer leaves open at each of fifteen checks is put aside; its message never comes."""
+    producer, consumer, topic = _left_open(s, "UNKNOWN")
+
+    def put_aside() -> list[str]:
+        found = s.stored(TRANS_CHECK_MAX_TIME_TOPIC)
+        return [each.body.decode() for each in found if each.properties["REAL_TOPIC"] == topic]
+
+    s.wait_until(put_aside, "put aside", consumers=[consumer], seconds=CHECK_SECONDS, passing=1)
+    s.see("checks", [[check["answer"], text(check["msg"])] for check in producer.checks()])
+    s.see("put aside", put_aside())
+    producer.send(topic, "last", verb="send_tx", outcome="COMMIT")
+    s.wait_for(1, consumer, stem="last")
+    s.see("received", consumer.bodies)
+
+
+@scenario("TransactionalMessageServiceImpl.needDiscard", verbs={"send_tx"}, settings=SHORT, passes=True)
+def an_open_one_is_committed_by_the_last_check(s: Stage) -> None:
+    """A transaction that its producer leaves open at fourteen checks and commits at the fifteenth comes."""
+    producer, consumer, _ = _left_open(s, [*["UNKNOWN"] * (CHECKS - 1), "COMMIT"])
+    s.wait_for(1, consumer, stem="open", seconds=CHECK_SECONDS, passing=1)
+    s.see("checks", [check["answer"] for check in producer.checks()])
+    s.see("received", consumer.bodies)
+
+
+@scenario("ProducerManager.getAvailableChannel", verbs={"send_tx"}, passes=True)
+def an_open_one_is_committed_by_another_producer(s: Stage) -> None:
+    """A transaction whose producer is gone is committed by another of its group when that one is asked."""
+    topic, group = s.topic(kind="TRANSACTION"), s.group()
+    gone = s.producer(topic, check="ROLLBACK")
+    consumer = s.consumer(group, topic)
+    gone.send(topic, "open", verb="send_tx", outcome="UNKNOWN")
+    gone.close()
+    other = s.producer(topic, group=gone.group, check="COMMIT")
+    _until_asked(s, other, topic)
+    s.wait_for(1, consumer, stem="open", seconds=CHECK_SECONDS, passing=10)
+    s.see("asked of the first", len(gone.checks()))
+    s.see("asked of the other", [[check["answer"], text(check["msg"])] for check in other.checks()])
+    s.see("received", sorted(consumer.bodies))

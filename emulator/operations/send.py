@@ -126,3 +126,13 @@ class RecallResult(Result):
     """`msg_id` is the unique key of the recalled message."""
 
     msg_id: str
+
+
+@value
+class ResumeCheckHalfMessage(Operation):
+    """Have a half message that was given up checked again. `message_id` is the broker's id of any copy of it.
+
+    Errors: SYSTEM_ERROR (no message there). Source: ResumeCheckHalfMessageRequestHeader (5.3.3).
+    """
+
+    message_id: str | None

@@ -4,7 +4,7 @@
 
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import Done, EndTransaction
+from rocketmq_testkit.emulator.operations import Done, EndTransaction, ResumeCheckHalfMessage
 
 from ..answer import NOT_SET
 from ..call import RemotingCall
@@ -40,6 +40,14 @@ class EndTransactionRequestHeader(Header):
     transaction_id: str | None = None
 
 
+@header
+class ResumeCheckHalfMessageRequestHeader(Header):
+    """Have a half message checked again that was given up. Errors: SYSTEM_ERROR (no message there)."""
+
+    topic: str | None = None
+    msg_id: str | None = None
+
+
 def _answer(call: RemotingCall, result: Done) -> bytes:
     header = call.header
     assert isinstance(header, EndTransactionRequestHeader)
@@ -66,3 +74,11 @@ def end_transaction(call: RemotingCall, header: EndTransactionRequestHeader, bod
         transaction_id=header.transaction_id,
         topic=header.topic,
     )
+
+
+@TABLE.processor(RequestCode.RESUME_CHECK_HALF_MESSAGE, header=ResumeCheckHalfMessageRequestHeader)
+def resume_check_half_message(
+    call: RemotingCall, header: ResumeCheckHalfMessageRequestHeader, body: bytes
+) -> ResumeCheckHalfMessage:
+    """Found by its place in the log alone."""
+    return ResumeCheckHalfMessage(header.msg_id)

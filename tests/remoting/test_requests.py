@@ -203,6 +203,7 @@ def test_every_served_code_was_met_or_has_a_reason() -> None:
         "GET_ALL_CONSUMER_OFFSET",
         "INVOKE_BROKER_TO_GET_CONSUMER_STATUS",
         "QUERY_CORRECTION_OFFSET",
+        "RESUME_CHECK_HALF_MESSAGE",
         "UPDATE_AND_GET_GROUP_FORBIDDEN",
         "GET_SUBSCRIPTIONGROUP_CONFIG",
         "QUERY_TOPICS_BY_CONSUMER",
