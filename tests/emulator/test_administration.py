@@ -4,10 +4,15 @@ import pytest
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
+    AllOffsetsResult,
+    ConsumerData,
     ConsumeStatsResult,
+    CorrectionOffsetResult,
     CreateTopic,
     DeleteTopic,
+    DeleteGroup,
     DeleteTopicInNamesrv,
+    GetAllConsumerOffset,
     GetBrokerConfig,
     GetBrokerRuntimeInfo,
     GetConsumeStats,
@@ -16,13 +21,19 @@ from rocketmq_testkit.emulator.operations import (
     GetNamesrvTopicList,
     GetRouteInfo,
     GetTopicStats,
+    GroupForbiddenResult,
+    Heartbeat,
     KvResult,
     MessageQueue,
+    PullMessage,
+    PullResult,
     PutKvConfig,
+    QueryCorrectionOffset,
     RouteResult,
     RuntimeInfoResult,
     SendMessage,
     SetPermOfBroker,
+    SubscriptionData,
     TextResult,
     TopicConfig,
     TopicListResult,
@@ -30,6 +41,7 @@ from rocketmq_testkit.emulator.operations import (
     TopicStatsResult,
     UpdateBrokerConfig,
     UpdateConsumerOffset,
+    UpdateGroupForbidden,
 )
 
 
@@ -275,3 +287,50 @@ def test_runtime_info(world: World) -> None:
     assert info.table["brokerVersionDesc"] == "V5_3_3"
     assert info.table["msgPutTotalTodayNow"] == "1"
     assert int(info.table["commitLogMaxOffset"]) > 0
+
+
+def test_a_group_can_be_forbidden_topics(world: World) -> None:
+    """Its pulls that go by a heartbeat are refused; allowing one topic allows all, and so does deleting the group."""
+    topics = [world.topic(name) for name in ("A", "B")]
+    subscriptions = [SubscriptionData(topic) for topic in topics]
+    world.engine.ask(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=subscriptions)]))
+
+    def forbidden() -> list[bool]:
+        found = []
+        for topic in topics:
+            try:
+                world.ask(PullResult, PullMessage("G", topic, 0, 0, 32, 0, 0, 0))
+            except EngineError as refusal:
+                assert (refusal.code, refusal.remark) == (16, f"the consumer group[G] is forbidden for topic[{topic}]")
+                found.append(True)
+            else:
+                found.append(False)
+        return found
+
+    def change(topic: str, readable: bool | None) -> bool:
+        return world.ask(GroupForbiddenResult, UpdateGroupForbidden("G", topic, readable)).readable
+
+    assert [change(topic, False) for topic in topics] == [False, False]
+    assert (forbidden(), change("A", None)) == ([True, True], False)
+    assert change("B", True)
+    assert forbidden() == [False, False]
+    change("A", False)
+    world.engine.ask(world.broker, DeleteGroup("G"))
+    assert change("A", None)
+
+
+def test_all_offsets_and_the_slowest(world: World) -> None:
+    """What is below the beginning of a queue does not count; groups that are left out lose their offsets."""
+    world.topic("T", 2)
+    for group, queue, offset in (("slow", 0, 2), ("quick", 0, 5), ("quick", 1, 4), ("gone", 0, 0)):
+        world.broker.groups.find_or_create(group)
+        world.engine.ask(world.broker, UpdateConsumerOffset(group, "T", queue, offset))
+    found = world.ask(AllOffsetsResult, GetAllConsumerOffset()).offsets
+    assert found == {("slow", "T"): {0: 2}, ("quick", "T"): {0: 5, 1: 4}, ("gone", "T"): {0: 0}}
+
+    def slowest(compared: str, *left_out: str) -> dict[int, int]:
+        return world.ask(CorrectionOffsetResult, QueryCorrectionOffset("T", compared, list(left_out))).offsets
+
+    assert slowest("nobody") == {0: 0, 1: 4}
+    assert slowest("slow", "gone") == {0: 2, 1: 4}
+    assert ("gone", "T") not in world.ask(AllOffsetsResult, GetAllConsumerOffset()).offsets

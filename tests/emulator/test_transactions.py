@@ -14,6 +14,7 @@ from rocketmq_testkit.emulator.operations import (
     EndTransaction,
     Heartbeat,
     Result,
+    ResumeCheckHalfMessage,
     SendMessage,
     SendResult,
 )
@@ -241,6 +242,26 @@ def test_checks_and_the_end_of_patience(world: World) -> None:
         *map(str, range(1, 16)),
     ]
     assert scheduled(world, "transaction check") == []
+
+
+def test_what_was_given_up_is_asked_for_again(world: World) -> None:
+    """From the first check on, when an administrator wants it; an id of nothing is refused."""
+    world.broker.config.transaction_check_max = 2
+    half(world)
+    channel = producer(world)
+    world.advance(15_000)
+    [aside] = stored(world, GAVE_UP)
+    asked = len(questions(channel))
+    id_ = offset_message_id(aside.store_host, aside.physical_offset)
+    assert world.ask(Done, ResumeCheckHalfMessage(id_)) == Done()
+    world.advance(6_000)
+    again = questions(channel)[asked:]
+    assert decode(again[0].record).property_map()["TRANSACTION_CHECK_TIMES"] == "1"
+    answer(world, again[0], COMMIT)
+    assert [record.body for record in stored(world, "T", 1)] == [b"t"]
+    for nothing in (None, "7F00", offset_message_id(aside.store_host, aside.physical_offset + 1)):
+        with pytest.raises(EngineError, match="Exception was thrown when putting message back"):
+            world.engine.ask(world.broker, ResumeCheckHalfMessage(nothing))
 
 
 def test_the_question(world: World) -> None:
