@@ -139,6 +139,20 @@ def test_a_change_after_the_acknowledgement_resurrects(world: World) -> None:
     assert bodies(world.popped("A")) == [b"0"]
 
 
+@pytest.mark.parametrize(("invisible_ms", "place"), [(5000, 0), (10_000, 2), (12_000, 2), (20_000, 2)])
+def test_a_change_in_the_instant_of_the_pop_loses_nothing(world: World, invisible_ms: int, place: int) -> None:
+    """Time that stands still gives its check point the key of the batch's no more than real time does."""
+    filled(world)
+    first = world.popped("A", invisible_ms=10_000)[0]
+    world.change("A", world.receipt(first), invisible_ms)
+    came = []
+    for _ in range(30):
+        world.advance(1000)
+        came += bodies(world.popped("A", invisible_ms=3_600_000))
+    others = [b"1", b"2"]
+    assert came == [*others[:place], b"0", *others[place:]]
+
+
 def test_a_waiting_pop_looks_behind_what_does_not_match(world: World) -> None:
     """A read passes over 800 units; a pop that may wait goes on at once (seen), one that may not says what is left."""
     world.topic("A")
