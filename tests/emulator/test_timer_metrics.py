@@ -1,5 +1,7 @@
 """What the timer tells of itself: messages that wait by topic, and a check point of its files."""
 
+from typing import Any
+
 import pytest
 from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.codes import ResponseCode
@@ -17,7 +19,7 @@ from rocketmq_testkit.emulator.operations import (
 FINE = {"timer_precision_ms": 100, "timer_roll_window_slot": 20}
 
 
-def wait(world: World, after_ms: int, topic: str = "A", **properties: str) -> None:
+def wait(world: World, after_ms: int, topic: str = "A", **properties: Any) -> None:
     """Send what waits so long."""
     world.send(topic, TIMER_DELIVER_MS=str(world.now_ms + after_ms), **properties)
 
