@@ -45,7 +45,8 @@ class RecallHandle:
     def parse(text: str) -> "RecallHandle":
         """A handle read back; a time that is no number is -1. Raises ValueError for what is no handle."""
         unpadded = text.rstrip("=")
-        fields = urlsafe_b64decode(unpadded + "=" * (-len(unpadded) % 4)).decode().split(" ")
+        decoded = urlsafe_b64decode(unpadded + "=" * (-len(unpadded) % 4)).decode()
+        fields = decoded.rstrip(" ").split(" ")  # Java forgets empty parts at the end
         if len(fields) < 5 or fields[0] != VERSION:
             raise ValueError(f"{text} is no recall handle")
         try:

@@ -1,6 +1,7 @@
 """Refusals that several services word alike."""
 
 from .codes import ResponseCode
+from .config import BrokerConfig
 from .errors import EngineError
 from .gate import Call
 from .operations import TopicConfig
@@ -19,3 +20,9 @@ def illegal_queue_id(call: Call, queue_id: int, topic: TopicConfig, code: Respon
 def illegal_capacity(number: int) -> EngineError:
     """A consumer asked for a negative number of messages: upstream makes a list of that capacity."""
     return EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.IllegalArgumentException: Illegal Capacity: {number}")
+
+
+def refuse_on_slave(config: BrokerConfig) -> None:
+    """A slave stores nothing for producers (SendMessageProcessor.rejectRequest, 5.3.3). Errors: SYSTEM_BUSY."""
+    if config.broker_role == "SLAVE":
+        raise EngineError(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")

@@ -17,6 +17,7 @@ from .message import Message
 from .operations import Done, GroupConfig, SendMessage, SendMessageBack, TopicConfig
 from .queue_locks import QueueLocks
 from .record import Record
+from .refusals import refuse_on_slave
 from .store import MessageStore
 from .topics import PERM_WRITE, Topics
 
@@ -52,6 +53,7 @@ class RetryService:
         A group without retry queues loses the message and is told success.
         Errors: SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (broker or retry topic), SYSTEM_ERROR (no such message).
         """
+        refuse_on_slave(self._config)
         group = self._group(operation.group)
         if not self._config.broker_permission & PERM_WRITE:
             ip = records.unpack_host(self._store.store_host)[0]

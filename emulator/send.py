@@ -20,6 +20,7 @@ from .half_message import is_half
 from .human_time import human_time
 from .message import Message, Stored
 from .operations import SendMessage, SendResult, TopicConfig
+from .refusals import refuse_on_slave
 from .store import MessageStore
 from .topics import PERM_WRITE, Topics
 from .value import value
@@ -60,6 +61,7 @@ class SendService:
         Errors: INVALID_PARAMETER (topic name, queue id), NO_PERMISSION (system topics), TOPIC_NOT_EXIST,
         MESSAGE_ILLEGAL (sizes, batches to retry topics), SUBSCRIPTION_GROUP_NOT_EXIST (retry topics).
         """
+        refuse_on_slave(self._config)
         queue_id = self.place(call, operation)
         if operation.batch:
             return self._send_batch(operation, queue_id)

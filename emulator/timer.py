@@ -24,7 +24,7 @@ from .copies import copy_of, send_home
 from .delay import delay_level, may_be_delayed
 from .errors import EngineError
 from .gate import Call
-from .java_numbers import parse_long
+from .java_numbers import long_sum, parse_long
 from .message import Message
 from .names import TIMER_TOPIC
 from .operations import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetricsResult
@@ -209,10 +209,10 @@ class TimerService:
         try:
             seconds = properties.get(props.TIMER_DELAY_SEC)
             if seconds is not None:
-                return now + parse_long(seconds) * 1000
+                return long_sum(now, parse_long(seconds) * 1000)
             delay = properties.get(props.TIMER_DELAY_MS)
             if delay is not None:
-                return now + parse_long(delay)
+                return long_sum(now, parse_long(delay))
             return parse_long(properties[props.TIMER_DELIVER_MS])
         except ValueError:
             raise self._illegal() from None

@@ -95,6 +95,8 @@ def send_answer(call: RemotingCall, result: SendResult) -> bytes:
     """Where the message went. This is the hottest answer, so its header is one text."""
     code, id_, handle = result.code, result.transaction_id, result.recall_handle
     transaction_id = "" if id_ is None else f'"transactionId":{quoted(id_)},'
+    if handle is not None and call.processor.code is RequestCode.SEND_BATCH_MESSAGE:
+        handle = None  # upstream looks at the code: a batch that is sent by another one gets its handle
     recall_handle = "" if handle is None else f'"recallHandle":{quoted(handle)},'
     text = (
         f'{{"code":{0 if code is SUCCESS else int(code)},"extFields":{{"queueId":"{result.queue_id}",{transaction_id}'
@@ -106,8 +108,9 @@ def send_answer(call: RemotingCall, result: SendResult) -> bytes:
 
 
 def send_refusal(call: RemotingCall, error: EngineError) -> bytes:
-    """A refused send still names region and trace switch, unless upstream's handler throws."""
-    if error.code == ResponseCode.SYSTEM_ERROR and (error.remark or "").startswith("java."):
+    """A refused send still names region and trace switch, unless upstream's handler throws or was not asked."""
+    thrown = error.code == ResponseCode.SYSTEM_ERROR and (error.remark or "").startswith("java.")
+    if thrown or error.code == ResponseCode.SYSTEM_BUSY:
         return call.answer(error.remark, code=error.code)
     config = call.service.broker_config
     ext = {"TRACE_ON": "true" if config.trace_on else "false", "MSG_REGION": config.region_id}

@@ -106,6 +106,7 @@ HANDLES: dict[str, tuple[str, str]] = {
     "no text": ("_____w==", INVALID),
     "another version": (_handle("v2", "T", "broker-a", SOON, "id"), INVALID),
     "too short": (_handle("v1", "T", "broker-a", SOON), INVALID),
+    "no id": (_handle("v1", "T", "broker-a", SOON, ""), INVALID),
     "another topic": (_handle("v1", "U", "broker-a", SOON, "id"), "recall failed, topic not match"),
     "no topic": (_handle("v1", "", "broker-a", SOON, "id"), "recall failed, topic not match"),
     "another broker": (_handle("v1", "T", "broker-z", SOON, "id"), "recall failed, broker service not available"),

@@ -117,6 +117,25 @@ def test_no_delay_and_a_negative_one_are_none(timed: Entrance, properties: dict[
     assert come(timed) == [b"0"]
 
 
+@through(*BROKER)
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"TIMER_DELAY_MS": str(2**63 - 1)},
+        {"TIMER_DELAY_MS": str(-(2**63))},
+        {"TIMER_DELAY_SEC": str(2**63 - 1)},
+        {"TIMER_DELAY_SEC": str(-(2**63))},
+        {"TIMER_DELAY_SEC": str(2**63 // 1000 + 1)},
+        {"TIMER_DELIVER_MS": str(-(2**63))},
+    ],
+)
+def test_a_delay_beyond_all_times_is_past(timed: Entrance, properties: dict[str, Any]) -> None:
+    """Its end goes on at the other end of the 64-bit numbers."""
+    sent = timed.put(**properties)
+    assert (sent.ok, sent.recall) == (True, "")
+    assert come(timed) == [b"0"]
+
+
 @through(*ALL)
 def test_messages_of_one_second_come_in_their_order(timed: Entrance) -> None:
     """Whatever their time within it, and before those of the next."""
@@ -227,6 +246,18 @@ def test_a_message_for_a_time_may_have_a_group(timed: Entrance) -> None:
     timed.put(b"later", message_group="g", deliver_ms=START_MS + 2_000)
     timed.advance(2_000)
     assert [(each.body, each.property_map()["__SHARDINGKEY"]) for each in timed.records("T")] == [(b"later", "g")]
+
+
+@through(*BROKER)
+def test_a_batch_may_have_a_time(timed: BrokerEntrance) -> None:
+    """It comes message by message; times of its messages are stored unread."""
+    assert timed.batch((b"a", {}), (b"b", {"TIMER_DELAY_MS": "60000"}), TIMER_DELAY_SEC="2").ok
+    timed.advance(1_999)
+    assert come(timed) == []
+    timed.advance(1)
+    assert come(timed) == [b"a", b"b"]
+    assert timed.batch((b"c", {"TIMER_DELAY_SEC": "60"}), (b"d", {})).ok
+    assert come(timed) == [b"a", b"b", b"c", b"d"]
 
 
 @through(*ALL)

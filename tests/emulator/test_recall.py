@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import RecallMessage, RecallResult, SendResult
+from rocketmq_testkit.emulator.operations import RecallMessage, RecallResult, SendMessageBack, SendResult
 from rocketmq_testkit.emulator.recall import RecallHandle
 from stored import stored, stored_bodies
 
@@ -204,6 +204,20 @@ def test_a_broker_that_does_not_serve_recalls_nothing(world: World, key: str, va
         world.advance(1)
     if key != "brokerRole":
         recall(world, handle)
+
+
+def test_a_slave_takes_no_messages(world: World) -> None:
+    """Neither from producers nor back from consumers: it looks at nothing."""
+    place = world.send("A").physical_offset
+    world.broker.config.set("brokerRole", "SLAVE")
+    for ask in (
+        lambda: world.send("bad topic"),
+        lambda: world.engine.ask(world.broker, SendMessageBack("G", place, 0)),
+    ):
+        with pytest.raises(EngineError) as error:
+            ask()
+        said = (error.value.code, error.value.remark)
+        assert said == (ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")
 
 
 def test_sends_wait_for_the_broker_to_serve(world: World) -> None:

@@ -576,6 +576,33 @@ class TestAdministration:
         assert answer.body == b'{"dataVersion":%b,"offsetTable":{2:1}}' % version
 
 
+def test_a_timed_batch_has_no_recall_handle(peer: Peer) -> None:
+    """When it is sent by the code for batches; by another it has one."""
+    create(peer, "X")
+    header = SendMessageRequestHeaderV2(
+        producer_group="PG",
+        topic="X",
+        queue_id=0,
+        sys_flag=0,
+        born_timestamp=NOW,
+        flag=0,
+        properties=properties_text({"TIMER_DELAY_SEC": "60", "UNIQ_KEY": "U"}),
+        batch=True,
+    )
+    for code, handle in ((RequestCode.SEND_BATCH_MESSAGE, False), (RequestCode.SEND_MESSAGE_V2, True)):
+        answer = peer.ask(code, header, batch_body([(b"a", {})]))
+        assert (answer.code, "recallHandle" in (answer.ext_fields or {})) == (0, handle)
+
+
+def test_a_slave_rejects_sends(port: Port, peer: Peer) -> None:
+    """Without region and trace switch: upstream does not ask the processor."""
+    create(peer, "X")
+    port.engine.brokers[0].config.set("brokerRole", "SLAVE")
+    answer = send(peer, "X")
+    assert (answer.code, answer.ext_fields) == (2, None)
+    assert answer.remark == "[REJECTREQUEST]system busy, start flow control for a while"
+
+
 def test_settings_of_the_broker_are_told_as_they_are() -> None:
     """Region and trace switch come from its configuration, also after a change."""
     config = BrokerConfig(region_id='re"gion', trace_on=False)
