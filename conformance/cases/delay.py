@@ -8,6 +8,12 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
 from ..worlds.world import Stopwatch
+from .send_back import back, place_of
+
+FEW = {"messageDelayLevel": "1s 2s 3s 1h"}
+LEVELS = 18
+EACH_SECOND = {"messageDelayLevel": " ".join(f"{seconds}s" for seconds in range(1, LEVELS + 1))}
+"""Eighteen levels, each a second longer than the one before."""
 
 
 def delayed(t: Remoting, topic: str, level: object, body: str = "later", **properties: str) -> None:
@@ -119,7 +125,7 @@ def a_deleted_topic_is_delivered_to(t: Remoting) -> None:
     t.see("config", t.config_of(topic), 17)
 
 
-@remoting_case("ScheduleMessageService.parseDelayLevel", settings={"messageDelayLevel": "1s 2s 3s 1h"})
+@remoting_case("ScheduleMessageService.parseDelayLevel", settings=FEW)
 def levels_are_a_setting(t: Remoting) -> None:
     """The levels and their number are set by messageDelayLevel."""
     topic = t.topic(queues=1)
@@ -129,3 +135,17 @@ def levels_are_a_setting(t: Remoting) -> None:
     t.see("after", watch.between(2, 4))
     sent = t.send(topic, "last", properties={"DELAY": "9"})
     t.see("last level", t.message_at(SCHEDULE_TOPIC, 3, int(sent["queueOffset"])).properties["DELAY"])
+
+
+@remoting_case("HookUtils.transformDelayLevelMessage", settings=FEW)
+def what_is_sent_back_has_the_last_level_at_most(t: Remoting) -> None:
+    """A message that failed often waits by the last level where there are fewer than its tries ask for."""
+    topic, group = t.topic(queues=1), t.group()
+    for tries in (0, 1, 5):
+        [sent] = t.sent(topic, 1, reconsumeTimes=tries)
+        queue = min(tries + 3, 4) - 1
+        begin = int(t.ask(RequestCode.GET_MAX_OFFSET, {"topic": SCHEDULE_TOPIC, "queueId": queue})["offset"])
+        t.see(f"tried {tries}", back(t, group, place_of(sent), maxReconsumeTimes=None), 0)
+        waiting = t.message_at(SCHEDULE_TOPIC, queue, begin)
+        found = waiting.properties
+        t.see(f"tried {tries}: waits", [waiting.queue_id, found["DELAY"], found["REAL_TOPIC"]])

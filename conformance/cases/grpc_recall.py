@@ -131,6 +131,36 @@ def a_time_that_is_over_delivers_at_once(t: Grpc) -> None:
     t.see("received", consumer.receive(), 20000)
 
 
+@grpc_case("SendMessageActivity.fillDelayMessageProperty")
+def a_time_within_a_day_waits(t: Grpc) -> None:
+    """A message for 23 hours from now waits and can be recalled; one for 40 days is refused, and gets no handle."""
+    topic = t.topic(kind="DELAY", queues=1)
+    at = t.now_ms() + 23 * 3_600_000
+    sent = t.send(_timed(t, topic, "m", at))
+    t.see("23 hours", sent.status, 20000)
+    parts = _parts(sent.entries[0].recall_handle)
+    t.see("its slot is right", 0 <= at - int(parts[3]) <= 1000)
+    t.see("recalled", t.recall(topic, sent.entries[0].recall_handle), 20000)
+    far = t.send(_timed(t, topic, "m", t.now_ms() + 40 * 86_400_000))
+    t.see("40 days", far, 40012)
+
+
+@grpc_case("RecallMessageHandle.decodeHandle")
+def a_true_handle_may_be_changed(t: Grpc) -> None:
+    """A handle of which something was changed is judged by what it says then: nobody has signed it."""
+    topic, other = t.topic(kind="DELAY", queues=1), t.topic(kind="DELAY", queues=1)
+    true = _parts(t.send(_timed(t, topic, "m", t.now_ms() + 60_000)).entries[0].recall_handle)
+    for label, place, text, code in (
+        ("version", 0, "V1", 50001),
+        ("topic", 1, other, 50001),
+        ("an earlier time", 3, str(int(true[3]) - 5000), 20000),
+        ("a negative time", 3, f"-{true[3]}", 50001),
+        ("no id", 4, "", None),
+    ):
+        t.see(label, t.recall(topic, _handle(*true[:place], text, *true[place + 1 :])), code)
+    t.see("under the other topic's name", t.recall(other, _handle(*true)), 50001)
+
+
 def _timed(t: Grpc, topic: str, body: str, at: int) -> pb.Message:
     return t.message(topic, body, message_type=pb.DELAY, deliver_ms=at)
 

@@ -9,6 +9,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
+from .config import change
 from .timer import handle_of
 
 
@@ -134,3 +135,45 @@ def recalls_can_be_turned_off(t: Remoting) -> None:
     sent = timed(t, topic, 20_000)
     t.see("handle", handle_of(sent))
     t.see("recalled", recall(t, topic, sent["recallHandle"]), 16)
+
+
+@remoting_case("RecallMessageProcessor.processRequest", alone=True)
+def a_broker_that_does_not_serve_recalls_nothing(t: Remoting) -> None:
+    """A slave, a broker that serves later, and one that is not written to where that is forbidden, refuse recalls."""
+    topic = t.topic(queues=1)
+    sent = timed(t, topic, 600_000)
+    later = t.now_ms() + 3_600_000
+    for label, settings, code in (
+        ("slave", "brokerRole=SLAVE", 11),
+        ("master again", "brokerRole=ASYNC_MASTER", 0),
+        ("before it serves", f"startAcceptSendRequestTimeStamp={later}", 14),
+        ("when it serves", "startAcceptSendRequestTimeStamp=0", 0),
+        ("not writable", "brokerPermission=4", 0),
+        ("not writable, and forbidden", "allowRecallWhenBrokerNotWriteable=false", 14),
+        ("writable", "brokerPermission=6", 0),
+    ):
+        t.require(change(t, f"{settings}\n").code == 0, f"{settings} was not taken")
+        t.see(label, recall(t, topic, sent["recallHandle"]), code)
+        t.see(f"{label}: sent", t.send(topic).code)
+
+
+@remoting_case("RecallMessageHandle.decodeHandle")
+def a_true_handle_may_be_changed(t: Remoting) -> None:
+    """A handle of which something was changed is judged by what it says then: nobody has signed it."""
+    topic, other = t.topic(queues=1), t.topic(queues=1)
+    true = handle_of(timed(t, topic, 30_000))
+    for label, place, text in (
+        ("nothing", 0, true[0]),
+        ("version", 0, "V1"),
+        ("topic", 1, other),
+        ("topic in capitals", 1, topic.upper()),
+        ("broker", 2, "broker-b"),
+        ("an earlier time", 3, str(int(true[3]) - 5000)),
+        ("a negative time", 3, f"-{true[3]}"),
+        ("a time with letters", 3, f"{true[3]}x"),
+        ("id", 4, t.message_id()),
+        ("no id", 4, ""),
+    ):
+        parts = [*true[:place], text, *true[place + 1 :]]
+        t.see(label, recall(t, topic, handle(*parts)))
+    t.see("under the other topic's name", recall(t, other, handle(*true)), 604)

@@ -32,7 +32,7 @@ def counted(t: Remoting, topic: str) -> Any:
 
 def see_count(t: Remoting, label: str, topic: str, count: int | None) -> None:
     """Note the count of a topic when it is this, or what it is after some seconds."""
-    t.until(lambda: counted(t, topic) == count, 5)
+    t.until(lambda: counted(t, topic) == count, 15)
     t.see(label, counted(t, topic))
 
 

@@ -1,0 +1,106 @@
+"""Where delayed and timed messages wait: queues of the broker's own topics, which anybody may read."""
+
+from typing import Any
+
+from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC, TIMER_TOPIC
+from rocketmq_testkit.remoting.client import ReceivedMessage
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..case import remoting_case
+from ..worlds.remoting import Remoting
+from .timer_wheel import FINE
+
+LEVELS = 18
+
+
+def seen(message: ReceivedMessage) -> dict[str, Any]:
+    """A message without its place in a queue that all share."""
+    return {
+        "topic": message.topic,
+        "queue": message.queue_id,
+        "body": message.body,
+        "properties": dict(sorted(message.properties.items())),
+    }
+
+
+def delay_offsets(t: Remoting) -> Any:
+    """How far each level was delivered, as the broker tells it."""
+    answer = t.ask(RequestCode.GET_ALL_DELAY_OFFSET)
+    t.require(answer.code == 0, f"there are no offsets: {answer}")
+    return answer.json["offsetTable"]
+
+
+@remoting_case("HookUtils.transformDelayLevelMessage")
+def each_level_has_a_queue(t: Remoting) -> None:
+    """A message of level n waits in queue n - 1 of SCHEDULE_TOPIC_XXXX, with the topic and queue where it belongs."""
+    topic = t.topic(queues=3)
+    for level in range(1, LEVELS + 1):
+        sent = t.send(topic, f"{level}", queue=2, tag="A", keys="k", properties={"DELAY": str(level), "mine": "x"})
+        t.see(f"level {level}", sent.without("queueOffset"), 0)
+        waiting = t.message_at(SCHEDULE_TOPIC, level - 1, int(sent["queueOffset"]))
+        t.see(f"level {level}: waits", seen(waiting))
+
+
+@remoting_case("ScheduleMessageService.DeliverDelayedMessageTimerTask.messageTimeUp")
+def what_has_waited_stays_where_it_was(t: Remoting) -> None:
+    """A message that was delivered can still be read where it waited; the delivered one is a copy of it."""
+    topic = t.topic(queues=2)
+    sent = t.send(topic, "later", queue=1, tag="A", keys="k", properties={"DELAY": "1", "mine": "x"})
+    place = int(sent["queueOffset"])
+    [delivered] = t.stored(topic, 1, 1).messages
+    waited = t.message_at(SCHEDULE_TOPIC, 0, place)
+    t.see("waited", seen(waited))
+    t.see("delivered", delivered)
+    t.see("born at the same time", delivered.born_timestamp == waited.born_timestamp)
+    t.see("stored later, s", 1 <= (delivered.store_timestamp - waited.store_timestamp) / 1000 <= 4)
+
+
+@remoting_case("CommitLog.checkMessageAndReturnSize")
+def what_waits_is_found_by_time_and_not_by_tag(t: Remoting) -> None:
+    """The queue of a level keeps the time at which a message is due in the place of its tag's code."""
+    topic = t.topic(queues=1)
+    sent = t.send(topic, "later", tag="A", properties={"DELAY": "18"})
+    place = int(sent["queueOffset"])
+    waiting = t.message_at(SCHEDULE_TOPIC, 17, place)
+    unit = {"topic": SCHEDULE_TOPIC, "queueId": 17, "index": place, "count": 1}
+    [entry] = t.ask(RequestCode.QUERY_CONSUME_QUEUE, unit).json["queueData"]
+    t.see("due after, ms", entry["tagsCode"] - waiting.store_timestamp)
+    group = t.group()
+    t.see("by its tag", t.pull(SCHEDULE_TOPIC, group, 17, place, expression="A", max_messages=1).code)
+    t.see("by all tags", t.pull(SCHEDULE_TOPIC, group, 17, place, max_messages=1).code)
+
+
+@remoting_case("ConsumerOffsetManager.commitOffset")
+def a_group_may_read_where_messages_wait(t: Remoting) -> None:
+    """Groups have offsets in the queues of a level as they have in others."""
+    topic, group = t.topic(queues=1), t.group()
+    sent = t.send(topic, "later", properties={"DELAY": "17"})
+    end = int(sent["queueOffset"]) + 1
+    queue = {"topic": SCHEDULE_TOPIC, "queueId": 16}
+    t.until(lambda: int(t.ask(RequestCode.GET_MAX_OFFSET, queue)["offset"]) >= end, 5)
+    t.see("end reached", int(t.ask(RequestCode.GET_MAX_OFFSET, queue)["offset"]) >= end)
+    t.see("before", t.committed(SCHEDULE_TOPIC, group, 16, setZeroIfNotFound=False).code)
+    t.see("committed", t.commit(SCHEDULE_TOPIC, group, 0, 16), 0)
+    t.see("offset", t.committed(SCHEDULE_TOPIC, group, 16), 0)
+    t.see("pulled", t.pull(SCHEDULE_TOPIC, group, 16, 0, max_messages=1, commit=1).code)
+    t.see("offset then", t.committed(SCHEDULE_TOPIC, group, 16), 0)
+
+
+@remoting_case("TopicConfigManager.init")
+def topics_of_what_waits(t: Remoting) -> None:
+    """The topics in which messages wait have their queues from the start."""
+    for name in (SCHEDULE_TOPIC, TIMER_TOPIC):
+        t.see(name, t.config_of(name))
+
+
+@remoting_case("TimerMessageStore.convert", settings=FINE)
+def what_pauses_is_stored_each_time(t: Remoting) -> None:
+    """Each pause stores a message in the timer's topic anew, and counts; the properties say when it came and left."""
+    topic, group = t.topic(queues=1), t.group()
+    sent = t.send(topic, "later", properties={"TIMER_DELAY_MS": "5000"})
+    t.stored(topic)
+    found = t.pull(TIMER_TOPIC, group, 0, int(sent["queueOffset"])).messages
+    for message in found:
+        if message.properties.get("REAL_TOPIC") == topic:
+            t.see("waited", seen(message))
+    t.see("delivered", t.stored(topic))
