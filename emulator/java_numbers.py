@@ -32,6 +32,11 @@ def long_sum(one: int, other: int) -> int:
     return (one + other + 0x8000000000000000) % 0x10000000000000000 - 0x8000000000000000
 
 
+def integer_sum(one: int, other: int) -> int:
+    """The sum of two ints, which goes on at the other end of their range where it is too large."""
+    return (one + other + 0x80000000) % 0x100000000 - 0x80000000
+
+
 def parse_double(text: str) -> float:
     """Double.valueOf: blanks around are fine, so are NaN, Infinity and hexadecimal. Raises ValueError otherwise."""
     trimmed = text.strip(_TRIMMED)

@@ -5,6 +5,7 @@ overlays what the configuration and the group say at that moment. Source: GrpcCl
 """
 
 from rocketmq_testkit.emulator.config.broker import DELAY_LEVELS
+from rocketmq_testkit.emulator.java_numbers import integer_sum
 from rocketmq_testkit.emulator.operations import GroupConfig
 
 from .config import ProxyConfig
@@ -51,6 +52,14 @@ def _overlay_producer(settings: pb.Settings, config: ProxyConfig) -> None:
     backoff.multiplier = config.grpc_client_producer_backoff_multiplier
 
 
+def attempts_of(group: GroupConfig) -> int:
+    """How often a message of a group is delivered: once more than it is retried, as a Java int reckons it.
+
+    The largest number of retries makes the smallest number of attempts, with which all messages are dead letters.
+    """
+    return integer_sum(group.retry_max_times, 1)
+
+
 def _overlay_group(settings: pb.Settings, group: GroupConfig, config: ProxyConfig) -> None:
     subscription = settings.subscription
     subscription.fifo = group.consume_message_orderly
@@ -58,7 +67,7 @@ def _overlay_group(settings: pb.Settings, group: GroupConfig, config: ProxyConfi
     set_duration(subscription.long_polling_timeout, config.pushed_long_polling_timeout_millis)
     policy = settings.backoff_policy
     policy.Clear()
-    policy.max_attempts = group.retry_max_times + 1
+    policy.max_attempts = attempts_of(group)
     _fill_backoff(policy, group, config)
 
 
@@ -73,6 +82,7 @@ def _fill_backoff(policy: pb.RetryPolicy, group: GroupConfig, config: ProxyConfi
     if config.pushed_consumer_backoff:
         delays = delays_ms(config.pushed_consumer_backoff)
     else:
-        delays = retry.next_ms or delays_ms(DELAY_LEVELS)
+        delays = delays_ms(DELAY_LEVELS) if retry.next_ms is None else retry.next_ms
+    policy.customized_backoff.SetInParent()  # an empty list is told as one
     for delay in delays:
         set_duration(policy.customized_backoff.next.add(), delay)

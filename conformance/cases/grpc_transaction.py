@@ -11,6 +11,7 @@ from ..worlds.consumer import consuming
 from ..worlds.grpc import BAD_TOPICS, CHECKING, Grpc
 from ..worlds.grpc_answer import message_shown
 from ..worlds.session import Session
+from ..worlds.transactions import TWO_CHECKS
 
 
 @grpc_case("SendMessageActivity.sendMessage")
@@ -184,6 +185,61 @@ def any_producer_of_the_topic_is_asked(t: Grpc) -> None:
     t.see("asked", sorted({each.message.body.decode() for each in _asked(t, other)}))
 
 
+@grpc_case("ProducerManager.registerProducer", settings=CHECKING)
+def a_producer_that_restarts_is_asked_again(t: Grpc) -> None:
+    """A producer that loses its stream and opens another is asked there, and its answer ends the transaction."""
+    consumer = consuming(t, kind="TRANSACTION")
+    before = _producer(t, consumer.topic)
+    t.send(_half(t, consumer.topic), client=before.client)
+    first = _asked(t, before)[0]
+    before.cancel()
+    t.wait(4)
+    after = t.open(before.client, t.publishing(consumer.topic))
+    after.next()
+    again = _asked(t, after)[0]
+    t.see("the same transaction", again.transaction_id == first.transaction_id)
+    t.see("asked again", _times(again) > _times(first))
+    ended = t.end_transaction(consumer.topic, again.transaction_id, source=pb.SOURCE_SERVER_CHECK, client=after.client)
+    t.see("committed", ended, 20000)
+    t.see("received", consumer.receive().bodies)
+
+
+@grpc_case("TransactionalMessageServiceImpl.needDiscard", settings=TWO_CHECKS)
+def a_transaction_that_nobody_decides_is_put_aside(t: Grpc) -> None:
+    """A producer is asked transactionCheckMax times; then its message never comes, but a commit is still taken."""
+    consumer = consuming(t, kind="TRANSACTION")
+    stream = _producer(t, consumer.topic)
+    entry = t.send(_half(t, consumer.topic), client=stream.client).entries[0]
+    asked: list[sv.RecoverOrphanedTransactionCommand] = []
+
+    def twice() -> bool:
+        asked.extend(_checks(t, stream, 0.5))
+        return len(asked) >= 2
+
+    t.until(twice, 25)
+    t.see("asked", [_times(each) for each in asked])
+    t.see("asked later", len(_checks(t, stream, 9)))
+    t.see("received", consumer.receive_nothing(), 40401)
+    t.see("committed", t.end_transaction(consumer.topic, entry.transaction_id, client=stream.client), 20000)
+    t.see("received after the commit", consumer.receive().bodies)
+
+
+@grpc_case(
+    "TransactionalMessageServiceImpl.getImmunityTime",
+    settings={"transactionCheckInterval": "1000", "transactionTimeOut": "20000"},
+)
+def a_half_message_may_ask_to_be_checked_early(t: Grpc) -> None:
+    """A recovery duration below transactionTimeOut is taken as it is: the message is checked before that is over."""
+    topic = consuming(t, kind="TRANSACTION").topic
+    stream = _producer(t, topic)
+    watch = t.stopwatch()
+    wish = Duration(seconds=1)
+    hasty = t.message(topic, "hasty", message_type=pb.TRANSACTION, orphaned_transaction_recovery_duration=wish)
+    t.send(hasty, client=stream.client)
+    t.see("asked first", sorted({each.message.body.decode() for each in _asked(t, stream)}))
+    t.see("after", watch.between(1, 19))
+
+
 @grpc_case("GrpcClientChannel.checkTransactionState", settings=CHECKING)
 def producers_of_other_topics_are_not_asked(t: Grpc) -> None:
     """A producer whose settings do not name the topic is not asked, though it sent the message."""
@@ -201,6 +257,11 @@ def _producer(t: Grpc, topic: str) -> Session:
     stream = t.open(t.new("client"), t.publishing(topic))
     stream.next()
     return stream
+
+
+def _times(check: sv.RecoverOrphanedTransactionCommand) -> int:
+    """Which of its checks this one of a message is, as the message says it."""
+    return int(check.message.user_properties["TRANSACTION_CHECK_TIMES"])
 
 
 def _asked(t: Grpc, stream: Session) -> list[sv.RecoverOrphanedTransactionCommand]:

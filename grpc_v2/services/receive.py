@@ -32,7 +32,7 @@ from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy_rules import check_invisible_time, poll_time_ms
 from ..receipt import ReceiptHandle
-from ..settings import DEFAULT_REQUEST_TIMEOUT_MS
+from ..settings import DEFAULT_REQUEST_TIMEOUT_MS, attempts_of
 from ..status import OK, Refusal
 from ..transport import MethodKind
 
@@ -128,7 +128,7 @@ def _terms(call: RpcCall, requested_group: str) -> _Terms:
         config = call.proxy.group_config(settings.subscription.group.name)
         in_order, max_attempts = settings.subscription.fifo, settings.backoff_policy.max_attempts
     if config is not None:
-        in_order, max_attempts = config.consume_message_orderly, config.retry_max_times + 1
+        in_order, max_attempts = config.consume_message_orderly, attempts_of(config)
     return _Terms(in_order, max_attempts, timeout_ms)
 
 

@@ -299,6 +299,17 @@ def test_a_proxy_buries_what_came_too_often(e: Entrance, most: int) -> None:
     assert e.bodies() == []
 
 
+@through("grpc")
+@pytest.mark.parametrize("most", [2**31 - 1, -1])
+def test_a_proxy_buries_what_must_not_be_tried(e: GrpcEntrance, most: int) -> None:
+    """At once, where no attempt is allowed; one more than the largest number of retries is below none."""
+    e.group(retry_max_times=most)
+    e.filled(1)
+    assert e.settings().backoff_policy.max_attempts == (-(2**31) if most > 0 else 0)
+    assert e.bodies() == []
+    assert [each.body for each in e.records(DLQ)] == [b"0"]
+
+
 @through(*ALL)
 def test_a_message_that_is_given_up(e: Entrance) -> None:
     """It is a dead letter at once, one try older, and does not come again."""
@@ -402,6 +413,7 @@ def test_what_is_expired_is_given_up_all_the_same(e: GrpcEntrance) -> None:
     [
         (RetryPolicy(), [1.0, 5.0, *map(float, WAITS_S)]),
         (RetryPolicy(next_ms=[500, 20_000]), [0.5, 20.0]),
+        (RetryPolicy(next_ms=[]), []),
     ],
 )
 def test_a_consumer_is_told_how_long_to_wait(e: GrpcEntrance, policy: RetryPolicy, told: list[float]) -> None:
