@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from rocketmq_testkit.emulator.names import dlq_topic
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case
 from ..worlds.consumer import Consumer, attempts, consuming
@@ -81,3 +83,21 @@ def odd_policies_are_told_too(t: Grpc) -> None:
         t.see(what, _told(consuming(t, retryMaxTimes=1, groupRetryPolicy=policy)))
     for most in (0, -1, 2**31 - 1):
         t.see(f"retries {most}", _told(consuming(t, retryMaxTimes=most)).max_attempts)
+
+
+@grpc_case("PopMessageResultFilterImpl.filterMessage")
+def attempts_without_end_are_none(t: Grpc) -> None:
+    """A group with the largest number of retries gets no message: all are dead letters at once.
+
+    The number of attempts is one more, which no int can hold.
+    """
+    for most in (2**31 - 1, -1, 0):
+        consumer = consuming(t, 1, retryMaxTimes=most)
+        t.see(f"retries {most}", attempts(consumer.received_within(5.2)))
+        t.see(f"retries {most}: dead letters", _dead_letters(consumer))
+
+
+def _dead_letters(consumer: Consumer) -> int:
+    queue = {"topic": dlq_topic(consumer.group), "queueId": 0}
+    answer = consumer.t.ask(RequestCode.GET_MAX_OFFSET, queue)
+    return int(answer.fields.get("offset", 0))
