@@ -11,9 +11,6 @@ from ..worlds.world import Stopwatch
 from .send_back import back, place_of
 
 FEW = {"messageDelayLevel": "1s 2s 3s 1h"}
-LEVELS = 18
-EACH_SECOND = {"messageDelayLevel": " ".join(f"{seconds}s" for seconds in range(1, LEVELS + 1))}
-"""Eighteen levels, each a second longer than the one before."""
 
 
 def delayed(t: Remoting, topic: str, level: object, body: str = "later", **properties: str) -> None:

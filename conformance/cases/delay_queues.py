@@ -23,13 +23,6 @@ def seen(message: ReceivedMessage) -> dict[str, Any]:
     }
 
 
-def delay_offsets(t: Remoting) -> Any:
-    """How far each level was delivered, as the broker tells it."""
-    answer = t.ask(RequestCode.GET_ALL_DELAY_OFFSET)
-    t.require(answer.code == 0, f"there are no offsets: {answer}")
-    return answer.json["offsetTable"]
-
-
 @remoting_case("HookUtils.transformDelayLevelMessage")
 def each_level_has_a_queue(t: Remoting) -> None:
     """A message of level n waits in queue n - 1 of SCHEDULE_TOPIC_XXXX, with the topic and queue where it belongs."""
