@@ -3,9 +3,7 @@
 import itertools
 from collections.abc import Sequence
 
-from rocketmq_testkit.remoting.request_code import RequestCode
-
-from ..actors import INVISIBLE_MS, Consumer, Style, comparison
+from ..actors import Consumer, Style, comparison
 from ..drivers.process import Fields
 from ..scenario import scenario
 from ..stage import Stage
@@ -15,13 +13,12 @@ COUNT = 400
 PER_CENT = (15, 35)
 """A quarter, give or take: who waits longest is given the next message, and machines are not always idle."""
 ROUNDS_MAX = 60
-DRAIN_SECONDS = 240.0
 
 
-def _four(s: Stage, style: Style) -> tuple[str, str, list[Consumer]]:
-    """A topic of one queue, a group, and its consumers in two processes."""
+def _four(s: Stage, style: Style) -> tuple[str, list[Consumer]]:
+    """A topic of one queue, and the consumers of a group in two processes."""
     topic, group = s.pair(style)
-    return topic, group, [s.consumer(group, topic, style, process=number % 2) for number in range(CONSUMERS)]
+    return topic, [s.consumer(group, topic, style, process=number % 2) for number in range(CONSUMERS)]
 
 
 def _see_shares(s: Stage, counts: Sequence[int]) -> None:
@@ -31,25 +28,9 @@ def _see_shares(s: Stage, counts: Sequence[int]) -> None:
     s.see(f"each had {low} to {high} %", fair if all(fair) else list(counts))
 
 
-@scenario("PopLongPollingService.notifyMessageArriving", verbs={"simple", "drain"})
-def four_simple_consumers_share_one_queue(s: Stage) -> None:
-    """Four simple consumers of a group receive about a quarter each of what is sent to the one queue of a topic."""
-    topic, group, consumers = _four(s, "simple")
-    producer = s.producer(topic)
-    how = {"count": COUNT, "threads": 1, "max": 1, "invisible_ms": INVISIBLE_MS}
-    drains = [each.driver.post("drain", on=each.name, bg=True, **how) for each in consumers]
-    asked = {"topic": topic, "consumerGroup": group, "queueId": -1}
-    s.wait_until(
-        lambda: s.world.ask(RequestCode.POLLING_INFO, asked)["pollingNum"] == str(CONSUMERS), "four waiting receives"
-    )
-    producer.send_numbered(topic, COUNT)
-    counts = [s.finish(drain, seconds=DRAIN_SECONDS)["count"] for drain in drains]
-    s.see("received", sum(counts))
-    _see_shares(s, counts)
-
-
-def _push_shares(s: Stage, style: Style) -> None:
-    topic, _, consumers = _four(s, style)
+def _share(s: Stage, style: Style) -> tuple[list[Fields], list[list[Fields]]]:
+    """What was sent, and what each consumer had of it."""
+    topic, consumers = _four(s, style)
     producer = s.producer(topic)
     # Only a round in which each had some tells that all of them pop.
     for number in itertools.count():
@@ -64,9 +45,22 @@ def _push_shares(s: Stage, style: Style) -> None:
     for number in range(COUNT // CONSUMERS):
         sent += producer.send_numbered(topic, CONSUMERS, f"m{number}-")
         s.wait_for(len(sent), *consumers, stem="m")
-    shares = [each.of("m") for each in consumers]
+    return sent, [each.of("m") for each in consumers]
+
+
+def _push_shares(s: Stage, style: Style) -> None:
+    sent, shares = _share(s, style)
     s.see("shared", comparison(sent, shares))
     _see_shares(s, [len(share) for share in shares])
+
+
+@scenario("PopLongPollingService.notifyMessageArriving", verbs={"simple"})
+def four_simple_consumers_share_one_queue(s: Stage) -> None:
+    """Four simple consumers of a group receive about a quarter each of what is sent to the one queue of a topic."""
+    _, shares = _share(s, "simple")
+    counts = [len(share) for share in shares]
+    s.see("received", sum(counts))
+    _see_shares(s, counts)
 
 
 @scenario("PopLongPollingService.notifyMessageArriving", modes={"pop"})
