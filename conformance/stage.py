@@ -326,10 +326,22 @@ class Stage:
         seconds: float = PATIENCE_SECONDS,
         passing: float = 0.0,
     ) -> None:
-        """Wait until something is so, while consumers go on consuming.
+        """Wait until something is so, as `comes`. Errors: Contradiction after `seconds`."""
+        came = self.comes(look, consumers=consumers, seconds=seconds, passing=passing)
+        self.world.require(came, f"not within {seconds:g} s: {what}; {_state(consumers)}")
+
+    def comes(
+        self,
+        look: Callable[[], object],
+        *,
+        consumers: Sequence[Consumer] = (),
+        seconds: float = PATIENCE_SECONDS,
+        passing: float = 0.0,
+    ) -> bool:
+        """Whether something is so within `seconds`, while consumers go on consuming.
 
         `passing`: seconds of the place's time that may pass between two answers of a client; where time can jump, it
-        does so in such steps. Errors: Contradiction after `seconds`.
+        does so in such steps.
         """
         end = time.monotonic() + seconds
         jump = time.monotonic() + _STEP_SECONDS
@@ -337,9 +349,10 @@ class Stage:
             for consumer in consumers:
                 consumer.look()
             if look():
-                return
+                return True
             now = time.monotonic()
-            self.world.require(now < end, f"not within {seconds:g} s: {what}; {_state(consumers)}")
+            if now >= end:
+                return False
             if passing and self.place.jumps and now > jump:
                 self.place.pass_ms(round(passing * 1000))
                 jump = time.monotonic() + _STEP_SECONDS
