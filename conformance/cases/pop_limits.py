@@ -61,7 +61,7 @@ def a_waiting_pop_goes_on_with_an_acknowledgement(t: Remoting) -> None:
     waiting = group.waiting(max_messages=1)
     t.see("waits", waiting.arrived())
     group.ack(handles[0], 0)
-    t.see("popped", texts(t.until(waiting.arrived, 3)))
+    t.see("popped", texts(t.arrival(waiting, 3)))
 
 
 @remoting_case("PopInflightMessageCounter.clearInFlightMessageNum", settings=IN_FLIGHT)
