@@ -45,6 +45,7 @@ from .operations import (
 from .ordered import Orders
 from .pop_in_flight import PopInFlight
 from .store import MessageStore
+from .timer_metrics import TimerMetrics
 from .topics import Topics
 
 
@@ -59,6 +60,7 @@ class TopicAdministration:
         offsets: Offsets,
         orders: Orders,
         in_flight: PopInFlight,
+        timer_metrics: TimerMetrics,
     ) -> None:
         self._config = config
         self._store = store
@@ -66,6 +68,7 @@ class TopicAdministration:
         self._offsets = offsets
         self._orders = orders
         self._in_flight = in_flight
+        self._timer_metrics = timer_metrics
 
     def create(self, call: Call, operation: CreateTopic) -> Done:
         """Create or change a topic. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
@@ -103,6 +106,7 @@ class TopicAdministration:
             self._topics.delete(name)
             self._offsets.delete_topic(name)
             self._store.delete_topic(name)
+            self._timer_metrics.forget(name)
         self._orders.forget(lambda place: place[0] in doomed)
         self._in_flight.forget(lambda place: place[0] in doomed)
         return Done()

@@ -243,7 +243,9 @@ class Broker:
         memberships = Memberships(config, clients, self.locks, self._drop_waiting)
         assignments = Assignments(config, topics, groups, clients, self._read_queues, self._request_modes)
         in_flight = self.pop_in_flight
-        topic_admin = TopicAdministration(config, self.store, topics, self.offsets, self.orders, in_flight)
+        topic_admin = TopicAdministration(
+            config, self.store, topics, self.offsets, self.orders, in_flight, self.timers.metrics
+        )
         group_admin = GroupAdministration(
             config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight
         )

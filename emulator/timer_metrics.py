@@ -52,6 +52,15 @@ class TimerMetrics:
         self.version += 1
         self.topics[topic] = TimerMetric(number + (0 if known is None else known.count), self._scheduler.now_ms)
 
+    def forget(self, topic: str) -> None:
+        """The topic was deleted: no number is told of it until one of its messages comes or goes."""
+        known = self.topics.get(topic)
+        if known is None:
+            return
+        if self._file.is_first_change(topic):
+            self._file.keep(topic, known)
+        del self.topics[topic]
+
     @property
     def changed_ms(self) -> int:
         """When a count changed last; the start before any has."""

@@ -1,5 +1,6 @@
 """Delay levels: messages that wait in SCHEDULE_TOPIC_XXXX."""
 
+import itertools
 from typing import Any
 
 from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC
@@ -11,6 +12,9 @@ from ..worlds.world import Stopwatch
 from .send_back import back, place_of
 
 FEW = {"messageDelayLevel": "1s 2s 3s 1h"}
+LEVELS = 18
+EACH_SECOND = {"messageDelayLevel": " ".join(f"{seconds}s" for seconds in range(1, LEVELS + 1))}
+"""Eighteen levels, each a second longer than the one before."""
 
 
 def delayed(t: Remoting, topic: str, level: object, body: str = "later", **properties: str) -> None:
@@ -132,6 +136,23 @@ def levels_are_a_setting(t: Remoting) -> None:
     t.see("after", watch.between(2, 4))
     sent = t.send(topic, "last", properties={"DELAY": "9"})
     t.see("last level", t.message_at(SCHEDULE_TOPIC, 3, int(sent["queueOffset"])).properties["DELAY"])
+
+
+@remoting_case("ScheduleMessageService.parseDelayLevel", settings=EACH_SECOND)
+def all_levels_come_in_their_order(t: Remoting) -> None:
+    """Messages of eighteen levels, sent with the longest first, come with the shortest first, none too early."""
+    topic = t.topic(queues=1)
+    sent = {}
+    for level in range(LEVELS, 0, -1):
+        answer = t.send(topic, f"{level}", properties={"DELAY": str(level)})
+        t.see(f"level {level}", answer.without("queueOffset"), 0)
+        sent[level] = t.message_at(SCHEDULE_TOPIC, level - 1, int(answer["queueOffset"])).store_timestamp
+    came = {int(each.body): each.store_timestamp for each in t.stored(topic, LEVELS, seconds=30).messages}
+    due = {level: sent[level] + level * 1000 for level in came}
+    pairs = itertools.pairwise(came)
+    t.see("came", sorted(came))
+    t.see("out of order", [(first, then) for first, then in pairs if due[first] > due[then] + 1000])
+    t.see("too early", [level for level, at in came.items() if at < due[level]])
 
 
 @remoting_case("HookUtils.transformDelayLevelMessage", settings=FEW)

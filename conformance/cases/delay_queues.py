@@ -23,6 +23,13 @@ def seen(message: ReceivedMessage) -> dict[str, Any]:
     }
 
 
+def delay_offsets(t: Remoting) -> Any:
+    """How far each level was delivered, as the broker tells it."""
+    answer = t.ask(RequestCode.GET_ALL_DELAY_OFFSET)
+    t.require(answer.code == 0, f"there are no offsets: {answer}")
+    return answer.json["offsetTable"]
+
+
 @remoting_case("HookUtils.transformDelayLevelMessage")
 def each_level_has_a_queue(t: Remoting) -> None:
     """A message of level n waits in queue n - 1 of SCHEDULE_TOPIC_XXXX, with the topic and queue where it belongs."""
@@ -84,6 +91,18 @@ def topics_of_what_waits(t: Remoting) -> None:
     """The topics in which messages wait have their queues from the start."""
     for name in (SCHEDULE_TOPIC, TIMER_TOPIC):
         t.see(name, t.config_of(name))
+
+
+@remoting_case("ScheduleMessageService.encode", alone=True)
+def how_far_levels_were_delivered(t: Remoting) -> None:
+    """The broker tells for each level that had a message how many were delivered; what waits does not count."""
+    t.see("nothing yet", delay_offsets(t))
+    topic = t.topic(queues=1)
+    for level in (1, 1, 2, 5):
+        t.send(topic, f"{level}", properties={"DELAY": str(level)})
+    t.stored(topic, 3)
+    t.wait(1)
+    t.see("two and one", delay_offsets(t))
 
 
 @remoting_case("TimerMessageStore.convert", settings=FINE)

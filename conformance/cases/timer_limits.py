@@ -1,10 +1,12 @@
 """Which times a timed message may have: how fine they are, how far away, and how they are written."""
 
 from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC, TIMER_TOPIC
+from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
+from .batch import send_batch
 from .recall import handle, recall
 from .timer import DAY_MS, handle_of
 
@@ -100,6 +102,33 @@ def a_delay_beyond_all_times_is_past(t: Remoting) -> None:
         t.see(f"{name} {text}", t.send(topic, properties={name: text}))
     end = t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0})
     t.see("stored", end["offset"])
+
+
+@remoting_case("DefaultMessageStore.asyncPutMessages")
+def a_batch_waits_for_its_own_time(t: Remoting) -> None:
+    """A batch whose request has a time waits, sent as one without a handle; times of its messages are stored unread."""
+    topic = t.topic(queues=1)
+    for name, value in zip(NAMES, (60, 60_000, t.now_ms() + 60_000), strict=True):
+        answer = send_batch(t, topic, [(b"batch", {})], properties={name: str(value)})
+        t.see(f"batch with {name}", answer.without("queueOffset"))
+        answer = send_batch(t, topic, [(b"each", {name: str(value)})])
+        t.see(f"messages with {name}", answer.without("queueOffset"))
+    t.see("stored", t.stored(topic, 6, seconds=3))
+    later = {"TIMER_DELAY_SEC": "60"}
+    t.see("handle of one with an id", handle_of(send_batch(t, topic, [(b"batch", {})], unique=True, properties=later)))
+    single = t.send(topic, batch_body([(b"batch", {})]), batch=True, properties=later)
+    t.see("handle of one sent by the code of a single message", handle_of(single)[:3])
+
+
+@remoting_case("TimerMessageStore.convertMessage")
+def a_batch_comes_at_its_time(t: Remoting) -> None:
+    """The messages of a timed batch come one by one, each with the properties of the request."""
+    topic = t.topic(queues=2)
+    parts = [(b"one", {"own": "1", "UNIQ_KEY": t.message_id()}), (b"two", {"TIMER_DELAY_MS": "60000"})]
+    t.see("sent", send_batch(t, topic, parts, queue=1, properties={"TIMER_DELAY_SEC": "2"}).without("queueOffset"), 0)
+    t.see("at once", t.pull(topic, t.group(), 1), 19)
+    found = {each.body.decode(): [each.queue_id, each.properties] for each in t.stored(topic, 2, 1).messages}
+    t.see("delivered", dict(sorted(found.items())))
 
 
 @remoting_case("HookUtils.handleScheduleMessage")

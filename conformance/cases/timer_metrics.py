@@ -196,3 +196,14 @@ def a_crash_keeps_the_counts_that_were_written(t: Remoting) -> None:
     topic, version = _two_wait(t)
     t.crash()
     _see_after(t, topic, version)
+
+
+@remoting_case("TimerMetrics.removeTopic")
+def a_deleted_topic_is_not_counted(t: Remoting) -> None:
+    """With a topic its count goes; what still waits for it is counted off when it comes."""
+    topic = t.topic(queues=1)
+    t.send(topic, properties={"TIMER_DELAY_MS": "5000"})
+    see_count(t, "waits", topic, 1)
+    t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic}), 0)
+    t.see("gone", counted(t, topic))
+    see_count(t, "came", topic, -1)

@@ -1,19 +1,17 @@
 """Answers of the real engine through the remoting layer, against the shapes recorded in front of a real 5.3.3."""
 
 import json
-import struct
 
 import pytest
-from remoting_world import Peer, Port
+from remoting_world import NOW, Peer, Port, create, send
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.client import batch_body, decode_messages, properties_text
+from rocketmq_testkit.remoting.client import batch_body, decode_messages
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
 from rocketmq_testkit.remoting.request_code import RequestCode
 
-NOW = 1_700_000_000_000
 FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 MARKS = {"TRACE_ON": "true", "MSG_REGION": "DefaultRegion"}
 NPE = 'java.lang.NullPointerException: Cannot invoke "java.lang.Integer.intValue()" because the return value of '
@@ -31,27 +29,6 @@ def peer(port: Port) -> Peer:
     """A client of it."""
     port.engine.brokers[0].store_host = ("127.0.0.1", 10911)
     return port.peer()
-
-
-def create(peer: Peer, topic: str, queues: int = 1, perm: int = 6) -> None:
-    """A topic."""
-    ext = {"topic": topic, "readQueueNums": queues, "writeQueueNums": queues, "perm": perm}
-    answer = peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "topicFilterType": "SINGLE_TAG"})
-    assert (answer.code, answer.remark, answer.ext_fields) == (0, "not set any response code", None)
-
-
-def send(peer: Peer, topic: str, body: bytes = b"m", *, queue: int = 0, **properties: str) -> RemotingCommand:
-    """Send one message."""
-    header = SendMessageRequestHeaderV2(
-        producer_group="PG",
-        topic=topic,
-        queue_id=queue,
-        sys_flag=0,
-        born_timestamp=NOW,
-        flag=0,
-        properties=properties_text(properties),
-    )
-    return peer.ask(RequestCode.SEND_MESSAGE_V2, header, body)
 
 
 def pull(peer: Peer, topic: str, offset: int = 0, **more: object) -> RemotingCommand:
@@ -543,55 +520,6 @@ class TestAdministration:
         table = json.loads(peer.ask(RequestCode.GET_BROKER_RUNTIME_INFO).body)["table"]
         needed = {"brokerVersionDesc", "putTps", "sendThreadPoolQueueSize", "pullThreadPoolQueueSize"}
         assert needed | {"pageCacheLockTimeMills", "earliestMessageTimeStamp", "commitLogDiskRatio"} <= set(table)
-
-    def test_the_timers_check_point(self, port: Port, peer: Peer) -> None:
-        """Seven numbers: time read, bytes of the log, messages taken, the master's, state version, time, version."""
-        create(peer, "X")
-        send(peer, "X", TIMER_DELAY_MS="60000")
-        port.engine.scheduler.advance_to(NOW + 2500)
-        answer = peer.ask(RequestCode.GET_TIMER_CHECK_POINT)
-        assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
-        assert struct.unpack(">7q", answer.body) == (NOW + 2000, 52, 1, 1, 0, NOW + 2000, 3)
-
-    def test_the_timers_metrics(self, peer: Peer) -> None:
-        """Counts by topic with a version of the table."""
-        create(peer, "X")
-        nothing = peer.ask(RequestCode.GET_TIMER_METRICS).body
-        version = {"counter": 0, "stateVersion": 0, "timestamp": NOW}
-        assert json.loads(nothing) == {"dataVersion": version, "timingCount": {}}
-        send(peer, "X", TIMER_DELAY_MS="60000")
-        answer = peer.ask(RequestCode.GET_TIMER_METRICS)
-        assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
-        counted = {"X": {"count": 1, "timeStamp": NOW}}
-        assert json.loads(answer.body) == {"dataVersion": {**version, "counter": 1}, "timingCount": counted}
-
-    def test_offsets_of_delay_levels(self, port: Port, peer: Peer) -> None:
-        """By level, which is a number without quotes."""
-        create(peer, "X")
-        send(peer, "X", DELAY="2")
-        port.engine.scheduler.advance_to(NOW + 6000)
-        answer = peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
-        assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
-        version = b'{"counter":0,"stateVersion":0,"timestamp":%d}' % NOW
-        assert answer.body == b'{"dataVersion":%b,"offsetTable":{2:1}}' % version
-
-
-def test_a_timed_batch_has_no_recall_handle(peer: Peer) -> None:
-    """When it is sent by the code for batches; by another it has one."""
-    create(peer, "X")
-    header = SendMessageRequestHeaderV2(
-        producer_group="PG",
-        topic="X",
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=NOW,
-        flag=0,
-        properties=properties_text({"TIMER_DELAY_SEC": "60", "UNIQ_KEY": "U"}),
-        batch=True,
-    )
-    for code, handle in ((RequestCode.SEND_BATCH_MESSAGE, False), (RequestCode.SEND_MESSAGE_V2, True)):
-        answer = peer.ask(code, header, batch_body([(b"a", {})]))
-        assert (answer.code, "recallHandle" in (answer.ext_fields or {})) == (0, handle)
 
 
 def test_a_slave_rejects_sends(port: Port, peer: Peer) -> None:

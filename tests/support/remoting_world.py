@@ -11,16 +11,20 @@ from rocketmq_testkit.emulator.gate import Call, Node
 from rocketmq_testkit.emulator.operations import Done, Operation, Result
 from rocketmq_testkit.remoting import frame
 from rocketmq_testkit.remoting.channel import RemotingChannel
+from rocketmq_testkit.remoting.client import properties_text
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.connection import ServerConnection
 from rocketmq_testkit.remoting.header import Header
 from rocketmq_testkit.remoting.processors import PROCESSORS
+from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
+from rocketmq_testkit.remoting.request_code import RequestCode
 from rocketmq_testkit.remoting.service import BrokerNode, RemotingService
 from rocketmq_testkit.remoting.table import Role
 
 RECORDED = Path(__file__).parent.parent / "remoting" / "recorded_requests.jsonl"
 
 LOCAL = ("127.0.0.1", 10911)
+NOW = 1_700_000_000_000
 
 
 def recorded_requests() -> list[dict[str, Any]]:
@@ -112,3 +116,24 @@ class Port:
     def peer(self) -> Peer:
         """A new connection."""
         return Peer(self.service, next(self._ports))
+
+
+def create(peer: Peer, topic: str, queues: int = 1, perm: int = 6) -> None:
+    """A topic."""
+    ext = {"topic": topic, "readQueueNums": queues, "writeQueueNums": queues, "perm": perm}
+    answer = peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "topicFilterType": "SINGLE_TAG"})
+    assert (answer.code, answer.remark, answer.ext_fields) == (0, "not set any response code", None)
+
+
+def send(peer: Peer, topic: str, body: bytes = b"m", *, queue: int = 0, **properties: str) -> RemotingCommand:
+    """Send one message."""
+    header = SendMessageRequestHeaderV2(
+        producer_group="PG",
+        topic=topic,
+        queue_id=queue,
+        sys_flag=0,
+        born_timestamp=NOW,
+        flag=0,
+        properties=properties_text(properties),
+    )
+    return peer.ask(RequestCode.SEND_MESSAGE_V2, header, body)

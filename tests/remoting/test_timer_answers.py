@@ -1,0 +1,75 @@
+"""Answers about delayed and timed messages, against the shapes recorded in front of a real 5.3.3."""
+
+import json
+import struct
+
+import pytest
+from remoting_world import NOW, Peer, Port, create, send
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.remoting.client import batch_body, properties_text
+from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+
+@pytest.fixture
+def port() -> Port:
+    """A broker and a name server behind one port."""
+    return Port(Engine(now_ms=NOW))
+
+
+@pytest.fixture
+def peer(port: Port) -> Peer:
+    """A client of it."""
+    return port.peer()
+
+
+def test_the_timers_check_point(port: Port, peer: Peer) -> None:
+    """Seven numbers: time read, bytes of the log, messages taken, the master's, state version, time, version."""
+    create(peer, "X")
+    send(peer, "X", TIMER_DELAY_MS="60000")
+    port.engine.scheduler.advance_to(NOW + 2500)
+    answer = peer.ask(RequestCode.GET_TIMER_CHECK_POINT)
+    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
+    assert struct.unpack(">7q", answer.body) == (NOW + 2000, 52, 1, 1, 0, NOW + 2000, 3)
+
+
+def test_the_timers_metrics(peer: Peer) -> None:
+    """Counts by topic with a version of the table."""
+    create(peer, "X")
+    nothing = peer.ask(RequestCode.GET_TIMER_METRICS).body
+    version = {"counter": 0, "stateVersion": 0, "timestamp": NOW}
+    assert json.loads(nothing) == {"dataVersion": version, "timingCount": {}}
+    send(peer, "X", TIMER_DELAY_MS="60000")
+    answer = peer.ask(RequestCode.GET_TIMER_METRICS)
+    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
+    counted = {"X": {"count": 1, "timeStamp": NOW}}
+    assert json.loads(answer.body) == {"dataVersion": {**version, "counter": 1}, "timingCount": counted}
+
+
+def test_offsets_of_delay_levels(port: Port, peer: Peer) -> None:
+    """By level, which is a number without quotes."""
+    create(peer, "X")
+    send(peer, "X", DELAY="2")
+    port.engine.scheduler.advance_to(NOW + 6000)
+    answer = peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
+    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
+    version = b'{"counter":0,"stateVersion":0,"timestamp":%d}' % NOW
+    assert answer.body == b'{"dataVersion":%b,"offsetTable":{2:1}}' % version
+
+
+def test_a_timed_batch_has_no_recall_handle(peer: Peer) -> None:
+    """When it is sent by the code for batches; by another it has one."""
+    create(peer, "X")
+    header = SendMessageRequestHeaderV2(
+        producer_group="PG",
+        topic="X",
+        queue_id=0,
+        sys_flag=0,
+        born_timestamp=NOW,
+        flag=0,
+        properties=properties_text({"TIMER_DELAY_SEC": "60", "UNIQ_KEY": "U"}),
+        batch=True,
+    )
+    for code, handle in ((RequestCode.SEND_BATCH_MESSAGE, False), (RequestCode.SEND_MESSAGE_V2, True)):
+        answer = peer.ask(code, header, batch_body([(b"a", {})]))
+        assert (answer.code, "recallHandle" in (answer.ext_fields or {})) == (0, handle)
