@@ -4,11 +4,11 @@ What upstream allows, and nothing else (TransactionalMessageServiceImpl, EndTran
 
 - A half message appears where it belongs at each commit that is accepted, in that instant, and never otherwise. An
   end is accepted whenever it names an appearance in the half topic with its own group, late and repeated ones too; only
-  who ends by himself, not because he was asked, is too late after an immunity that the message asked for. An end
-  with an unknown state gets no answer and has no effect.
+  who ends by himself, not because he was asked, is too late after an immunity that the message asked for, and after
+  6 s where it asked for less. An end with an unknown state gets no answer and has no effect.
 - A half message that nobody has ended is put at the end of the half topic again and again, at most 15 times, at least
   30 s apart, and then into TRANS_CHECK_MAX_TIME_TOPIC. Each time a producer of the group is asked, if one is connected
-  and the immunity of the message is over (6 s, or what it asked for if that is longer).
+  and the immunity of the message is over (what it asked for, which may be shorter than the usual 6 s).
 - An end stops that, once it is noted, which takes up to 3 s, if it names the last appearance.
 - A crash loses ends that are not noted, and how far the checks had come in the last `GOES_BACK_MS`: what was passed on
   since may be passed on again. Nothing else is forgotten.
@@ -47,7 +47,12 @@ class Half:
     def immune_ms(self) -> int:
         """How old it must be to be asked about."""
         text = self.seen.immunity or ""
-        return max(TIME_OUT_MS, int(text) * 1000 if text.isdecimal() else 0)
+        return int(text) * 1000 if text.isdecimal() else TIME_OUT_MS
+
+    @property
+    def late_ms(self) -> int:
+        """How old it may be when somebody ends it who was not asked."""
+        return max(TIME_OUT_MS, self.immune_ms)
 
     def age(self, now: int) -> int:
         """How old the message is."""
@@ -137,7 +142,7 @@ class Transactions:
     def ended(self, seen: Ended) -> None:
         """An end was answered."""
         half = self._halves[seen.half_offset]
-        late = not seen.from_check and bool(half.seen.immunity) and half.age(seen.now) > half.immune_ms
+        late = not seen.from_check and bool(half.seen.immunity) and half.age(seen.now) > half.late_ms
         if seen.decision == "unknown":
             right = "NO_ANSWER"
         elif late:
