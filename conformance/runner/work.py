@@ -48,7 +48,7 @@ def run_case(case: Case, target: Target, truth: Truth, token: str) -> Outcome:
                 if target.truth == REFERENCE_VERSION:
                     raise
                 # A version that does otherwise may leave nothing to go on with; that is what is seen of it then.
-                world.see("given up", _problem(error))
+                world.see("given up", f"{type(error).__name__}: {error}")
     except Exception as error:
         problem = _problem(error)
     seconds = time.monotonic() - begin

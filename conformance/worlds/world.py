@@ -284,7 +284,13 @@ class Stopwatch:
 
     def between(self, low: float, high: float) -> str:
         """`low to high s` if that is so, else the time measured: what to put into a note."""
-        return f"{low:g} to {high:g} s" if low <= self.seconds <= high else f"{self.seconds:.3f} s"
+        return self.within((low, high))
+
+    def within(self, *bounds: tuple[float, float]) -> str:
+        """The same for the first of several pairs of bounds: versions may have times of their own."""
+        seconds = self.seconds
+        found = next((f"{low:g} to {high:g} s" for low, high in bounds if low <= seconds <= high), None)
+        return found or f"{seconds:.3f} s"
 
 
 def _taken_up(connection: RemotingClient) -> None:

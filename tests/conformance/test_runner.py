@@ -247,9 +247,18 @@ def test_a_target_that_dies_ends_the_run(truth: Truth) -> None:
     assert target.stopped
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where the tests were started in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_run_keeps_what_it_has(truth: Truth) -> None:
     """Ctrl-C ends the run, not its findings; targets are stopped."""
-    many = 100_000  # takes longer than the main thread may need to learn of a signal
+    many = 10_000  # takes longer than the main thread may need to learn of a signal
     target = MortalTarget(many)
     seen: list[Outcome] = []
 
