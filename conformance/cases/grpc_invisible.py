@@ -178,6 +178,7 @@ def every_change_brings_the_message_once(t: Grpc) -> None:
     handle = consumer.handle()
     for _ in range(2):
         consumer.change(handle, 1)
+        t.wait(0.1)  # two in one millisecond would be one check point
     t.wait(6)
     bodies: list[bytes] = []
     for _ in range(2):
