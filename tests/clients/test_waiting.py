@@ -293,7 +293,11 @@ def test_sixteen_retries_are_quick(client: Client) -> None:
     assert min(seconds) < limit, seconds
 
 
-@pytest.mark.parametrize("sdk", ["java-remoting", "go-remoting", "java-grpc", "python"])
+PUSHING = (*(each for each in SDKS if each != "rust"), "java-remoting-4.9", "java-grpc-5.0", "cpp")
+"""Rust's SDK has no push consumer."""
+
+
+@pytest.mark.parametrize("sdk", PUSHING)
 def test_no_sdk_hangs_while_the_time_stands_still(sdk: str) -> None:
     """Long polls of push consumers end and begin anew, and what is sent then arrives, without the time having moved."""
     with Emulator(time="frozen", topics=["still:NORMAL:1"]) as emulator:
@@ -317,4 +321,19 @@ def test_no_sdk_hangs_while_the_time_stands_still(sdk: str) -> None:
             Client.until(lambda: empty_polls() >= 2)
             client.send("still", "awake")
             Client.until(lambda: client.received(consumer) == [b"awake"])
+        assert emulator.clock.now == before
+
+
+def test_a_receive_ends_while_the_time_stands_still() -> None:
+    """One that finds nothing ends when the client has waited for it, the next one has what was sent."""
+    with Emulator(time="frozen", topics=["still:NORMAL:1"]) as emulator:
+        addresses = Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)
+        before = emulator.clock.now
+        with start("rust", addresses) as driver:
+            client = Client("rust", emulator, driver)
+            consumer = client.simple("still", client.group())
+            nothing = driver.call("receive", on=consumer, max=1, invisible_ms=30_000, timeout=SECONDS)
+            client.send("still", "awake")
+            found = driver.call("receive", on=consumer, max=1, invisible_ms=30_000, timeout=SECONDS)
+        assert (nothing["messages"], [body(each) for each in found["messages"]]) == ([], [b"awake"])
         assert emulator.clock.now == before
