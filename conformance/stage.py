@@ -299,21 +299,7 @@ class Stage:
 
     def stored(self, topic: str) -> list[ReceivedMessage]:
         """The messages of queue 0 of a topic, at most 32; none where there is no such topic."""
-        asked = {
-            "consumerGroup": self.world.group(name="stage"),
-            "topic": topic,
-            "queueId": 0,
-            "queueOffset": 0,
-            "maxMsgNums": 32,
-            "sysFlag": 4,
-            "commitOffset": 0,
-            "suspendTimeoutMillis": 0,
-            "subscription": "*",
-            "subVersion": 0,
-            "expressionType": "TAG",
-        }
-        answer = self.world.ask(RequestCode.PULL_MESSAGE, asked)
-        return answer.messages if answer.code == 0 else []
+        return self.world.messages_of(topic, self.world.group(name="stage"))
 
     # --- time
 

@@ -1,9 +1,8 @@
 """ForwardMessageToDeadLetterQueue of the gRPC proxy, and messages that go there by themselves."""
 
-from typing import Any
-
 from rocketmq_testkit.emulator.names import dlq_topic
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case
@@ -156,20 +155,6 @@ def _reader_of_dead_letters(consumer: Consumer) -> Consumer:
     return consumer_of(t, t.topic(name=dlq_topic(consumer.group), queues=1), reader)
 
 
-def _dead_letters(consumer: Consumer) -> list[Any]:
+def _dead_letters(consumer: Consumer) -> list[ReceivedMessage]:
     t = consumer.t
-    fields = {
-        "consumerGroup": t.new("reader"),
-        "topic": dlq_topic(consumer.group),
-        "queueId": 0,
-        "queueOffset": 0,
-        "maxMsgNums": 32,
-        "sysFlag": 4,
-        "commitOffset": 0,
-        "suspendTimeoutMillis": 0,
-        "subscription": "*",
-        "subVersion": 0,
-        "expressionType": "TAG",
-    }
-    answer = t.ask(RequestCode.PULL_MESSAGE, fields)
-    return answer.messages if answer.code == 0 else []
+    return t.messages_of(dlq_topic(consumer.group), t.new("reader"))

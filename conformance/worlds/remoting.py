@@ -15,9 +15,6 @@ from ..json_text import dumps
 from .answer import Answer
 from .world import Pending, World
 
-SUSPEND, SUBSCRIPTION, COMMIT = 0x2, 0x4, 0x1
-"""Bits of a pull's sysFlag."""
-
 
 class SendFields(TypedDict, total=False):
     """What a send says of its message; each field of the header by its long name, None leaves it out.
@@ -104,37 +101,6 @@ class Remoting(World):
         return self.until(lambda: int(self.ask(RequestCode.GET_MAX_OFFSET, ext)["offset"]) >= end)
 
     # --- pulling
-
-    def pull_fields(
-        self,
-        topic: str,
-        group: str,
-        queue: int = 0,
-        offset: int = 0,
-        *,
-        expression: str | None = "*",
-        type: str | None = "TAG",  # noqa: A002 RocketMQ's own word
-        max_messages: int = 32,
-        suspend_ms: int = 0,
-        commit: int | None = None,
-        **fields: object,
-    ) -> dict[str, object]:
-        """The ext fields of a pull that brings its subscription along."""
-        flag = SUBSCRIPTION | (SUSPEND if suspend_ms else 0) | (0 if commit is None else COMMIT)
-        return {
-            "consumerGroup": group,
-            "topic": topic,
-            "queueId": queue,
-            "queueOffset": offset,
-            "maxMsgNums": max_messages,
-            "sysFlag": flag,
-            "commitOffset": commit or 0,
-            "suspendTimeoutMillis": suspend_ms,
-            "subscription": expression,
-            "subVersion": 0,
-            "expressionType": type,
-            **fields,
-        }
 
     def pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> Answer:
         """Pull; `more`: see `pull_fields`, and `to`."""

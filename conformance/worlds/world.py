@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.remoting.client import RemotingClient, RemotingTimeout
+from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout
 from rocketmq_testkit.remoting.client.closing import Closing
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
@@ -20,6 +20,8 @@ from .shape import shape
 T = TypeVar("T")
 
 ANSWER_SECONDS = 30.0
+SUSPEND, SUBSCRIPTION, COMMIT = 0x2, 0x4, 0x1
+"""Bits of the sysFlag of a pull."""
 _PEEK_SECONDS = 0.005
 _STEP_MS = 200
 """How often `until` looks, in the place's time."""
@@ -201,6 +203,42 @@ class World(Closing):
         """Ask without waiting; call what comes back for the answer."""
         connection = to or self.broker
         return Pending(connection, connection.submit(code, ext, body))
+
+    def pull_fields(
+        self,
+        topic: str,
+        group: str,
+        queue: int = 0,
+        offset: int = 0,
+        *,
+        expression: str | None = "*",
+        type: str | None = "TAG",  # noqa: A002 RocketMQ's own word
+        max_messages: int = 32,
+        suspend_ms: int = 0,
+        commit: int | None = None,
+        **fields: object,
+    ) -> dict[str, object]:
+        """The ext fields of a pull that brings its subscription along."""
+        flag = SUBSCRIPTION | (SUSPEND if suspend_ms else 0) | (0 if commit is None else COMMIT)
+        return {
+            "consumerGroup": group,
+            "topic": topic,
+            "queueId": queue,
+            "queueOffset": offset,
+            "maxMsgNums": max_messages,
+            "sysFlag": flag,
+            "commitOffset": commit or 0,
+            "suspendTimeoutMillis": suspend_ms,
+            "subscription": expression,
+            "subVersion": 0,
+            "expressionType": type,
+            **fields,
+        }
+
+    def messages_of(self, topic: str, group: str) -> list[ReceivedMessage]:
+        """The messages of queue 0 of a topic, at most 32, as a pull by the remoting protocol finds them."""
+        answer = self.ask(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group))
+        return answer.messages if answer.code == 0 else []
 
     # --- time
 
