@@ -30,16 +30,18 @@ TRUTH_FOLDER = "scenarios"
 class ScenarioMark:
     """What the decorator says of a scenario. `source`: class and method of upstream that the behaviour comes from.
 
-    `verbs`, `modes`, `outcomes`: what the SDK's driver must offer in its hello. `protocol`: `remoting` or `grpc` where
-    it is for one of them. `capabilities`: what the target must be able to do, besides making topics. `settings`: keys
-    of broker.conf. `alone`: nobody else may use the broker meanwhile. `passes`: time passes in it that a place may jump
-    over; such scenarios come last, since clients go by clocks of their own. `without`: SDK and why it cannot take part.
+    `verbs`, `modes`, `outcomes`, `allocations`: what the SDK's driver must offer in its hello. `protocol`: `remoting`
+    or `grpc` where it is for one of them. `capabilities`: what the target must be able to do, besides making topics.
+    `settings`: keys of broker.conf. `alone`: nobody else may use the broker meanwhile. `passes`: time passes in it that
+    a place may jump over; such scenarios come last, since clients go by clocks of their own. `without`: SDK and why it
+    cannot take part.
     """
 
     source: str
     verbs: frozenset[str]
     modes: frozenset[str]
     outcomes: frozenset[str]
+    allocations: frozenset[str]
     protocol: str | None
     capabilities: frozenset[Capability]
     settings: Mapping[str, str]
@@ -83,6 +85,7 @@ class Scenario:
         lacking = [f"verb {each}" for each in sorted(mark.verbs - set(hello["verbs"]))]
         lacking += [f"mode {each}" for each in sorted(mark.modes - set(hello.get("modes", ())))]
         lacking += [f"outcome {each}" for each in sorted(mark.outcomes - set(hello.get("outcomes", ())))]
+        lacking += [f"allocation {each}" for each in sorted(mark.allocations - set(hello.get("allocations", ())))]
         return f"the SDK has no {', no '.join(lacking)}" if lacking else ""
 
 
@@ -95,6 +98,7 @@ def scenario(
     verbs: Collection[str] = (),
     modes: Collection[str] = (),
     outcomes: Collection[str] = (),
+    allocations: Collection[str] = (),
     protocol: str | None = None,
     capabilities: Collection[Capability] = (),
     settings: Mapping[str, str] | None = None,
@@ -103,12 +107,13 @@ def scenario(
     without: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]:
     """Mark a function of a Stage as a scenario; see `ScenarioMark`. A mode implies the verb `push`."""
-    needed = frozenset(verbs) | (frozenset({"push"}) if modes or outcomes else frozenset())
+    needed = frozenset(verbs) | (frozenset({"push"}) if modes or outcomes or allocations else frozenset())
     mark = ScenarioMark(
         source,
         needed,
         frozenset(modes),
         frozenset(outcomes),
+        frozenset(allocations),
         protocol,
         frozenset(capabilities),
         dict(settings or {}),

@@ -136,6 +136,11 @@ class Driver(Closing):
         """What the listeners of its push consumers can do with a message."""
         return frozenset(self.hello.get("outcomes", ()))
 
+    @property
+    def allocations(self) -> frozenset[str]:
+        """The ways in which its push consumers can divide queues among themselves."""
+        return frozenset(self.hello.get("allocations", ()))
+
     def post(self, verb: str, **fields: Any) -> Future[Fields]:
         """Send a command and return the future of its reply.
 

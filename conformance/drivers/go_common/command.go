@@ -46,6 +46,7 @@ type Command struct {
 	HangMs       map[string]int64 `json:"hang_ms"`
 	Begin        bool             `json:"begin"`
 	MaxReconsume *int32           `json:"max_reconsume"`
+	Allocate     string           `json:"allocate"`
 	Answer       *string          `json:"answer"`
 	Quiet        bool             `json:"quiet"`
 	Batch        *int32           `json:"batch"`

@@ -30,7 +30,9 @@ type Driver struct {
 	Modes    []string
 	// Outcomes are what the listeners of push consumers can do.
 	Outcomes []Did
-	Verbs    map[string]Handler
+	// Allocations are the ways in which the consumers of a group divide queues among themselves.
+	Allocations []string
+	Verbs       map[string]Handler
 	// Explain returns class and code of an error of the SDK, or nil for no code.
 	Explain func(error) (string, *int64)
 
@@ -168,10 +170,14 @@ func (d *Driver) hello(*Command) (Reply, error) {
 		verbs = append(verbs, verb)
 	}
 	sort.Strings(verbs)
-	return Reply{
+	reply := Reply{
 		"sdk": d.Package, "version": versionOf(d.Package), "language": "go", "protocol": d.Protocol,
 		"protocol_version": 1, "verbs": verbs, "modes": d.Modes, "outcomes": d.Outcomes,
-	}, nil
+	}
+	if d.Allocations != nil {
+		reply["allocations"] = d.Allocations
+	}
+	return reply, nil
 }
 
 // versionOf reads the version of the SDK from what was really linked.

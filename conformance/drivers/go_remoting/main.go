@@ -4,9 +4,11 @@ package main
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,11 +39,12 @@ func main() {
 		os.Exit(2)
 	}
 	d := &driver{Driver: &line.Driver{
-		Package:  "github.com/apache/rocketmq-client-go/v2",
-		Protocol: "remoting",
-		Modes:    []string{"concurrent", "orderly", "broadcast"},
-		Outcomes: []line.Did{line.Success, line.Fail, line.Hang, line.Throw, line.Suspend},
-		Explain:  explain,
+		Package:     "github.com/apache/rocketmq-client-go/v2",
+		Protocol:    "remoting",
+		Modes:       []string{"concurrent", "orderly", "broadcast"},
+		Outcomes:    []line.Did{line.Success, line.Fail, line.Hang, line.Throw, line.Suspend},
+		Allocations: slices.Sorted(maps.Keys(allocations)),
+		Explain:     explain,
 	}, namesrv: addresses, slow: *slow}
 	d.Verbs = map[string]line.Handler{
 		"producer":     d.makeProducer,

@@ -26,6 +26,16 @@ type push struct {
 	replier *sender
 }
 
+// virtualNodes is how many places a consumer has on the ring of consistent hashing: what the Java SDK gives it.
+const virtualNodes = 10
+
+// allocations are the ways in which consumers divide queues, by the names that brokers and the Java SDK have for them.
+var allocations = map[string]consumer.AllocateStrategy{
+	"AVG":             consumer.AllocateByAveragely,
+	"AVG_BY_CIRCLE":   consumer.AllocateByAveragelyCircle,
+	"CONSISTENT_HASH": consumer.AllocateByConsistentHash(virtualNodes),
+}
+
 // options are what push and pull consumers have in common.
 func (d *driver) options(command *line.Command) ([]consumer.Option, error) {
 	if err := line.Need("group", command.Group); err != nil {
@@ -72,6 +82,13 @@ func (d *driver) makePush(command *line.Command) (line.Reply, error) {
 	}
 	if command.MaxReconsume != nil {
 		options = append(options, consumer.WithMaxReconsumeTimes(*command.MaxReconsume))
+	}
+	if command.Allocate != "" {
+		strategy, found := allocations[command.Allocate]
+		if !found {
+			return nil, line.Unsupported("this driver has no allocation %q", command.Allocate)
+		}
+		options = append(options, consumer.WithStrategy(strategy))
 	}
 	if command.Threads > 0 {
 		options = append(options, consumer.WithConsumeGoroutineNums(command.Threads))

@@ -68,6 +68,7 @@ public final class Main {
         reply.put("modes", Old.method(DefaultMQPushConsumer.class, "setClientRebalance", boolean.class) == null
             ? List.of("concurrent", "orderly", "broadcast") : List.of("concurrent", "orderly", "broadcast", "pop"));
         reply.put("outcomes", List.of("success", "fail", "hang", "throw", "suspend"));
+        reply.put("allocations", new ArrayList<>(Pushes.ALLOCATIONS.keySet()));
         return reply;
     }
 

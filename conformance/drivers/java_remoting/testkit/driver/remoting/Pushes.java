@@ -4,15 +4,21 @@ import java.io.Closeable;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Supplier;
+import org.apache.rocketmq.client.consumer.AllocateMessageQueueStrategy;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.MessageSelector;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely;
+import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragelyByCircle;
+import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueConsistentHash;
 import org.apache.rocketmq.client.impl.consumer.RebalanceImpl;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.utils.MessageUtil;
@@ -26,6 +32,16 @@ import testkit.driver.Script;
 /** The verbs of push consumers. */
 final class Pushes {
     private static final long MINUTE = 60_000;
+
+    /** How the consumers of a group divide the queues of a topic among themselves, by the names that these have. */
+    static final Map<String, AllocateMessageQueueStrategy> ALLOCATIONS = new TreeMap<>();
+
+    static {
+        for (AllocateMessageQueueStrategy each : List.of(new AllocateMessageQueueAveragely(),
+            new AllocateMessageQueueAveragelyByCircle(), new AllocateMessageQueueConsistentHash())) {
+            ALLOCATIONS.put(each.getName(), each);
+        }
+    }
 
     private final Main main;
 
@@ -57,6 +73,9 @@ final class Pushes {
         }
         if (command.has("consume_ms")) {
             limit(consumer, command);
+        }
+        if (command.has("allocate")) {
+            consumer.setAllocateMessageQueueStrategy(allocation(command.text("allocate")));
         }
         for (Map.Entry<String, Command> sub : command.table("sub").entrySet()) {
             consumer.subscribe(sub.getKey(), selector(sub.getValue()));
@@ -110,6 +129,14 @@ final class Pushes {
             throw new Refusal("Unsupported", "this consumer takes no limit of " + millis + " ms");
         }
         Old.call(setter, consumer, millis);
+    }
+
+    private static AllocateMessageQueueStrategy allocation(String name) throws Refusal {
+        AllocateMessageQueueStrategy found = ALLOCATIONS.get(name);
+        if (found == null) {
+            throw new Refusal("Unsupported", "this driver has no allocation " + name);
+        }
+        return found;
     }
 
     static ConsumeFromWhere from(Command command) throws Exception {
