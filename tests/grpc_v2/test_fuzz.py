@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services import RPCS
 from rocketmq_testkit.grpc_v2.transport import MethodKind
+from stored_bytes import stored_records
 
 HANDLE = "0 1700000000000 10000 0 0 broker-a 0 0 0"
 TEXTS = st.sampled_from(
@@ -76,10 +77,12 @@ def a_world() -> tuple[GrpcWorld, Client]:
     return world, world.client("fuzz")
 
 
-def is_unharmed(world: GrpcWorld) -> None:
-    """Nothing failed inside, and others are served."""
+def is_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]) -> None:
+    """Nothing failed inside, all that was stored is there byte for byte, and others are served."""
     world.advance(25_000)
     assert world.log == []
+    after = stored_records(world.broker)
+    assert {place: after[place][: len(records)] for place, records in stored.items()} == stored
     answer = world.client("other").ask("SendMessage", a_send(a_message("T", b"after")))
     assert answer.status.code == 20000
     bodies = world.client("other").receive(a_receive("T", "after")).bodies
@@ -92,6 +95,8 @@ def is_unharmed(world: GrpcWorld) -> None:
 def test_any_request_is_answered(rpc: Any, data: st.DataObject) -> None:
     """Fields of the right types with any values: each call ends, and only with codes that its table declares."""
     world, client = a_world()
+    stored = stored_records(world.broker)
+    assert len(stored["T", 0]) == 3
     known = data.draw(
         st.sampled_from([None, publishing("T"), subscribing("G", "T"), subscribing("GF", "F", push=True)])
     )
@@ -109,7 +114,7 @@ def test_any_request_is_answered(rpc: Any, data: st.DataObject) -> None:
             else:
                 world.advance(20_000)
                 assert call.finished
-    is_unharmed(world)
+    is_unharmed(world, stored)
 
 
 @pytest.mark.parametrize("rpc", SERVED, ids=lambda rpc: rpc.name)
@@ -124,6 +129,7 @@ def test_broken_bytes_are_no_request_or_an_odd_one(
         encoded[flip % len(encoded)] = value
         del encoded[cut % (len(encoded) + 1) :]
     world, client = a_world()
+    stored = stored_records(world.broker)
     try:
         request = rpc.request.FromString(bytes(encoded))
     except DecodeError:
@@ -132,7 +138,7 @@ def test_broken_bytes_are_no_request_or_an_odd_one(
         client.telemetry(request)
     else:
         client.start(rpc.name, request)
-    is_unharmed(world)
+    is_unharmed(world, stored)
 
 
 def test_every_served_rpc_is_fuzzed() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from remoting_world import Peer, Port, RecordingNode
+from remoting_world import Peer, Port, RecordingNode, create, send
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.effects import CheckTransactionState, NotifyConsumerIdsChanged, PushReplyMessage
 from rocketmq_testkit.emulator.engine import Engine
@@ -32,7 +32,10 @@ from rocketmq_testkit.remoting.request_code import (
     RequestCode,
 )
 from rocketmq_testkit.remoting.table import RequestTable, Role, join
+from stored_bytes import stored_records
 
+DELETING = {RequestCode.DELETE_TOPIC_IN_BROKER}
+"""What takes stored messages away when it is asked for properly."""
 MAX_OFFSET = {"topic": "T", "queueId": "0"}
 
 
@@ -379,10 +382,20 @@ def test_a_bug_in_reading_costs_its_connection_only(monkeypatch: pytest.MonkeyPa
     ),
 )
 def test_any_request_gets_one_answer_or_waits(code: int, ext: dict[str, str], body: bytes) -> None:
-    """Whatever its fields and its body are, the real engine answers it or parks it, and no bug shows."""
+    """Whatever its fields and its body are, the real engine answers it or parks it, and no bug shows.
+
+    Unless it asks for the removal of a topic, all that was stored stays as it was.
+    """
     bugs: list[BaseException] = []
     port = Port(Engine(now_ms=1_700_000_000_000, report_bug=bugs.append))
+    other = port.peer()
+    create(other, "T")
+    assert [send(other, "T", b"%d" % number).code for number in range(3)] == [0, 0, 0]
+    stored = stored_records(port.engine.brokers[0])
     answers = [each for each in port.peer().exchange(code, ext, body) if each.is_response]
     assert len(answers) <= 1
+    if code not in DELETING:
+        after = stored_records(port.engine.brokers[0])
+        assert {place: after[place][: len(records)] for place, records in stored.items()} == stored
     assert bugs == []
     assert [line for line in port.log if "Traceback" in line] == []
