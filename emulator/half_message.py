@@ -10,7 +10,7 @@ from . import properties as props
 from . import record as records
 from .copies import copy_of, send_home
 from .effects import CheckTransactionState
-from .java_numbers import parse_long
+from .java_numbers import parse_boolean, parse_long
 from .message import Message, Stored
 from .names import HALF_TOPIC
 from .record import Record
@@ -21,10 +21,10 @@ DECIDED_ELSEWHERE = -1
 """A first offset of -1 switches the immunity off."""
 
 
-def is_half(sys_flag: int, properties: Mapping[str, str]) -> bool:
-    """Whether a send is that of a half message: by the transaction type of its sys flag, or by TRAN_MSG."""
-    kind = sys_flag & records.SYS_TRANSACTION_MASK
-    return kind == records.SYS_TRANSACTION_PREPARED or properties.get(props.TRANSACTION_PREPARED) == "true"
+def is_half(properties: Mapping[str, str]) -> bool:
+    """Whether a send is that of a half message: TRAN_MSG decides, whatever its sys flag says."""
+    text = properties.get(props.TRANSACTION_PREPARED)
+    return text is not None and parse_boolean(text)
 
 
 class HalfMessage:

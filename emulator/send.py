@@ -115,7 +115,7 @@ class SendService:
         message = self._message(operation, queue_id, operation.take_body(), properties)
         if names.is_retry(operation.topic):
             self._hooks.redirect_retry(message, operation)
-        prepared = is_half(operation.sys_flag, properties)
+        prepared = is_half(properties)
         if prepared and not (message.reconsume_times > 0 and _number(properties.get(props.DELAY, "0")) > 0):
             if self._config.reject_transaction_message:
                 raise EngineError(
@@ -192,7 +192,7 @@ class SendService:
             properties,
             operation.born_timestamp,
             records.pack_host(operation.born_host),
-            operation.sys_flag & ~records.SYS_TRANSACTION_MASK,
+            operation.sys_flag,
             operation.flag,
             operation.reconsume_times,
         )

@@ -69,7 +69,12 @@ class MessageStore:
             hook(message)
 
     def append(self, message: Message) -> Stored:
-        """Store a message as it is, past the hooks."""
+        """Store a message as it is, past the hooks.
+
+        What says prepared or rolled back goes into the log alone: no queue holds it, and its offset is told to be 0.
+        Half messages do not say so any more when they come here. Source: CommitLog.DefaultAppendMessageCallback,
+        DefaultMessageStore.CommitLogDispatcherBuildConsumeQueue (5.3.3).
+        """
         properties = message.properties
         text = props.encode(properties).encode()
         body = message.body
@@ -84,9 +89,10 @@ class MessageStore:
             tag = properties.get(props.TAGS)
             tags_code = tags_code_of(tag) if tag else 0
         queue_id = message.queue_id
+        queued = not message.sys_flag & records.SYS_TRANSACTION_PREPARED  # a bit of both undecided types
         key = (topic, queue_id)
-        queue = self.queues.get(key)
-        if queue is None:
+        queue = self.queues.get(key) if queued else None
+        if queue is None and queued:
             queue = self.queues[key] = ConsumeQueue(topic, queue_id)
         born_host, store_host = message.born_host, self.store_host
         size = records.encoded_size(born_host, store_host, topic_bytes, len(body), len(text))
@@ -94,7 +100,7 @@ class MessageStore:
         if now >= self._flushing.next_look_ms:
             self._flushing.catch_up(now, self.log.max_offset)
         physical_offset = self.log.place(size)
-        queue_offset = queue.append(physical_offset, size, tags_code)
+        queue_offset = queue.append(physical_offset, size, tags_code) if queue is not None else 0
         self.log.append(
             records.encode(
                 topic_bytes,
@@ -114,7 +120,7 @@ class MessageStore:
             )
         )
         self.last_store_timestamp = now
-        watcher = self.watchers.get(topic)
+        watcher = self.watchers.get(topic) if queued else None
         if watcher is not None:
             watcher(queue_id, queue_offset, properties)
         for arrival in self.arrivals:

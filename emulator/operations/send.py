@@ -11,8 +11,8 @@ class SendMessage(Operation):
     """Store one message, or a batch of them (`batch`: the body is the concatenation of MessageDecoder.encodeMessages).
 
     `queue_id` < 0 lets the broker choose. `born_host` is the client's (address, port). `sys_flag` bits: compression
-    0x1 and 0x700, transaction type 0xC (0x4 = half message). The store takes the body: after the append the operation
-    no longer holds it. Source: SendMessageRequestHeader (5.3.3).
+    0x1 and 0x700, transaction type 0xC (prepared or rolled back: no queue gets it). The store takes the body: after
+    the append the operation no longer holds it. Source: SendMessageRequestHeader (5.3.3).
     """
 
     producer_group: str

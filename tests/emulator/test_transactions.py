@@ -81,13 +81,51 @@ def test_a_half_message_is_not_visible(world: World) -> None:
     assert stored(world, "T", 1) == []
 
 
-def test_the_system_flag_alone_makes_a_half_message(world: World) -> None:
-    """A message with the prepared bits and without TRAN_MSG is a half message too."""
+def with_flag(world: World, sys_flag: int, **properties: str) -> SendResult:
+    """A send to `T` whose sys flag is the client's own."""
+    if world.broker.topics.find("T") is None:
+        world.topic("T")
+    operation = SendMessage(
+        "PG", "T", 0, b"t", {"PGROUP": "PG", **properties}, ("10.0.0.1", 5000), world.now_ms, sys_flag
+    )
+    return world.ask(SendResult, operation)
+
+
+@pytest.mark.parametrize("flag", [4, 12, 4 | 1])
+def test_the_system_flag_alone_makes_no_half_message(world: World, flag: int) -> None:
+    """Such a message is in the log under its own topic and in no queue, takes no offset, and nobody is asked for it."""
+    channel = producer(world)
     world.topic("T")
-    operation = SendMessage("PG", "T", 0, b"t", {"PGROUP": "PG"}, ("10.0.0.1", 5000), world.now_ms, 4)
-    world.engine.ask(world.broker, operation)
-    assert len(stored(world, HALF)) == 1
-    assert stored(world, "T") == []
+    world.send("T")
+    sent = with_flag(world, flag, DELAY="1")
+    assert sent.queue_offset == 0
+    assert stored(world, HALF) == []
+    assert len(stored(world, "T")) == 1
+    in_log = world.broker.store.log.record_at(sent.physical_offset)
+    assert in_log is not None
+    record = decode(in_log)
+    assert (record.topic, record.sys_flag, record.queue_offset) == ("T", flag, 0)
+    world.advance(60_000)
+    assert questions(channel) == []
+    assert world.send("T").queue_offset == 1
+    assert len(stored(world, "T")) == 2
+
+
+def test_a_committed_flag_is_kept(world: World) -> None:
+    """A message that says that it was committed is one like all others, and goes on saying so."""
+    with_flag(world, COMMIT)
+    (record,) = stored(world, "T")
+    assert record.sys_flag == COMMIT
+    assert len(world.popped("T")) == 1
+
+
+@pytest.mark.parametrize(("word", "is_half"), [("true", True), ("TRUE", True), ("yes", False), (" true", False)])
+@pytest.mark.parametrize("flag", [0, 4, 8, 12])
+def test_the_property_alone_makes_a_half_message(world: World, word: str, is_half: bool, flag: int) -> None:
+    """TRAN_MSG is read as Java reads a truth value, and the sys flag does not matter."""
+    with_flag(world, flag, TRAN_MSG=word)
+    assert len(stored(world, HALF)) == is_half
+    assert len(stored(world, "T")) == (not is_half and flag in (0, 8))
 
 
 def test_commit(world: World) -> None:
