@@ -1,37 +1,47 @@
 """Copies of stored messages: what the broker stores a second time under another topic or with other properties."""
 
+from collections.abc import Mapping
+
 from . import properties as props
 from . import record as records
 from .java_numbers import parse_integer
 from .message import Message
 from .record import Record
 
-_HOST_BITS = records.SYS_BORN_HOST_V6 | records.SYS_STORE_HOST_V6
 
+def copy_of(record: Record, properties: dict[str, str] | None = None) -> Message:
+    """A message like a stored one; the broker may change it before it puts it.
 
-def copy_of(record: Record) -> Message:
-    """A message like a stored one, properties included; the broker may change it before it puts it."""
+    `properties` are used as they are; None reads them from the record.
+    """
     return Message(
         record.topic,
         record.queue_id,
         record.body,
-        record.property_map(),
+        record.property_map() if properties is None else properties,
         record.born_timestamp,
         record.born_host,
-        record.sys_flag & ~_HOST_BITS,
+        record.sys_flag & ~records.HOST_BITS,
         record.flag,
         record.reconsume_times,
     )
 
 
+def home_of(properties: Mapping[str, str]) -> tuple[str, int] | None:
+    """The topic and queue id where a redirected message belongs; None when it does not say."""
+    topic = properties.get(props.REAL_TOPIC)
+    if not topic:
+        return None
+    try:
+        return topic, parse_integer(properties.get(props.REAL_QUEUE_ID, ""))
+    except ValueError:
+        return None
+
+
 def send_home(message: Message) -> bool:
     """Address a redirected message to where it belongs; False when it does not say where."""
-    topic = message.properties.get(props.REAL_TOPIC)
-    if not topic:
+    home = home_of(message.properties)
+    if home is None:
         return False
-    try:
-        queue_id = parse_integer(message.properties.get(props.REAL_QUEUE_ID, ""))
-    except ValueError:
-        return False
-    message.topic, message.queue_id = topic, queue_id
+    message.topic, message.queue_id = home
     return True

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from . import properties as props
 from . import record as records
-from .copies import copy_of, send_home
+from .copies import copy_of, home_of
 from .effects import CheckTransactionState
 from .java_numbers import parse_boolean, parse_long
 from .message import Message, Stored
@@ -54,32 +54,29 @@ class HalfMessage:
 
     def copy(self) -> Message:
         """A copy to be stored again."""
-        message = copy_of(self.record)
-        message.properties = dict(self.properties)
-        return message
+        return copy_of(self.record, dict(self.properties))
 
     def question(self, stored: Stored, store_host: bytes, broker_name: str) -> CheckTransactionState:
         """The message as a producer is asked about it: addressed to where it belongs, found where it was put back."""
-        record, message = self.record, self.copy()
-        message.properties[props.WAIT] = "false"
-        send_home(message)
+        record, properties = self.record, {**self.properties, props.WAIT: "false"}
+        topic, queue_id = home_of(properties) or (record.topic, record.queue_id)
         encoded = records.encode(
-            message.topic.encode(),
-            message.queue_id,
-            message.flag,
+            topic.encode(),
+            queue_id,
+            record.flag,
             stored.queue_offset,
             stored.physical_offset,
-            message.sys_flag,
-            message.born_timestamp,
-            message.born_host,
+            record.sys_flag & ~records.HOST_BITS,
+            record.born_timestamp,
+            record.born_host,
             record.store_timestamp,
             record.store_host,
-            message.reconsume_times,
+            record.reconsume_times,
             record.prepared_transaction_offset,
-            message.body,
-            props.encode(message.properties).encode(),
+            record.body,
+            props.encode(properties).encode(),
         )
-        unique_key = message.properties.get(props.UNIQ_KEY, "")
+        unique_key = properties.get(props.UNIQ_KEY, "")
         return CheckTransactionState(
             encoded,
             HALF_TOPIC,

@@ -23,6 +23,7 @@ SYS_TRANSACTION_COMMIT = 0x8
 SYS_TRANSACTION_ROLLBACK = 0xC
 SYS_BORN_HOST_V6 = 0x10
 SYS_STORE_HOST_V6 = 0x20
+HOST_BITS = SYS_BORN_HOST_V6 | SYS_STORE_HOST_V6
 SYS_INNER_BATCH = 0x80
 
 _HEAD = {
@@ -31,6 +32,7 @@ _HEAD = {
     for store_v6 in (False, True)
 }
 _HEAD_V4 = _HEAD[False, False]
+_SHORTEST = _HEAD_V4.size + 3  # with neither body nor topic nor properties
 _STORE_TIME_OFFSET = 56  # in records whose born host is IPv4; 12 more for IPv6
 _LONG = Struct(">q")
 _INT = Struct(">i")
@@ -152,46 +154,68 @@ class Record:
 
 def decode(record: bytes) -> Record:
     """The fields of one record. Raises ValueError when the bytes are not a record."""
-    if len(record) < 91 or _INT.unpack_from(record, 0)[0] != len(record):
-        raise ValueError(f"{len(record)} bytes are not a stored record")
-    magic = _INT.unpack_from(record, 4)[0] & 0xFFFFFFFF
-    if magic not in (MAGIC_V1, MAGIC_V2):
-        raise ValueError(f"unknown magic {magic:#x}")
-    sys_flag = _INT.unpack_from(record, 36)[0]
-    head = _HEAD[bool(sys_flag & SYS_BORN_HOST_V6), bool(sys_flag & SYS_STORE_HOST_V6)]
-    fields = head.unpack_from(record, 0)
-    at = head.size
-    body_end = at + fields[14]
-    body = record[at:body_end]
-    if magic == MAGIC_V2:
-        topic_length = _SHORT.unpack_from(record, body_end)[0]
-        at = body_end + 2
-    else:
-        topic_length = record[body_end]
-        at = body_end + 1
-    topic = record[at : at + topic_length].decode()
-    at += topic_length
-    property_length = _SHORT.unpack_from(record, at)[0]
-    text = record[at + 2 : at + 2 + property_length].decode()
-    return Record(
-        fields[0],
+    if len(record) < _SHORTEST:
+        raise _no_record(record)
+    head = _HEAD_V4
+    fields = head.unpack_from(record)
+    if fields[0] != len(record):
+        raise _no_record(record)
+    sys_flag = fields[7]
+    if sys_flag & HOST_BITS:
+        head = _HEAD[bool(sys_flag & SYS_BORN_HOST_V6), bool(sys_flag & SYS_STORE_HOST_V6)]
+        fields = head.unpack_from(record)
+    (
+        size,
         magic,
-        fields[2],
-        fields[3],
-        fields[4],
-        fields[5],
-        fields[6],
+        body_crc,
+        queue_id,
+        flag,
+        queue_offset,
+        physical_offset,
         sys_flag,
-        fields[8],
-        fields[9],
-        fields[10],
-        fields[11],
-        fields[12],
-        fields[13],
-        body,
-        topic,
-        text,
+        born_timestamp,
+        born_host,
+        store_timestamp,
+        store_host,
+        reconsume_times,
+        prepared_transaction_offset,
+        body_length,
+    ) = fields
+    at = head.size
+    body_end = at + body_length
+    if magic == MAGIC_V1:
+        topic_at = body_end + 1
+        topic_end = topic_at + record[body_end]
+    elif magic == MAGIC_V2:
+        topic_at = body_end + 2
+        topic_end = topic_at + _SHORT.unpack_from(record, body_end)[0]
+    else:
+        raise ValueError(f"unknown magic {magic:#x}")
+    properties_at = topic_end + 2
+    properties_end = properties_at + _SHORT.unpack_from(record, topic_end)[0]
+    return Record(
+        size,
+        magic,
+        body_crc,
+        queue_id,
+        flag,
+        queue_offset,
+        physical_offset,
+        sys_flag,
+        born_timestamp,
+        born_host,
+        store_timestamp,
+        store_host,
+        reconsume_times,
+        prepared_transaction_offset,
+        record[at:body_end],
+        record[topic_at:topic_end].decode(),
+        record[properties_at:properties_end].decode(),
     )
+
+
+def _no_record(data: bytes) -> ValueError:
+    return ValueError(f"{len(data)} bytes are not a stored record")
 
 
 def reencode(record: Record, *, topic: str, properties: dict[str, str]) -> bytes:

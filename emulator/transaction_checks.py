@@ -158,11 +158,11 @@ class TransactionChecks:
 
     def _half(self, this: CheckRound) -> HalfMessage | None:
         """The half message at the position, None at the end; a position that the store dropped is corrected once."""
-        first = self._store.min_offset(names.HALF_TOPIC, 0)
-        if this.position < first and not this.skipped:
-            this.skipped = True
-            this.position = first
         stored = self._store.record(names.HALF_TOPIC, 0, this.position)
+        if stored is None and not this.skipped and this.position < self._store.min_offset(names.HALF_TOPIC, 0):
+            this.skipped = True
+            this.position = self._store.min_offset(names.HALF_TOPIC, 0)
+            stored = self._store.record(names.HALF_TOPIC, 0, this.position)
         return None if stored is None else HalfMessage(stored)
 
     def _read_ops(self, this: CheckRound) -> bool:
