@@ -72,8 +72,11 @@ class Scenario:
     @property
     def capabilities(self) -> frozenset[Capability]:
         """All that the target must be able to do."""
-        start = {Capability.CONFIGURE} if self.mark.settings or self.mark.alone else set()
-        return self.mark.capabilities | {Capability.ADMIN} | start
+        mark = self.mark
+        # What may be stopped or killed is lent to one at a time anyway, without a start for that.
+        stopped = mark.capabilities & {Capability.RESTART, Capability.CRASH}
+        start = {Capability.CONFIGURE} if mark.settings or (mark.alone and not stopped) else set()
+        return mark.capabilities | {Capability.ADMIN} | start
 
     def obstacle(self, sdk: str, hello: Mapping[str, Any]) -> str:
         """Why an SDK whose driver says this hello cannot take part; empty if it can."""

@@ -4,7 +4,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from ..outcome import Outcome
+from ..outcome import Outcome, Verdict
 from ..targets.target import Target, TargetError
 
 Work = Callable[[], Iterable[Outcome]]
@@ -20,6 +20,7 @@ class Pool:
         self._lock = threading.Lock()
         self._line: deque[Work] = deque()
         self._stopped = threading.Event()
+        self._abandoned = False
         self.problem: BaseException | None = None
         """What ended the run early: a TargetError, or a bug of ours."""
 
@@ -39,6 +40,8 @@ class Pool:
                     thread.join(0.2)  # with a limit, so that Ctrl-C is seen
         except BaseException:
             self._stopped.set()
+            with self._lock:
+                self._abandoned = True  # what is taken from under the threads from now on is no finding
             raise
 
     def _take(self, targets: list[Target]) -> None:
@@ -49,10 +52,13 @@ class Pool:
                 work = self._line.popleft()
             try:
                 for outcome in work():
+                    if outcome.verdict in (Verdict.ERROR, Verdict.DIFFERS):
+                        _check(targets)  # what came of a target that has died says nothing
                     with self._lock:
+                        if self._abandoned:
+                            return
                         self._each(outcome)
-                for target in targets:
-                    target.check()
+                _check(targets)
             except BaseException as error:
                 with self._lock:
                     self.problem = self.problem or error
@@ -60,3 +66,8 @@ class Pool:
                     self._stopped.set()
                     return
                 self._stopped.set()
+
+
+def _check(targets: Iterable[Target]) -> None:
+    for target in targets:
+        target.check()

@@ -13,7 +13,6 @@ from ..drivers.recipe import BuildError
 from ..outcome import Outcome, Verdict, judge
 from ..scenario import Scenario, truth_of
 from ..stage import Crew, on_stage
-from ..targets.emulator import EmulatorTarget
 from ..targets.target import Place, Target, TargetError
 from ..truth import Truth
 from .attempts import first_expected
@@ -134,7 +133,7 @@ def run_scenario(scenario: Scenario, place: Place, crew: Crew, target: Target, t
 
 def _explained(scenario: Scenario, name: str, target: Target) -> tuple[str | None, str | None]:
     """The deliberate difference and the known gap that stand for this SDK, or for the scenario with all of them."""
-    if not isinstance(target, EmulatorTarget):
+    if not target.emulated:
         return None, None
     deliberate = explained.DELIBERATE.get(name, explained.DELIBERATE.get(scenario.id))
     return deliberate, explained.GAPS.get(name, explained.GAPS.get(scenario.id))

@@ -8,7 +8,6 @@ from typing import Any
 from .. import explained
 from ..case import Case, Protocol
 from ..outcome import Outcome, Verdict, judge
-from ..targets.emulator import EmulatorTarget
 from ..targets.target import REFERENCE_VERSION, Place, Target
 from ..truth import Truth
 from ..worlds.world import Contradiction, World
@@ -64,7 +63,7 @@ def run_case(case: Case, target: Target, truth: Truth, token: str) -> Outcome:
 
 
 def _explained(name: str, target: Target) -> tuple[str | None, str | None]:
-    if not isinstance(target, EmulatorTarget):
+    if not target.emulated:
         return None, None
     return explained.DELIBERATE.get(name), explained.GAPS.get(name)
 

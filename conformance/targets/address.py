@@ -5,6 +5,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from ..worlds.cluster import first_broker
+from ..worlds.connections import open_connection
 from .target import REFERENCE_VERSION, Access, Capability, Place, Target, TargetError
 
 REACHED_WITHIN_SECONDS = 10.0
@@ -32,6 +34,7 @@ class AddressTarget(Target):
         self.name = name
         self.truth = truth
         self.capabilities = frozenset({Capability.ADMIN}) if admin else frozenset()
+        self.access = access
         self._place = AddressPlace(access)
 
     def start(self) -> None:
@@ -39,14 +42,18 @@ class AddressTarget(Target):
 
         Errors: TargetError.
         """
-        access = self._place.access
-        for what, address in (("namesrv", access.namesrv), ("endpoint", access.endpoint)):
-            host, _, port = address.rpartition(":")
-            try:
-                socket.create_connection((host.strip("[]"), int(port)), REACHED_WITHIN_SECONDS).close()
-            except (OSError, OverflowError) as error:
-                why = getattr(error, "strerror", None) or error
-                raise TargetError(f"{what}={address} cannot be reached: {why}") from error
+        _reach("namesrv", self.access.namesrv)
+        _reach("endpoint", self.access.endpoint)
+
+    def check(self) -> None:
+        """Raise TargetError when nobody listens there any more, or the broker behind the name server is gone."""
+        self.start()
+        try:
+            with open_connection(self.access, self.access.namesrv) as namesrv:
+                broker = first_broker(namesrv, self.access.namesrv)
+        except OSError as error:
+            raise TargetError(f"the name server {self.access.namesrv} does not answer: {error}") from error
+        _reach(broker.name, broker.address)
 
     @contextmanager
     def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:
@@ -54,3 +61,12 @@ class AddressTarget(Target):
         if settings or alone:
             raise TargetError(f"{self.name} is as it is: it cannot be configured or had alone")
         yield self._place
+
+
+def _reach(what: str, address: str) -> None:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACHED_WITHIN_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise TargetError(f"{what}={address} cannot be reached: {why}") from error

@@ -8,17 +8,19 @@ from rocketmq_testkit.remoting.client import Credentials
 
 from .address import AddressTarget
 from .apache_target import ApacheTarget
+from .control import ControlledTarget
 from .emulator import EmulatorTarget
 from .target import REFERENCE_VERSION, Access, Target, TargetError, Tls
 
 FORMS = (
     "emulator | apache:VERSION[,KEY=VALUE...] | namesrv=HOST:PORT,endpoint=HOST:PORT[,version=V][,tls][,ca=FILE]"
-    "[,access_key=K,secret_key=K][,token=T][,read_only]"
+    "[,access_key=K,secret_key=K][,token=T][,read_only][,control=URL]"
 )
 _ADDRESS_WORDS = frozenset(
-    {"namesrv", "endpoint", "version", "tls", "ca", "access_key", "secret_key", "token", "read_only"}
+    {"namesrv", "endpoint", "version", "tls", "ca", "access_key", "secret_key", "token", "read_only", "control"}
 )
 _HOST_PORT = re.compile(r"^(\[[0-9a-fA-F:]+\]|[^:\[\]]+):\d{1,5}$")
+_URL = re.compile(r"^https?://[^/\s]+/?$")
 
 
 def target(text: str) -> Target:
@@ -56,7 +58,13 @@ def _address(text: str) -> Target:
             raise TargetError(f"ca={ca}: there is no such file")
         tls = Tls(ca)
     access = Access(words["namesrv"], words["endpoint"], tls, credentials)
-    return AddressTarget(text, access, truth=words.get("version", REFERENCE_VERSION), admin="read_only" not in words)
+    truth = words.get("version", REFERENCE_VERSION)
+    addresses = AddressTarget(text, access, truth=truth, admin="read_only" not in words)
+    if "control" not in words:
+        return addresses
+    if not _URL.match(words["control"]):
+        raise TargetError(f"{text!r}: control must be a URL such as http://127.0.0.1:8090")
+    return ControlledTarget(addresses, words["control"])
 
 
 def _words(text: str) -> Mapping[str, str]:

@@ -41,6 +41,7 @@ class EmulatorTarget(Target):
     """This project's emulator."""
 
     name = "emulator"
+    emulated = True
     truth = REFERENCE_VERSION
     capabilities = frozenset(
         {Capability.ADMIN, Capability.CONFIGURE, Capability.RESTART, Capability.CRASH, Capability.VIRTUAL_TIME}

@@ -100,6 +100,8 @@ class Target(ABC):
     truth: str
     """The version whose recorded outcomes it is compared with."""
     capabilities: frozenset[Capability]
+    emulated: bool = False
+    """Whether it is this project's emulator, to which the differences of `explained.py` belong."""
 
     @abstractmethod
     def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> AbstractContextManager[Place]:

@@ -12,8 +12,9 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..json_text import dumps
 from ..placeholders import Placeholders
-from ..targets.target import Place, TargetError
+from ..targets.target import Place
 from .answer import Answer
+from .cluster import first_broker
 from .connections import open_connection
 from .shape import shape
 
@@ -46,12 +47,8 @@ class World(Closing):
         self._connections: list[RemotingClient] = []
         self.namesrv = self.connect(place.access.namesrv)
         """A connection to the name server."""
-        brokers = self.ask(RequestCode.GET_BROKER_CLUSTER_INFO, to=self.namesrv).json
-        if not brokers["clusterAddrTable"]:
-            raise TargetError(f"the name server {place.access.namesrv} knows no broker (any more)")
-        self.cluster, names = next(iter(brokers["clusterAddrTable"].items()))
-        self.broker_name = str(sorted(names)[0])
-        self.broker_address = str(brokers["brokerAddrTable"][self.broker_name]["brokerAddrs"]["0"])
+        first = first_broker(self.namesrv, place.access.namesrv)
+        self.cluster, self.broker_name, self.broker_address = first.cluster, first.name, first.address
         self.broker = self.connect(self.broker_address)
         """A connection to the (first) broker."""
         self.placeholders.put(self.cluster, "cluster")

@@ -1,0 +1,100 @@
+"""An emulator that already runs somewhere, with its control port: its time can be moved, its broker can crash."""
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from .address import AddressPlace, AddressTarget
+from .target import Access, Capability, Place, Target, TargetError
+
+_ANSWER_SECONDS = 60.0
+"""A jump over hours with much that is due takes a while."""
+
+
+class ControlPort:
+    """The control port at `url`, such as `http://127.0.0.1:8090`."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+
+    def ask(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
+        """What a GET, or with a `body` a POST, is answered. Errors: TargetError."""
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            with urllib.request.urlopen(self.url + path, data, _ANSWER_SECONDS) as answer:
+                content = json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise TargetError(f"control={self.url} answers {path} with {error.code}: {error.read(500)!r}") from error
+        except (OSError, ValueError) as error:
+            why = getattr(error, "reason", error)
+            raise TargetError(f"control={self.url} is no control port of an emulator: {why}") from error
+        if not isinstance(content, dict):
+            raise TargetError(f"control={self.url} is no control port of an emulator: {path} is answered {content!r}")
+        return content
+
+
+class ControlledPlace(AddressPlace):
+    """Somebody's emulator, whose time jumps."""
+
+    def __init__(self, access: Access, control: ControlPort) -> None:
+        super().__init__(access)
+        self._control = control
+
+    def now_ms(self) -> int:
+        """The emulator's time."""
+        return int(self._control.ask("/clock")["now_ms"])
+
+    def pass_ms(self, ms: int) -> None:
+        """Jump, whatever clients are doing: time does not wait for them on a real broker either."""
+        self._control.ask("/clock/advance", {"by": ms, "wait": None})
+
+    def restart(self) -> None:
+        """Stop and start the broker; it is back at once."""
+        self._control.ask("/restart", {})
+
+    def crash(self) -> None:
+        """Let the broker's process die, not its machine; it is back at once."""
+        self._control.ask("/crash", {"power_loss": False})
+
+    @property
+    def jumps(self) -> bool:
+        """Always."""
+        return True
+
+
+class ControlledTarget(Target):
+    """An emulator at given addresses with its control port; lent to one at a time, for all feel a jump of its time."""
+
+    emulated = True
+
+    def __init__(self, addresses: AddressTarget, url: str) -> None:
+        self.name = addresses.name
+        self.truth = addresses.truth
+        self.capabilities = addresses.capabilities | {Capability.VIRTUAL_TIME, Capability.RESTART, Capability.CRASH}
+        self._addresses = addresses
+        self._control = ControlPort(url)
+        self._place = ControlledPlace(addresses.access, self._control)
+        self._lent = threading.RLock()
+
+    def start(self) -> None:
+        """See that somebody listens at all addresses, and that the port is an emulator's. Errors: TargetError."""
+        self._addresses.start()
+        if "now_ms" not in self._control.ask("/clock"):
+            raise TargetError(f"control={self._control.url} is no control port of an emulator: it has no clock")
+
+    def check(self) -> None:
+        """Raise TargetError when it has died."""
+        with self._lent:  # it may be crashed on purpose meanwhile
+            self._addresses.check()
+
+    @contextmanager
+    def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:
+        """The one place, when nobody else has it."""
+        if settings:
+            raise TargetError(f"{self.name} is as it is: it cannot be configured")
+        with self._lent:
+            yield self._place

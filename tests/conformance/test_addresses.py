@@ -1,0 +1,133 @@
+"""A RocketMQ that is given by its addresses: shared by all cases, mortal, and, with its control port, jumping."""
+
+import itertools
+import types
+from collections.abc import Callable, Iterator
+
+import pytest
+from rocketmq_testkit.conformance.case import Case, all_cases
+from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.runner.run import Run, carry_out
+from rocketmq_testkit.conformance.scenario import scenario, scenarios_of
+from rocketmq_testkit.conformance.stage import Stage
+from rocketmq_testkit.conformance.targets.choose import target as choose
+from rocketmq_testkit.conformance.targets.target import COMMON_SETTINGS, Capability, TargetError
+from rocketmq_testkit.conformance.truth import Truth
+from rocketmq_testkit.conformance.worlds.remoting import Remoting
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+
+@pytest.fixture
+def served() -> Iterator[Emulator]:
+    """An emulator that serves whoever comes."""
+    with Emulator(profile="faithful", config=dict(COMMON_SETTINGS)) as emulator:
+        yield emulator
+
+
+def addresses(emulator: Emulator, *more: str) -> str:
+    """The target of an emulator that runs."""
+    return ",".join((f"namesrv={emulator.namesrv}", f"endpoint={emulator.endpoint}", *more))
+
+
+def run(cases: list[Case], text: str, *, jobs: int = 1, each: Callable[[Outcome], None] = lambda _: None) -> Run:
+    """Cases on a target, held against the records of the project."""
+    return carry_out(cases, [choose(text)], Truth(), jobs=jobs, each=each)
+
+
+def cases(*nouns: str) -> list[Case]:
+    """The cases of some nouns that need no broker of their own."""
+    return [each for each in all_cases() if each.noun in nouns and not each.mark.settings and not each.mark.alone]
+
+
+def test_a_broker_that_dies_ends_the_run(served: Emulator) -> None:
+    """What was found before is kept; the case under way says nothing of a broker that is gone; no other is tried."""
+    seen = itertools.count(1)
+
+    def let_die(_outcome: Outcome) -> None:
+        if next(seen) == 2:
+            served.stop()
+
+    text, namesrv = addresses(served), served.namesrv
+    found = run(cases("limits"), text, each=let_die)
+    assert [each.verdict for each in found.outcomes] == [Verdict.SAME] * 2
+    assert found.problem == f"TargetError: namesrv={namesrv} cannot be reached: Connection refused"
+    assert not found.good
+
+
+def test_cases_that_share_a_broker_do_not_see_each_other(served: Emulator) -> None:
+    """All names are unique: many cases of both protocols at once on one broker come out as on a broker for each."""
+    shared = cases("send", "pop", "ack", "offsets", "routes", "tag", "grpc_send", "grpc_fifo", "limits")
+    assert len(shared) > 100
+    found = run(shared, addresses(served), jobs=8)
+    assert [(each.id, each.reason) for each in found.outcomes if each.verdict is not Verdict.SAME] == []
+    assert len(found.outcomes) == len(shared)
+
+
+def test_with_its_control_port_time_jumps(served: Emulator) -> None:
+    """What waits for minutes takes no time; a difference that the emulator in this process may have is one here too."""
+    wanted = cases("delay", "timer", "grpc_invisible")
+    before = served.clock.now_ms
+    found = run(wanted, addresses(served, f"control={served.control}"), jobs=4)
+    assert [(each.id, each.verdict, each.reason) for each in found.outcomes if not each.expected] == []
+    assert {each.verdict for each in found.outcomes} == {Verdict.SAME, Verdict.DELIBERATE}
+    assert served.clock.now_ms - before > 10 * found.seconds * 1000
+
+
+def test_with_its_control_port_it_can_be_crashed_and_restarted(served: Emulator) -> None:
+    """Clients lose their connections, what was stored is there afterwards, and keys stay what they are."""
+    with choose(addresses(served, f"control={served.control}")) as target:
+        assert target.capabilities >= {Capability.VIRTUAL_TIME, Capability.RESTART, Capability.CRASH}
+        with target.lend({}, alone=True) as place, Remoting(place, "t1") as t:
+            topic = t.topic(queues=1)
+            for stop in (t.crash, t.restart):
+                t.sent(topic)
+                with RemotingClient(t.broker_address) as before:
+                    before.request(RequestCode.GET_BROKER_CONFIG)
+                    stop()
+                    with pytest.raises(ConnectionError):
+                        before.request(RequestCode.GET_BROKER_CONFIG)
+            assert [each.body for each in t.messages_of(topic, t.group())] == [b"m0", b"m0"]
+        with pytest.raises(TargetError, match="cannot be configured"), target.lend({"k": "v"}):
+            pass
+
+
+def test_with_its_control_port_a_scenario_may_stop_it(served: Emulator) -> None:
+    """What asks for a broker to itself because it restarts it gets the one there is; what wants other keys does not."""
+
+    @scenario("BrokerController.shutdown", verbs={"send"}, capabilities={Capability.RESTART}, alone=True)
+    def stops(s: Stage) -> None:
+        """A broker keeps what was sent."""
+        topic = s.topic()
+        s.producer(topic).send(topic)
+        s.world.restart()
+        s.see("kept", len(s.stored(topic)))
+
+    @scenario("BrokerConfig", settings={"brokerPermission": "4"})
+    def configured(s: Stage) -> None:
+        """A broker takes nothing."""
+
+    module = types.ModuleType("sample")
+    for function in (stops, configured):
+        function.__module__ = "sample"
+        setattr(module, function.__name__, function)
+    found = carry_out(
+        [],
+        [choose(addresses(served, f"control={served.control}"))],
+        Truth(),
+        jobs=2,
+        each=lambda _: None,
+        scenarios=scenarios_of(module),
+        sdks=["python"],
+    )
+    [stopped, other] = found.outcomes
+    assert (stopped.verdict, stopped.notes) == (Verdict.UNRECORDED, [("kept", 1)]), stopped.reason
+    assert (other.verdict, other.reason) == (Verdict.NOT_APPLICABLE, "needs configure")
+
+
+def test_a_control_port_that_is_none_is_said_so(served: Emulator) -> None:
+    """Nobody there, or somebody else: one sentence before anything runs."""
+    for url, problem in ((f"http://{served.namesrv}", "is no control port"), ("http://127.0.0.1:1", "refused")):
+        with pytest.raises(TargetError, match=problem), choose(addresses(served, f"control={url}")):
+            pass
