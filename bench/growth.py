@@ -265,12 +265,18 @@ def measure(rows: Iterable[tuple[str, Step]], few: World, many: World, only: str
         yield Row(name, statistics.median(one for one, _ in pairs), statistics.median(other for _, other in pairs))
 
 
-def measure_checks(factor: int, only: str) -> Iterator[Row]:
-    """A transaction check that finds few half messages, and one that finds many."""
-    name = "half message is checked"
-    if only in name:
-        few = parked.checked(empty(), STEPS)
-        many = parked.checked(empty(), parked.PARKED // factor)
+TOGETHER: tuple[tuple[str, Callable[[World, int], Callable[[], float]]], ...] = (
+    ("timed message fires from a crowded second", parked.fired_together),
+    ("half message is checked", parked.checked),
+)
+
+
+def measure_together(factor: int, only: str) -> Iterator[Row]:
+    """What happens to few messages at once, and to many."""
+    for name, measured in TOGETHER:
+        if only not in name:
+            continue
+        few, many = measured(empty(), STEPS), measured(empty(), parked.PARKED // factor)
         pairs = [(few(), many()) for _ in range(CHECKS)]
         yield Row(name, statistics.median(one for one, _ in pairs), statistics.median(other for _, other in pairs))
 
@@ -282,7 +288,7 @@ def all_rows(only: str, quick: bool) -> Iterator[Row]:
         yield from measure(ROWS, empty(), full(factor), only, quick)
     if any(only in name for name, _ in parked.ROWS):
         yield from measure(parked.ROWS, parked.empty_of_parked(), parked.full_of_parked(factor), only, quick)
-    yield from measure_checks(factor, only)
+    yield from measure_together(factor, only)
 
 
 def table(rows: list[Row]) -> str:
@@ -303,15 +309,18 @@ def waiting(factor: int) -> tuple[str, bool]:
     """What jumps over messages that wait cost, and a minute in which nothing happens; whether that is too much."""
     found = list(parked.jumps(factor))
     due, idle_ms = parked.idle(factor)
+    idle = parked.idle_emulator(factor)
     lines = [
         f"Seconds of processor time for a jump over {parked.PARKED:,} messages that become due in it, at most "
         f"{parked.JUMP_GOAL_S:g}: "
         + ", ".join(f"{what} {seconds:.2f}" for what, seconds in found)
-        + f". A minute with {parked.MILLION:,} messages that wait for hours runs {due} timers and takes "
-        f"{idle_ms:.2f} ms.",
+        + f". A minute with {parked.MILLION:,} timed and delayed messages that wait for hours runs {due} timers and "
+        f"takes {idle_ms:.2f} ms; a running emulator that holds them takes {idle:.2%} of a processor, at most "
+        f"{parked.IDLE_GOAL:.0%}.",
         "",
     ]
-    return "\n".join(lines), due > 0 or any(seconds > parked.JUMP_GOAL_S for _, seconds in found)
+    slow = any(seconds > parked.JUMP_GOAL_S for _, seconds in found)
+    return "\n".join(lines), slow or due > 0 or idle > parked.IDLE_GOAL
 
 
 SECTION = f"""## Growth
