@@ -17,6 +17,7 @@ from .assignments import Assignments
 from .broker_admin import BrokerAdministration
 from .chance import Chance
 from .check_point import ReviveLog
+from .clean_up import CleanUp
 from .client_questions import ClientQuestions
 from .clients import Clients
 from .config import BrokerConfig, EmulationConfig
@@ -230,6 +231,8 @@ class Broker:
             config, scheduler, self.store, self.clients, self.questions, self.sends.place, self._complete
         )
         self.views = Views(config, self.store, self.clients)
+        self.clean_up = CleanUp(config, scheduler, self.store, self.topics)
+        self.store.full_files.append(self.clean_up.look_ahead)
         self.store.arrivals += [
             self.pulls.hold.arrived,
             self.pops.polling.arrived,
@@ -251,7 +254,9 @@ class Broker:
         )
         consumption = Consumption(config, self._scheduler, self.store, topics, clients, self.offsets)
         inquiries = ConsumerInquiries(config, self.store, topics, groups, clients, self.questions, self._complete)
-        broker_admin = BrokerAdministration(config, self._scheduler, self.store, topics, self.timers.congestion)
+        broker_admin = BrokerAdministration(
+            config, self._scheduler, self.store, topics, self.timers.congestion, self.clean_up.look_ahead
+        )
         return {
             ops.SendMessage: self.sends.send,
             ops.SendMessageBack: self.retry.send_back,
@@ -319,6 +324,8 @@ class Broker:
             ops.GetBrokerConfig: broker_admin.get_config,
             ops.UpdateBrokerConfig: broker_admin.update_config,
             ops.GetBrokerRuntimeInfo: broker_admin.runtime_info,
+            ops.DeleteExpiredCommitLog: self.clean_up.delete_files,
+            ops.CleanExpiredConsumeQueue: self.clean_up.forget_queues,
             ops.GetAllDelayOffset: self.delays.get_offsets,
             ops.GetTimerCheckPoint: self.timers.get_check_point,
             ops.GetTimerMetrics: self.timers.get_metrics,

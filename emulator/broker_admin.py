@@ -29,12 +29,14 @@ class BrokerAdministration:
         store: MessageStore,
         topics: Topics,
         timer_congestion: Callable[[], int],
+        config_changed: Callable[[], None],
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
         self._topics = topics
         self._timer_congestion = timer_congestion
+        self._config_changed = config_changed
         self._boot_ms = scheduler.now_ms
         self._version_counter = 0
         self._version_timestamp = scheduler.now_ms
@@ -58,6 +60,7 @@ class BrokerAdministration:
             self._config.set(name, trial.get(name))
         self._version_counter += 1
         self._version_timestamp = self._scheduler.now_ms
+        self._config_changed()
         return Done()
 
     def runtime_info(self, call: Call, operation: GetBrokerRuntimeInfo) -> RuntimeInfoResult:

@@ -4,23 +4,30 @@ A physical offset is a byte position and never comes twice. A record does not cr
 segment is skipped, as upstream pads it. Source: CommitLog, MappedFileQueue (5.3.3).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from struct import Struct
 
+END_BYTES = 8
+"""What a segment must have left behind a record: upstream marks the end of a full file there."""
 _SIZE = Struct(">i")
 
 
 class CommitLog:
     """Segments of `segment_bytes`, together at most `max_bytes` (the newest segment is never dropped)."""
 
-    def __init__(self, segment_bytes: int, max_bytes: int, on_trim: Callable[[int], None]) -> None:
+    def __init__(
+        self, segment_bytes: int, max_bytes: int, on_trim: Callable[[int], None], on_full: Callable[[], None]
+    ) -> None:
         self.segment_bytes = segment_bytes
         self.max_bytes = max_bytes
         self._on_trim = on_trim
+        self._on_full = on_full
         self._segments: dict[int, bytearray] = {0: bytearray()}
         self._first = 0
         self._last = 0
         self._tail = self._segments[0]
+        self._full: dict[int, int] = {}
+        """When each segment before the last was left, in ms, oldest first."""
         self.stored_bytes = 0
         self.max_offset = 0
         """Where the next record goes, unless it does not fit into the segment."""
@@ -30,13 +37,15 @@ class CommitLog:
         """The first physical offset still held."""
         return self._first * self.segment_bytes
 
-    def place(self, size: int) -> int:
+    def place(self, size: int, now_ms: int) -> int:
         """The physical offset that a record of `size` bytes will get; a new segment is begun if it does not fit."""
-        if len(self._tail) + size > self.segment_bytes:
+        if len(self._tail) + size + END_BYTES > self.segment_bytes:
+            self._full[self._last] = now_ms
             self._last += 1
             self._tail = self._segments[self._last] = bytearray()
             self.max_offset = self._last * self.segment_bytes
             self._trim()
+            self._on_full()
         return self.max_offset
 
     def append(self, record: bytes) -> None:
@@ -50,6 +59,7 @@ class CommitLog:
         """Cut off everything from `end` on, the start or the end of a record that is held."""
         for number in [number for number in self._segments if number * self.segment_bytes > end]:
             self.stored_bytes -= len(self._segments.pop(number))
+            self._full.pop(number - 1, None)
         self._last = max(self._segments)
         self._tail = self._segments[self._last]
         kept = end - self._last * self.segment_bytes
@@ -92,11 +102,27 @@ class CommitLog:
             yield position, bytes(memoryview(segment)[at : at + size])
             position += size
 
+    def full_files(self) -> Iterable[int]:
+        """When each segment but the last was full, in ms, oldest first."""
+        return self._full.values()
+
+    def drop_oldest(self, count: int) -> None:
+        """Drop so many of the oldest segments; the last one stays."""
+        for _ in range(count):
+            if self._first < self._last:
+                self._drop_first()
+        if count:
+            self._on_trim(self.min_offset)
+
     def _trim(self) -> None:
         dropped = False
         while self.stored_bytes > self.max_bytes and self._first < self._last:
-            self.stored_bytes -= len(self._segments.pop(self._first))
-            self._first += 1
+            self._drop_first()
             dropped = True
         if dropped:
             self._on_trim(self.min_offset)
+
+    def _drop_first(self) -> None:
+        self.stored_bytes -= len(self._segments.pop(self._first))
+        del self._full[self._first]
+        self._first += 1

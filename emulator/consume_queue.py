@@ -31,6 +31,11 @@ class ConsumeQueue:
         """The next logical offset to be given."""
         return self.first + len(self.physical)
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether it has held messages, all of which are gone."""
+        return self.first > 0 and not self.physical
+
     def append(self, physical_offset: int, size: int, tags_code: int) -> int:
         """Add a unit and return its logical offset."""
         self.physical.append(physical_offset)

@@ -39,7 +39,7 @@ class MessageStore:
         largest = config.max_message_size + 2 * 65536
         segment_bytes = max(min(config.mapped_file_size_commit_log, max_bytes // 8), largest)
         self._flushing = Flushing(config, scheduler.now_ms, 0)
-        self.log = CommitLog(segment_bytes, max_bytes, self._trimmed)
+        self.log = CommitLog(segment_bytes, max_bytes, self._trimmed, self._file_is_full)
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
         self.hooks: list[Hook] = []
         """Called in order before each append; they may redirect or refuse the message."""
@@ -47,6 +47,8 @@ class MessageStore:
         """Called after each append with topic, queue id, offset, tags code and properties."""
         self.watchers: dict[str, Watcher] = {}
         """Called after each append to one topic with queue id, offset and properties."""
+        self.full_files: list[Callable[[], None]] = []
+        """Called each time a file of the log is full."""
         self.last_store_timestamp = 0
 
     @property
@@ -99,7 +101,7 @@ class MessageStore:
         now = self._scheduler.now_ms
         if now >= self._flushing.next_look_ms:
             self._flushing.catch_up(now, self.log.max_offset)
-        physical_offset = self.log.place(size)
+        physical_offset = self.log.place(size, now)
         queue_offset = queue.append(physical_offset, size, tags_code) if queue is not None else 0
         self.log.append(
             records.encode(
@@ -147,6 +149,7 @@ class MessageStore:
         self.hooks.clear()
         self.arrivals.clear()
         self.watchers.clear()
+        self.full_files.clear()
 
     # reading
 
@@ -206,6 +209,15 @@ class MessageStore:
         """Forget the queues of a topic; the records stay in the log until it is trimmed, as upstream."""
         for key in [key for key in self.queues if key[0] == topic]:
             del self.queues[key]
+
+    def forget_spent_queues(self, stays: Callable[[str], bool]) -> None:
+        """Forget queues whose messages were all dropped, unless their topic stays. Source: ConsumeQueueStore."""
+        for place in [place for place, queue in self.queues.items() if queue.is_spent and not stays(place[0])]:
+            del self.queues[place]
+
+    def _file_is_full(self) -> None:
+        for told in self.full_files:
+            told()
 
     def _trimmed(self, min_physical_offset: int) -> None:
         for queue in self.queues.values():

@@ -32,6 +32,7 @@ class KeyIndex:
     def __init__(self, store: MessageStore) -> None:
         self._store = store
         self._next = 0
+        self._first = 0
         self._places: dict[tuple[str, str], list[tuple[int, int]]] = {}
         self.last_timestamp = 0
         self.last_physical_offset = 0
@@ -39,8 +40,9 @@ class KeyIndex:
     def catch_up(self) -> None:
         """Index what was stored since the last time and forget what was trimmed."""
         log = self._store.log
-        if self._next < log.min_offset:
-            self._forget_before(log.min_offset)
+        if self._first < log.min_offset:
+            self._first = log.min_offset
+            self._forget_before(self._first)
         for position, record in log.records_from(self._next):
             parts = records.decode(record)
             if parts.sys_flag & records.SYS_TRANSACTION_MASK != records.SYS_TRANSACTION_ROLLBACK:

@@ -134,3 +134,6 @@ class BrokerConfig(Config):
     )
     timer_flush_interval_ms: int = key(1000, "How often the timer writes how far it has read.", unit="ms", low=1)
     file_reserved_time: int = key(72, "Age at which stored messages are removed.", unit="h", low=0)
+    delete_when: str = key("04", "Hours of the day (UTC) at which old files are deleted, divided by semicolons.")
+    clean_resource_interval: int = key(10_000, "How often files to delete are looked for.", unit="ms", low=1)
+    delete_file_batch_max: int = key(10, "Files that one look deletes.", low=1)

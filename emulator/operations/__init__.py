@@ -36,7 +36,9 @@ from .clients import (
 )
 from .cluster import (
     BrokerMember,
+    CleanExpiredConsumeQueue,
     ClusterInfoResult,
+    DeleteExpiredCommitLog,
     DeleteKvConfig,
     DeleteTopicInNamesrv,
     GetBrokerClusterInfo,
@@ -181,6 +183,7 @@ __all__ = [
     "ChangeInvisibleTime",
     "ChannelClosed",
     "CheckClientConfig",
+    "CleanExpiredConsumeQueue",
     "ClientAnswer",
     "ClientConnection",
     "CloneGroupOffset",
@@ -198,6 +201,7 @@ __all__ = [
     "CreateTopic",
     "CreateTopics",
     "DelayOffsetsResult",
+    "DeleteExpiredCommitLog",
     "DeleteGroup",
     "DeleteKvConfig",
     "DeleteTopic",

@@ -176,6 +176,16 @@ class UpdateBrokerConfig(Operation):
 
 
 @value
+class DeleteExpiredCommitLog(Operation):
+    """Delete full files of the commit log that are old enough, whatever the hour is."""
+
+
+@value
+class CleanExpiredConsumeQueue(Operation):
+    """Forget consume queues all of whose messages are gone."""
+
+
+@value
 class GetBrokerRuntimeInfo(Operation):
     """Counters and state of a broker."""
 

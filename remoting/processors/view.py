@@ -7,6 +7,8 @@ from typing import Any
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
+    CleanExpiredConsumeQueue,
+    DeleteExpiredCommitLog,
     GetBrokerConfig,
     GetBrokerRuntimeInfo,
     MessagesResult,
@@ -137,6 +139,18 @@ def get_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> GetB
 def update_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateBrokerConfig:
     """Keys that upstream does not know are ignored there; the engine decides here."""
     return UpdateBrokerConfig(read_properties(body))
+
+
+@TABLE.processor(RequestCode.DELETE_EXPIRED_COMMITLOG, header=NoHeader)
+def delete_expired_commit_log(call: RemotingCall, header: NoHeader, body: bytes) -> DeleteExpiredCommitLog:
+    """Delete full files of the log that are old enough; answered before anything is deleted."""
+    return DeleteExpiredCommitLog()
+
+
+@TABLE.processor(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, header=NoHeader)
+def clean_expired_consume_queue(call: RemotingCall, header: NoHeader, body: bytes) -> CleanExpiredConsumeQueue:
+    """Forget queues all of whose messages are gone."""
+    return CleanExpiredConsumeQueue()
 
 
 def _unit(unit: QueueUnit) -> dict[str, Any]:

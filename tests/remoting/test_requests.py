@@ -200,6 +200,7 @@ def test_every_served_code_was_met_or_has_a_reason() -> None:
     assert {PROCESSORS[code].code.name for code in PROCESSORS if code not in met} == {
         "UPDATE_AND_CREATE_TOPIC_LIST",
         "CLONE_GROUP_OFFSET",
+        "DELETE_EXPIRED_COMMITLOG",
         "GET_ALL_CONSUMER_OFFSET",
         "GET_ALL_DELAY_OFFSET",
         "GET_TIMER_CHECK_POINT",
