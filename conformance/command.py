@@ -15,7 +15,7 @@ from .drivers import registry
 from .drivers.recipe import BuildError
 from .report import document, junit, page
 from .report.terminal import Terminal
-from .runner.plan import Selection, SelectionError
+from .runner.plan import Selection, SelectionError, sdks_of
 from .runner.run import Run, carry_out, record
 from .scenario import all_scenarios
 from .targets.apache import recipe as apache_recipe
@@ -107,9 +107,7 @@ def _limit(text: str) -> int:
 
 def _selection(options: argparse.Namespace) -> Selection:
     protocols = frozenset(Protocol) if options.protocol is None else frozenset({Protocol(options.protocol)})
-    sdks = options.sdk or ""
-    names = registry.names() if sdks == "all" else tuple(filter(None, sdks.split(",")))
-    return Selection(expression=options.expression, protocols=protocols, sdks=names)
+    return Selection(expression=options.expression, protocols=protocols, sdks=sdks_of(options.sdk))
 
 
 def _list(options: argparse.Namespace) -> int:

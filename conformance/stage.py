@@ -44,6 +44,7 @@ class Crew:
 
     def __init__(self, sdk: str, place: Place) -> None:
         self.sdk = sdk
+        self.place = place
         access = place.access
         tls = access.tls
         self._addresses = Addresses(access.namesrv, access.endpoint, tls is not None, tls.ca if tls else None)

@@ -42,6 +42,11 @@ class Selection:
         return [recipe.name for recipe in recipes if recipe.protocol in protocols]
 
 
+def sdks_of(text: str | None) -> tuple[str, ...]:
+    """The names in the value of `--sdk`: joined by commas, or `all`; none without one."""
+    return registry.names() if text == "all" else tuple(filter(None, (text or "").split(",")))
+
+
 _WORD = re.compile(r"\(|\)|[^\s()]+")
 
 

@@ -53,7 +53,7 @@ def scenario_works(
     up to `attempts` times in all.
     """
     hellos = Hellos()
-    once = partial(_outcomes, target=target, truth=truth, hellos=hellos, attempts=attempts)
+    once = partial(outcomes, target=target, truth=truth, hellos=hellos, attempts=attempts)
     common = [each for each in scenarios if not each.mark.settings and not each.mark.alone]
     # Pieces that need a broker of their own go first: they take longest.
     works: list[Work] = [partial(once, [each], sdks) for each in scenarios if each.mark.settings or each.mark.alone]
@@ -62,18 +62,23 @@ def scenario_works(
     return works
 
 
-def _outcomes(
-    group: Sequence[Scenario], sdks: Sequence[str], *, target: Target, truth: Truth, hellos: Hellos, attempts: int
+def outcomes(
+    group: Sequence[Scenario],
+    sdks: Sequence[str],
+    target: Target,
+    truth: Truth,
+    hellos: Hellos,
+    attempts: int = 1,
 ) -> Iterator[Outcome]:
     """Outcomes of scenarios that share a place. Errors: TargetError."""
     wanted: dict[str, list[Scenario]] = {}
     for sdk in sdks:
         for scenario in group:
-            ruled_out = _ruled_out(scenario, sdk, target, truth, hellos)
-            if ruled_out is None:
+            obstacle = ruled_out(scenario, sdk, target, truth, hellos)
+            if obstacle is None:
                 wanted.setdefault(sdk, []).append(scenario)
             else:
-                yield ruled_out
+                yield obstacle
     if not wanted:
         return
     mark = group[0].mark
@@ -85,7 +90,7 @@ def _outcomes(
                     yield first_expected(again, attempts)
 
 
-def _ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, hellos: Hellos) -> Outcome | None:
+def ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, hellos: Hellos) -> Outcome | None:
     """The outcome of a scenario that cannot be run with an SDK on a target, else None."""
 
     def none(verdict: Verdict, reason: str) -> Outcome:

@@ -38,7 +38,7 @@ TWISTED = frozenset(
 """The files that own connections; everything else is the same under any other way to do networking."""
 
 
-SUITES = frozenset({"conformance/test_conformance.py"})
+SUITES = frozenset(f"conformance/{name}.py" for name in ("conftest", "test_conformance", "test_scenarios_of_sdks"))
 """Tests that are shipped: pytest imports them without their package, so that relative imports mean nothing to them."""
 
 

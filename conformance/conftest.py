@@ -1,0 +1,28 @@
+"""What the suite's cases and scenarios share under pytest."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance.targets.choose import target as choose
+from rocketmq_testkit.conformance.targets.target import Target
+from rocketmq_testkit.conformance.truth import Truth
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave scenarios out where no SDK is named: there would be nothing but an empty test to skip."""
+    without = not config.getoption("sdk", None) and collection_path.name == "test_scenarios_of_sdks.py"
+    return True if without else None
+
+
+@pytest.fixture(scope="session")
+def target(request: pytest.FixtureRequest) -> Iterator[Target]:
+    """A started target."""
+    with choose(request.param) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def truth() -> Truth:
+    """What is recorded."""
+    return Truth()

@@ -1,0 +1,16 @@
+"""What an outcome is to pytest."""
+
+import pytest
+
+from .outcome import Outcome, Verdict
+from .truth import differences
+
+
+def conclude(outcome: Outcome) -> None:
+    """Pass, skip or fail as the outcome says."""
+    if outcome.verdict is Verdict.NOT_APPLICABLE:
+        pytest.skip(outcome.reason)
+    if not outcome.expected:
+        lines = [f"{outcome.id} on {outcome.target}: {outcome.verdict.value}", outcome.reason]
+        lines += differences([] if outcome.truth is None else outcome.truth.notes, outcome.notes)
+        pytest.fail("\n".join(filter(None, lines)), pytrace=False)

@@ -1,0 +1,42 @@
+"""Scenarios of one SDK on one target, asked for one at a time, as pytest does it."""
+
+from contextlib import ExitStack
+
+from rocketmq_testkit.remoting.client.closing import Closing
+
+from ..outcome import Outcome
+from ..scenario import Scenario
+from ..stage import Crew
+from ..targets.target import Target
+from ..truth import Truth
+from .scenario_work import Hellos, outcomes, ruled_out, run_scenario
+
+
+class OneByOne(Closing):
+    """Those scenarios that can share a place and driver processes do so until `close`."""
+
+    def __init__(self, sdk: str, target: Target, truth: Truth) -> None:
+        self._sdk = sdk
+        self._target = target
+        self._truth = truth
+        self._hellos = Hellos()
+        self._shared = ExitStack()
+        self._crew: Crew | None = None
+
+    def run(self, scenario: Scenario) -> Outcome:
+        """The outcome of a scenario. Errors: TargetError."""
+        if scenario.mark.settings or scenario.mark.alone:
+            [outcome] = outcomes([scenario], [self._sdk], self._target, self._truth, self._hellos)
+            return outcome
+        obstacle = ruled_out(scenario, self._sdk, self._target, self._truth, self._hellos)
+        if obstacle is not None:
+            return obstacle
+        if self._crew is None:
+            place = self._shared.enter_context(self._target.lend({}))
+            self._crew = self._shared.enter_context(Crew(self._sdk, place))
+        return run_scenario(scenario, self._crew.place, self._crew, self._target, self._truth)
+
+    def close(self) -> None:
+        """End the processes and give the place back."""
+        self._crew = None
+        self._shared.close()

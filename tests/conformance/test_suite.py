@@ -1,0 +1,54 @@
+"""The suite as pytest runs it for people who installed the package."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from rocketmq_testkit.fixtures import Emulator
+
+PYTEST = Path(sys.executable).with_name("pytest")
+
+
+def run(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run the installed suite from somewhere else."""
+    return subprocess.run(
+        [PYTEST, "--pyargs", "rocketmq_testkit.conformance", "-p", "no:cacheprovider", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_scenarios_come_with_their_sdk(tmp_path: Path) -> None:
+    """Each is a test with the id of its outcome; what an SDK cannot express is skipped with its reason."""
+    words = ("-k", "a_send_to_an_unknown_topic or two_lite_consumers", "-n", "2", "--dist", "loadgroup")
+    done = run(tmp_path, "--sdk", "python", "-v", "-rs", *words)
+    assert done.returncode == 0, done.stdout
+    assert "1 passed, 1 skipped" in done.stdout
+    assert "test_scenario[emulator-scenarios.topics.a_send_to_an_unknown_topic@python]" in done.stdout
+    assert "the SDK has no verb commit, no verb lite" in done.stdout
+
+
+def test_a_scenario_that_differs_fails(tmp_path: Path) -> None:
+    """With nobody there to send to, the test of the SDK fails and says which it is."""
+    with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
+        target = f"namesrv={emulator.namesrv},endpoint={emulator.endpoint}"
+        done = run(tmp_path, "--sdk", "go-remoting", "--target", target, "-k", "a_send_to_an_unknown_topic")
+    assert done.returncode == 1, done.stdout
+    assert "scenarios.topics.a_send_to_an_unknown_topic@go-remoting" in done.stdout
+
+
+def test_without_an_sdk_there_are_cases_alone(tmp_path: Path) -> None:
+    """No scenario, not even as a test that is skipped."""
+    done = run(tmp_path, "--collect-only", "-q")
+    assert "::test_case[emulator-topics." in done.stdout
+    assert "scenario" not in done.stdout
+
+
+def test_an_unknown_sdk_is_refused(tmp_path: Path) -> None:
+    """The error names those that there are."""
+    done = run(tmp_path, "--sdk", "cobol", "-k", "topics")
+    assert done.returncode != 0
+    assert "no SDK driver is called 'cobol'" in done.stdout + done.stderr
