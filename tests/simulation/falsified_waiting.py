@@ -96,7 +96,7 @@ def a_half_message_is_checked_too_early(stream: Stream) -> Iterator[Stream]:
     """It is checked again in the round that has just begun."""
     for index, seen in enumerate(stream):
         if isinstance(seen, HalfStored) and seen.times:
-            again = seen._replace(offset=seen.offset + 1, times=seen.times + 1)
+            again = seen._replace(offset=seen.offset + 1, times=seen.times + 1, physical=seen.physical + 1)
             yield at(stream, index, seen, again)
 
 

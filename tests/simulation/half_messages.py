@@ -39,6 +39,7 @@ def half_stored(now: int, offset: int, message: Record) -> obs.HalfStored:
         message.born_timestamp,
         int(properties.get("TRANSACTION_CHECK_TIMES", "0")),
         properties.get("CHECK_IMMUNITY_TIME_IN_SECONDS"),
+        message.physical_offset,
     )
 
 
@@ -65,7 +66,7 @@ class HalfMessages:
     ) -> None:
         """Send a half message that wants to be left alone for `immunity` seconds."""
         now = self._session.now_ms
-        properties = {"UNIQ_KEY": message_id, "TRAN_MSG": "true", "PGROUP": GROUP}
+        properties = {"UNIQ_KEY": message_id, "TRAN_MSG": "true", "PGROUP": GROUP, "KEYS": f"half {message_id}"}
         if tag is not None:
             properties["TAGS"] = tag
         if immunity is not None:

@@ -24,6 +24,11 @@ class Stored(NamedTuple):
     store_ms: int
     delay_level: int
     first_pop_ms: int | None
+    physical: int
+    """Where it lies in the commit log, which all topics share."""
+    keys: str | None = None
+    color: str | None = None
+    """A property of the user's."""
 
 
 class Sent(NamedTuple):
@@ -128,10 +133,22 @@ class Hidden(NamedTuple):
     new: Handle | None
 
 
+class NotifyParked(NamedTuple):
+    """A notification request waits."""
+
+    now: int
+    call: int
+    client: str
+    group: str
+    topic: str
+    deadline: int
+
+
 class Notified(NamedTuple):
     """A notification request was answered."""
 
     now: int
+    call: int
     group: str
     topic: str
     has_message: bool
@@ -209,6 +226,20 @@ class RangeSeen(NamedTuple):
     queue_id: int
     low: int
     high: int
+
+
+class OffsetsSeen(NamedTuple):
+    """Committed offsets at the end of a step, those that are others than at the end of the last; -1 for none."""
+
+    now: int
+    offsets: tuple[tuple[str, Place, int], ...]
+
+
+class RangesSeen(NamedTuple):
+    """Lowest offset and end of queues at the end of a step, of those where they are others than before."""
+
+    now: int
+    ranges: tuple[tuple[Place, int, int], ...]
 
 
 class SentBack(NamedTuple):
@@ -304,6 +335,7 @@ class HalfStored(NamedTuple):
     born_ms: int
     times: int
     immunity: str | None
+    physical: int
 
 
 class Prepared(NamedTuple):
@@ -364,6 +396,7 @@ Observation = (
     | PopParked
     | Acked
     | Hidden
+    | NotifyParked
     | Notified
     | Pulled
     | PullHeld
@@ -371,6 +404,8 @@ Observation = (
     | Reset
     | OffsetSeen
     | RangeSeen
+    | OffsetsSeen
+    | RangesSeen
     | SentBack
     | Beat
     | Left

@@ -11,9 +11,11 @@ from members import Members
 from ordered_queues import OrderedQueues
 from popped_messages import CHECK_POINTS, Mode, PoppedMessages
 from pulled_queues import PulledQueues
+from standing import Standing
 from stored_messages import StoredMessages, Violation
 from timed_messages import TimedMessages
 from transactions import DISCARDED_TOPIC, Transactions
+from waiting_notifications import WaitingNotifications
 
 
 class Oracle:
@@ -36,11 +38,19 @@ class Oracle:
         self.topics = tuple(topics)
         self.log = StoredMessages()
         self.pops = PoppedMessages(self.log, mode, tags, retry_v2=retry_v2)
+        self.notifications = WaitingNotifications(self.pops, self.pop_groups, retry_v2=retry_v2)
         self.ordered = OrderedQueues(self.log)
         self.pulls = PulledQueues(self.log, tags)
         self.members = Members()
         self.timed = TimedMessages(self.log)
         self.transactions = Transactions(self.log, self.members)
+        self.standing = Standing(
+            self.log,
+            pops=(self.pops, self.pop_groups),
+            ordered=(self.ordered, self.ordered_groups),
+            pulls=(self.pulls, self.pull_groups),
+            transactions=self.transactions,
+        )
         self._now = 0
 
     def observe(self, seen: obs.Observation) -> None:
@@ -53,6 +63,8 @@ class Oracle:
                 if seen.topic == DISCARDED_TOPIC:
                     self.transactions.discarded(seen)
                 self.log.stored(seen)
+                self.notifications.appeared(seen)
+                self.standing.appeared((seen.topic, seen.queue_id))
             case obs.Sent():
                 self.log.sent(seen)
             case obs.Popped():
@@ -61,16 +73,20 @@ class Oracle:
                 (self.ordered if seen.order else self.pops).parked(seen)
             case obs.Acked():
                 (self.ordered if seen.order else self.pops).acked(seen)
+                self.standing.something_happened(seen.handle.group)
             case obs.Hidden():
                 (self.ordered if seen.order else self.pops).hidden(seen)
+            case obs.NotifyParked():
+                self.notifications.parked(seen)
             case obs.Notified():
-                self._notified(seen)
+                self.notifications.notified(seen)
             case obs.Pulled():
                 self.pulls.pulled(seen)
             case obs.PullHeld():
                 self.pulls.held(seen)
             case obs.Committed():
                 self.pulls.committed_offset(seen)
+                self.standing.something_happened(seen.group)
             case obs.Reset():
                 self._reset(seen)
             case obs.OffsetSeen():
@@ -78,6 +94,10 @@ class Oracle:
             case obs.RangeSeen():
                 if (seen.low, seen.high) != (0, self.log.size((seen.topic, seen.queue_id))):
                     raise Violation(f"the queue has {self.log.size((seen.topic, seen.queue_id))} messages: {seen}")
+            case obs.OffsetsSeen():
+                self.standing.offsets_seen(seen)
+            case obs.RangesSeen():
+                self.standing.ranges_seen(seen)
             case obs.SentBack():
                 self.pulls.sent_back(seen)
             case obs.Beat():
@@ -105,10 +125,16 @@ class Oracle:
             case obs.Crashed():
                 self._crashed(seen)
             case obs.StepEnded():
-                for book in (self.log, self.pops, self.ordered, self.pulls, self.transactions):
-                    book.step_ended(seen.now)
+                self._step_ended(seen.now)
             case obs.Drained():
                 self._drained()
+
+    def _step_ended(self, now: int) -> None:
+        for book in (self.log, self.pops, self.ordered, self.pulls, self.transactions):
+            book.step_ended(now)
+        # They look at what the others have just found.
+        self.notifications.step_ended(now)
+        self.standing.step_ended(now)
 
     def _popped(self, seen: obs.Popped) -> None:
         if not seen.messages and seen.now < seen.deadline:
@@ -116,16 +142,13 @@ class Oracle:
         if (seen.code == "SUCCESS") != bool(seen.messages):
             raise Violation(f"code and messages do not fit: {seen}")
         (self.ordered if seen.order else self.pops).popped(seen)
-
-    def _notified(self, seen: obs.Notified) -> None:
-        if not seen.has_message and seen.now < seen.deadline:
-            raise Violation(f"gave up before its time: {seen}")
-        if seen.has_message and not self.pops.is_behind(seen.group, seen.topic):
-            raise Violation(f"told of messages that are not there: {seen}")
+        self.standing.something_happened(seen.group)
 
     def _reset(self, seen: obs.Reset) -> None:
+        self.standing.something_happened(seen.group)
         if seen.group in self.pop_groups:
             self.pops.reset(seen)
+            self.notifications.reset(seen)
         elif seen.group in self.ordered_groups:
             self.ordered.reset(seen)
         else:
@@ -152,7 +175,7 @@ class Oracle:
     def _left(self, seen: obs.Left) -> None:
         self.members.left(seen)
         if seen.closed:
-            for book in (self.pops, self.ordered, self.pulls):
+            for book in (self.pops, self.notifications, self.ordered, self.pulls):
                 book.gone(seen.client)
 
     def _crashed(self, seen: obs.Crashed) -> None:
@@ -166,6 +189,8 @@ class Oracle:
             book.crashed(seen.now, {key: offset for key, offset in known.items() if key[0] in groups})
         self.transactions.crashed(seen.now)
         self.members.crashed()
+        self.notifications.crashed()
+        self.standing.crashed()
 
     def _drained(self) -> None:
         """Every group got every message that it wants, and nothing is on its way any more."""

@@ -128,7 +128,7 @@ class PoppedMessages(WaitingPops):
             stored = self._log.at(handle.place, message.offset)
             if (stored.message_id, stored.attempt) != (message.message_id, message.attempt):
                 raise Violation(f"{stored} lies at {handle.place}:{message.offset}, delivered was {message}")
-            if not self._wanted(seen.group, handle.topic, stored.tag):
+            if not self.wants(seen.group, handle.topic, stored.tag):
                 raise Violation(f"{seen.group} does not want {stored}")
             reading = self.readings[seen.group, handle.place]
             if message.offset < reading.position or message.offset in reading.fresh:
@@ -139,7 +139,8 @@ class PoppedMessages(WaitingPops):
         if not seen.waited and len(seen.messages) < seen.asked:
             self._half_empty.append(seen)
 
-    def _wanted(self, group: str, topic: str, tag: str | None) -> bool:
+    def wants(self, group: str, topic: str, tag: str | None) -> bool:
+        """Does a group want messages with this tag? What comes back it wants always."""
         wanted = self._tags.get(group)
         return wanted is None or tag in wanted or topic.startswith("%RETRY%")
 
@@ -348,7 +349,7 @@ class PoppedMessages(WaitingPops):
         reading = self.readings[group, place]
         following = max(reading.fresh) + 1
         for offset in range(max(reading.position, reading.again_to), following):
-            if offset not in reading.fresh and self._wanted(group, place[0], self._log.at(place, offset).tag):
+            if offset not in reading.fresh and self.wants(group, place[0], self._log.at(place, offset).tag):
                 raise Violation(f"{group} did not get {place}:{offset} but what is behind it")
         reading.moves.append((now, reading.position))
         reading.position = following
@@ -364,10 +365,25 @@ class PoppedMessages(WaitingPops):
     def next_unread(self, group: str, place: Place) -> int | None:
         """The next offset of a queue that a group wants."""
         reading = self.readings[group, place]
-        for offset in range(max(reading.position, reading.again_to), self._log.size(place)):
-            if self._wanted(group, place[0], self._log.at(place, offset).tag):
+        return self._first_wanted(group, place, max(reading.position, reading.again_to))
+
+    def _first_wanted(self, group: str, place: Place, start: int) -> int | None:
+        for offset in range(start, self._log.size(place)):
+            if self.wants(group, place[0], self._log.at(place, offset).tag):
                 return offset
         return None
+
+    def there(self, group: str, topic: str) -> list[tuple[Place, int]]:
+        """What a pop would begin with at this instant, within a step: in queues of the topic and of the retry topic."""
+        found = []
+        for name in dict.fromkeys((topic, self.retry_topic(group, topic))):
+            for queue_id in self._log.queue_ids(name):
+                reading = self.readings[group, (name, queue_id)]
+                start = max(reading.position, reading.again_to, *(offset + 1 for offset in reading.fresh))
+                offset = self._first_wanted(group, (name, queue_id), start)
+                if offset is not None:
+                    found.append(((name, queue_id), offset))
+        return found
 
     def is_behind(self, group: str, topic: str) -> bool:
         """Does a queue of the topic or of the retry topic hold something after what the group got, wanted or not?"""

@@ -16,6 +16,7 @@ from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.names import HALF_TOPIC
 from rocketmq_testkit.emulator.record import decode
 from simulated_client import Client, digit, order_counts, receipt
+from snapshots import Snapshots
 
 START_MS = 1_700_000_000_000
 DELAY_LEVELS_MS = (1_000, 5_000)
@@ -59,6 +60,7 @@ class Session:
         self.broker = self.engine.brokers[0]
         self.shows_retry_topics = config.pop_consumer_kv_service_enable
         self._onlooker = onlooker
+        self._snapshots = Snapshots((), ())
         self._calls = 0
         self._asking: SimulatedCall | None = None
         self._own: Outcome | None = None
@@ -136,13 +138,22 @@ class Session:
                 message.store_timestamp,
                 int(properties.get("DELAY", "0")),
                 int(first_pop) if first_pop is not None else None,
+                message.physical_offset,
+                properties.get("KEYS"),
+                properties.get("color"),
             )
         )
 
     # time
 
+    def watch(self, offsets: Iterable[tuple[str, obs.Place]], queues: Iterable[obs.Place]) -> None:
+        """Look at these offsets of groups and these queues after every step."""
+        self._snapshots = Snapshots(offsets, queues)
+
     def end_step(self) -> None:
-        """Say that everything due has happened."""
+        """Say that everything due has happened, and how things stand."""
+        for seen in self._snapshots.changes(self.broker, self.now_ms):
+            self.see(seen)
         self.see(obs.StepEnded(self.now_ms))
 
     def advance(self, ms: int) -> None:
@@ -168,7 +179,7 @@ class Session:
         size: int = 0,
     ) -> None:
         """Send one message; with a delay level, or to be delivered `timer_ms` from now."""
-        properties = {"UNIQ_KEY": message_id}
+        properties = {"UNIQ_KEY": message_id, "KEYS": f"{message_id} {topic}", "color": f"{tag} {level}"}
         if tag is not None:
             properties["TAGS"] = tag
         due = None
@@ -380,13 +391,18 @@ class Session:
     def notify(self, client: Client, topic: str, poll_ms: int) -> None:
         """Wait until a pop would find something."""
         deadline = self.now_ms + poll_ms
+        number = self._calls + 1
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, ops.NotificationResult), outcome
-            self.see(obs.Notified(self.now_ms, client.group, topic, outcome.has_msg, waited, deadline))
+            self.see(obs.Notified(self.now_ms, number, client.group, topic, outcome.has_msg, waited, deadline))
+
+        def on_wait(number: int) -> None:
+            channel_id = client.channel.channel_id
+            self.see(obs.NotifyParked(self.now_ms, number, channel_id, client.group, topic, deadline))
 
         operation = ops.Notification(client.group, topic, -1, poll_ms, self.now_ms)
-        self.ask(client, operation, on_answer, lambda number: None)
+        self.ask(client, operation, on_answer, on_wait)
 
     # consumers that pull
 
@@ -532,26 +548,6 @@ class Session:
             return
         operation = ops.UnregisterClient(client.channel.channel_id, "producers", client.group)
         self.ask(client, operation, lambda outcome, waited: self.see(left))
-
-    def lock(self, client: Client, queues: list[obs.Place]) -> None:
-        """Ask for queue locks."""
-
-        def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, ops.LockBatchResult), outcome
-            granted = tuple((queue.topic, queue.queue_id) for queue in outcome.queues)
-            self.see(obs.Locked(self.now_ms, client.group, client.name, tuple(queues), granted))
-
-        wanted = [ops.MessageQueue(topic, self.broker.name, queue_id) for topic, queue_id in queues]
-        self.ask(client, ops.LockBatchMq(client.group, client.name, wanted), on_answer)
-
-    def unlock(self, client: Client, queues: list[obs.Place]) -> None:
-        """Give queue locks back."""
-        wanted = [ops.MessageQueue(topic, self.broker.name, queue_id) for topic, queue_id in queues]
-        self.ask(
-            client,
-            ops.UnlockBatchMq(client.group, client.name, wanted),
-            lambda outcome, waited: self.see(obs.Unlocked(self.now_ms, client.group, client.name, tuple(queues))),
-        )
 
     def crash(
         self,

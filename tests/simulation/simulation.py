@@ -17,15 +17,17 @@ from typing import Any, NamedTuple
 
 import producer_verbs
 from half_messages import HalfMessages
-from observations import Handle, Observation
+from observations import Handle, Observation, Place
 from oracle import Oracle
 from popped_messages import BUFFERED, CACHED_RECORDS, CHECK_POINTS, RECORDS
+from queue_locks import QueueLocks
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.fixtures.control.json_form import entry
 from session import Session
 from simulated_client import Client
 from stored_messages import Violation
 from timed_sends import TimedSends
+from transactions import HALF_TOPIC, TRANSACTION_GROUP
 
 TOPICS = {"A": 2, "B": 1, "O": 3}
 TAGS = {"pop-red": ("red", "green", "yellow"), "pull-red": ("red",)}
@@ -105,6 +107,7 @@ class Simulation:
         self.session = Session(*setup.configs(), setup.seed, self._see)
         self.timed = TimedSends(self.session)
         self.halves = HalfMessages(self.session)
+        self.locks = QueueLocks(self.session)
         for topic, queues in TOPICS.items():
             self.session.create_topic(topic, queues)
         groups = (*POP_GROUPS, *ORDERED_GROUPS, *PULL_GROUPS)
@@ -114,12 +117,25 @@ class Simulation:
         self.poppers = [client for client in self.clients if client.group in POP_GROUPS]
         self.orderly = [client for client in self.clients if client.group in ORDERED_GROUPS]
         self.pullers = [client for client in self.clients if client.group in PULL_GROUPS]
+        self._places = self._places_of_groups()
+        half_queue = (HALF_TOPIC, 0)
+        self.session.watch(
+            [*self._places, (TRANSACTION_GROUP, half_queue)], dict.fromkeys(place for _, place in self._places)
+        )
         self._used: list[tuple[Client, Handle]] = []
         self._cursors: dict[tuple[str, str, int], int] = {}
         for client in self.clients:
             client.on_push = self.halves.pushed
             self.session.beat(client, TOPICS)
         self.session.end_step()
+
+    def _places_of_groups(self) -> list[tuple[str, Place]]:
+        """Everything that a group may have an offset of."""
+        places = [(topic, queue_id) for topic, queues in TOPICS.items() for queue_id in range(queues)]
+        known = [(client.group, place) for client in self.clients[::MEMBERS] for place in places]
+        for client in self.poppers[::MEMBERS]:
+            known += [(client.group, (self.oracle.pops.retry_topic(client.group, topic), 0)) for topic in TOPICS]
+        return known + [(client.group, (f"%RETRY%{client.group}", 0)) for client in self.pullers[::MEMBERS]]
 
     def _see(self, seen: Observation) -> None:
         if self._keep:
@@ -318,13 +334,13 @@ class Simulation:
         """Lock the queues of a topic."""
         client = self.pullers[action.client % len(self.pullers)]
         topic = self.topic(action.a)
-        self.session.lock(client, [(topic, queue_id) for queue_id in range(TOPICS[topic])])
+        self.locks.lock(client, [(topic, queue_id) for queue_id in range(TOPICS[topic])])
 
     def unlock(self, action: Action, lost: bool) -> None:
         """Unlock the queues of a topic."""
         client = self.pullers[action.client % len(self.pullers)]
         topic = self.topic(action.a)
-        self.session.unlock(client, [(topic, queue_id) for queue_id in range(TOPICS[topic])])
+        self.locks.unlock(client, [(topic, queue_id) for queue_id in range(TOPICS[topic])])
 
     def look(self, action: Action, lost: bool) -> None:
         """Look at offsets and members."""
@@ -350,13 +366,7 @@ class Simulation:
 
     def crash(self, action: Action, lost: bool) -> None:
         """The broker dies, with or without the machine, or stops in order; its clients come back."""
-        places = [(topic, queue_id) for topic, queues in TOPICS.items() for queue_id in range(queues)]
-        known = [(client.group, place) for client in self.clients[::MEMBERS] for place in places]
-        for client in self.poppers[::MEMBERS]:
-            known += [(client.group, (self.oracle.pops.retry_topic(client.group, topic), 0)) for topic in TOPICS]
-        for client in self.pullers[::MEMBERS]:
-            known.append((client.group, (f"%RETRY%{client.group}", 0)))
-        self.session.crash(self.clients, known, power_loss=action.a % 2 == 0, in_order=action.a % 6 == 5)
+        self.session.crash(self.clients, self._places, power_loss=action.a % 2 == 0, in_order=action.a % 6 == 5)
         # An orderly client that died with it has nothing to acknowledge.
         for client in self.orderly:
             client.handles.clear()

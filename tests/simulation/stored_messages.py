@@ -32,6 +32,16 @@ class Violation(AssertionError):
     """The broker did what upstream does not do."""
 
 
+class Born(NamedTuple):
+    """What a message and all its copies say of where it comes from."""
+
+    born_ms: int
+    unique_key: str
+    tag: str | None
+    keys: str | None
+    color: str | None
+
+
 class Known(NamedTuple):
     """A message in a queue."""
 
@@ -71,15 +81,22 @@ class StoredMessages:
     def __init__(self) -> None:
         self.queues: dict[Place, list[Known]] = defaultdict(list)
         self.by_topic: dict[str, set[int]] = defaultdict(set)
-        self._born: dict[str, set[tuple[int, str]]] = defaultdict(set)
+        self._born: dict[str, set[Born]] = defaultdict(set)
         self._promises: dict[tuple[str, str, int], list[Promise]] = defaultdict(list)
         self._latest: list[tuple[int, int, Promise]] = []
         self._sequence = 0
         self._unexplained: dict[tuple[str, int, int], Stored] = {}
         self._kept: list[tuple[int, Promise]] = []
         self._last_store_ms = 0
+        self._last_physical = -1
 
     # what happens
+
+    def appended(self, physical: int, seen: object) -> None:
+        """Something was written to the commit log: always behind what was written before, whatever its topic."""
+        if physical <= self._last_physical:
+            raise Violation(f"lies at {physical}, not behind {self._last_physical}: {seen}")
+        self._last_physical = physical
 
     def stored(self, seen: Stored) -> None:
         """A message appeared."""
@@ -90,12 +107,14 @@ class StoredMessages:
         if not self._last_store_ms <= seen.store_ms <= seen.now:
             raise Violation(f"{seen.message_id} was stored at {seen.store_ms}, after one at {self._last_store_ms}")
         self._last_store_ms = seen.store_ms
+        self.appended(seen.physical, seen)
         queue.append(Known(seen.message_id, seen.tag, seen.attempt, seen.delay_level, seen.first_pop_ms))
         born = self._born[seen.message_id]
+        this = Born(seen.born_ms, seen.unique_key, seen.tag, seen.keys, seen.color)
         if not seen.attempt:
-            born.add((seen.born_ms, seen.unique_key))
-        elif (seen.born_ms, seen.unique_key) not in born:
-            raise Violation(f"{seen.message_id} was born {born}, its copy says {(seen.born_ms, seen.unique_key)}")
+            born.add(this)
+        elif this not in born:
+            raise Violation(f"{seen.message_id} was born {born}, its copy says {this}")
         if not self._keep(seen):
             self._unexplained[seen.topic, seen.queue_id, seen.offset] = seen
 

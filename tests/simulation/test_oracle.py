@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
+from falsified_standing import STANDING
 from falsified_waiting import (
     a_check_is_not_counted,
     a_committed_message_does_not_appear,
@@ -24,11 +25,11 @@ from observations import (
     Acked,
     Crashed,
     Delivery,
+    HalfStored,
     Handle,
     Hidden,
     Locked,
     MembersSeen,
-    Notified,
     Observation,
     OffsetSeen,
     Popped,
@@ -121,7 +122,8 @@ def a_copy_comes_too_early(stream: Stream) -> Iterator[Stream]:
             for earlier in range(index, 0, -1):
                 then = stream[earlier].now
                 if then < seen.now - 1_300:
-                    moved = seen._replace(now=then, store_ms=then)
+                    before = [one.physical for one in stream[:earlier] if isinstance(one, Stored | HalfStored)]
+                    moved = seen._replace(now=then, store_ms=then, physical=max(before) + 1)
                     yield [*stream[: earlier + 1], moved, *stream[earlier + 1 : index], *stream[index + 1 :]]
                     break
 
@@ -295,7 +297,8 @@ def an_offset_is_left_out(stream: Stream) -> Iterator[Stream]:
 def a_message_appears_that_nobody_sent(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, Stored):
-            yield at(stream, index, seen, seen._replace(offset=seen.offset + 1, message_id="nobody's"))
+            other = seen._replace(offset=seen.offset + 1, message_id="nobody's", physical=seen.physical + 1)
+            yield at(stream, index, seen, other)
 
 
 def a_delayed_message_comes_too_early(stream: Stream) -> Iterator[Stream]:
@@ -375,18 +378,6 @@ def a_queue_has_two_owners(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen, other)
 
 
-def a_notification_gives_up_too_early(stream: Stream) -> Iterator[Stream]:
-    for index, seen in enumerate(stream):
-        if isinstance(seen, Notified) and not seen.has_message:
-            yield at(stream, index, seen._replace(deadline=seen.now + 1))
-
-
-def a_notification_tells_of_nothing(stream: Stream) -> Iterator[Stream]:
-    for index, seen in enumerate(stream):
-        if isinstance(seen, Notified) and not seen.has_message and seen.group == "pop-all":
-            yield at(stream, index, seen._replace(has_message=True))
-
-
 def a_crash_skips_messages(stream: Stream) -> Iterator[Stream]:
     """After a crash a group that pops, or pops in order, goes on behind what it has not got."""
     for index, seen in enumerate(stream):
@@ -438,8 +429,6 @@ FALSIFIED: tuple[Falsify, ...] = (
     a_queue_shows_too_much,
     a_member_is_missing,
     a_queue_has_two_owners,
-    a_notification_gives_up_too_early,
-    a_notification_tells_of_nothing,
     a_timed_message_comes_at_another_time,
     a_message_that_was_taken_back_comes,
     a_message_is_lost_as_if_it_was_taken_back,
@@ -454,6 +443,7 @@ FALSIFIED: tuple[Falsify, ...] = (
     a_half_message_is_checked_too_early,
     a_half_message_is_forgotten,
     time_goes_back,
+    *STANDING,
 )
 
 

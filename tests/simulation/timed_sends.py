@@ -40,7 +40,7 @@ class TimedSends:
             delay_ms = delay_ms // 1000 * 1000
         due = now + delay_ms
         text = {"TIMER_DELIVER_MS": due, "TIMER_DELAY_MS": delay_ms, "TIMER_DELAY_SEC": delay_ms // 1000}[way]
-        properties = {"UNIQ_KEY": message_id, way: str(text)}
+        properties = {"UNIQ_KEY": message_id, "KEYS": f"timed {message_id}", "color": way, way: str(text)}
         if tag is not None:
             properties["TAGS"] = tag
 

@@ -9,6 +9,7 @@ What upstream allows, and nothing else (TransactionalMessageServiceImpl, EndTran
 - A half message that nobody has ended is put at the end of the half topic again and again, at most 15 times, at least
   30 s apart, and then into TRANS_CHECK_MAX_TIME_TOPIC. Each time a producer of the group is asked, if one is connected
   and the immunity of the message is over (what it asked for, which may be shorter than the usual 6 s).
+- How far the checks are is committed: what lies before that was put at the end again, given up, or ended.
 - An end stops that, once it is noted, which takes up to 3 s, if it names the last appearance.
 - A crash loses ends that are not noted, and how far the checks had come in the last `GOES_BACK_MS`: what was passed on
   since may be passed on again. Nothing else is forgotten.
@@ -21,6 +22,9 @@ from members import Members
 from observations import Checked, Ended, HalfStored, Prepared, Stored
 from stored_messages import GOES_BACK_MS, Promise, StoredMessages, Violation
 
+TRANSACTION_GROUP = "CID_RMQ_SYS_TRANS"
+"""The broker's own group, which goes through the half topic."""
+HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
 DISCARDED_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
 TIME_OUT_MS = 6_000
 INTERVAL_MS = 30_000
@@ -71,6 +75,11 @@ class Half:
         return due + TIME_OUT_MS + INTERVAL_MS + ROUND_MS
 
 
+def _lasting(seen: HalfStored) -> HalfStored:
+    """What is the same in every appearance."""
+    return seen._replace(now=0, offset=0, times=0, physical=0)
+
+
 class Transactions:
     """All half messages."""
 
@@ -91,14 +100,13 @@ class Transactions:
         """A half message appeared: a new one, or one that was not ended comes again."""
         if seen.offset != len(self._halves):
             raise Violation(f"the half topic went on at {seen.offset}, not at {len(self._halves)}")
+        self._log.appended(seen.physical, seen)
         half = Half(seen, seen.now)
         if seen.times == 0:
             self._new[seen.offset] = seen
         else:
             before = self._pass(seen.message_id, seen.times - 1, seen.now)
-            if before is None or before.seen._replace(now=0, offset=0, times=0) != seen._replace(
-                now=0, offset=0, times=0
-            ):
+            if before is None or _lasting(before.seen) != _lasting(seen):
                 raise Violation(f"nothing was to be checked: {seen}")
             if half.age(seen.now) >= half.immune_ms:
                 self._to_ask[seen.offset] = half
@@ -188,6 +196,15 @@ class Transactions:
         for half in self._open.values():
             if not half.ended and not half.doubtful and half.latest() < now:
                 raise Violation(f"forgotten by {now}: {half}")
+
+    def are_over(self, committed: int) -> bool:
+        """Does nothing wait any more before this offset of the half topic?"""
+        first = self.first_open()
+        return committed <= (len(self._halves) if first is None else first.seen.offset)
+
+    def first_open(self) -> Half | None:
+        """The first half message that nobody has ended and no round has passed on, that is known for sure."""
+        return next((half for half in self._open.values() if not half.ended and not half.doubtful), None)
 
     def last_due(self, now: int) -> int:
         """When nobody will be asked any more, at least `now`."""

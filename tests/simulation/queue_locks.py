@@ -1,0 +1,38 @@
+"""Clients that lock queues for themselves and give them back."""
+
+from typing import TYPE_CHECKING
+
+import observations as obs
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.gate import Outcome
+from simulated_client import Client
+
+if TYPE_CHECKING:
+    from session import Session
+
+
+class QueueLocks:
+    """The locks of one session's clients."""
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+
+    def lock(self, client: Client, queues: list[obs.Place]) -> None:
+        """Ask for queue locks."""
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            assert isinstance(outcome, ops.LockBatchResult), outcome
+            granted = tuple((queue.topic, queue.queue_id) for queue in outcome.queues)
+            self._session.see(obs.Locked(self._session.now_ms, client.group, client.name, tuple(queues), granted))
+
+        wanted = [ops.MessageQueue(topic, self._session.broker.name, queue_id) for topic, queue_id in queues]
+        self._session.ask(client, ops.LockBatchMq(client.group, client.name, wanted), on_answer)
+
+    def unlock(self, client: Client, queues: list[obs.Place]) -> None:
+        """Give queue locks back."""
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            self._session.see(obs.Unlocked(self._session.now_ms, client.group, client.name, tuple(queues)))
+
+        wanted = [ops.MessageQueue(topic, self._session.broker.name, queue_id) for topic, queue_id in queues]
+        self._session.ask(client, ops.UnlockBatchMq(client.group, client.name, wanted), on_answer)

@@ -1,0 +1,93 @@
+"""The oracle's book of notifications: who waits to be told that a pop is worth while.
+
+What upstream allows, and nothing else (NotificationProcessor, PopLongPollingService 5.3.3):
+
+- A notification is told at once of what its group has not got, its retry topic included, and waits if there is nothing.
+- A message that arrives ends one wait of each group, that with the latest deadline; so does one of a retry topic of
+  the second form. One of a retry topic of the first form ends none, nor does a reset.
+- A wait ends at its deadline, told of what is there then.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from observations import Notified, NotifyParked, Reset, Stored
+from popped_messages import PoppedMessages
+from stored_messages import Violation
+
+
+class WaitingNotifications:
+    """All notifications of groups that pop. They wait for any queue."""
+
+    def __init__(self, pops: PoppedMessages, groups: Iterable[str], *, retry_v2: bool) -> None:
+        self._pops = pops
+        self._groups = tuple(groups)
+        self._retry_v2 = retry_v2
+        self._waiting: dict[int, NotifyParked] = {}
+        self._arrived: list[tuple[str, str, Stored]] = []
+        """(group, topic that it waits for, what appeared) of this step, where somebody waited."""
+        self._told: Counter[tuple[str, str]] = Counter()
+
+    def appeared(self, seen: Stored) -> None:
+        """A message appeared: somebody may have to be told."""
+        for group, topic in {(parked.group, parked.topic) for parked in self._waiting.values()}:
+            copies = self._pops.retry_topic(group, topic)
+            if seen.topic == topic or (self._retry_v2 and seen.topic == copies):
+                self._arrived.append((group, topic, seen))
+
+    def parked(self, seen: NotifyParked) -> None:
+        """A notification waits."""
+        if seen.deadline <= seen.now:
+            raise Violation(f"waits without time left: {seen}")
+        if there := self._pops.there(seen.group, seen.topic):
+            raise Violation(f"waits although {there} is there: {seen}")
+        self._waiting[seen.call] = seen
+
+    def notified(self, seen: Notified) -> None:
+        """A notification was answered."""
+        self._waiting.pop(seen.call, None)
+        if not seen.has_message:
+            if seen.now < seen.deadline:
+                raise Violation(f"gave up before its time: {seen}")
+            if there := self._pops.there(seen.group, seen.topic):
+                raise Violation(f"was not told of {there}: {seen}")
+            return
+        if not self._pops.is_behind(seen.group, seen.topic):
+            raise Violation(f"told of messages that are not there: {seen}")
+        if seen.waited and seen.now < seen.deadline:
+            self._told[seen.group, seen.topic] += 1
+            for other in self._waiting.values():
+                if (other.group, other.topic) == (seen.group, seen.topic) and other.deadline > seen.deadline:
+                    raise Violation(f"{other} waits longer and was passed over: {seen}")
+
+    def reset(self, seen: Reset) -> None:
+        """A group was moved, which wakes nobody."""
+        for call, parked in list(self._waiting.items()):
+            if (parked.group, parked.topic) == (seen.group, seen.topic):
+                del self._waiting[call]
+
+    def gone(self, client: str) -> None:
+        """A client is gone, and its notifications with it."""
+        self._waiting = {call: parked for call, parked in self._waiting.items() if parked.client != client}
+
+    def crashed(self) -> None:
+        """Nobody waits any more."""
+        self._waiting.clear()
+
+    def step_ended(self, now: int) -> None:
+        """Each arrival that is still there has ended a wait, if anybody waits; nobody waits longer than he asked."""
+        for parked in self._waiting.values():
+            if parked.deadline <= now:
+                raise Violation(f"still waits at {now}: {parked}")
+            key = (parked.group, parked.topic)
+            left = [
+                seen for group, topic, seen in self._arrived if (group, topic) == key and self._is_unread(group, seen)
+            ]
+            if len(left) > self._told[key]:
+                raise Violation(f"{self._told[key]} were told of {left}, and {parked} sleeps")
+        self._arrived.clear()
+        self._told.clear()
+
+    def _is_unread(self, group: str, seen: Stored) -> bool:
+        unread = self._pops.next_unread(group, (seen.topic, seen.queue_id))
+        return unread is not None and unread <= seen.offset and self._pops.wants(group, seen.topic, seen.tag)
