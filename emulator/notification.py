@@ -82,7 +82,7 @@ class NotificationService:
         """Say that messages are there, or wait for them. Errors: as a pop, without its bounds of count and age."""
         if operation.born_ms == 0:
             operation.born_ms = self._scheduler.now_ms
-        topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id, "notification")
+        topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
         if self._has_message(operation, topic):
             return NotificationResult(True)
         parked = self.polling.park(call, operation, None, operation.born_ms)
@@ -100,18 +100,25 @@ class NotificationService:
 
     def _has_message(self, operation: Notification, topic: TopicConfig) -> bool:
         group = operation.consumer_group
-        retry_name = pop_retry_topic(operation.topic, group, v2=self._config.enable_retry_topic_v2)
-        retry = self._topics.find(retry_name)
-        if retry is not None and any(
-            self._queue_has_message(operation, retry_name, queue_id) for queue_id in range(retry.read_queue_nums)
-        ):
-            return True
+        config = self._config
+        forms = [config.enable_retry_topic_v2]
+        if config.enable_retry_topic_v2 and config.retrieve_message_from_pop_retry_topic_v1:
+            forms.append(False)
+        for v2 in forms:
+            name = pop_retry_topic(operation.topic, group, v2=v2)
+            retry = self._topics.find(name)
+            if retry is not None and any(
+                self._queue_has_message(operation, name, queue_id) for queue_id in range(retry.read_queue_nums)
+            ):
+                return True
         queue_ids = [operation.queue_id] if operation.queue_id >= 0 else range(topic.read_queue_nums)
         return any(self._queue_has_message(operation, operation.topic, queue_id) for queue_id in queue_ids)
 
     def _queue_has_message(self, operation: Notification, topic: str, queue_id: int) -> bool:
         group = operation.consumer_group
-        if operation.order and self._orders.blocks((topic, group, queue_id), operation.attempt_id, 0):
+        # Upstream asks for the batch of the topic's queue where it looks into the retry topic, too.
+        place = (operation.topic, group, queue_id)
+        if operation.order and self._orders.blocks(place, operation.attempt_id, 0):
             return False
         offset = self._offsets.query(group, topic, queue_id)
         if offset < 0:
@@ -124,7 +131,7 @@ class NotificationService:
 
     def peek(self, call: Call, operation: PeekMessage) -> PopResult:
         """Read what a pop would read; nothing is taken. PULL_NOT_FOUND when there is nothing."""
-        topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id, "peeking")
+        topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
         if operation.max_msg_nums < 0:
             raise illegal_capacity(operation.max_msg_nums)
         group = operation.consumer_group
@@ -162,13 +169,13 @@ class NotificationService:
 
     def polling_info(self, call: Call, operation: PollingInfo) -> PollingInfoResult:
         """How many pops wait for a topic, group and queue id."""
-        self._check(call, operation.topic, operation.consumer_group, operation.queue_id, "polling")
+        self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
         return PollingInfoResult(self._pops.count(operation.topic, operation.consumer_group, operation.queue_id))
 
-    def _check(self, call: Call, topic_name: str, group: str, queue_id: int, what: str) -> TopicConfig:
+    def _check(self, call: Call, topic_name: str, group: str, queue_id: int) -> TopicConfig:
         broker_ip = records.unpack_host(self._store.store_host)[0]
         if not self._config.broker_permission & PERM_READ:
-            raise EngineError(ResponseCode.NO_PERMISSION, f"the broker[{broker_ip}] {what} message is forbidden")
+            raise EngineError(ResponseCode.NO_PERMISSION, f"the broker[{broker_ip}] peeking message is forbidden")
         topic = self._topics.get(topic_name)
         if not topic.perm & PERM_READ:
             raise EngineError(ResponseCode.NO_PERMISSION, f"the topic[{topic_name}] peeking message is forbidden")

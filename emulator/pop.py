@@ -15,6 +15,7 @@ from .errors import EngineError
 from .filters import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
 from .gate import Call, Gate
 from .groups import Groups
+from .java_numbers import long_sum
 from .names import pop_retry_topic
 from .offsets import Offsets
 from .operations import (
@@ -116,7 +117,7 @@ class PopService:
     def _check(self, call: Call, operation: PopMessage, now: int) -> TopicConfig:
         config = self._config
         broker_ip = records.unpack_host(self._store.store_host)[0]
-        if now - operation.born_ms - operation.poll_ms > TOO_OLD_MS:
+        if long_sum(long_sum(now, -operation.born_ms), -operation.poll_ms) > TOO_OLD_MS:
             raise EngineError(ResponseCode.POLLING_TIMEOUT, f"the broker[{broker_ip}] pop message is timeout too much")
         if not config.broker_permission & PERM_READ:
             raise EngineError(ResponseCode.NO_PERMISSION, f"the broker[{broker_ip}] pop message is forbidden")
@@ -129,6 +130,7 @@ class PopService:
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR,
                 f"the broker[{broker_ip}] pop message is forbidden because timerWheelEnable is false",
+                answered=True,  # by PopMessageProcessor: whatever else has this code is thrown there
             )
         topic = self._topics.get(operation.topic)
         if not topic.perm & PERM_READ:
@@ -161,7 +163,7 @@ class PopService:
     ) -> Result | Parked:
         batch = self._collect(operation, topic, message_filter)
         # A read looks at so many units only; who may wait is woken at once as long as there is something behind them.
-        waits = operation.max_msg_nums > 0 and self._scheduler.now_ms < operation.born_ms + operation.poll_ms
+        waits = operation.max_msg_nums > 0 and self._scheduler.now_ms < long_sum(operation.born_ms, operation.poll_ms)
         while waits and batch.rest > 0 and not batch.messages:
             before = self._read_so_far(operation, topic)
             batch = self._collect(operation, topic, message_filter)

@@ -14,13 +14,12 @@ from typing import Any, Generic, TypeVar
 from .config import BrokerConfig
 from .filters import MessageFilter
 from .gate import Call, Gate
+from .java_numbers import long_sum
 from .names import is_pop_retry_v2, normal_topic_of_v2
 from .operations import Notification, PopMessage
 from .scheduler import Scheduler, Timer
 
 Waiting = TypeVar("Waiting", PopMessage, Notification)
-FORCE_NOTIFY_INTERVAL = 800
-"""Every so many offsets a message wakes a waiting pop whatever its filter says (popLongPollingForceNotifyInterval)."""
 
 
 class Park(Enum):
@@ -68,8 +67,11 @@ class PopPolling(Generic[Waiting]):
         self.total = 0
 
     def park(self, call: Call, operation: Waiting, message_filter: MessageFilter | None, born_ms: int) -> Park:
-        """Let a request wait until `born_ms` + its poll time, if there is time left and room."""
-        deadline = born_ms + operation.poll_ms
+        """Let a request wait until `born_ms` + its poll time, if there is time left and room.
+
+        A sum beyond the range of a long is long over, as it is upstream.
+        """
+        deadline = long_sum(born_ms, operation.poll_ms)
         if operation.poll_ms <= 0 or deadline <= self._scheduler.now_ms:
             return Park.TIMED_OUT
         config = self._config
@@ -100,7 +102,9 @@ class PopPolling(Generic[Waiting]):
         places = self._waiting.get(topic)
         if not places:
             return
-        forced = offset % FORCE_NOTIFY_INTERVAL == 0
+        interval = self._config.pop_long_polling_force_notify_interval
+        # Upstream counts by the offset behind the message.
+        forced = interval > 0 and (offset + 1) % interval == 0
         for group, waited_queue in list(places):
             if waited_queue in (-1, queue_id):
                 self._wake_one(topic, (group, waited_queue), tags_code, properties, forced=forced)

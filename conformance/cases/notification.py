@@ -171,6 +171,48 @@ def age_does_not_matter(t: Remoting) -> None:
     t.see("no group", t.ask(NOTIFICATION, {"topic": group.topic}), 1)
 
 
+@remoting_case("PopLongPollingService.polling, PopRequest.isTimeout")
+def a_poll_time_may_be_absurd(t: Remoting) -> None:
+    """Times of birth and poll times whose sum is too large for a number end a notification at once."""
+    group = popping(t)
+    for what, fields in (
+        ("the longest poll time", {"pollTime": 2**63 - 1}),
+        ("the shortest", {"pollTime": -(2**63)}),
+        ("the last time of birth", {"bornTime": 2**63 - 1, "pollTime": 10_000}),
+        ("the first", {"bornTime": -(2**63), "pollTime": 10_000}),
+    ):
+        watch = t.stopwatch()
+        asked = t.start(NOTIFICATION, {**notification_fields(group), **fields}, to=t.connect())
+        t.see(what, t.arrival(asked, 5), 0)
+        t.see("after", watch.between(0, 2))
+    pending = waiting(group, poll_ms=2**62)
+    group.fill()
+    t.see("thousands of years", t.arrival(pending), 0)
+
+
+@remoting_case("NotificationProcessor.processRequest", settings={"enableRetryTopicV2": "true"})
+def copies_of_both_forms_count(t: Remoting) -> None:
+    """With enableRetryTopicV2 a message in the retry topic of either form is told."""
+    first, second = popping(t), popping(t, 1)
+    t.sent(t.topic(queues=1, name=first.retry_topic))
+    second.pop(invisible_ms=0)
+    second.copies(v2=True)
+    for form, group in ("first", first), ("second", second):
+        t.see(f"{form} form", [notification(group)["hasMsg"] for _ in range(10)])
+
+
+@remoting_case("NotificationProcessor.hasMsgFromQueue")
+def a_blocked_queue_hides_copies_of_its_number(t: Remoting) -> None:
+    """In order, the retry queue with the number of a queue whose batch is out counts as empty, too."""
+    for queue in range(2):
+        group = popping(t, queues=2)
+        group.fill(queue=queue)
+        group.pop_in_order(1, queue=queue, invisible_ms=60_000)
+        t.sent(t.topic(queues=1, name=group.retry_topic))
+        t.see(f"queue {queue} is out, in order", notification(group, order=True), 0)
+        t.see(f"queue {queue} is out, without", notification(group), 0)
+
+
 @remoting_case("PopLongPollingService.polling", settings={"popPollingSize": "1"})
 def too_many_waits_are_refused(t: Remoting) -> None:
     """When more than popPollingSize notifications wait, further ones are answered at once that it is full."""

@@ -5,8 +5,12 @@ from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC, SCHEDULE_TOPIC
 from ..case import remoting_case
 from ..worlds.pops import popping, texts
 from ..worlds.remoting import Remoting
+from .notification import NOTIFICATION, notification_fields
+from .polling_info import polling_info
 
 POP = 200050
+PEEK = 200052
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
 
 
 @remoting_case("PopMessageProcessor.processRequest")
@@ -117,6 +121,72 @@ def the_first_objection_counts(t: Remoting) -> None:
         t.see(f"with a wrong {name}", [answer.code, answer.remark])
         del wrong[name]
     t.see("nothing wrong", t.ask(POP, right), 210)
+
+
+@remoting_case("PopMessageProcessor.processRequest", settings={"brokerPermission": "2"})
+def a_broker_must_be_readable(t: Remoting) -> None:
+    """A broker without read permission refuses pops, peeks, notifications and questions for those that wait."""
+    group = popping(t, 1)
+    t.see("pop", group.pop(), 16)
+    t.see("notification", t.ask(NOTIFICATION, notification_fields(group)), 16)
+    look = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "maxMsgNums": 32}
+    t.see("peek", t.ask(PEEK, look), 16)
+    t.see("polling info", polling_info(group), 16)
+    t.see("asked too late", group.pop(bornTime=1))
+    t.see("33 messages", group.pop(max_messages=33))
+    t.see("unknown topic", group.at(t.new()).pop())
+
+
+@remoting_case("PopMessageProcessor.processRequest", settings={"timerWheelEnable": "false"})
+def a_broker_must_have_a_timer(t: Remoting) -> None:
+    """A broker without timer wheel refuses pops, but not the other questions of those who pop."""
+    group = popping(t, 1)
+    t.see("pop", group.pop(), 1)
+    t.see("in order", group.pop(order=True), 1)
+    t.see("notification", t.ask(NOTIFICATION, notification_fields(group)), 0)
+    look = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "maxMsgNums": 32}
+    t.see("peek", texts(t.ask(PEEK, look)))
+    t.see("polling info", polling_info(group), 0)
+    t.see("asked too late", group.pop(bornTime=1))
+    t.see("33 messages", group.pop(max_messages=33))
+    t.see("unknown topic", group.at(t.new()).pop())
+
+
+@remoting_case("PopLongPollingService.polling, PopRequest.isTimeout")
+def a_poll_time_may_be_absurd(t: Remoting) -> None:
+    """Times of birth and poll times whose sum is too large for a number end a pop at once; below that it waits."""
+    group = popping(t)
+    now = t.now_ms()
+    for what, born, poll in (
+        ("the longest poll time", now, LARGEST),
+        ("the shortest", now, SMALLEST),
+        ("the last time of birth", LARGEST, 10_000),
+        ("the first", SMALLEST, 10_000),
+        ("both the largest", LARGEST, LARGEST),
+        ("both the smallest", SMALLEST, SMALLEST),
+    ):
+        watch = t.stopwatch()
+        answer = t.arrival(group.start_pop(bornTime=born, poll_ms=poll, to=t.connect()), 5)
+        t.see(what, [answer.code, answer.remark, watch.between(0, 2)])
+    for poll in (10**12, 2**62):
+        pending = group.waiting(poll_ms=poll)
+        t.wait(1)
+        t.see(f"{poll} ms, after 1 s", pending.arrived())
+        group.fill()
+        t.see(f"{poll} ms, with a message", texts(t.arrival(pending)))
+
+
+# What such a check point is compared with would be another one's time, if the broker had any.
+@remoting_case("PopReviveService.consumeReviveMessage", alone=True)
+def an_invisible_time_may_be_too_large_for_its_end(t: Remoting) -> None:
+    """Where pop time and invisible time have a sum that is too large or too small for a number it is over at once."""
+    for invisible in (LARGEST, SMALLEST):
+        group = popping(t, 1)
+        watch = t.stopwatch()
+        answer = t.see(f"{invisible} ms", group.pop(invisible_ms=invisible), 0)
+        t.see("handle", group.handles_of(answer))
+        t.see("copy", group.copies())
+        t.see("after", watch.between(0, 10))
 
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")

@@ -61,6 +61,9 @@ class BrokerConfig(Config):
     init_pop_offset_by_check_msg_in_mem: bool = key(True, "A new group on a young queue starts at offset 0.")
     pop_polling_size: int = key(1024, "Pops that may wait for one topic, group and queue id.", low=0)
     max_pop_polling_size: int = key(100000, "Pops that may wait in all.", low=0)
+    pop_long_polling_force_notify_interval: int = key(
+        800, "Each so-manieth message of a queue wakes a waiting pop whatever its filter says; 0: none.", low=0
+    )
     enable_pop_message_threshold: bool = key(False, "A queue with too many popped messages out hands out no more.")
     pop_inflight_message_threshold: int = key(10000, "Popped messages of a queue that may be out for that.", low=0)
     pop_response_return_actual_retry_topic: bool = key(False, "Popped retry messages keep the retry topic's name.")
@@ -86,6 +89,11 @@ class BrokerConfig(Config):
     )
     pop_revive_max_attempt_times: int = key(
         16, "Failed redeliveries of a record, after which the message is dropped.", low=0
+    )
+    skip_when_ck_re_put_reach_max_times: bool = key(
+        False,
+        "A check point whose copies cannot be stored is written again 17 times only.",
+        name="skipWhenCKRePutReachMaxTimes",
     )
     default_pop_share_queue_num: int = key(-1, "Queues shared by pop clients; <= 0 shares all.")
     default_message_request_mode: str = key("PULL", "Mode of groups that have none set.", choices=("PULL", "POP"))

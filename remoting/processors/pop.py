@@ -145,7 +145,7 @@ def _peek_answer(call: RemotingCall, result: PopResult) -> bytes:
 
 
 def _pop_refusal(call: RemotingCall, error: EngineError) -> bytes:
-    thrown = error.code == ResponseCode.SYSTEM_ERROR
+    thrown = error.code == ResponseCode.SYSTEM_ERROR and not error.details.get("answered")
     return call.answer(error.remark, None if thrown else _NO_POP, code=error.code)
 
 

@@ -186,9 +186,9 @@ def test_a_proxy_changes_nothing_to_an_absurd_time(e: Entrance, handle: str, inv
 
 
 @through(*BROKER)
-@pytest.mark.parametrize("invisible_ms", [0, -1, -(10**15)])
+@pytest.mark.parametrize("invisible_ms", [0, -1, -(10**15), -(2**63), 2**63 - 1])
 def test_the_broker_takes_any_time_below_nothing(e: BrokerEntrance, invisible_ms: int) -> None:
-    """The message comes back as soon as one with none does."""
+    """The message comes back as soon as one with none does; one whose end is too large for a number counts as such."""
     e.filled(1)
     assert e.bodies(invisible_ms=invisible_ms) == [b"0"]
     e.advance(4_000)
@@ -284,11 +284,15 @@ def test_a_negative_queue_is_any(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_negative_poll_does_not_wait(e: BrokerEntrance) -> None:
-    """It is answered as one that does not want to; far below, as one that came too late."""
+    """It is answered as one that does not want to; so is one whose deadline is too large for a number."""
     e.topic()
     answer = e.pop(poll_ms=-1).answer
     assert answer is not None
     assert (answer.code, answer.remark) == (210, "NO_MESSAGE_IN_QUEUE")
+    for poll_ms in (2**63 - 1, -(2**63)):
+        wrapped = e.pop(poll_ms=poll_ms).answer
+        assert wrapped is not None
+        assert (wrapped.code, wrapped.remark) == (210, "NO_MESSAGE_IN_QUEUE")
     absurd = e.pop(poll_ms=10**15).answer
     assert absurd is None
     e.send(b"0")

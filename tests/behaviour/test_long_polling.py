@@ -220,6 +220,39 @@ def test_neither_a_rebalance_nor_a_reset_wakes(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
+def test_a_rebalance_wakes_no_pull(e: BrokerEntrance) -> None:
+    """It is held on while consumers come and go, and woken by a message as before."""
+    e.topic()
+    e.beat("a")
+    held = e.pull(0, suspend_ms=15_000)
+    e.beat("b")
+    e.leave("b")
+    e.advance(2_000)
+    assert held.answer is None
+    e.send(b"0")
+    assert bodies(held) == [b"0"]
+
+
+@through(*ALL, pop_long_polling_force_notify_interval=3)
+def test_now_and_then_any_message_wakes(e: Entrance) -> None:
+    """The third where popLongPollingForceNotifyInterval is 3: the pop reads on, and waits on."""
+    e.topic()
+    e.send(b"0", tag="red")
+    assert e.bodies() == [b"0"]
+    e.advance(1_000)
+    waiting = e.pop(expression="red", poll_ms=15_000)
+    positions = []
+    for _ in range(4):
+        e.send(b"1", tag="blue")
+        e.advance(1_000)
+        positions.append(e.committed())
+    assert positions == [1, 3, 3, 3]
+    assert bodies(waiting) is None
+    e.send(b"2", tag="red")
+    assert bodies(waiting) == [b"2"]
+
+
+@through(*BROKER)
 def test_a_notification_says_that_there_is_something(e: BrokerEntrance) -> None:
     """At once, when it comes, or that there was nothing; it takes nothing."""
     e.topic()

@@ -62,7 +62,6 @@ def test_receives_that_end_make_room_below_the_threshold() -> None:
 def test_a_receive_that_was_told_in_vain_decides_anew() -> None:
     """By now there are many, so that it waits in a pop."""
     world = notifying(2)
-    world.store(b"the first message of a queue wakes all pops", TAGS="B")
     (first,) = polls(world, 1, expression="A")
     crowd = polls(world, 3, expression="A")
     assert waiting_pops(world) == 2
