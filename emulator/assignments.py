@@ -69,7 +69,11 @@ class Assignments:
             if group is None or strategy is None:
                 return AssignmentResult(None)
             clients = sorted(group.client_ids())
-            if mode == "POP":
+            if mode == "POP" and (share <= 0 or share >= len(clients) - 1):
+                allocated = _whole_brokers(queues)  # whoever asks
+            elif not operation.client_id:
+                return AssignmentResult(None)  # upstream's strategies want a name
+            elif mode == "POP":
                 allocated = _allocate_pop(queues, clients, operation.client_id, share, strategy)
             else:
                 allocated = strategy(queues, clients, operation.client_id)
@@ -107,15 +111,18 @@ def allocate_by_circle(queues: list[MessageQueue], clients: list[str], client_id
 STRATEGIES: dict[str, Strategy] = {"AVG": allocate_average, "AVG_BY_CIRCLE": allocate_by_circle}
 
 
+def _whole_brokers(queues: list[MessageQueue]) -> list[MessageQueue]:
+    """Each broker as a whole, which a queue id of -1 says."""
+    brokers = dict.fromkeys(queue.broker_name for queue in queues)
+    return [MessageQueue(queues[0].topic, broker, -1) for broker in brokers]
+
+
 def _allocate_pop(
     queues: list[MessageQueue], clients: list[str], client_id: str, share: int, strategy: Strategy
 ) -> list[MessageQueue]:
-    """Queues of a pop client: every broker as a whole, or its own share and those of the next `share` clients."""
+    """Queues of a pop client: its own share and those of the next `share` clients, or one where clients outnumber."""
     if client_id not in clients:
         return []
-    if share <= 0 or share >= len(clients) - 1:
-        brokers = dict.fromkeys(queue.broker_name for queue in queues)
-        return [MessageQueue(queues[0].topic, broker, -1) for broker in brokers]
     index = clients.index(client_id)
     if len(clients) > len(queues):
         return [queues[index % len(queues)]]

@@ -10,6 +10,7 @@ from dataclasses import field
 from . import names
 from .config import BrokerConfig
 from .effects import Effect, NotifyConsumerIdsChanged
+from .filter_data import FilterTable
 from .filters import build_subscription
 from .gate import Channel
 from .groups import Groups
@@ -66,6 +67,7 @@ class Clients:
         self._start_ms = scheduler.now_ms
         self.consumers: dict[str, ConsumerGroup] = {}
         self.producers: dict[str, dict[str, Member]] = {}
+        self.filters = FilterTable(scheduler)
         self._compensated: dict[tuple[str, str], SubscriptionData] = {}
         self._producer_turn = 0
         self._scanning = False
@@ -117,6 +119,8 @@ class Clients:
         wanted = config is None or config.notify_consumer_ids_changed_enable
         if (member is not known or topics_changed) and wanted:
             self.notify_ids_changed(group)
+        if not beat.without_sub:
+            self.filters.register(data.group, data.subscriptions)
         return resend
 
     def _create_retry_topic(self, data: ConsumerData, queues: int) -> None:
@@ -184,8 +188,14 @@ class Clients:
             return
         if not group.members:
             del self.consumers[name]
+            self.filters.unregister(name)
         if notify:
             self.notify_ids_changed(group)
+
+    def is_consumer(self, group: str, client_id: str) -> bool:
+        """Is a client registered as a consumer of a group?"""
+        found = self.consumers.get(group)
+        return found is not None and client_id in found.client_ids()
 
     def excuse(self, ms: int) -> None:
         """Do not hold the next `ms` against clients: the clock is about to jump, and they cannot beat meanwhile."""

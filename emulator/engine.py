@@ -109,7 +109,7 @@ class Engine:
         """
         for broker in self.brokers:
             broker.clients.excuse(ms)
-            broker.locks.excuse(ms)
+            broker.locks.excuse(ms, broker.clients.is_consumer)
         for excuse in self.excusing:
             excuse(ms)
 

@@ -1,6 +1,6 @@
 """Locks of queues for orderly consumers. Source: RebalanceLockManager (5.3.3)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .operations import MessageQueue
 from .scheduler import Scheduler
@@ -34,11 +34,15 @@ class QueueLocks:
             if held.get(queue, ("", 0))[0] == client_id:
                 del held[queue]
 
-    def excuse(self, ms: int) -> None:
-        """Let no lock expire in the next `ms`: the clock is about to jump, and owners cannot renew meanwhile."""
-        for held in self._held.values():
+    def excuse(self, ms: int, is_there: Callable[[str, str], bool]) -> None:
+        """Let no lock expire in the next `ms`: the clock is about to jump, and owners cannot renew meanwhile.
+
+        `is_there` tells of a group and a client id whether that client could renew at all: those of others expire.
+        """
+        for group, held in self._held.items():
             for queue, (owner, since) in held.items():
-                held[queue] = (owner, since + ms)
+                if is_there(group, owner):
+                    held[queue] = (owner, since + ms)
 
     def any_held(self, group: str) -> bool:
         """Does a client of the group hold an unexpired lock?"""

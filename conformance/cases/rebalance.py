@@ -232,6 +232,93 @@ def popping_clients_may_share_queues(t: Remoting) -> None:
             t.see(f"share {share}, client {number}", _shares(_assignment(t, client, group, topic)))
 
 
+def _clients(t: Remoting, count: int, group: str, topic: str) -> list[str]:
+    """New clients of a group, as their ids sort."""
+    clients = [t.new("client") for _ in range(count)]
+    for client in clients:
+        t.heartbeat(client, groups={group: {topic: "*"}}, to=t.connect())
+    return sorted(clients)
+
+
+def _see_shares(t: Remoting, clients: list[str], group: str, topic: str) -> None:
+    for number, client in enumerate(clients):
+        t.see(f"client {number}", _shares(_assignment(t, client, group, topic)))
+
+
+@remoting_case("QueryAssignmentProcessor.allocate4Pop")
+def more_popping_clients_than_queues(t: Remoting) -> None:
+    """Where popping clients outnumber the queues that they share, each has one of them, by turns."""
+    topic, group = t.topic(queues=2), t.group()
+    clients = _clients(t, 5, group, topic)
+    t.see("set", _mode(t, group, topic, "POP", 1), 0)
+    _see_shares(t, clients, group, topic)
+
+
+@remoting_case("QueryAssignmentProcessor.allocate4Pop")
+def a_popping_stranger_gets_all_or_nothing(t: Remoting) -> None:
+    """A client that is not of a group in mode POP gets all queues where they are not shared, else none."""
+    topic, group = t.topic(queues=4), t.group()
+    _clients(t, 4, group, topic)
+    for share in (-1, 0, 1, 2, 3):
+        _mode(t, group, topic, "POP", share)
+        t.see(f"share {share}", _assignment(t, t.new("stranger"), group, topic), 0)
+    _mode(t, group, topic, "PULL")
+    t.see("pulling", _assignment(t, t.new("stranger"), group, topic), 0)
+    t.see("without a name", _assignment(t, "", group, topic), 0)
+
+
+@remoting_case("QueryAssignmentProcessor.doLoadBalance", settings={"serverLoadBalancerEnable": "false"})
+def without_balancing_everybody_gets_all_queues(t: Remoting) -> None:
+    """Where serverLoadBalancerEnable is off each client gets all queues, one by one in mode POP too."""
+    topic, group = t.topic(queues=3), t.group()
+    _see_shares(t, [*_clients(t, 2, group, topic), t.new("stranger")], group, topic)
+    t.see("an unknown group", _shares(_assignment(t, t.new("client"), t.new("group"), topic)))
+    t.see("an unknown strategy", _shares(_assignment(t, t.new("client"), group, topic, "NONE")))
+    t.see("an unknown topic", _assignment(t, t.new("client"), group, t.new()), 0)
+    _mode(t, group, topic, "POP", 1)
+    t.see("in mode POP", _shares(_assignment(t, t.new("client"), group, topic)))
+
+
+@remoting_case("QueryAssignmentProcessor.queryAssignment", settings={"defaultMessageRequestMode": "POP"})
+def groups_may_pop_unless_told_otherwise(t: Remoting) -> None:
+    """With defaultMessageRequestMode POP a group without a mode of its own pops all queues at once."""
+    topic, group = t.topic(queues=3), t.group()
+    clients = _clients(t, 2, group, topic)
+    _see_shares(t, clients, group, topic)
+    t.see("of the retry topic", _shares(_assignment(t, clients[0], group, t.topic(name=retry_topic(group), queues=1))))
+    _mode(t, group, topic, "PULL")
+    t.see("told to pull", _shares(_assignment(t, clients[0], group, topic)))
+
+
+@remoting_case(
+    "QueryAssignmentProcessor.queryAssignment",
+    settings={"defaultMessageRequestMode": "POP", "defaultPopShareQueueNum": "1"},
+)
+def groups_may_share_queues_unless_told_otherwise(t: Remoting) -> None:
+    """With defaultPopShareQueueNum clients of such a group pop so many queues besides their own."""
+    topic, group = t.topic(queues=4), t.group()
+    clients = _clients(t, 4, group, topic)
+    _see_shares(t, clients, group, topic)
+    _mode(t, group, topic, "POP")
+    t.see("told to pop, without a number", _shares(_assignment(t, clients[0], group, topic)))
+
+
+@remoting_case("RebalanceLockManager.isLocked")
+def a_lock_runs_out_a_minute_after_its_last_renewal(t: Remoting) -> None:
+    """A locked queue is free for others a minute after its owner locked it last; a refusal renews nothing."""
+    topic, group = t.topic(), t.group()
+    owner, other = t.new("client"), t.new("client")
+    watch = t.stopwatch()
+    t.see("locked", _lock(t, owner, group, topic, 0))
+    t.wait(40)
+    t.see("renewed", _lock(t, owner, group, topic, 0))
+    t.wait(95 - watch.seconds)
+    t.see("by another after 55 s", _lock(t, other, group, topic, 0))
+    t.wait(101.5 - watch.seconds)
+    t.see("by another after 61.5 s", _lock(t, other, group, topic, 0))
+    t.see("by the first owner then", _lock(t, owner, group, topic, 0))
+
+
 @remoting_case("QueryAssignmentProcessor.setMessageRequestMode")
 def the_mode_of_a_retry_topic_is_not_set(t: Remoting) -> None:
     """The mode of a retry topic cannot be set."""

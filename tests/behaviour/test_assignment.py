@@ -97,6 +97,51 @@ def test_more_clients_that_pop_than_queues(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
+@pytest.mark.parametrize(("share", "found"), [(-1, [-1]), (0, [-1]), (1, []), (2, []), (3, [-1])])
+def test_a_stranger_that_pops(e: BrokerEntrance, share: int, found: list[int]) -> None:
+    """Gets every queue together where they are not shared, else none."""
+    e.topic(queues=4)
+    for client in "abcd":
+        e.beat(client)
+    e.request_mode("POP", share)
+    assert e.assigned("z") == [(queue, "POP") for queue in found]
+
+
+@through(*BROKER, server_load_balancer_enable=False)
+def test_without_balancing_everybody_reads_everything(e: BrokerEntrance) -> None:
+    """Members and strangers, by whatever strategy; who pops, too, one queue at a time."""
+    e.topic(queues=2)
+    e.beat("a")
+    e.beat("b")
+    for client, strategy in (("a", "AVG"), ("b", "AVG"), ("z", "AVG"), ("a", "unknown")):
+        assert e.assigned(client, strategy) == [(0, "PULL"), (1, "PULL")]
+    e.request_mode("POP", 1)
+    assert e.assigned("a") == [(0, "POP"), (1, "POP")]
+
+
+@through(*BROKER, default_message_request_mode="POP")
+def test_groups_pop_unless_told_otherwise(e: BrokerEntrance) -> None:
+    """With defaultMessageRequestMode."""
+    e.topic(queues=2)
+    e.beat("a")
+    e.beat("b")
+    assert e.assigned("a") == e.assigned("b") == [(-1, "POP")]
+    e.request_mode("PULL", 0)
+    assert [e.assigned("a"), e.assigned("b")] == [[(0, "PULL")], [(1, "PULL")]]
+
+
+@through(*BROKER, default_message_request_mode="POP", default_pop_share_queue_num=1)
+def test_groups_share_queues_unless_told_otherwise(e: BrokerEntrance) -> None:
+    """With defaultPopShareQueueNum."""
+    e.topic(queues=4)
+    for client in "abcd":
+        e.beat(client)
+    found = [sorted(e.assigned(client) or []) for client in "abcd"]
+    pairs = [(0, 1), (1, 2), (2, 3), (0, 3)]
+    assert found == [[(queue, "POP") for queue in pair] for pair in pairs]
+
+
+@through(*BROKER)
 def test_the_mode_can_be_taken_back(e: BrokerEntrance) -> None:
     """A group then pulls again."""
     e.topic(queues=2)

@@ -200,6 +200,16 @@ def test_producer_channels_take_turns(world: World) -> None:
     assert clients.available_channel("nobody") is None
 
 
+def test_a_lock_of_nobody_runs_out_in_a_jump(world: World) -> None:
+    """A client that is gone, or never was one of the group, could not have renewed it."""
+    queue = MessageQueue("T", "broker-a", 0)
+    world.engine.ask(world.broker, LockBatchMq("G", "gone", [queue]))
+    world.heartbeat("b", topics={"T": "*"})
+    world.engine.excuse_clients(60_001)
+    world.advance(60_001)
+    assert world.engine.ask(world.broker, LockBatchMq("G", "b", [queue])) == LockBatchResult([queue])
+
+
 def test_a_jump_of_the_clock_is_not_held_against_clients(world: World) -> None:
     """An excused jump leaves registrations and locks as they were; silence after it counts as before."""
     queue = MessageQueue("T", "broker-a", 0)
