@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from rocketmq_testkit.emulator.names import pop_retry_topic
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..case import grpc_case
-from ..worlds.consumer import consuming
+from ..worlds.consumer import Consumer, consuming
 from ..worlds.grpc import Grpc
 from ..worlds.grpc_answer import Failure
 from ..worlds.handles import forged
@@ -57,6 +60,22 @@ def forged_acknowledgements(t: Grpc) -> None:
     for what, text in forgeries(t, handle).items():
         answer = consumer.ack(text)
         t.see(what, [outcome(answer), [outcome(each) for each in getattr(answer, "entries", ())]])
+
+
+@grpc_case("AckMessageProcessor.appendAck, AckMessageProcessor.ackOrderly")
+def what_comes_again_after_forged_acknowledgements(t: Grpc) -> None:
+    """A forged handle ends a delivery if the pop and the place that it names are true, else the message comes again."""
+    acknowledged: dict[str, tuple[Consumer, Any]] = {}
+    for what in forgeries(t, "0 0 0 0 0 broker 0 0 0"):
+        consumer = consuming(t, 1)
+        handle = consumer.handle(invisible_s=10)
+        acknowledged[what] = consumer, outcome(consumer.ack(forgeries(t, handle)[what]))
+    t.wait(17)
+    for what, (consumer, answer) in acknowledged.items():
+        place = {"topic": consumer.topic, "consumerGroup": consumer.group, "queueId": 0}
+        committed = t.ask(RequestCode.QUERY_CONSUMER_OFFSET, place)["offset"]
+        copies = t.messages_of(pop_retry_topic(consumer.topic, consumer.group, v2=False), consumer.group)
+        t.see(what, [answer, committed, len(copies)])
 
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration")

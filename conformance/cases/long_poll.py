@@ -153,6 +153,24 @@ def a_reset_does_not_wake_a_held_pull(t: Remoting) -> None:
     t.see_arrival(pull, watch, 2, 9, 21)
 
 
+@remoting_case("ConsumerManager.registerConsumer, ConsumerManager.unregisterConsumer")
+def a_rebalance_wakes_no_held_pull(t: Remoting) -> None:
+    """A held pull stays held when consumers of its group come and go, and is woken by a message as before."""
+    topic, group = t.topic(queues=1), t.group()
+    first, second = t.new("client"), t.new("client")
+    t.heartbeat(first, groups={group: {topic: "*"}})
+    pull = held(t, topic, group)
+    connection = t.connect()
+    t.heartbeat(second, groups={group: {topic: "*"}}, to=connection)
+    t.wait(1)
+    t.see("when one has joined", pull.arrived())
+    t.ask(RequestCode.UNREGISTER_CLIENT, {"clientID": second, "consumerGroup": group}, to=connection)
+    t.disconnect(connection)
+    t.wait(1)
+    t.see("when it has left", pull.arrived())
+    see_woken(t, pull, topic, "new")
+
+
 @remoting_case("PullMessageProcessor.processRequest", settings={"longPollingEnable": "false"})
 def pulls_are_held_one_second_where_long_polling_is_off(t: Remoting) -> None:
     """Where longPollingEnable is off a pull is held for shortPollingTimeMills, whatever it asks for."""

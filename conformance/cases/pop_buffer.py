@@ -127,6 +127,20 @@ def a_queue_has_room_for_so_many_check_points(t: Remoting) -> None:
     t.see("committed when the others are done", group.reaches(3))
 
 
+@remoting_case("PopBufferMergeService.addCk", settings={**BUFFER, "popCkMaxBufferSize": "1"})
+def the_memory_has_room_for_so_many_check_points(t: Remoting) -> None:
+    """When more than popCkMaxBufferSize check points are in memory the next is stored at once; the offset waits."""
+    group = popping(t, 4)
+    written = Written(group)
+    first, second, third = (group.pop(max_messages=1, invisible_ms=20_000) for _ in range(3))
+    t.see("popped", [texts(first), texts(second), texts(third)])
+    t.see("stored at once", [[each["so"], each["n"]] for each in written.bodies(1, 2)])
+    t.see("committed", group.committed())
+    group.ack_all(second)
+    group.ack_all(first)
+    t.see("committed when the others are done", group.reaches(3))
+
+
 @remoting_case("PopBufferMergeService.commitOffset", settings=BUFFER)
 def an_open_check_point_holds_the_offset_back(t: Remoting) -> None:
     """The offset of a group moves over check points in the order of their pops, however they are acknowledged."""

@@ -30,6 +30,21 @@ def a_batch_is_kept(t: Remoting) -> None:
     _see_popped(t, "popped", group, 1)
 
 
+@remoting_case("ConsumerOrderInfoManager.autoClean, ClientManageProcessor.unregisterClient")
+def a_consumer_that_leaves_keeps_its_batch(t: Remoting) -> None:
+    """What a consumer has out stays out when it unregisters and closes its connection, for other consumers too."""
+    group, client, connection = popping(t, 2, queues=2), t.new("client"), t.connect()
+    t.heartbeat(client, groups={group.name: {group.topic: "*"}}, to=connection)
+    t.require(
+        len(group.pop_in_order(queue=1, invisible_ms=LONG_MS, to=connection).messages) == 2, "no batch was popped"
+    )
+    t.see("left", t.ask(35, {"clientID": client, "consumerGroup": group.name}, to=connection), 0)
+    t.disconnect(connection)
+    _see_popped(t, "popped at once", group, 1)
+    t.wait(WRITTEN_SECONDS)
+    _see_popped(t, "popped", group, 1)
+
+
 @remoting_case("ConsumerOrderInfoManager.autoClean")
 def a_deleted_group_has_no_batch(t: Remoting) -> None:
     """A group that was deleted and is made again later has nothing out: its messages come as for the first time."""

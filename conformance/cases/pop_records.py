@@ -75,6 +75,18 @@ def every_fifth_pop_reads_copies_first(t: Remoting) -> None:
     t.see("offsets and reconsumptions", [[each.queue_offset, each.reconsume_times] for each in got])
 
 
+@remoting_case("PopConsumerService.popAsync", settings={**RECORDS, "enableRetryTopicV2": "true"})
+def the_first_form_is_read_before_the_second(t: Remoting) -> None:
+    """With enableRetryTopicV2 each pop reads the retry topics of both forms, the first form first."""
+    group = popping(t, 2)
+    group.pop(invisible_ms=1000)
+    group.copies(2, v2=True)
+    t.sent(t.topic(queues=1, name=group.retry_topic), 2)
+    group.fill(6)
+    starts = [group.pop(max_messages=1)["startOffsetInfo"] for _ in range(10)]
+    t.see("kinds of topic", [start.split(" ")[0] for start in starts])
+
+
 @remoting_case("PopConsumerService.popAsync", settings=RECORDS)
 def queues_are_read_in_turn(t: Remoting) -> None:
     """Each pop of all queues begins one queue further than the last."""

@@ -4,7 +4,7 @@ from rocketmq_testkit.emulator.names import dlq_topic, pop_retry_topic
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.pops import PopGroup, popping, texts
+from ..worlds.pops import PopGroup, max_offset, popping, texts
 from ..worlds.remoting import Remoting
 
 FIRST = {"popFromRetryProbability": "100"}
@@ -51,11 +51,9 @@ def copies_are_read_first_now_and_then(t: Remoting) -> None:
     """A pop reads the retry topic first in one of five cases, and else only when the topic leaves room."""
     group = popping(t)
     name = t.topic(queues=1, name=group.retry_topic)
-    group.fill(80)
-    t.sent(name, 80)
-    kinds = [group.pop(max_messages=1)["startOffsetInfo"].split(" ")[0] for _ in range(80)]
-    share = kinds.count("1")
-    t.see("of 80 pops", "2 to 35 copies" if 2 <= share <= 35 else f"{share} copies")
+    group.fill(400)
+    t.sent(name, 400)
+    _see_share(t, _digits(group, 400), 1, 12, 28)
 
 
 @remoting_case("PopMessageProcessor.processRequest")
@@ -158,6 +156,31 @@ def old_copies_of_the_first_form_are_read(t: Remoting) -> None:
     t.sent(name)
     found = t.until(lambda: group.pop().messages)
     t.see("popped", found)
+
+
+@remoting_case("PopMessageProcessor.processRequest", settings={**BOTH_FORMS, **FIRST})
+def each_form_is_read_in_half_of_the_pops(t: Remoting) -> None:
+    """Where both retry topics have messages a pop reads one of them, each in one of two cases."""
+    group = popping(t, 200)
+    for _ in range(7):
+        group.pop(invisible_ms=0)
+    second_form = pop_retry_topic(group.topic, group.name, v2=True)
+    t.require(t.until(lambda: max_offset(t, second_form) >= 200), "not all messages came back")
+    t.sent(t.topic(queues=1, name=group.retry_topic), 200)
+    _see_share(t, _digits(group, 200), 1, 35, 65)
+
+
+def _digits(group: PopGroup, count: int) -> list[int]:
+    """The kinds of topic that so many pops of one message read: 0 the topic, 1 and 2 its retry topics."""
+    return [int(group.pop(max_messages=1)["startOffsetInfo"].split(" ")[0]) for _ in range(count)]
+
+
+def _see_share(t: Remoting, digits: list[int], digit: int, low: int, high: int) -> None:
+    """Note whether a kind of topic has a share between so many percent."""
+    share = 100 * digits.count(digit) / len(digits)
+    kinds = sorted(set(digits))
+    t.see("kinds", kinds)
+    t.see(f"share of {digit}", f"{low} to {high} %" if low <= share <= high else f"{share:.1f} %")
 
 
 @remoting_case("PopReviveService.reviveRetry")
