@@ -22,6 +22,9 @@ BATCH_ACK_TAG = "bAck"
 ACK_TIME_INTERVAL_MS = 1000
 """A check point becomes readable this long before the invisible time ends (PopAckConstants.ackTimeInterval)."""
 
+RE_PUT_INTERVALS_S = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
+"""How much longer a message stays away, each time that its copy cannot be stored; the last again and again."""
+
 MergeKey = tuple[str, str, int, int, int, str]
 
 
@@ -67,6 +70,26 @@ class CheckPoint:
     def acknowledged(self) -> list[int]:
         """Queue offsets whose bit is set."""
         return [self.start_offset + diff for index, diff in enumerate(self.diffs) if self.bits >> index & 1]
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """Has it been written again as often as there are intervals?"""
+        return self.re_put_times >= len(RE_PUT_INTERVALS_S)
+
+    def again(self, offset: int) -> "CheckPoint":
+        """The check point that tries one of these messages later, after its copy could not be stored."""
+        interval_s = RE_PUT_INTERVALS_S[min(self.re_put_times, len(RE_PUT_INTERVALS_S) - 1)]
+        return CheckPoint(
+            self.topic,
+            self.group,
+            self.queue_id,
+            offset,
+            self.pop_time,
+            long_sum(self.invisible_ms, interval_s * 1000),
+            self.broker_name,
+            [0],
+            re_put_times=self.re_put_times + 1,
+        )
 
     def to_json(self) -> bytes:
         """The body, keys in upstream's order."""
@@ -171,7 +194,7 @@ class ReviveLog:
             CK_TAG,
             f"{key}@{CK_TAG}",
             point.revive_ms - ACK_TIME_INTERVAL_MS,
-            point.pop_time,
+            self._store.now_ms,
         )
 
     def write_ack(self, ack: Ack, revive_qid: int, deliver_ms: int, now_ms: int, *, batch: bool) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from . import properties as props
 from . import record as records
 from .config import BrokerConfig
+from .delay import delay_level
 from .errors import EngineError
 from .message import Message
 from .names import is_retry, pop_retry_topic
@@ -60,18 +61,21 @@ class Redelivery:
             record.flag,
             record.reconsume_times + 1,
         )
-        done = self._stored(message)
+        if not self._stored(message):
+            return False
         self._redelivered(topic, group)
-        return done
+        return True
 
     def _stored(self, message: Message) -> bool:
         try:
-            self._store.put(message)
+            delay_level(message.properties)
         except EngineError:
-            # A batch brings in properties that a send refuses, such as a delay level that is no number: come back at
-            # once rather than never.
-            try:
-                self._store.append(message)
-            except EngineError:
-                return False
+            # A batch brings in a level that is no number, which a send refuses: come back at once rather than never.
+            put = self._store.append
+        else:
+            put = self._store.put
+        try:
+            put(message)
+        except EngineError:
+            return False
         return True

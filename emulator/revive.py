@@ -1,9 +1,12 @@
 """Revive: what was popped and not acknowledged in time comes back through the pop retry topic.
 
-Upstream scans each revive queue and treats a check point as decided once the newest time it has seen lies more than
-2 s behind the end of the invisible time; while it waits it looks every 100 ms. Here the instant of that look is
-computed from the first undecided check point, so nothing runs while nothing is due. Check points and
-acknowledgements are read once, when they become readable. Source: PopReviveService (5.3.3).
+Each revive queue has a clock of its own: the newest time at which anything that was read there was to be readable,
+or now once that lies more than 3 s back. A check point is decided when the clock stands more than 2 s behind the end
+of its invisible time: 2 to 5 s after it, the later the more is on its way in the same queue.
+
+Upstream scans the queues, and while it waits it looks every 100 ms. Here the instant of the look that decides is
+computed from the first undecided check point, so nothing runs while nothing is due; check points and acknowledgements
+are read once, when they become readable. Source: PopReviveService (5.3.3).
 """
 
 from collections.abc import Iterator
@@ -15,6 +18,7 @@ from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeK
 from .config import BrokerConfig
 from .consume_queue import ConsumeQueue
 from .groups import Groups
+from .java_numbers import parse_long
 from .names import REVIVE_GROUP, is_retry
 from .offsets import Offsets
 from .pop_in_flight import PopInFlight
@@ -24,16 +28,46 @@ from .store import MessageStore
 from .topics import Topics
 
 SLACK_MS = 2000
+STALE_MS = 3000
 LOOK_MS = 100
 
 
 class ReviveQueue:
-    """One queue of the revive topic: undecided check points in the order in which they became readable."""
+    """One queue of the revive topic: undecided check points in the order in which they became readable.
+
+    Upstream begins its clock anew behind what is decided. Here it goes on while anything waits, which is the same: what
+    is decided lies further back than whatever waits.
+    """
 
     def __init__(self, queue_id: int) -> None:
         self.queue_id = queue_id
         self.points: dict[MergeKey, CheckPoint] = {}
         self.timer: Timer | None = None
+        self._newest_ms = 0
+
+    def saw(self, readable_ms: int) -> None:
+        """A record that counts was read: a check point, or the acknowledgement of one that waits."""
+        self._newest_ms = max(self._newest_ms, readable_ms)
+
+    def take_decided(self, now: int) -> list[CheckPoint]:
+        """Take the decided check points out of the head; an undecided one holds back those behind it, as upstream."""
+        clock = self._clock(now)
+        decided = list(takewhile(lambda point: clock - point.revive_ms > SLACK_MS, self.points.values()))
+        for point in decided:
+            del self.points[point.merge_key()]
+        if not self.points:
+            self._newest_ms = 0
+        return decided
+
+    def _clock(self, now: int) -> int:
+        return now if now - self._newest_ms > STALE_MS else self._newest_ms
+
+    def decided_ms(self, now: int) -> int | None:
+        """When the first check point is decided if nothing else is read; None without one."""
+        if not self.points:
+            return None
+        end_ms = next(iter(self.points.values())).revive_ms + SLACK_MS
+        return 1 + (now if self._clock(now) > end_ms else max(self._newest_ms + STALE_MS, end_ms, now))
 
 
 class ReviveService:
@@ -88,17 +122,19 @@ class ReviveService:
         tag = properties.get(props.TAGS)
         body = records.decode(record).body
         try:
+            readable_ms = parse_long(properties.get(props.TIMER_DELIVER_MS, "0"))
             if tag == CK_TAG:
                 point = CheckPoint.from_json(body, offset)
                 key = point.merge_key()
                 # Of two with one key the later counts, and its place: else a crash after both would bring it again.
                 queue.points.pop(key, None)
                 queue.points[key] = point
-                self._look_later(queue)
-            elif tag in (ACK_TAG, BATCH_ACK_TAG):
-                self._acknowledge(queue, Ack.from_json(body))
+            elif tag not in (ACK_TAG, BATCH_ACK_TAG) or not self._acknowledge(queue, Ack.from_json(body)):
+                return
         except ValueError:
             return
+        queue.saw(readable_ms)
+        self._look_later(queue)
 
     def undecided(self) -> Iterator[tuple[int, CheckPoint]]:
         """(when it is looked at, check point) of those that wait, queue by queue; those behind the first no sooner."""
@@ -107,35 +143,42 @@ class ReviveService:
                 for point in queue.points.values():
                     yield max(queue.timer.due_ms, point.revive_ms + SLACK_MS), point
 
-    def _acknowledge(self, queue: ReviveQueue, ack: Ack) -> None:
+    def _acknowledge(self, queue: ReviveQueue, ack: Ack) -> bool:
+        """False: no check point waits for it."""
         point = queue.points.get(ack.merge_key(self._config.broker_name))
-        if point is not None:
-            for offset in ack.offsets:
-                point.acknowledge(offset)
+        if point is None:
+            return False
+        for offset in ack.offsets:
+            point.acknowledge(offset)
+        return True
 
     def _look_later(self, queue: ReviveQueue) -> None:
-        if queue.timer is not None or not queue.points:
+        """Set the timer of a queue to when its first check point will be decided, as far as is known."""
+        decided_ms = queue.decided_ms(self._scheduler.now_ms)
+        if decided_ms is None:
             return
-        first = next(iter(queue.points.values()))
-        decided_ms = max(first.revive_ms + SLACK_MS + 1, self._scheduler.now_ms + 1)
-        looks = -(-(decided_ms - self._start_ms) // LOOK_MS)
-        queue.timer = self._scheduler.call_at(
-            self._start_ms + looks * LOOK_MS, lambda: self._look(queue), "revive", f"queue {queue.queue_id}"
-        )
+        due_ms = self._start_ms - (self._start_ms - decided_ms) // LOOK_MS * LOOK_MS
+        if queue.timer is not None:
+            if queue.timer.due_ms == due_ms:
+                return
+            queue.timer.cancel()
+        queue.timer = self._scheduler.call_at(due_ms, lambda: self._look(queue), "revive", f"queue {queue.queue_id}")
 
     def _look(self, queue: ReviveQueue) -> None:
-        """Decide the check points at the head; an undecided one holds back those behind it, as upstream."""
         queue.timer = None
-        now = self._scheduler.now_ms
-        decided = list(takewhile(lambda point: now - point.revive_ms > SLACK_MS, queue.points.values()))
-        for point in decided:
-            del queue.points[point.merge_key()]
+        for point in queue.take_decided(self._scheduler.now_ms):
             self._offsets.commit(REVIVE_GROUP, self._log.topic, queue.queue_id, point.revive_offset)
             if self._topics.find(point.topic) is None and not is_retry(point.topic):
                 continue
             if self._groups.find_or_create(point.group) is None:
                 continue
-            for offset in point.unacknowledged():
-                self._redelivery.put(point.topic, point.group, point.queue_id, offset, point.pop_time)
-                self._in_flight.done((point.topic, point.group, point.queue_id), point.pop_time)
+            self._bring_back(queue, point)
         self._look_later(queue)
+
+    def _bring_back(self, queue: ReviveQueue, point: CheckPoint) -> None:
+        """Store copies of what was not acknowledged; what cannot be stored gets a check point of its own."""
+        for offset in point.unacknowledged():
+            if self._redelivery.put(point.topic, point.group, point.queue_id, offset, point.pop_time):
+                self._in_flight.done((point.topic, point.group, point.queue_id), point.pop_time)
+            elif not (self._config.skip_when_ck_re_put_reach_max_times and point.is_last_attempt):
+                self._log.write_check_point(point.again(offset), queue.queue_id)

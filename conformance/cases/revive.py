@@ -1,9 +1,18 @@
 """Redelivery: what was popped and not acknowledged comes back through the retry topic of its group."""
 
+from collections.abc import Mapping
+
+from rocketmq_testkit.emulator.check_point import CK_TAG, CheckPoint
+from rocketmq_testkit.emulator.names import revive_topic
+
 from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, bodies, max_offset, popping, texts
 from ..worlds.remoting import Remoting, compressed
+
+ONE_QUEUE: Mapping[str, str] = {"reviveQueueNum": "1", "timerPrecisionMs": "100"}
+"""All check points in one queue, readable within 0.3 s of their times."""
+HOUR_MS = 3_600_000
 
 
 def pop_when_there(group: PopGroup) -> Answer:
@@ -14,7 +23,17 @@ def pop_when_there(group: PopGroup) -> Answer:
     return found
 
 
-@remoting_case("PopReviveService.mergeAndRevive")
+def write_check_point(group: PopGroup, offset: int, queue: int, invisible_ms: int, readable_ms: int) -> None:
+    """Write a check point of one message as the broker does, into a revive queue; both times from now on."""
+    t = group.t
+    now = t.now_ms()
+    point = CheckPoint(group.topic, group.name, 0, offset, now, invisible_ms, t.broker_name, [0])
+    deliver = {"TIMER_DELIVER_MS": str(now + readable_ms)}
+    answer = t.send(revive_topic(t.cluster), point.to_json(), queue=queue, tag=CK_TAG, properties=deliver)
+    t.require(answer.code == 0, f"a check point was to be written: {answer}")
+
+
+@remoting_case("PopReviveService.mergeAndRevive", alone=True)
 def a_message_comes_back_after_its_time(t: Remoting) -> None:
     """A message that is not acknowledged lies in the retry topic 2 s or a little more after its invisible time."""
     group = popping(t, 1)
@@ -23,8 +42,61 @@ def a_message_comes_back_after_its_time(t: Remoting) -> None:
     t.wait(3.5)
     t.see("copies 1.5 s after the end", group.copied())
     t.see("copy", group.copies())
-    t.see("after", watch.between(3.9, 10))
+    t.see("after", watch.between(3.9, 6.9))
     t.see("popped", group.pop(), 0)
+
+
+@remoting_case("PopReviveService.consumeReviveMessage", settings=ONE_QUEUE, alone=True)
+def a_later_check_point_of_its_queue_delays_it(t: Remoting) -> None:
+    """A queue's clock stands at the newest time that was read: 3 s behind it all come back, here 4.7 s late the first.
+
+    An acknowledgement counts until then.
+    """
+    group = popping(t, 3)
+    watch = t.stopwatch()
+    [_, acknowledged] = group.handles(max_messages=2, invisible_ms=4000)
+    group.pop(invisible_ms=6700)
+    t.wait(7.5)
+    t.see("copies 3.5 s after the end", group.copied())
+    group.ack(acknowledged, 1)
+    t.see("copies", bodies(group.copies(2)))
+    t.see("after", watch.between(8.6, 10))
+
+
+@remoting_case("PopReviveService.consumeReviveMessage", settings=ONE_QUEUE, alone=True)
+def a_check_point_2_s_behind_brings_it_back(t: Remoting) -> None:
+    """What a queue delays comes back as soon as it reads a time that lies more than 2 s behind the end of its own."""
+    group = popping(t, 3)
+    watch = t.stopwatch()
+    for invisible_ms in (4000, 6700, 7400):
+        group.pop(max_messages=1, invisible_ms=invisible_ms)
+    t.see("first", bodies(group.copies(1)))
+    t.see("first after", watch.between(6.3, 8.3))
+    t.see("others", bodies(group.copies(3)))
+    t.see("others after", watch.between(9.3, 11))
+
+
+@remoting_case("PopReviveService.consumeReviveMessage", settings=ONE_QUEUE, alone=True)
+def an_acknowledgement_delays_the_rest(t: Remoting) -> None:
+    """What is popped with an acknowledged message comes back 3 s after its end: the acknowledgement is newer by 1 s."""
+    group = popping(t, 2)
+    watch = t.stopwatch()
+    one, _ = group.handles(invisible_ms=4000)
+    group.ack(one, 0)
+    t.see("copies", bodies(group.copies()))
+    t.see("after", watch.between(6.9, 8.5))
+
+
+@remoting_case("PopReviveService.mergeAndRevive", alone=True)
+def an_undecided_check_point_holds_its_queue_back(t: Remoting) -> None:
+    """What lies behind a check point of an hour waits for that one, what lies in another revive queue does not."""
+    group = popping(t, 3)
+    write_check_point(group, 0, 0, HOUR_MS, 500)
+    write_check_point(group, 1, 0, 4000, 3000)
+    write_check_point(group, 2, 1, 4000, 3000)
+    t.see("came back", bodies(group.copies()))
+    t.wait(8)
+    t.see("8 s later", bodies(group.copies()))
 
 
 @remoting_case("PopReviveService.reviveRetry")

@@ -9,6 +9,7 @@ from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, max_offset, popping, record_shown, records_since
 from ..worlds.remoting import Remoting
+from .batch import send_batch
 from .batch_ack import batch_ack, entry
 
 
@@ -21,9 +22,9 @@ class Log:
         topic = revive_topic(group.t.cluster)
         self._starts = [max_offset(group.t, topic, queue) for queue in range(8)]
 
-    def on_the_way(self, count: int) -> list[dict[str, Any]]:
+    def on_the_way(self, count: int, seconds: float = 5) -> list[dict[str, Any]]:
         """The records in the timer topic, as soon as there are so many."""
-        return self._records(TIMER_TOPIC, 0, self._since, count, 5)
+        return self._records(TIMER_TOPIC, 0, self._since, count, seconds)
 
     def delivered(self, answer: Answer, count: int) -> list[dict[str, Any]]:
         """The records of a pop in the revive topic, as soon as there are so many."""
@@ -147,6 +148,36 @@ def what_is_due_is_written_at_once(t: Remoting) -> None:
     [point] = log.delivered(answer, 1)
     t.see("check point", {**point, "properties": without_queue(point)})
     t.see("after", watch.between(0, 1.5))
+
+
+@remoting_case("PopReviveService.rePutCK", alone=True)
+def what_cannot_come_back_is_written_down_again(t: Remoting) -> None:
+    """A check point whose copies cannot be stored, for the name of their topic is too long, is written again, one for
+    each message: 10 s longer, and 20 s more the next time.
+    """
+    start, group_start = t.new(), t.new("group")
+    topic = t.topic(queues=1, name=start + "-" * (127 - len(start)))
+    group = PopGroup(t, topic, t.group(name=group_start + "-" * (130 - len(group_start))))
+    group.fill(2)
+    log = Log(group)
+    answer = group.pop(invisible_ms=0)
+    for attempt in (1, 2):
+        for record in log.on_the_way(2 * attempt, 30)[-2:]:
+            see_record(t, f"attempt {attempt}", record, answer["popTime"])
+    t.see("the group's offset", group.committed())
+
+
+@remoting_case("PopReviveService.rePutCK, HookUtils.transformTimerMessage")
+def a_copy_that_the_timer_refuses_is_tried_later(t: Remoting) -> None:
+    """A batch can bring in a message of four days' delay: its copy is refused as too late, and tried 10 s later."""
+    group = popping(t)
+    t.readable(group.topic, send_batch(t, group.topic, [(b"four days", {"TIMER_DELAY_MS": "345600000"})]))
+    log = Log(group)
+    answer = group.pop(invisible_ms=0)
+    t.see("popped", answer.messages)
+    [record] = log.on_the_way(1, 20)
+    see_record(t, "check point", record, answer["popTime"])
+    t.see("copies", group.copied())
 
 
 @remoting_case("TopicConfigManager.init")

@@ -47,9 +47,10 @@ class Mode(NamedTuple):
     cached: bool = False
 
 
-CHECK_POINTS = Mode(2_000, 3_200)
-"""A check point is decided more than 2 s after its invisible time. It surfaces at most 1 s early, so one before it in
-its queue ends at most 1 s later; looks are 100 ms apart."""
+CHECK_POINTS = Mode(2_000, 6_200)
+"""A check point is decided more than 2 s after its invisible time, and 3 s after the newest time that its queue has
+read, which lies at most 2 s after it: so at most 5 s after it. It surfaces at most 1 s early, so one before it in its
+queue ends at most 1 s later; looks are 100 ms apart."""
 BUFFERED = CHECK_POINTS._replace(cached=True)
 RECORDS = Mode(50, 551, records=True)
 """Looks are 500 ms apart, and 50 ms late."""
