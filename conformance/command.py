@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +21,6 @@ from .runner.run import Run, carry_out, record
 from .scenario import all_scenarios
 from .targets.apache import recipe as apache_recipe
 from .targets.choose import FORMS, target
-from .targets.emulator import EmulatorTarget
 from .targets.target import REFERENCE_VERSION, Target, TargetError
 from .truth import Truth, TruthError
 
@@ -121,7 +121,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     truth = Truth()
-    targets = [target(text) for text in options.target or ["emulator"]]
+    targets = _targets(options)
     selection = _selection(options)
     cases, sdks = selection.of_cases(all_cases()), selection.of_sdks()
     scenarios = selection.of_scenarios(all_scenarios()) if sdks else []
@@ -148,6 +148,21 @@ def _run(options: argparse.Namespace) -> int:
     return EXPECTED if run.good else UNEXPECTED
 
 
+def _targets(options: argparse.Namespace) -> list[Target]:
+    """The targets of a run. Errors: TargetError."""
+    targets = [target(text) for text in options.target or ["emulator"]]
+    for name, count in Counter(each.name for each in targets).items():
+        if count > 1:
+            raise TargetError(f"--target {name} is given {count} times; once is enough")
+    if options.record:
+        # Said before anything runs. The emulator may stand beside a broker that is recorded.
+        real = [each for each in targets if not each.emulated]
+        for each in real or targets:
+            if each.unrecordable:
+                raise TargetError(f"--record: {each.name} cannot be recorded: {each.unrecordable}")
+    return targets
+
+
 def _write(run: Run, targets: Sequence[Target], options: argparse.Namespace) -> None:
     content = document.document(run, {each.name: each.describe() for each in targets}, entries())
     if options.json is not None:
@@ -159,10 +174,7 @@ def _write(run: Run, targets: Sequence[Target], options: argparse.Namespace) -> 
 
 
 def _record(run: Run, targets: Sequence[Target], truth: Truth) -> int:
-    real = [each for each in targets if not isinstance(each, EmulatorTarget)]
-    if not real:
-        raise SelectionError("only what real brokers do is recorded; give --target apache:VERSION")
-    for name, ids in record(run, real, truth).items():
+    for name, ids in record(run, [each for each in targets if not each.unrecordable], truth).items():
         print(f"{name}: {len(ids)} records changed")
         for id_ in ids:
             print(f"  {id_}")

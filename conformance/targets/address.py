@@ -28,11 +28,13 @@ class AddressPlace(Place):
 
 
 class AddressTarget(Target):
-    """A RocketMQ at given addresses. `admin`: topics and groups may be made there."""
+    """A RocketMQ at given addresses. `admin`: topics and groups may be made there; `version`: what runs there."""
 
-    def __init__(self, name: str, access: Access, *, truth: str = REFERENCE_VERSION, admin: bool = True) -> None:
+    def __init__(self, name: str, access: Access, *, version: str | None = None, admin: bool = True) -> None:
         self.name = name
-        self.truth = truth
+        self.truth = version or REFERENCE_VERSION
+        if version is None:
+            self.unrecordable = "nobody says which version runs there; add version=V if it is Apache's own, unchanged"
         self.capabilities = frozenset({Capability.ADMIN}) if admin else frozenset()
         self.access = access
         self._place = AddressPlace(access)

@@ -59,15 +59,18 @@ class _Instance:
 
 
 class ApacheTarget(Target):
-    """Apache RocketMQ of one version, assembled from its published jars."""
+    """Apache RocketMQ of one version, assembled from its published jars; `settings`: keys of every broker.conf."""
 
     capabilities = frozenset({Capability.ADMIN, Capability.CONFIGURE, Capability.RESTART, Capability.CRASH})
 
     def __init__(self, version: str, settings: Mapping[str, str] | None = None) -> None:
-        self.name = f"apache:{version}"
+        self._settings = dict(settings or {})
+        keys = ",".join(f"{key}={value}" for key, value in self._settings.items())
+        self.name = f"apache:{version},{keys}" if keys else f"apache:{version}"
         self.version = version
         self.truth = version
-        self._settings = dict(settings or {})
+        if keys:
+            self.unrecordable = f"records are of a broker without keys of its own, and this one has {keys}"
         self._instances: list[_Instance] = []
         self._alone: set[ApacheBroker] = set()
         self._over = False
@@ -96,8 +99,9 @@ class ApacheTarget(Target):
             raise TargetError(f"{self.name} died; the end of its log:\n{instance.broker.log_tail()}")
 
     def describe(self) -> str:
-        """Version and processor count."""
-        return f"Apache RocketMQ {self.version}, {os.cpu_count()} cores"
+        """Version, keys and processor count."""
+        keys = "".join(f", {key}={value}" for key, value in self._settings.items())
+        return f"Apache RocketMQ {self.version}{keys}, {os.cpu_count()} cores"
 
     @contextmanager
     def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:

@@ -20,6 +20,8 @@ _ADDRESS_WORDS = frozenset(
     {"namesrv", "endpoint", "version", "tls", "ca", "access_key", "secret_key", "token", "read_only", "control"}
 )
 _HOST_PORT = re.compile(r"^(\[[0-9a-fA-F:]+\]|[^:\[\]]+):\d{1,5}$")
+_VERSION = re.compile(r"^\d+\.\d+\.\d+$")
+_SETTING = re.compile(r"^[A-Za-z]\w*=")
 _URL = re.compile(r"^https?://[^/\s]+/?$")
 
 
@@ -30,9 +32,9 @@ def target(text: str) -> Target:
         return EmulatorTarget()
     if name.startswith("apache:"):
         version = name.removeprefix("apache:")
-        if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        if not _VERSION.match(version):
             raise TargetError(f"{name}: name a published version, such as apache:{REFERENCE_VERSION}")
-        return ApacheTarget(version, _words(rest))
+        return ApacheTarget(version, _settings(rest))
     if "namesrv=" in text:
         return _address(text)
     raise TargetError(f"{text!r} is not a target; write {FORMS}")
@@ -58,13 +60,22 @@ def _address(text: str) -> Target:
             raise TargetError(f"ca={ca}: there is no such file")
         tls = Tls(ca)
     access = Access(words["namesrv"], words["endpoint"], tls, credentials)
-    truth = words.get("version", REFERENCE_VERSION)
-    addresses = AddressTarget(text, access, truth=truth, admin="read_only" not in words)
+    version = words.get("version")
+    if version is not None and not _VERSION.match(version):
+        raise TargetError(f"{text!r}: version must be one such as {REFERENCE_VERSION}")
+    addresses = AddressTarget(text, access, version=version, admin="read_only" not in words)
     if "control" not in words:
         return addresses
     if not _URL.match(words["control"]):
         raise TargetError(f"{text!r}: control must be a URL such as http://127.0.0.1:8090")
     return ControlledTarget(addresses, words["control"])
+
+
+def _settings(text: str) -> Mapping[str, str]:
+    for each in filter(None, text.split(",")):
+        if not _SETTING.match(each):
+            raise TargetError(f"{each!r}: a key of broker.conf is given as KEY=VALUE")
+    return _words(text)
 
 
 def _words(text: str) -> Mapping[str, str]:

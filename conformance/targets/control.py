@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .address import AddressPlace, AddressTarget
+from .emulator import EmulatorTarget
 from .target import Access, Capability, Place, Target, TargetError
 
 _ANSWER_SECONDS = 60.0
@@ -70,6 +71,7 @@ class ControlledTarget(Target):
     """An emulator at given addresses with its control port; lent to one at a time, for all feel a jump of its time."""
 
     emulated = True
+    unrecordable = EmulatorTarget.unrecordable
 
     def __init__(self, addresses: AddressTarget, url: str) -> None:
         self.name = addresses.name

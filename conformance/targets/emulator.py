@@ -42,6 +42,7 @@ class EmulatorTarget(Target):
 
     name = "emulator"
     emulated = True
+    unrecordable = "only what real brokers do is recorded; give --target apache:VERSION"
     truth = REFERENCE_VERSION
     capabilities = frozenset(
         {Capability.ADMIN, Capability.CONFIGURE, Capability.RESTART, Capability.CRASH, Capability.VIRTUAL_TIME}

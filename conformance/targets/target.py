@@ -102,6 +102,8 @@ class Target(ABC):
     capabilities: frozenset[Capability]
     emulated: bool = False
     """Whether it is this project's emulator, to which the differences of `explained.py` belong."""
+    unrecordable: str = ""
+    """Why what it does is not what a version does, so that it cannot become recorded truth; empty if it can."""
 
     @abstractmethod
     def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> AbstractContextManager[Place]:

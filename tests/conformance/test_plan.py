@@ -39,9 +39,10 @@ def test_broken_expressions_are_refused(expression: str) -> None:
 def test_targets_by_name() -> None:
     """The three forms, with their versions and what each can do."""
     assert isinstance(target("emulator"), EmulatorTarget)
-    real = target("apache:5.5.0,enablePopLog=true")
+    real = target("apache:5.5.0,enablePopLog=true,popPollingSize=7")
     assert isinstance(real, ApacheTarget)
-    assert (real.name, real.truth) == ("apache:5.5.0", "5.5.0")
+    assert (real.name, real.truth) == ("apache:5.5.0,enablePopLog=true,popPollingSize=7", "5.5.0")
+    assert target("apache:5.5.0").name == "apache:5.5.0"
     own = target("namesrv=10.0.0.1:9876,endpoint=mq.example:8081")
     assert isinstance(own, AddressTarget)
     assert (own.truth, own.capabilities) == ("5.3.3", frozenset({Capability.ADMIN}))
@@ -68,6 +69,10 @@ def test_credentials_and_tls(tmp_path: Path) -> None:
     [
         ("emulater", "is not a target; write emulator"),
         ("apache:newest", "name a published version, such as apache:5.3.3"),
+        ("apache:5.3.3,popPollingSize", "is given as KEY=VALUE"),
+        ("apache:5.3.3,=7", "is given as KEY=VALUE"),
+        ("namesrv=a:1,endpoint=b:2,version=newest", "version must be one such as 5.3.3"),
+        ("namesrv=a:1,endpoint=b:2,control=127.0.0.1:8090", "control must be a URL such as http"),
         ("namesrv=a:1", "endpoint must be HOST:PORT"),
         ("namesrv=a,endpoint=b:2", "namesrv must be HOST:PORT"),
         ("namesrv=a:1,endpoint=b:2,colour=red", "colour is not known"),
