@@ -50,9 +50,27 @@ def test_levels_can_be_set(waiting: BrokerEntrance, level: int, taken: int, seco
     assert come(waiting) == [b"0"]
 
 
+@through(*BROKER, message_delay_level="+2s 03s 0s -5s")
+@pytest.mark.parametrize(("level", "due_ms"), [(1, 2_000), (2, 3_000), (3, 0), (4, -5_000)])
+def test_the_times_of_levels_are_java_numbers(waiting: BrokerEntrance, level: int, due_ms: int) -> None:
+    """With signs and zeros in front; no time and less than none come with the look of this moment."""
+    sent_ms = waiting.now_ms
+    waiting.put(DELAY=str(level))
+    queue = waiting.broker.store.queue(SCHEDULE, level - 1)
+    assert queue is not None
+    assert list(queue.tags_codes) == [sent_ms + due_ms]
+    if due_ms > 0:
+        waiting.advance(due_ms - 1)
+        assert come(waiting) == []
+        waiting.advance(1)
+    waiting.advance(0)
+    assert come(waiting) == [b"0"]
+
+
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize(
-    "text", ["", " ", "1", "s", "5x", "1S", "1.5s", "1s,5s", "1s 5", "1s x5m", "1s 5 s", "1s  5s", " 1s"]
+    "text",
+    ["", " ", "1", "s", "5x", "1S", "1.5s", "1s,5s", "1s 5", "1s x5m", "1s 5 s", "1s  5s", " 1s", "--1s", "+s", "-"],
 )
 def test_levels_that_cannot_be_read(name: str, text: str) -> None:
     """A broker does not start with them."""

@@ -300,6 +300,25 @@ def test_a_proxy_buries_what_came_too_often(e: Entrance, most: int) -> None:
 
 
 @through("grpc")
+def test_a_proxy_buries_after_seventeen_deliveries(e: Entrance) -> None:
+    """A group of the usual sixteen retries: one letter, in queue 0, and no other queue of the topic has one."""
+    e.group()
+    e.filled(1)
+    for attempt in range(17):
+        (message,) = e.take()
+        assert message.attempt == attempt
+        e.change(message.handle, 0)
+        e.advance(4_000)
+        assert e.records(DLQ) == []
+    assert e.bodies() == []
+    e.advance(60_000)
+    assert e.bodies() == []
+    (dead,) = e.records(DLQ)
+    assert (dead.body, dead.reconsume_times) == (b"0", 18)
+    assert [queue.queue_id for queue in e.broker.store.queues_of(DLQ)] == [0]
+
+
+@through("grpc")
 @pytest.mark.parametrize("most", [2**31 - 1, -1])
 def test_a_proxy_buries_what_must_not_be_tried(e: GrpcEntrance, most: int) -> None:
     """At once, where no attempt is allowed; one more than the largest number of retries is below none."""

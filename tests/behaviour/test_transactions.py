@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from entrance import START_MS, Answer, BrokerEntrance, Entrance, Sent
+from entrance import START_MS, Answer, BrokerEntrance, Entrance, Sent, Waiting
 from entrances import ALL, BROKER, through
 from grpc_texts import PROXY_EXCEPTION
 from rocketmq_testkit.emulator.record import decode
@@ -148,26 +148,44 @@ def test_a_proxy_forgets_after_half_a_minute(t: Entrance) -> None:
     assert [each.body for each in t.asked("p")] == [b"late"]
 
 
-@through(*BROKER)
-@pytest.mark.parametrize(("immune_s", "left_ms"), [(1, 6_000), (6, 6_000), (10, 10_000), (3_600, 3_600_000)])
-@pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_an_end_after_the_immunity_is_refused(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
-    """It is 6 s at least; an end that was asked for is taken."""
-    early, late = half(t, immune_s=immune_s), half(t, immune_s=immune_s)
+def see_late(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
+    """An end is in time to the millisecond; after that it changes nothing, unless it was asked for."""
+    early, late, asked = (half(t, b"%d" % number, immune_s=immune_s) for number in range(3))
     t.advance(left_ms)
     done(t.end(early, ROLLBACK))
     t.advance(1)
     before = t.state()
-    assert t.says(t.end(late, how), (604, ""), NOT_FOUND)
+    answer = t.end(late, how)
+    if t.proxied:
+        done(answer)  # it does not wait for what the broker says
+    else:
+        assert t.says(answer, (604, ""), NOT_FOUND)
     assert t.state() == before
-    done(t.end(late, how, checked=True))
+    assert come(t) == []
+    done(t.end(asked, how, checked=True))
+    assert come(t) == ([b"2"] if how == COMMIT else [])
+
+
+@through(*ALL)
+@pytest.mark.parametrize(("immune_s", "left_ms"), [(1, 6_000), (6, 6_000), (10, 10_000)])
+@pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
+def test_an_end_after_the_immunity_is_refused(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
+    """It is 6 s at least; an end that was asked for is taken. A proxy says that all is well."""
+    see_late(t, immune_s, left_ms, how)
 
 
 @through(*BROKER)
+@pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
+def test_immunity_may_last_an_hour(t: Entrance, how: int) -> None:
+    """Which a proxy would have forgotten."""
+    see_late(t, 3_600, 3_600_000, how)
+
+
+@through(*ALL)
 def test_an_end_without_immunity_is_never_late(t: Entrance) -> None:
-    """Of a message that did not ask for any."""
+    """Of a message that did not ask for any; as long as a proxy remembers it."""
     sent = half(t)
-    t.advance(3_600_000)
+    t.advance(29_999 if t.proxied else 3_600_000)
     done(t.end(sent, COMMIT))
     assert come(t) == [b"0"]
 
@@ -186,18 +204,27 @@ def test_ordered_messages_can_be_half(t: Entrance) -> None:
     assert [each.property_map()["__SHARDINGKEY"] for each in t.records("T")] == ["g"]
 
 
-@through(*BROKER)
-def test_a_commit_wakes_who_waits(t: BrokerEntrance) -> None:
-    """A pull and a pop; the half message does not."""
-    t.beat("puller")
-    pull, pop = t.pull(0, suspend_ms=15_000), t.pop(group="P", poll_ms=15_000)
+def see_woken(t: Entrance, waiting: Waiting) -> None:
+    """A commit answers who waits; the half message does not."""
     sent = half(t)
     t.advance(1_000)
-    assert pull.answer is pop.answer is None
-    t.end(sent, COMMIT)
-    for answer in (pull.answer, pop.answer):
-        assert answer is not None
-        assert answer.bodies == [b"0"]
+    assert waiting.answer is None
+    done(t.end(sent, COMMIT))
+    assert waiting.answer is not None
+    assert waiting.answer.bodies == [b"0"]
+
+
+@through(*ALL)
+def test_a_commit_wakes_a_pop(t: Entrance) -> None:
+    """And the half message does not."""
+    see_woken(t, t.pop(poll_ms=15_000))
+
+
+@through(*BROKER)
+def test_a_commit_wakes_a_pull(t: BrokerEntrance) -> None:
+    """And the half message does not."""
+    t.beat("puller")
+    see_woken(t, t.pull(0, suspend_ms=15_000))
 
 
 @through(*ALL, reject_transaction_message=True)
@@ -413,7 +440,7 @@ def test_a_commit_in_time_is_found_by_the_round(t: Entrance) -> None:
     assert come(t) == [b"%d" % number for number in range(1, 40, 2)]
 
 
-@through(*BROKER, **QUICK, transaction_check_max=1)
+@through(*ALL, **QUICK, transaction_check_max=1)
 def test_what_was_given_up_can_still_be_committed(t: Entrance) -> None:
     """By its places: only those decide."""
     sent = half(t)
@@ -423,20 +450,38 @@ def test_what_was_given_up_can_still_be_committed(t: Entrance) -> None:
     assert come(t) == [given_up.body]
 
 
-@through(*BROKER, **QUICK)
+@through(*ALL, **QUICK)
 def test_a_commit_by_the_first_place_leaves_the_copy(t: Entrance) -> None:
     """The one that the check has put at the end: it is asked about, and a commit stores the message again."""
-    t.produce("p")
     sent = half(t)
     t.advance(3_000)
     done(t.end(sent, COMMIT))
-    t.asked("p")
+    t.produce("p")
     t.advance(4_000)
     (question,) = t.asked("p")
+    assert question.times == 2
     done(t.end(question.sent, COMMIT, checked=True))
     assert come(t) == [b"0", b"0"]
     t.advance(30_000)
     assert t.asked("p") == []
+
+
+@through("grpc", **QUICK)
+def test_a_proxy_ends_what_was_checked_last(t: Entrance) -> None:
+    """Then what was before it, down to the send: each is a commit by its own place."""
+    t.produce("p")
+    sent = half(t)
+    t.advance(3_000)
+    assert len(t.asked("p")) == 1
+    for copies in (1, 2):
+        done(t.end(sent, COMMIT))
+        assert come(t) == [b"0"] * copies
+    assert t.says(t.end(sent, COMMIT), NOT_FOUND, NOT_FOUND)
+    first, again = t.records(HALF)
+    assert [each.prepared_transaction_offset for each in t.records("T")] == [
+        again.physical_offset,
+        first.physical_offset,
+    ]
 
 
 @through(*BROKER)
