@@ -80,18 +80,24 @@ def _cases(content: Document) -> Iterator[str]:
 
 
 def _scenarios(content: Document) -> Iterator[str]:
-    outcomes = [each for each in content["outcomes"] if "@" in each["id"]]
-    for target in content["targets"]:
-        mine = [each for each in outcomes if each["target"] == target["name"]]
-        if not mine:
-            continue
-        sdks = list(dict.fromkeys(each["id"].partition("@")[2] for each in mine))
-        by_key = {(entry_id(each["id"]), each["id"].partition("@")[2]): each for each in mine}
-        yield f'<h2>Scenarios on {escape(target["name"])}</h2><table class="outcomes"><thead><tr><th>scenario</th>'
-        yield "".join(f"<th>{escape(sdk)}</th>" for sdk in sdks) + "</tr></thead><tbody>"
-        for id_ in dict.fromkeys(entry_id(each["id"]) for each in mine):
-            yield from _row(id_, content["entries"].get(id_, {}), [by_key.get((id_, sdk)) for sdk in sdks])
-        yield "</tbody></table>"
+    """One table: a column for each SDK, and below it one for each target where there are several."""
+    targets = [each["name"] for each in content["targets"]]
+    table = _by_id(each for each in content["outcomes"] if "@" in each["id"])
+    if not table:
+        return
+    sdks = list(dict.fromkeys(each["id"].partition("@")[2] for each in content["outcomes"] if "@" in each["id"]))
+    yield '<h2>Scenarios</h2><table class="outcomes"><thead>'
+    if len(targets) == 1:
+        yield "<tr><th>scenario</th>" + "".join(f"<th>{escape(sdk)}</th>" for sdk in sdks) + "</tr>"
+    else:
+        yield '<tr><th rowspan="2">scenario</th>'
+        yield "".join(f'<th colspan="{len(targets)}">{escape(sdk)}</th>' for sdk in sdks) + "</tr>"
+        yield "<tr>" + "".join(f"<th>{escape(name)}</th>" for name in targets) * len(sdks) + "</tr>"
+    yield "</thead><tbody>"
+    for id_ in dict.fromkeys(map(entry_id, table)):
+        outcomes = [table.get(f"{id_}@{sdk}", {}).get(name) for sdk in sdks for name in targets]
+        yield from _row(id_, content["entries"].get(id_, {}), outcomes)
+    yield "</tbody></table>"
 
 
 def _by_id(outcomes: Iterable[dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:

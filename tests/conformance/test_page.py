@@ -1,0 +1,105 @@
+"""The page of a run on two targets: everything in its column, both sides of what differs."""
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+import pytest
+from rocketmq_testkit.conformance.command import main
+from rocketmq_testkit.fixtures import Emulator
+
+VOID = frozenset({"meta", "input", "br"})
+
+
+class Page(HTMLParser):
+    """Reads a page: its tables as rows of texts, the ids there are and those that links lead to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: list[list[list[str]]] = []
+        self.ids: list[str] = []
+        self.links: set[str] = set()
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == [], "every element is closed"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.ids += [value for name, value in attrs if name == "id" and value]
+        self.links |= {value.removeprefix("#") for name, value in attrs if name == "href" and value}
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if {"td", "th"} & set(self._open):
+            row = self.tables[-1][-1]
+            row[-1] = f"{row[-1]} {data.strip()}".strip()
+
+    def table(self, heading: str) -> list[list[str]]:
+        """The table whose first cell has this text."""
+        [found] = [each for each in self.tables if each[0][0] == heading]
+        return found
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[str]:
+    """A target that makes no topics by itself."""
+    with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
+        yield f"namesrv={emulator.namesrv},endpoint={emulator.endpoint},control={emulator.control}"
+
+
+@pytest.fixture(scope="module")
+def page(other: str, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The page of one case and one scenario that differ on one of two targets."""
+    folder = tmp_path_factory.mktemp("page")
+    words = ("-k", "auto_create.a_send_creates_its_topic or scenarios.topics.a_send_to_an_unknown_topic")
+    targets = ("--target", "emulator", "--target", other)
+    assert main(["run", *words, "--sdk", "go-remoting", *targets, "--report", str(folder)]) == 1
+    return Page((folder / "index.html").read_text())
+
+
+def test_targets_stand_side_by_side(page: Page, other: str) -> None:
+    """A column for each, with every outcome and how long it took."""
+    assert [row[:3] for row in page.table("target")] == [
+        ["target", "differs", "same"],
+        ["emulator", "", "2"],
+        [other, "2", ""],
+    ]
+    cases = page.table("case")
+    assert cases[0] == ["case", "emulator", other]
+    scenarios = page.table("scenario")
+    assert scenarios[:2] == [["scenario", "go-remoting"], ["emulator", other]]
+    for row, name in ((cases[1], "a send creates its topic"), (scenarios[2], "a send to an unknown topic")):
+        assert row[0].startswith(name)
+        assert re.fullmatch(r"same \d+\.\d\d s", row[1])
+        assert re.fullmatch(r"differs \d+\.\d\d s", row[2])
+    assert (len(cases), len(scenarios)) == (2, 3)
+
+
+def test_both_sides_of_a_difference_are_shown(page: Page) -> None:
+    """What was recorded, with version and date, beside what was seen, note by note."""
+    sides = [each for each in page.tables if each[0][1] == "seen"]
+    [case, scenario] = sides
+    assert re.fullmatch(r"recorded from 5\.3\.3 on \d{4}-\d\d-\d\d", case[0][0])
+    labels = [(left.split()[0], right.split()[0]) for left, right in case[1:]]
+    assert labels == [(label, label) for label in ("before", "sent", "created", "stored")]
+    recorded, seen = case[2]
+    assert '"code": 0' in recorded
+    assert '"code": 17' in seen
+    assert ["SEND_OK" in cell for cell in scenario[1]] == [True, False]
+
+
+def test_a_difference_is_linked_from_its_cell(page: Page) -> None:
+    """Every link leads somewhere, and no two places have one name."""
+    assert len(page.links) == 2
+    assert page.links <= set(page.ids)
+    assert len(page.ids) == len(set(page.ids))
