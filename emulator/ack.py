@@ -26,7 +26,15 @@ from .pop_buffer import PopBuffer
 from .pop_consumer import PopConsumer, not_initialised
 from .pop_in_flight import PopInFlight
 from .pop_records import PopRecord
-from .receipt import ORDER_REVIVE_QUEUE, Receipt, parse_extra_info, parse_for_record, real_topic, revive_queue_of
+from .receipt import (
+    ORDER_REVIVE_QUEUE,
+    Receipt,
+    broker_of,
+    parse_extra_info,
+    parse_for_record,
+    real_topic,
+    revive_queue_of,
+)
 from .refusals import illegal_queue_id
 from .scheduler import Scheduler
 from .store import MessageStore
@@ -205,7 +213,7 @@ class AckService:
             operation.offset,
             pop_time,
             operation.invisible_ms,
-            self._config.broker_name,
+            broker_of(operation.extra_info),
             [0],
         )
         read = 0 <= revive_qid < self._config.revive_queue_num

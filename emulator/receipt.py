@@ -71,6 +71,11 @@ def revive_queue_of(extra_info: str | None) -> int:
     return _number(parse_integer, parts[3])
 
 
+def broker_of(extra_info: str | None) -> str:
+    """The broker that a handle names. Errors: SYSTEM_ERROR."""
+    return _parts(extra_info, 6, "getBrokerName")[5]
+
+
 def parse_for_record(extra_info: str | None) -> Receipt:
     """The fields that the KV variant reads from the handle of an acknowledgement, of which there must be four.
 

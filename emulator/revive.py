@@ -178,7 +178,9 @@ class ReviveService:
     def _bring_back(self, queue: ReviveQueue, point: CheckPoint) -> None:
         """Store copies of what was not acknowledged; what cannot be stored gets a check point of its own."""
         for offset in point.unacknowledged():
-            if self._redelivery.put(point.topic, point.group, point.queue_id, offset, point.pop_time):
+            # What another broker has, which a forged handle may say, cannot be read here.
+            is_ours = point.broker_name == self._config.broker_name
+            if is_ours and self._redelivery.put(point.topic, point.group, point.queue_id, offset, point.pop_time):
                 self._in_flight.done((point.topic, point.group, point.queue_id), point.pop_time)
             elif not (self._config.skip_when_ck_re_put_reach_max_times and point.is_last_attempt):
                 self._log.write_check_point(point.again(offset), queue.queue_id)

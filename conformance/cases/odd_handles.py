@@ -78,13 +78,30 @@ def some_forged_handles_acknowledge(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_forged_change(t: Remoting) -> None:
-    """What a change by each forged handle is answered, where the group is then, and what comes back at last."""
+    """What a change by each forged handle is answered, and where the group is then."""
     group = popping(t, 1)
     handle = group.handle(invisible_ms=60_000)
     group.reaches(1)
     forged = forgeries(t, handle)
     see_each(group, forged, lambda each: group.change(each, 0, 3_000_000))
     t.see("acknowledged", group.ack(handle, 0), 0)
+
+
+@remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
+def some_forged_changes_bring_a_copy(t: Remoting) -> None:
+    """A change by a forged handle hides what it names, and brings a copy of it; only a true place ends the pop."""
+    forged: dict[str, tuple[PopGroup, Answer]] = {}
+    watch = t.stopwatch()
+    for what in forgeries(t, "0 0 0 0 0 broker 0 0"):
+        group = popping(t, 1)
+        handle = group.handle(invisible_ms=16_000)
+        forged[what] = group, group.change(forgeries(t, handle)[what], 0, 2000)
+    t.require(watch.seconds < 8, "the broker was too slow for what is looked at")
+    t.wait(13 - watch.seconds)
+    soon = {what: group.copied() for what, (group, _) in forged.items()}
+    t.wait(26 - watch.seconds)
+    for what, (group, answer) in forged.items():
+        t.see(what, [answer.code, soon[what], group.copied(), bodies(group.copies(soon[what])), group.committed()])
 
 
 @remoting_case("AckMessageProcessor.ackOrderly")

@@ -264,6 +264,32 @@ def test_absurd_numbers_are_refused_by_the_broker(
     assert e.state() == before
 
 
+@through(*BROKER)
+@pytest.mark.parametrize(
+    ("changes", "copies"),
+    [
+        ({}, 1),
+        ({"popped": 0}, 2),
+        ({"popped": 2**63 - 1}, 2),
+        ({"invisible": -1}, 2),
+        ({"invisible": 2**63 - 1}, 2),
+        ({"start": -1}, 2),
+        ({"start": 5}, 2),
+        ({"revive": -1}, 1),
+        ({"revive": 8}, 1),
+        ({"revive": 999}, 1),
+        ({"broker": "elsewhere"}, 1),
+    ],
+)
+def test_a_forged_change_ends_no_pop(e: BrokerEntrance, changes: dict[str, object], copies: int) -> None:
+    """Its copy comes besides that of the pop; in order, where no revive queue is, or elsewhere, it has none."""
+    e.filled(1)
+    (message,) = e.take(invisible_ms=16_000)
+    assert e.change(forged(message.handle, **changes), 2_000).ok
+    e.advance(30_000)
+    assert [record.body for record in e.records("%RETRY%G_T")] == [b"0"] * copies
+
+
 @through("grpc")
 @pytest.mark.parametrize(("count", "given"), [(33, 32), (2**31 - 1, 32)])
 def test_a_proxy_cuts_absurd_numbers(e: Entrance, count: int, given: int) -> None:
