@@ -30,7 +30,7 @@ EXPECTED, UNEXPECTED, UNUSABLE = 0, 1, 2
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    options = _parser().parse_args(words)
+    options = parser().parse_args(words)
     _end_in_order_on_sigterm()
     try:
         return int(options.run(options))
@@ -51,7 +51,8 @@ def _end_in_order_on_sigterm() -> None:
         signal.signal(signal.SIGTERM, interrupt)
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """The options of all commands."""
     parser = argparse.ArgumentParser(
         prog="rocketmq-conformance",
         description="Runs the behaviours that clients of Apache RocketMQ can see on the emulator and on real brokers.",
@@ -121,7 +122,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     truth = Truth()
-    targets = _targets(options)
+    targets = targets_of(options)
     selection = _selection(options)
     cases, sdks = selection.of_cases(all_cases()), selection.of_sdks()
     scenarios = selection.of_scenarios(all_scenarios()) if sdks else []
@@ -148,7 +149,7 @@ def _run(options: argparse.Namespace) -> int:
     return EXPECTED if run.good else UNEXPECTED
 
 
-def _targets(options: argparse.Namespace) -> list[Target]:
+def targets_of(options: argparse.Namespace) -> list[Target]:
     """The targets of a run. Errors: TargetError."""
     targets = [target(text) for text in options.target or ["emulator"]]
     for name, count in Counter(each.name for each in targets).items():

@@ -1,12 +1,16 @@
 """The command: list, run, report, and what it says to bad input."""
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from rocketmq_testkit.conformance import command
 from rocketmq_testkit.conformance.case import all_cases
 from rocketmq_testkit.conformance.command import main
+from rocketmq_testkit.conformance.truth import Truth
+from rocketmq_testkit.fixtures import Emulator
 
 SENT = "(send.a_message_is_stored and not grpc)"
 
@@ -61,6 +65,60 @@ def test_report_joins_runs(tmp_path: Path) -> None:
     assert '- sent: {"code": 0}' in (failure.text or "")
 
 
+def test_exit_codes_say_whether_all_was_as_expected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """1 for what nobody recorded and for what differs; 0 after it was recorded, which shows what changed."""
+    monkeypatch.setattr(command, "Truth", lambda: Truth(tmp_path))
+    words = ["run", "-k", SENT]
+    assert main(words) == 1
+    assert "1 unrecorded" in capsys.readouterr().out
+    with Emulator(profile="faithful") as emulator:
+        real = ["--target", f"namesrv={emulator.namesrv},endpoint={emulator.endpoint},version=5.3.3"]
+        assert main([*words, *real, "--record"]) == 0
+        assert "1 records changed\n  send.a_message_is_stored" in capsys.readouterr().out
+        assert main([*words, *real, "--record"]) == 0
+        assert "0 records changed" in capsys.readouterr().out
+    assert main(words) == 0
+    Truth(tmp_path).put("5.3.3", "send", {"a_message_is_stored": [("sent", {"code": 29})]}, "2026-01-31")
+    assert main(words) == 1
+    assert '- sent: {"code": 29}' in capsys.readouterr().out
+
+
+def test_the_task_runner_records_what_can_be_recorded() -> None:
+    """The command line of `make conformance-real` is understood, and all its targets may be recorded."""
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text()
+    [line] = re.findall(r"^conformance-real:.*\n\t\S*rocketmq-conformance (.*)", makefile, re.MULTILINE)
+    options = command.parser().parse_args(line.split())
+    assert options.record
+    assert [each.truth for each in command.targets_of(options)] == ["5.3.3", "5.5.0"]
+
+
+@pytest.mark.parametrize(("words", "protocols"), [([], {"remoting", "grpc"}), (["--protocol", "grpc"], {"grpc"})])
+def test_cases_of_one_protocol(words: list[str], protocols: set[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """--protocol leaves the cases of one."""
+    assert main(["list", *words]) == 0
+    assert {line.split()[1] for line in capsys.readouterr().out.splitlines()} == protocols | {"SDKs"}
+
+
+def test_scenarios_run_with_the_sdks_of_a_protocol(tmp_path: Path) -> None:
+    """--protocol leaves out SDKs that speak another."""
+    file = tmp_path / "r.json"
+    words = ["-k", "scenarios.topics.a_send_to_an_unknown_topic", "--sdk", "python,cpp", "--protocol", "grpc"]
+    assert main(["run", *words, "--json", str(file)]) == 0
+    assert [each["id"] for each in json.loads(file.read_text())["outcomes"]] == [
+        "topics.a_send_to_an_unknown_topic@python"
+    ]
+
+
+def test_drivers_are_built_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each that was asked for, with the folder that it is kept in."""
+    assert main(["build", "--sdk", "python,go-remoting"]) == 0
+    built = dict(line.split(": ") for line in capsys.readouterr().out.splitlines())
+    assert list(built) == ["python", "go-remoting"]
+    assert all(Path(folder).is_dir() for folder in built.values())
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
@@ -78,6 +136,8 @@ def test_report_joins_runs(tmp_path: Path) -> None:
         ),
         (["run", "-k", SENT, "--record", "--target", "namesrv=a:1,endpoint=b:2,control=http://c:3"], "only what real"),
         (["run", "-k", SENT, "--record"], "only what real brokers do is recorded"),
+        (["run", "--sdk", "cobol"], "no SDK driver is called 'cobol'"),
+        (["run", "-k", "scenarios.topics"], "scenarios need --sdk"),
         (["report", "/nowhere.json", "--report", "/tmp"], "No such file"),
         (["build", "--sdk", "cobol"], "no SDK driver is called 'cobol'"),
     ],

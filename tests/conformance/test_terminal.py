@@ -1,0 +1,65 @@
+"""What a run shows while it goes on."""
+
+import io
+
+from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.report.terminal import Terminal
+from rocketmq_testkit.conformance.runner.run import Run
+from rocketmq_testkit.conformance.truth import Record
+
+GOOD = Outcome("send.good", "emulator", Verdict.SAME, 0.1)
+BAD = Outcome("send.bad", "emulator", Verdict.DIFFERS, 2.0, [("sent", 1)], Record("5.3.3", "2026-01-31", [("sent", 0)]))
+
+
+class Screen(io.StringIO):
+    """A terminal that a person looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_log_counts_in_fifties() -> None:
+    """Neither every outcome nor none; the last count is the table's affair."""
+    log = io.StringIO()
+    terminal = Terminal(log, 100)
+    for _ in range(100):
+        terminal.show(GOOD)
+    assert log.getvalue() == "... 50 of 100\n"
+
+
+def test_what_was_not_expected_is_shown_at_once() -> None:
+    """With target, id, time and the lines in which record and observation part."""
+    log = io.StringIO()
+    Terminal(log, 2).show(BAD)
+    head, *rest = log.getvalue().splitlines()
+    assert head.split() == ["DIFFERS", "emulator", "send.bad", "(2.0", "s)"]
+    assert rest == ["    - sent: 0", "    + sent: 1"]
+
+
+def test_a_screen_has_one_line_that_moves() -> None:
+    """The count and the latest id replace each other; what stays is written above."""
+    screen = Screen()
+    terminal = Terminal(screen, 3)
+    for outcome in (GOOD, BAD, GOOD):
+        terminal.show(outcome)
+    terminal.conclude(Run(["emulator"], [GOOD, BAD, GOOD]))
+    kept = [line.rpartition("\r\x1b[K")[2] for line in screen.getvalue().split("\n")]
+    assert "1 of 3  send.good\r\x1b[K" in screen.getvalue()
+    assert kept[0].startswith("DIFFERS")
+    assert kept[3:5] == ["emulator: 2 same, 1 differs", "3 outcomes in 0.0 s: NOT as expected"]
+    assert not [line for line in kept if " of 3" in line]
+
+
+def test_several_targets_are_counted_each() -> None:
+    """In the order of the command line, one that has nothing to show too; an early end is told, and is no good end."""
+    log = io.StringIO()
+    run = Run(["emulator", "apache:5.3.3", "own"], [GOOD, Outcome("send.good", "own", Verdict.NOT_APPLICABLE, 0.0)])
+    run.problem = "TargetError: it died"
+    Terminal(log, 3).conclude(run)
+    assert log.getvalue().splitlines() == [
+        "emulator: 1 same",
+        "apache:5.3.3: nothing was run",
+        "own: 1 not applicable",
+        "the run ended early: TargetError: it died",
+        "2 outcomes in 0.0 s: NOT as expected",
+    ]
