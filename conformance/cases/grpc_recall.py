@@ -4,6 +4,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case
 from ..worlds.consumer import consuming
@@ -108,6 +109,25 @@ def recalling_can_be_off(t: Grpc) -> None:
     handle = t.send(_timed(t, topic, "m", t.now_ms() + 60_000)).entries[0].recall_handle
     t.see("handle", bool(handle))
     t.see("recalled", t.recall(topic, handle), 50001)
+
+
+@grpc_case("RecallMessageProcessor.processRequest", alone=True)
+def a_broker_that_does_not_serve_recalls_nothing(t: Grpc) -> None:
+    """A slave, a broker that serves later, and one that is not written to where that is forbidden, refuse recalls."""
+    topic = t.topic(kind="DELAY", queues=1)
+    handle = t.send(_timed(t, topic, "m", t.now_ms() + 600_000)).entries[0].recall_handle
+    for label, settings, code in (
+        ("slave", "brokerRole=SLAVE", 50001),
+        ("master again", "brokerRole=ASYNC_MASTER", 20000),
+        ("before it serves", f"startAcceptSendRequestTimeStamp={t.now_ms() + 3_600_000}", 50001),
+        ("when it serves", "startAcceptSendRequestTimeStamp=0", 20000),
+        ("not writable", "brokerPermission=4", 20000),
+        ("not writable, and forbidden", "allowRecallWhenBrokerNotWriteable=false", 50001),
+        ("writable", "brokerPermission=6", 20000),
+    ):
+        changed = t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, f"{settings}\n".encode())
+        t.require(changed.code == 0, f"{settings} was not taken")
+        t.see(label, t.recall(topic, handle), code)
 
 
 @grpc_case("TimerMessageStore.enqueue")

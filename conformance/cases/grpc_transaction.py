@@ -174,6 +174,29 @@ def a_half_message_may_ask_to_be_left_alone(t: Grpc) -> None:
     t.see("asked later", sorted({each.message.body.decode() for each in _checks(t, stream, 10)}))
 
 
+@grpc_case("EndTransactionProcessor.rejectCommitOrRollback")
+def an_end_after_the_recovery_duration_says_ok_and_stores_nothing(t: Grpc) -> None:
+    """When the recovery duration of a half message is over, its commit is answered as done but only a check's is."""
+    consumer = consuming(t, kind="TRANSACTION")
+    wish = Duration(seconds=9)
+    sources = (("by the client", pb.SOURCE_CLIENT), ("by a check", pb.SOURCE_SERVER_CHECK))
+    for moment, seconds in (("in time", 0), ("late", 12)):
+        halves = [
+            t.message(
+                consumer.topic,
+                f"{moment} {who}",
+                message_type=pb.TRANSACTION,
+                orphaned_transaction_recovery_duration=wish,
+            )
+            for who, _ in sources
+        ]
+        entries = [t.send(half).entries[0] for half in halves]
+        t.wait(seconds)
+        for (who, source), entry in zip(sources, entries, strict=True):
+            t.see(f"{moment} {who}", t.end_transaction(consumer.topic, entry.transaction_id, source=source), 20000)
+        t.see(f"received {moment}", sorted(consumer.received_within(4).bodies))
+
+
 @grpc_case("ProducerManager.getAvailableChannel", settings=CHECKING)
 def any_producer_of_the_topic_is_asked(t: Grpc) -> None:
     """When the client that sent a half message has left, another producer of the topic is asked."""

@@ -1,6 +1,9 @@
 """The wheel on which timed messages wait: its slots, its window, and what is taken off it."""
 
+import itertools
+
 from rocketmq_testkit.emulator.names import TIMER_TOPIC
+from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
@@ -94,6 +97,30 @@ def what_waits_longer_than_the_window_pauses(t: Remoting) -> None:
     t.see("after", watch.between(6.9, 9.5))
     for message in messages:
         t.see("rolled", [message.body, int(message.properties.get("TIMER_ROLL_TIMES", "0")) > 0])
+
+
+@remoting_case("TimerMessageStore.doEnqueue", settings=FINE)
+def a_pause_is_half_a_window_when_little_is_left(t: Remoting) -> None:
+    """What waits less than a third of the window beyond it pauses for half of it first, else for the whole."""
+    topic = t.topic(queues=1)
+    for delay in (2300, 3600, 4500):
+        t.send(topic, f"{delay}", properties={"TIMER_DELAY_MS": str(delay)})
+    t.stored(topic, 3)
+    times: dict[bytes, list[int]] = {}
+    for message in waited(t, topic):
+        times.setdefault(message.body, []).append(message.store_timestamp)
+    for body, stored in sorted(times.items()):
+        pauses = [round((later - earlier) / 1000) for earlier, later in itertools.pairwise(stored)]
+        t.see("pauses, in halves of the window", [body, pauses])
+
+
+def waited(t: Remoting, topic: str) -> list[ReceivedMessage]:
+    """What the timer's topic holds of a topic, in the order in which it was stored."""
+    group, at, found = t.group(), 0, list[ReceivedMessage]()
+    while messages := t.pull(TIMER_TOPIC, group, 0, at).messages:
+        at = messages[-1].queue_offset + 1
+        found += [message for message in messages if message.properties.get("REAL_TOPIC") == topic]
+    return found
 
 
 @remoting_case("TimerMessageStore.isReject", settings={"timerCongestNumEachSlot": "5"})
