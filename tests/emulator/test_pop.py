@@ -236,21 +236,30 @@ def test_check_points_are_real_messages(world: World) -> None:
     assert stored[1].body == b'{"ao":0,"bn":"broker-a","c":"G","pt":%d,"q":0,"so":0,"t":"A"}' % pop_time
 
 
+def _digits(world: World, *topics: str) -> list[int]:
+    """Which kinds of topic 1000 pops of one message read after as many have been sent to these."""
+    for topic in topics:
+        filled(world, 1000, topic=topic)
+    return [world.popped("A", count=1)[0].topic_digit for _ in range(1000)]
+
+
 def test_retry_topic_is_read_first_with_a_probability(world: World) -> None:
     """About one pop in five reads the retry topic before the others (seen: 18 %)."""
-    filled(world, 1)
-    world.popped("A", invisible_ms=1000)
+    digits = _digits(world, "A", RETRY)
+    assert set(digits) == {0, 1}
+    assert 170 <= digits.count(1) <= 230
+
+
+def test_of_retry_topics_of_both_forms_one_is_read() -> None:
+    """With enableRetryTopicV2 a pop that reads them first reads that of the first form in one of two cases."""
+    world = make_world(enable_retry_topic_v2=True, pop_from_retry_probability=100)
+    filled(world, 1000)
+    while world.popped("A", invisible_ms=1000):
+        pass
     world.advance(10_000)
-    for _ in range(3000):
-        world.send("A")
-    firsts = []
-    for _ in range(400):
-        (message,) = world.popped("A", count=1, invisible_ms=1000)
-        firsts.append(message.topic_digit)
-        world.advance(10)
-        if message.topic_digit == 1:
-            world.advance(10_000)
-    assert 40 <= sum(firsts) <= 120
+    digits = _digits(world, RETRY)
+    assert set(digits) == {1, 2}
+    assert 450 <= digits.count(1) <= 550
 
 
 def test_a_waiting_pop_is_woken_by_a_message(world: World) -> None:
