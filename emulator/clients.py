@@ -68,7 +68,10 @@ class Clients:
         self.consumers: dict[str, ConsumerGroup] = {}
         self.producers: dict[str, dict[str, Member]] = {}
         self.filters = FilterTable(scheduler)
-        self._compensated: dict[tuple[str, str], SubscriptionData] = {}
+        self._compensated: dict[tuple[str, str], tuple[SubscriptionData, int]] = {}
+        """What requests asked for, and when, by group and topic."""
+        self._compensated_until_ms = 0
+        """Until then nothing has to be looked for in it that is too old."""
         self._producer_turn = 0
         self._scanning = False
 
@@ -227,20 +230,40 @@ class Clients:
     # looking up
 
     def subscription(self, group: str, topic: str) -> SubscriptionData | None:
-        """What a group wants of a topic: by heartbeat, else by its last request that carried an expression."""
+        """What a group wants of a topic: by heartbeat, else by its last request that carried an expression.
+
+        Of the latter only for `subscriptionExpiredTimeout`. Source: ConsumerManager.removeExpireConsumerGroupInfo.
+        """
         state = self.consumers.get(group)
         found = state.subscriptions.get(topic) if state is not None else None
-        return found or self._compensated.get((group, topic))
+        return found or self._compensation(group, topic)
 
     def compensate(self, group: str, subscription: SubscriptionData) -> None:
         """Remember the expression of a request of a group that may never heartbeat."""
-        self._compensated[group, subscription.topic] = subscription
+        now = self._scheduler.now_ms
+        if now >= self._compensated_until_ms:
+            self._forget_compensated(now)
+        self._compensated[group, subscription.topic] = subscription, now
 
     def compensate_pop(self, group: str, topic: str, subscription: SubscriptionData, retry_topic: str) -> None:
         """Remember what a pop asked for, and that it reads the whole of its retry topic."""
-        self._compensated[group, topic] = subscription
-        if (group, retry_topic) not in self._compensated:
-            self._compensated[group, retry_topic] = build_subscription(retry_topic, "*")
+        self.compensate(group, subscription)
+        if self._compensation(group, retry_topic) is None:
+            self._compensated[group, retry_topic] = build_subscription(retry_topic, "*"), self._scheduler.now_ms
+
+    def _compensation(self, group: str, topic: str) -> SubscriptionData | None:
+        found = self._compensated.get((group, topic))
+        return None if found is None or self._is_expired(found[1]) else found[0]
+
+    def _is_expired(self, asked_ms: int) -> bool:
+        """Whether a scan has come by since the request was too old."""
+        elapsed = self._scheduler.now_ms - self._start_ms
+        last_scan = self._start_ms + elapsed // SCAN_PERIOD_MS * SCAN_PERIOD_MS
+        return last_scan - asked_ms > self._config.subscription_expired_timeout
+
+    def _forget_compensated(self, now: int) -> None:
+        self._compensated = {key: value for key, value in self._compensated.items() if not self._is_expired(value[1])}
+        self._compensated_until_ms = now + self._config.subscription_expired_timeout
 
     def groups_of_topic(self, topic: str) -> list[str]:
         """Consumer groups with live members that subscribe to a topic."""

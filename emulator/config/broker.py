@@ -100,6 +100,9 @@ class BrokerConfig(Config):
     server_load_balancer_enable: bool = key(True, "QUERY_ASSIGNMENT balances; false gives every client all queues.")
 
     # clients
+    subscription_expired_timeout: int = key(
+        600_000, "How long what a request asked for stands for the subscription of its group.", unit="ms", low=0
+    )
     channel_expired_timeout: int = key(120_000, "A client without heartbeat is forgotten.", unit="ms", low=1)
     notify_consumer_ids_changed_enable: bool = key(True, "Members of a group are told of joins and leaves.")
 
