@@ -61,6 +61,13 @@ class Slot:
     number: int = 0
     """Messages less marks, as upstream counts what a slot holds."""
 
+    def takes_back(self, waiting: Waiting, properties: Mapping[str, str]) -> bool:
+        """Whether a message that waits here was taken back; one that only pauses cannot be."""
+        if not self.deleted or waiting.rolls:
+            return False
+        unique_key = properties.get(props.UNIQ_KEY)
+        return unique_key is not None and delete_key(properties.get(props.REAL_TOPIC, ""), unique_key) in self.deleted
+
 
 @value
 class TimerRemains:
@@ -280,7 +287,7 @@ class TimerService:
                 continue
             message = copy_of(records.decode(stored))
             properties = message.properties
-            if slot.deleted and not waiting.rolls and self._is_deleted(properties, slot.deleted):
+            if slot.takes_back(waiting, properties):
                 continue
             self.metrics.add(properties.get(props.REAL_TOPIC), -1)
             properties[props.TIMER_ENQUEUE_MS] = waiting.enqueue_ms
@@ -317,11 +324,6 @@ class TimerService:
         if not self._config.timer_wheel_enable:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "The timer message store is null")
         return TimerMetricsResult(dict(self.metrics.topics), self.metrics.version, self.metrics.changed_ms)
-
-    @staticmethod
-    def _is_deleted(properties: dict[str, str], deleted: set[str]) -> bool:
-        unique_key = properties.get(props.UNIQ_KEY)
-        return unique_key is not None and delete_key(properties.get(props.REAL_TOPIC, ""), unique_key) in deleted
 
 
 def _count(text: str | None) -> int:

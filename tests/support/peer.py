@@ -1,0 +1,44 @@
+"""A client as the engine of a running emulator sees it, for tests of what a jump of the clock waits for."""
+
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.operations import (
+    AckMessage,
+    ConsumerData,
+    Heartbeat,
+    Operation,
+    PopMessage,
+    PopResult,
+    PullMessage,
+)
+from rocketmq_testkit.fixtures import Emulator
+
+
+class Peer:
+    """A client as the engine sees it: a member of group `g`, and of producer group `p`."""
+
+    def __init__(self, emulator: Emulator, consume_type: str = "CONSUME_PASSIVELY", version: int = 0) -> None:
+        self.emulator = emulator
+        self.channel = DirectChannel("a-client")
+        self.ask(Heartbeat("consumer-1", ["p"], [ConsumerData("g", consume_type)], version=version))
+
+    def ask(self, operation: Operation) -> DirectCall:
+        """Ask the first broker."""
+        return self.emulator.run_in_loop(
+            lambda host: host.engine.submit(host.engine.brokers[0], operation, self.channel)
+        )
+
+    def pull(self, offset: int = 0) -> DirectCall:
+        """Pull from an offset, and wait at most 15 s."""
+        return self.ask(PullMessage("g", "orders", 0, offset, 32, 2 | 4, 0, 15_000, subscription="*"))
+
+    def pop(self, poll_ms: int = 20_000) -> DirectCall:
+        """Pop for 10 s."""
+        return self.ask(PopMessage("g", "orders", -1, 32, 10_000, poll_ms, 0, 0))
+
+    def acknowledge(self, popped: DirectCall) -> None:
+        """Acknowledge the first message of a pop."""
+        result = popped.outcome
+        assert isinstance(result, PopResult)
+        [message] = result.messages
+        receipt = f"0 {result.pop_time} {result.invisible_ms} {result.revive_qid} 0 broker-a 0 {message.queue_offset}"
+        self.ask(AckMessage("g", "orders", 0, receipt, message.queue_offset))
