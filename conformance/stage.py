@@ -1,6 +1,7 @@
 """The stage of a scenario: one SDK in driver processes in front of one place, topics and groups, waiting, and notes."""
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -52,12 +53,17 @@ class Crew:
         self._known: set[Driver] = set()
         self._made: list[tuple[Driver, str]] = []
         self._numbers = 0
+        self._changing = threading.Lock()
+        self._closed = False
 
     def process(self, number: int = 0) -> Driver:
         """A process, started when it is first asked for. Errors: BuildError, DriverFailure."""
-        if number not in self._processes:
-            self._processes[number] = start(self.sdk, self._addresses)
-        return self._processes[number]
+        with self._changing:
+            if self._closed:
+                raise DriverFailure(f"the {self.sdk} driver is not started any more: the run is over")
+            if number not in self._processes:
+                self._processes[number] = start(self.sdk, self._addresses)
+            return self._processes[number]
 
     def is_new(self, number: int) -> bool:
         """Whether the process was not there when this was last asked."""
@@ -95,6 +101,12 @@ class Crew:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all processes, from any thread; no more are started."""
+        with self._changing:
+            self._closed = True
         for number in list(self._processes):
             self.end(number)
 

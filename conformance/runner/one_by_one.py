@@ -9,7 +9,8 @@ from ..scenario import Scenario
 from ..stage import Crew
 from ..targets.target import Target
 from ..truth import Truth
-from .scenario_work import Hellos, outcomes, ruled_out, run_scenario
+from .crews import Crews
+from .scenario_work import outcomes, ruled_out, run_scenario
 
 
 class OneByOne(Closing):
@@ -19,21 +20,21 @@ class OneByOne(Closing):
         self._sdk = sdk
         self._target = target
         self._truth = truth
-        self._hellos = Hellos()
+        self._crews = Crews()
         self._shared = ExitStack()
         self._crew: Crew | None = None
 
     def run(self, scenario: Scenario) -> Outcome:
         """The outcome of a scenario. Errors: TargetError."""
         if scenario.mark.settings or scenario.mark.alone:
-            [outcome] = outcomes([scenario], [self._sdk], self._target, self._truth, self._hellos)
+            [outcome] = outcomes([scenario], [self._sdk], self._target, self._truth, self._crews)
             return outcome
-        obstacle = ruled_out(scenario, self._sdk, self._target, self._truth, self._hellos)
+        obstacle = ruled_out(scenario, self._sdk, self._target, self._truth, self._crews)
         if obstacle is not None:
             return obstacle
         if self._crew is None:
             place = self._shared.enter_context(self._target.lend({}))
-            self._crew = self._shared.enter_context(Crew(self._sdk, place))
+            self._crew = self._shared.enter_context(self._crews.crew(self._sdk, place))
         return run_scenario(scenario, self._crew.place, self._crew, self._target, self._truth)
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from ..outcome import Outcome, Verdict
 from ..scenario import Scenario, truth_of
 from ..targets.target import Target
 from ..truth import Truth
+from .crews import Crews
 from .plan import in_order
 from .pool import Pool, Work
 from .scenario_work import scenario_works
@@ -76,10 +77,12 @@ def carry_out(
         with ExitStack() as started:
             for target in targets:
                 started.enter_context(target)
+            crews = Crews()
+            started.callback(crews.close)  # before the targets that they talk to, also after Ctrl-C
             pool = Pool(jobs, note)
             works: list[Work] = []
             for target in targets:
-                works += scenario_works(scenarios, sdks, target, truth, attempts=attempts)
+                works += scenario_works(scenarios, sdks, target, truth, crews, attempts=attempts)
                 works += [_case(case, target, truth) for case in in_order(cases)]
             pool.run(works, targets)
             if pool.problem is not None:

@@ -1,14 +1,13 @@
 """Work of the matrix: one SDK's scenarios on one place, one after the other, from lending the place to the verdicts."""
 
 import secrets
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from .. import explained
-from ..drivers.process import Addresses, DriverError, DriverFailure, start
+from ..drivers.process import DriverError, DriverFailure
 from ..drivers.recipe import BuildError
 from ..outcome import Outcome, Verdict, judge
 from ..scenario import Scenario, truth_of
@@ -16,34 +15,21 @@ from ..stage import Crew, on_stage
 from ..targets.target import Place, Target, TargetError
 from ..truth import Truth
 from .attempts import first_expected
+from .crews import Crews
 from .pool import Work
 
-_NOWHERE = "127.0.0.1:1"
 _CONDITIONS = (DriverError, DriverFailure, BuildError, AssertionError)
 """What says all in its text; any other error is shown with the line that it comes from."""
 
 
-class Hellos:
-    """What the drivers say of themselves, asked once."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._of: dict[str, tuple[threading.Lock, dict[str, Any]]] = {}
-
-    def of(self, sdk: str) -> Mapping[str, Any]:
-        """The hello of an SDK's driver. Errors: LookupError, BuildError, DriverFailure."""
-        with self._lock:
-            lock, hello = self._of.setdefault(sdk, (threading.Lock(), {}))
-        with lock:
-            if not hello:
-                # A hello needs no broker; scenarios that need one of their own are ruled out before it is started.
-                with start(sdk, Addresses(_NOWHERE, _NOWHERE)) as driver:
-                    hello.update(driver.hello)
-        return hello
-
-
 def scenario_works(
-    scenarios: Sequence[Scenario], sdks: Sequence[str], target: Target, truth: Truth, *, attempts: int = 1
+    scenarios: Sequence[Scenario],
+    sdks: Sequence[str],
+    target: Target,
+    truth: Truth,
+    crews: Crews,
+    *,
+    attempts: int = 1,
 ) -> list[Work]:
     """The work of running every scenario with every SDK on a target.
 
@@ -52,8 +38,7 @@ def scenario_works(
     Each yields an outcome for each scenario and SDK of it. A scenario that does not come out as expected is run again,
     up to `attempts` times in all.
     """
-    hellos = Hellos()
-    once = partial(outcomes, target=target, truth=truth, hellos=hellos, attempts=attempts)
+    once = partial(outcomes, target=target, truth=truth, crews=crews, attempts=attempts)
     common = [each for each in scenarios if not each.mark.settings and not each.mark.alone]
     # Pieces that need a broker of their own go first: they take longest.
     works: list[Work] = [partial(once, [each], sdks) for each in scenarios if each.mark.settings or each.mark.alone]
@@ -67,14 +52,14 @@ def outcomes(
     sdks: Sequence[str],
     target: Target,
     truth: Truth,
-    hellos: Hellos,
+    crews: Crews,
     attempts: int = 1,
 ) -> Iterator[Outcome]:
     """Outcomes of scenarios that share a place. Errors: TargetError."""
     wanted: dict[str, list[Scenario]] = {}
     for sdk in sdks:
         for scenario in group:
-            obstacle = ruled_out(scenario, sdk, target, truth, hellos)
+            obstacle = ruled_out(scenario, sdk, target, truth, crews)
             if obstacle is None:
                 wanted.setdefault(sdk, []).append(scenario)
             else:
@@ -84,13 +69,13 @@ def outcomes(
     mark = group[0].mark
     with target.lend(mark.settings, alone=mark.alone) as place:
         for sdk, scenarios in wanted.items():
-            with Crew(sdk, place) as crew:
+            with crews.crew(sdk, place) as crew:
                 for scenario in sorted(scenarios, key=lambda each: each.mark.passes):
                     again = partial(run_scenario, scenario, place, crew, target, truth)
                     yield first_expected(again, attempts)
 
 
-def ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, hellos: Hellos) -> Outcome | None:
+def ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, crews: Crews) -> Outcome | None:
     """The outcome of a scenario that cannot be run with an SDK on a target, else None."""
 
     def none(verdict: Verdict, reason: str) -> Outcome:
@@ -100,7 +85,7 @@ def ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, hellos
     if missing:
         return none(Verdict.NOT_APPLICABLE, f"needs {', '.join(missing)}")
     try:
-        obstacle = scenario.obstacle(sdk, hellos.of(sdk))
+        obstacle = scenario.obstacle(sdk, crews.hello(sdk))
     except (BuildError, DriverFailure) as error:
         return none(Verdict.ERROR, str(error))
     if not obstacle:

@@ -10,6 +10,7 @@ from rocketmq_testkit.conformance.actors import Style, comparison, order
 from rocketmq_testkit.conformance.case import CaseError
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.runner.crews import Crews
 from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
 from rocketmq_testkit.conformance.scenario import Scenario, all_scenarios, scenario, scenarios_of, truth_of
 from rocketmq_testkit.conformance.stage import Stage, stable
@@ -47,7 +48,7 @@ def a_scenario(function: Callable[[Stage], None]) -> Scenario:
 
 def outcomes(truth: Truth, sdk: str, *functions: Callable[[Stage], None]) -> list[Outcome]:
     with EmulatorTarget() as target:
-        works = scenario_works([a_scenario(each) for each in functions], [sdk], target, truth)
+        works = scenario_works([a_scenario(each) for each in functions], [sdk], target, truth, Crews())
         return [outcome for work in works for outcome in work()]
 
 

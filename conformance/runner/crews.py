@@ -1,0 +1,60 @@
+"""The driver processes of a run: whose they are, what they say of themselves, and that all end with it."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ..stage import Crew
+from ..targets.address import AddressPlace
+from ..targets.target import Access, Place, TargetError
+
+_NOWHERE = AddressPlace(Access("127.0.0.1:1", "127.0.0.1:1"))
+_GONE_SECONDS = 20.0
+
+
+class Crews:
+    """Crews at work, for several threads; `close` ends them from another one, as the end of an interrupted run does."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._at_work: set[Crew] = set()
+        self._closed = False
+        self._hellos: dict[str, tuple[threading.Lock, dict[str, Any]]] = {}
+
+    @contextmanager
+    def crew(self, sdk: str, place: Place) -> Iterator[Crew]:
+        """A crew of an SDK in front of a place. Errors: TargetError when the run is over."""
+        crew = Crew(sdk, place)
+        with self._changed:
+            if self._closed:
+                raise TargetError("the run is over")
+            self._at_work.add(crew)
+        try:
+            with crew:
+                yield crew
+        finally:
+            with self._changed:
+                self._at_work.discard(crew)
+                self._changed.notify_all()
+
+    def hello(self, sdk: str) -> Mapping[str, Any]:
+        """What the driver of an SDK says of itself, asked once. Errors: LookupError, BuildError, DriverFailure."""
+        with self._changed:
+            lock, hello = self._hellos.setdefault(sdk, (threading.Lock(), {}))
+        with lock:
+            if not hello:
+                # A hello needs no broker; scenarios that need one of their own are ruled out before it is started.
+                with self.crew(sdk, _NOWHERE) as crew:
+                    hello.update(crew.process().hello)
+        return hello
+
+    def close(self) -> None:
+        """End all processes and return when their folders are gone too; there will be no others."""
+        with self._changed:
+            self._closed = True
+            crews = list(self._at_work)
+        for crew in crews:
+            crew.close()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._at_work, _GONE_SECONDS)

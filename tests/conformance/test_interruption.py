@@ -1,0 +1,19 @@
+"""Ctrl-C while SDKs are at work."""
+
+from pathlib import Path
+
+from interrupted_run import Moment, interrupted
+
+
+def test_an_interrupted_run_leaves_no_driver_behind(tmp_path: Path) -> None:
+    """Neither a process nor its home; what was torn down by the signal is no finding."""
+
+    def at_work(moment: Moment) -> bool:
+        return sum("testkit.driver.remoting.Main" in line for line in moment.started) > 1
+
+    words = ["--sdk", "java-remoting,java-grpc,python", "-k", "scenarios.groups or scenarios.plain", "--jobs", "3"]
+    left = interrupted(tmp_path, words, at_work)
+    assert left.code == 1
+    assert "interrupted" in left.printed
+    assert "ERROR" not in left.printed
+    assert (left.processes, left.folders) == ([], [])
