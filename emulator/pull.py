@@ -127,22 +127,31 @@ class PullService:
             except ValueError:
                 raise parse_failed() from None
             self._clients.compensate(operation.consumer_group, subscription)
-        else:
-            subscription = self._registered_subscription(operation)
+            self._check_kind(subscription)
+            try:
+                return filter_of(subscription)
+            except SqlError:
+                return None  # upstream only asserts here: everything matches
+        subscription = self._registered_subscription(operation)
+        if is_tag_type(subscription.expression_type):
+            return filter_of(subscription)
+        data = self._clients.filters.find(operation.topic, operation.consumer_group)
+        if data is None:
+            raise EngineError(
+                ResponseCode.FILTER_DATA_NOT_EXIST,
+                "The broker's consumer filter data is not exist!Your expression may be wrong!",
+            )
+        if data.version < operation.sub_version:
+            raise EngineError(ResponseCode.FILTER_DATA_NOT_LATEST, "the consumer's consumer filter data not latest")
+        self._check_kind(subscription)
+        return data.filter
+
+    def _check_kind(self, subscription: SubscriptionData) -> None:
         if not is_tag_type(subscription.expression_type) and not self._config.enable_property_filter:
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR,
                 f"The broker does not support consumer to filter message by {subscription.expression_type}",
             )
-        try:
-            return filter_of(subscription)
-        except SqlError:
-            if operation.sys_flag & FLAG_SUBSCRIPTION:
-                return None  # upstream only asserts here: everything matches
-            raise EngineError(
-                ResponseCode.FILTER_DATA_NOT_EXIST,
-                "The broker's consumer filter data is not exist!Your expression may be wrong!",
-            ) from None
 
     def _registered_subscription(self, operation: PullMessage) -> SubscriptionData:
         group = self._clients.consumers.get(operation.consumer_group)
