@@ -1,0 +1,165 @@
+"""What SDKs do when a failed message cannot be sent back: a relay before the broker refuses their requests."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
+from rocketmq_testkit.emulator.names import retry_topic
+from rocketmq_testkit.emulator.operations import SendMessage, SendMessageBack
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
+from rocketmq_testkit.remoting.frame import FrameSplitter, decode, encode, join
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+RELAYED = "127.0.0.2"
+"""Clients are told this host. The relay listens there, on the port that the broker has at 127.0.0.1."""
+JAVA = ("java-remoting", "java-remoting-4.9")
+"""Go's SDK does not look at the code of the answer: what the broker refuses to take back is gone."""
+TOPIC, GROUP = "orders", "billing"
+SECONDS = 90.0
+"""For what a client does by itself, on a machine that is busy with other things."""
+SYSTEM_ERROR = 1
+LOCAL_RETRY_MS = 5000
+"""After so long a client gives its listener again what it could not get rid of."""
+
+Refused = Callable[[RemotingCommand], bool]
+
+
+def _sent_back(request: RemotingCommand) -> bool:
+    return request.code == RequestCode.CONSUMER_SEND_MSG_BACK
+
+
+def _sent_back_or_again(request: RemotingCommand) -> bool:
+    """Also what a client sends to the retry topic by itself; `b` is the topic of a send with short names."""
+    return _sent_back(request) or (request.ext_fields or {}).get("b") == retry_topic(GROUP)
+
+
+class Relay:
+    """Passes frames on between clients and a broker, but answers requests that are `refused` itself, with an error."""
+
+    def __init__(self, port: int, refused: Refused) -> None:
+        self._port = port
+        self._refused = refused
+        self._loop = asyncio.new_event_loop()
+        self._open = threading.Event()
+        self._end = asyncio.Event()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),), daemon=True)
+
+    def __enter__(self) -> "Relay":
+        self._thread.start()
+        assert self._open.wait(SECONDS)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join(SECONDS)
+
+    async def _serve(self) -> None:
+        server = await asyncio.start_server(self._connected, RELAYED, self._port)
+        self._open.set()
+        await self._end.wait()
+        server.close()
+
+    async def _connected(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+        broker, to_broker = await asyncio.open_connection("127.0.0.1", self._port)
+        with contextlib.suppress(ConnectionError):
+            await asyncio.gather(self._requests(client, to_broker, to_client), self._answers(broker, to_client))
+
+    async def _requests(
+        self, client: asyncio.StreamReader, to_broker: asyncio.StreamWriter, to_client: asyncio.StreamWriter
+    ) -> None:
+        splitter = FrameSplitter()
+        while data := await client.read(65536):
+            for kind, header, content in splitter.feed(data):
+                request = decode(kind, header, content)
+                if not request.is_response and self._refused(request):
+                    answer = RemotingCommand(SYSTEM_ERROR, opaque=request.opaque, flag=RESPONSE, remark="refused")
+                    answer.serialize_type = kind
+                    to_client.write(encode(answer))
+                else:
+                    to_broker.write(join(header, content, kind))
+        to_broker.close()
+
+    async def _answers(self, broker: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+        while data := await broker.read(65536):
+            to_client.write(data)
+        to_client.close()
+
+
+def _direct(address: str) -> str:
+    """The same port without the relay."""
+    return address.replace(RELAYED, "127.0.0.1")
+
+
+@contextlib.contextmanager
+def _failing_once(sdk: str, refused: Refused) -> Iterator[tuple[Emulator, Driver]]:
+    """A push consumer whose listener fails the one message once, behind a relay that refuses what follows from it."""
+    with (
+        Emulator(advertise=RELAYED, topics=[f"{TOPIC}:NORMAL:1", f"{retry_topic(GROUP)}:NORMAL:1"]) as emulator,
+        Relay(int(emulator.broker.rpartition(":")[2]), refused),
+        start(sdk, Addresses(namesrv=_direct(emulator.namesrv), endpoint=_direct(emulator.endpoint))) as driver,
+    ):
+        emulator.group(GROUP)
+        sub = {TOPIC: {"expr": "*", "type": "TAG"}}
+        driver.call("producer", as_="p", topics=[TOPIC], group="shop")
+        driver.call("push", as_="c", group=GROUP, sub=sub, mode="concurrent", fail={"bad": 1}, **{"from": "first"})
+        driver.call("send", on="p", topic=TOPIC, body=b"bad", tag="t", keys=["k"], props={"a": "b"})
+        yield emulator, driver
+
+
+def _given(driver: Driver) -> list[Fields]:
+    return [event for event in driver.events("c") if event["ev"] == "msg"]
+
+
+def _until_given(driver: Driver, count: int) -> list[Fields]:
+    driver.wait_until(lambda _: len(_given(driver)) >= count, SECONDS)
+    return _given(driver)
+
+
+@pytest.mark.parametrize("sdk", JAVA)
+def test_what_cannot_be_sent_back_is_sent_to_the_retry_topic(sdk: str) -> None:
+    """Java's SDK makes a message of its own for the retry topic of the group, which comes again after ten seconds.
+
+    Source: DefaultMQPushConsumerImpl.sendMessageBack (5.3.3).
+    """
+    with _failing_once(sdk, _sent_back) as (emulator, driver):
+
+        def sent() -> list[SendMessage]:
+            subjects = (entry.subject for entry in emulator.journal)
+            return [each for each in subjects if isinstance(each, SendMessage) and each.topic == retry_topic(GROUP)]
+
+        [first] = _until_given(driver, 1)
+        driver.wait_until(lambda _: bool(sent()), SECONDS)
+        [message] = sent()
+        assert (message.reconsume_times, message.max_reconsume_times) == (1, 16)
+        # It sets the id of the first message, too, and loses it when it takes over that message's properties.
+        shown = {name: message.properties.get(name) for name in ("DELAY", "RETRY_TOPIC", "ORIGIN_MESSAGE_ID")}
+        assert shown == {"DELAY": "3", "RETRY_TOPIC": TOPIC, "ORIGIN_MESSAGE_ID": None}
+        emulator.clock.advance_until(lambda: len(_given(driver)) == 2, limit="1m", wait="60s")
+        again = _given(driver)[1]
+        assert again["msg"]["id"] == first["msg"]["id"]
+        assert (body(again["msg"]), again["msg"]["topic"], again["msg"]["attempt"], again["ok"]) == (
+            b"bad",
+            TOPIC,
+            2,
+            True,
+        )
+        assert (again["msg"]["tag"], again["msg"]["keys"], again["msg"]["props"]["a"]) == ("t", ["k"], "b")
+        assert not [entry for entry in emulator.journal if isinstance(entry.subject, SendMessageBack)]
+
+
+@pytest.mark.parametrize("sdk", JAVA)
+def test_what_the_broker_does_not_take_is_tried_again_in_the_client(sdk: str) -> None:
+    """A client that cannot get rid of a failed message gives it to its listener again after five seconds.
+
+    Source: ConsumeMessageConcurrentlyService.submitConsumeRequestLater (5.3.3).
+    """
+    with _failing_once(sdk, _sent_back_or_again) as (emulator, driver):
+        first, again = _until_given(driver, 2)
+        assert (body(again["msg"]), again["msg"]["attempt"], again["ok"]) == (b"bad", 2, True)
+        assert again["msg"]["offset"] == first["msg"]["offset"]
+        assert again["t"] - first["t"] >= LOCAL_RETRY_MS
+        assert emulator.messages(retry_topic(GROUP)) == []
