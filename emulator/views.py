@@ -27,13 +27,17 @@ _INDEX_MIN_MS = -(2**63)
 
 
 class KeyIndex:
-    """Physical offsets and store times by (topic, key); keys are UNIQ_KEY and each word of KEYS."""
+    """Physical offsets and store times by (topic, key); keys are UNIQ_KEY and each word of KEYS.
+
+    Times are whole seconds after the first message that had a key. Source: IndexFile.putKey (5.3.3).
+    """
 
     def __init__(self, store: MessageStore) -> None:
         self._store = store
         self._next = 0
         self._first = 0
         self._places: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        self._begin_ms: int | None = None
         self.last_timestamp = 0
         self.last_physical_offset = 0
 
@@ -49,7 +53,11 @@ class KeyIndex:
                 found = parts.property_map()
                 keys = set(found.get(props.KEYS, "").split(" ")) | {found.get(props.UNIQ_KEY, "")}
                 for key in keys - {""}:
-                    self._places.setdefault((parts.topic, key), []).append((position, parts.store_timestamp))
+                    if self._begin_ms is None:
+                        self._begin_ms = parts.store_timestamp
+                    late_ms = max(parts.store_timestamp - self._begin_ms, 0)
+                    remembered = self._begin_ms + late_ms - late_ms % SECOND_MS
+                    self._places.setdefault((parts.topic, key), []).append((position, remembered))
             self.last_timestamp = parts.store_timestamp
             self.last_physical_offset = position
             self._next = position + len(record)
@@ -63,13 +71,13 @@ class KeyIndex:
                 del self._places[key]
 
     def find(self, topic: str, key: str, begin_ms: int, end_ms: int) -> list[int]:
-        """Physical offsets, oldest first. The index knows whole seconds: a message may look up to 1 s older."""
+        """Physical offsets, oldest first; a message may look up to 1 s older than it is."""
         self.catch_up()
         first = self._store.log.min_offset
         return [
             position
             for position, stored in self._places.get((topic, key), [])
-            if position >= first and begin_ms <= stored - stored % SECOND_MS <= end_ms
+            if position >= first and begin_ms <= stored <= end_ms
         ]
 
 
@@ -83,8 +91,12 @@ class Views:
         self.index = KeyIndex(store)
 
     def view(self, call: Call, operation: ViewMessage) -> MessagesResult:
-        """The record at a physical offset. Errors: SYSTEM_ERROR."""
-        record = self._store.log.record_at(operation.offset)
+        """The record at a physical offset; at 0 the first that is held. Errors: SYSTEM_ERROR.
+
+        Source: CommitLog.getData, which takes the first file for offset 0 where the one that began there is gone.
+        """
+        log = self._store.log
+        record = log.record_at(operation.offset or log.min_offset)
         if record is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {operation.offset}")
         return MessagesResult([record])
@@ -107,14 +119,14 @@ class Views:
     def query_consume_queue(self, call: Call, operation: QueryConsumeQueue) -> QueryConsumeQueueResult:
         """Units of a consume queue from an index on, judged by a group's subscription where one is named.
 
-        Errors: SYSTEM_ERROR for a queue that nothing was ever stored in.
+        Errors: SYSTEM_ERROR for a queue that nothing was ever stored in, and that nobody wanted to read.
         """
         topic, queue_id = operation.topic, operation.queue_id
         queue = self._store.queue(topic, queue_id)
-        if queue is None:
+        if queue is None and (topic, queue_id) not in self._store.wanted:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"{queue_id}@{topic} is not exist!")
-        low, high = queue.min_offset, queue.max_offset
-        if not low <= operation.index < high:
+        low, high = (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
+        if queue is None or not low <= operation.index < high:
             return QueryConsumeQueueResult(
                 None, low, high, f"Index {operation.index} of {queue_id}@{topic} is not exist!"
             )

@@ -17,7 +17,9 @@ from rocketmq_testkit.emulator.operations import (
     SearchOffset,
     TimestampResult,
     UpdateConsumerOffset,
+    ViewMessage,
 )
+from rocketmq_testkit.emulator.record import decode
 from stored import stored
 
 POPS: dict[str, dict[str, object]] = {
@@ -223,3 +225,17 @@ def test_statistics_of_a_group_count_from_where_it_is() -> None:
     fill(world)
     (queue,) = world.ask(ConsumeStatsResult, GetConsumeStats("G", "A")).offsets.values()
     assert (queue.consumer_offset, queue.broker_offset) == (5, 210)
+
+
+def test_the_place_0_is_that_of_the_first_that_is_held() -> None:
+    """A view of what lay at the beginning of the log shows what lies there now; other places that are gone fail."""
+    world = capped()
+    world.topic("A")
+    places = [world.send("A", b"%d" % number + BODY).physical_offset for number in range(200)]
+    low = first(world)
+    assert places[0] == 0
+    for place in (0, places[low]):
+        found = world.ask(MessagesResult, ViewMessage(place))
+        assert decode(found.records[0]).body == b"%d" % low + BODY
+    with pytest.raises(EngineError, match="can not find message by the offset"):
+        world.ask(MessagesResult, ViewMessage(places[1]))
