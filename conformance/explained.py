@@ -16,6 +16,8 @@ DELIBERATE: Mapping[str, str] = {
     "grpc_invisible.the_new_handle_of_a_later_message_acknowledges": "acknowledged is acknowledged",
     "grpc_dead_letter.a_client_without_a_stream": "a forwarding needs no stream",
     "grpc_receive.a_client_without_settings": "served, because fast clients lose that race",
+    "grpc_settings_age.settings_are_forgotten_without_heartbeats": "a client is known while its stream is open",
+    "grpc_log_start.the_new_handle_gives_up_the_wrong_message": "the message that was changed is given up",
     "grpc_route.a_deleted_topic_has_no_route": "a route is never answered from a cache that is old",
     "grpc_route.a_topic_made_after_a_refused_route_is_found": "a route is never answered from a cache that is old",
     "grpc_heartbeat.a_client_of_two_groups_leaves": "a client that leaves is out of all its groups at once",

@@ -134,8 +134,8 @@ class TopicAdministration:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
         offsets = {}
         for queue_id in range(max(config.read_queue_nums, config.write_queue_nums)):
+            low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
             queue = self._store.queue(topic, queue_id)
-            low, high = (queue.min_offset, queue.max_offset) if queue is not None else (0, 0)
             updated = self._store.store_timestamp(queue, high - 1) if queue is not None and high > low else 0
             offsets[queue_id] = TopicOffset(low, high, updated)
         return TopicStatsResult(topic, self._config.broker_name, offsets)

@@ -41,6 +41,8 @@ class MessageStore:
         self._flushing = Flushing(config, scheduler.now_ms, 0)
         self.log = CommitLog(segment_bytes, max_bytes, self._trimmed, self._file_is_full)
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
+        self.wanted: set[tuple[str, int]] = set()
+        """Queues that hold nothing and that somebody wanted to read: upstream makes them for that."""
         self.hooks: list[Hook] = []
         """Called in order before each append; they may redirect or refuse the message."""
         self.arrivals: list[Arrival] = []
@@ -146,6 +148,7 @@ class MessageStore:
                 for queue in self.queues.values():
                     queue.truncate(end)
         self._flushing = Flushing(self._config, now, self.log.max_offset)
+        self.wanted.clear()
         self.hooks.clear()
         self.arrivals.clear()
         self.watchers.clear()
@@ -160,7 +163,10 @@ class MessageStore:
     def min_offset(self, topic: str, queue_id: int) -> int:
         """First held offset, 0 for an unknown queue."""
         queue = self.queues.get((topic, queue_id))
-        return queue.first if queue is not None else 0
+        if queue is None:
+            self.wanted.add((topic, queue_id))
+            return 0
+        return queue.first
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         """Next offset, 0 for an unknown queue."""
@@ -187,7 +193,10 @@ class MessageStore:
         0 when all are newer.
         """
         queue = self.queues.get((topic, queue_id))
-        if queue is None or not queue.physical:
+        if queue is None:
+            self.wanted.add((topic, queue_id))
+            return 0
+        if not queue.physical:
             return 0
         low, high = queue.first, queue.max_offset
         while low < high:
@@ -209,6 +218,7 @@ class MessageStore:
         """Forget the queues of a topic; the records stay in the log until it is trimmed, as upstream."""
         for key in [key for key in self.queues if key[0] == topic]:
             del self.queues[key]
+        self.wanted = {place for place in self.wanted if place[0] != topic}
 
     def forget_spent_queues(self, stays: Callable[[str], bool]) -> None:
         """Forget queues whose messages were all dropped, unless their topic stays. Source: ConsumeQueueStore."""

@@ -46,7 +46,7 @@ def _long_from_minus_one(value: str) -> None:
 ATTRIBUTES: dict[str, tuple[bool, Callable[[str], None]]] = {
     "message.type": (True, _one_of(*MESSAGE_TYPES)),
     "cleanup.policy": (False, _one_of("DELETE", "COMPACTION")),
-    "queue.type": (False, _one_of("BatchCQ", "SimpleCQ")),
+    "queue.type": (False, _one_of("SimpleCQ", "BatchCQ")),
     "reserve.time": (True, _long_from_minus_one),
 }
 """Attribute -> whether it may change once its topic is there, and what refuses a value."""

@@ -58,7 +58,9 @@ class FrameSplitter:
             yield word >> 24, data[at + 8 : body_at], data[body_at:frame_end]
             at = frame_end
         else:
-            self._need = 8
+            self._need = 8 if end - at >= 4 else 4
+            if end - at >= 4 and (length := int.from_bytes(data[at : at + 4], "big")) < 4:
+                raise ProtocolError(f"frame of {length} bytes, which has no room for the length of its header")
         if at < end:
             self._chunks.append(data[at:] if at else data)
             self._have = end - at

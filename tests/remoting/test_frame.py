@@ -121,3 +121,13 @@ def test_a_damaged_frame_gives_commands_or_a_protocol_error(data: st.DataObject)
         decode_all(frame.FrameSplitter(), damaged)
     except ProtocolError:
         return
+
+
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_a_frame_that_is_too_short_is_told_by_its_length(length: int) -> None:
+    """Four bytes that leave no room for a header's length end the stream, whatever may follow and however they come."""
+    data = pack(">I", length)
+    for pieces in ((data,), (data[:2], data[2:]), (STREAM + data,), (data + STREAM,)):
+        splitter = frame.FrameSplitter()
+        with pytest.raises(ProtocolError, match=f"of {length}"):
+            decode_all(splitter, *pieces)

@@ -1,0 +1,43 @@
+"""Frames that are empty, never whole, or without a header."""
+
+from rocketmq_testkit.remoting import frame
+
+from ..case import remoting_case
+from ..worlds.remoting import Remoting, reply_to
+from .frames import answer_to, header, seen
+
+
+@remoting_case("NettyDecoder.decode")
+def a_frame_has_four_bytes_at_least(t: Remoting) -> None:
+    """A frame of fewer bytes than the length of a header needs closes the connection."""
+    seen(
+        t,
+        {
+            "no byte": bytes(4),
+            "one byte": bytes.fromhex("00000001 00"),
+            "three bytes": bytes.fromhex("00000003 000000"),
+            "no byte, then a request": bytes(4) + frame.join(header()),
+        },
+        seconds=5,
+    )
+
+
+@remoting_case("RemotingCommand.decode")
+def a_header_may_have_no_byte(t: Remoting) -> None:
+    """A frame whose header is empty closes the connection, of whatever type it is."""
+    for kind in (0, 1, 2, 9, 255):
+        word = (kind << 24).to_bytes(4, "big")
+        seen(t, {f"type {kind}": (4).to_bytes(4, "big") + word}, seconds=5)
+        seen(t, {f"type {kind}, with a body": (6).to_bytes(4, "big") + word + b"{}"}, seconds=5)
+
+
+@remoting_case("NettyDecoder.decode")
+def half_a_frame_is_waited_for(t: Remoting) -> None:
+    """The rest of a frame may come after a long silence; requests of other connections are served meanwhile."""
+    data = frame.join(header(), b"body")
+    for part in (2, 4, 30, len(data) - 1):
+        connection = t.connect()
+        connection.send_bytes(data[:part])
+        t.see(f"after {part} bytes", reply_to(connection, 77))
+        t.see("another connection", answer_to(t.connect(), data))
+        t.see("the rest", answer_to(connection, data[part:]))

@@ -1,0 +1,41 @@
+"""Half messages with an immunity that were ended, and whose end was written down only after they were put back."""
+
+from ..case import remoting_case
+from ..worlds.remoting import Remoting
+from ..worlds.transactions import COMMIT, ROLLBACK, checks, end, given_up, half, producer_of
+
+_LOOKS = {"transactionCheckInterval": "1000", "transactionTimeOut": "1000", "transactionCheckMax": "14"}
+"""Half messages are looked at every second; one that was looked at 14 times is given up."""
+LATE = {**_LOOKS, "transactionOpBatchInterval": "6000"}
+"""Ends are written down after 6 s."""
+SOON = {**_LOOKS, "transactionOpBatchInterval": "50"}
+"""Ends are written down at once."""
+IMMUNE = {"CHECK_IMMUNITY_TIME_IN_SECONDS": "60"}
+
+
+def _see_end(t: Remoting, value: int, *, seconds: float) -> None:
+    topic, producer = t.topic(queues=1), t.new("producer group")
+    connection = producer_of(t, producer)
+    sent = half(t, topic, producer, properties=IMMUNE)
+    t.see("ended", end(t, sent, producer, value), 0)
+    t.see("given up", [message.body for message in given_up(t, topic, seconds)])
+    t.see("asked for", len(checks(t, connection, seconds=0)))
+    t.see("stored", [message.body for message in t.pull(topic, t.group()).messages])
+
+
+@remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=LATE, alone=True)
+def an_end_that_is_written_late_is_not_recognised(t: Remoting) -> None:
+    """A message with an immunity that was put back before its commit was written down is given up in the end."""
+    _see_end(t, COMMIT, seconds=40)
+
+
+@remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=LATE, alone=True)
+def a_rollback_that_is_written_late_is_not_recognised(t: Remoting) -> None:
+    """A message with an immunity that was put back before its rollback was written down is given up in the end."""
+    _see_end(t, ROLLBACK, seconds=40)
+
+
+@remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=SOON, alone=True)
+def an_end_that_is_written_at_once_is_recognised(t: Remoting) -> None:
+    """A message with an immunity whose commit is written down at once is looked at no more."""
+    _see_end(t, COMMIT, seconds=20)

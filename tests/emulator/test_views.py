@@ -1,0 +1,81 @@
+"""What queries by key remember of times, and which queues administrators can look into."""
+
+import pytest
+from engine_world import World, refused
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.operations import (
+    DeleteTopic,
+    GetEarliestStoreTime,
+    GetMaxOffset,
+    GetMinOffset,
+    GetTopicStats,
+    MessagesResult,
+    Operation,
+    QueryConsumeQueue,
+    QueryConsumeQueueResult,
+    QueryConsumerOffset,
+    QueryMessage,
+    SearchOffset,
+)
+from rocketmq_testkit.emulator.record import decode
+
+
+def found(world: World, begin: int, end: int) -> list[bytes]:
+    call = world.engine.submit(world.broker, QueryMessage("A", "k", 32, begin, end, False))
+    return [decode(each).body for each in call.outcome.records] if isinstance(call.outcome, MessagesResult) else []
+
+
+def test_an_index_counts_seconds_from_its_first_message(world: World) -> None:
+    """Not from the second of the clock: the first message is found at its very time, others at whole seconds later."""
+    world.topic("A")
+    world.advance(735)
+    first = world.now_ms
+    for ms in (0, 999, 1, 1500):
+        world.advance(ms)
+        world.send("A", b"%d" % (world.now_ms - first), KEYS="k")
+    assert found(world, 0, first - 1) == []
+    assert found(world, first, first) == [b"0", b"999"]
+    assert found(world, first + 1, first + 999) == []
+    assert found(world, first + 1000, first + 1000) == [b"1000"]
+    assert found(world, first + 2000, first + 2500) == [b"2500"]
+    assert found(world, first + 2001, first + 9000) == []
+
+
+def looked_into(world: World) -> str:
+    """The code of a look into queue 0 of `A`, or what it remarks."""
+    call = world.engine.submit(world.broker, QueryConsumeQueue("A", 0, 0, 10, None))
+    if isinstance(call.outcome, QueryConsumeQueueResult):
+        return call.outcome.remark or "found"
+    return refused(call).code.name
+
+
+@pytest.mark.parametrize(
+    ("operation", "makes_it"),
+    [
+        (GetMinOffset("A", 0), True),
+        (SearchOffset("A", 0, 0), True),
+        (QueryConsumerOffset("G", "A", 0), True),
+        (GetTopicStats("A"), True),
+        (GetMaxOffset("A", 0), False),
+        (GetEarliestStoreTime("A", 0), False),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Operation) else None,
+)
+def test_a_question_makes_a_queue(world: World, operation: Operation, makes_it: bool) -> None:
+    """Who wants to read a queue makes it, who asks for its end does not; it goes with its topic."""
+    world.topic("A")
+    assert looked_into(world) == ResponseCode.SYSTEM_ERROR.name
+    world.engine.submit(world.broker, operation)
+    assert looked_into(world) == ("Index 0 of 0@A is not exist!" if makes_it else ResponseCode.SYSTEM_ERROR.name)
+    world.engine.ask(world.broker, DeleteTopic("A"))
+    assert looked_into(world) == ResponseCode.SYSTEM_ERROR.name
+
+
+def test_a_read_makes_a_queue(world: World) -> None:
+    """So do a pull and a pop; a crash forgets it."""
+    for read in (world.pull, world.popped):
+        world.topic("A")
+        read("A")  # type: ignore[operator]  # two verbs of one shape
+        assert looked_into(world) == "Index 0 of 0@A is not exist!"
+        world.broker.crash()
+        assert looked_into(world) == ResponseCode.SYSTEM_ERROR.name
