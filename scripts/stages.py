@@ -7,6 +7,7 @@ check that fails does not, so that one run tells everything. The exit code is 0 
 that does not exist.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -23,7 +24,9 @@ import verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".reports"
-CONFORMANCE = REPORTS / "conformance.json"
+CASES = REPORTS / "cases.json"
+MATRIX = REPORTS / "scenarios.json"
+"""What the emulator did in all cases, and in all scenarios through every SDK."""
 OLDEST = ROOT / ".venv-oldest"
 PROTOBUF = ROOT / ".venv-protobuf"
 WORKERS = os.environ.get("TEST_WORKERS", "2")
@@ -31,8 +34,14 @@ JOBS = str(2 * int(WORKERS))
 """Scenarios with SDKs mostly wait."""
 REPEATED_MAX = "3"
 """Of more than a thousand scenarios and SDKs."""
+CASES_SECONDS_MAX = 120.0
+MATRIX_SECONDS_MAX = 1200.0
+"""Twice what is promised of two cores that nobody else uses, for there may be others: a minute, and ten."""
 PROTOCOLS = ("tests/remoting", "tests/transport", "tests/grpc_v2")
-ENGINE_AND_PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
+ENGINE_AND_CASES_SECONDS_MAX = 120.0
+MATRIX_SECONDS_MAX = 1200.0
+"""Twice what is promised of two cores that nobody else uses, for there may be others: a minute, and ten."""
+PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
 """Needs nothing but Python; runs again with the oldest versions of everything and with other protobufs."""
 CLIENTS = ("tests/clients",)
 """Real SDKs and Apache's own tools against the emulator."""
@@ -154,10 +163,32 @@ def run_alone() -> None:
 def run_conformance() -> None:
     """Hold the emulator against what real brokers did: every case, and every scenario through every SDK."""
     command = Path(sys.executable).with_name("rocketmq-conformance")
-    findings = ("--json", CONFORMANCE, "--report", REPORTS / "conformance")
     # SDKs lose races of their own, with real brokers too: a few scenarios may need a second attempt, and are told.
     repeated = ("--attempts", "2", "--repeated-max", REPEATED_MAX)
-    call(command, "run", "--target", "emulator", "--sdk", "all", "--jobs", JOBS, *repeated, *findings)
+    matrix = ("-k", "scenarios", "--sdk", "all", "--jobs", JOBS, *repeated)
+    problems = []
+    for words, findings in ((("--jobs", WORKERS), CASES), (matrix, MATRIX)):
+        try:
+            call(command, "run", "--target", "emulator", *words, "--json", findings)
+        except StageFailed as failed:
+            problems.append(str(failed))
+    found = [each for each in (CASES, MATRIX) if each.is_file()]
+    if found:
+        call(command, "report", *found, "--report", REPORTS / "conformance")
+    for findings, seconds_max in ((CASES, CASES_SECONDS_MAX), (MATRIX, MATRIX_SECONDS_MAX)):
+        problems += took_too_long(findings, seconds_max)
+    if problems:
+        raise StageFailed("; ".join(problems))
+
+
+def took_too_long(findings: Path, seconds_max: float) -> list[str]:
+    """Print how long a conformance run took; a sentence if it was too long."""
+    if not findings.is_file():
+        return []
+    content = json.loads(findings.read_text())
+    told = f"{findings.stem}: {len(content['outcomes'])} outcomes in {content['seconds']} s, at most {seconds_max:g} s"
+    print(told, flush=True)
+    return [f"too slow: {told}"] if content["seconds"] > seconds_max else []
 
 
 def run_clients() -> None:
@@ -257,7 +288,7 @@ def conclude(results: Sequence[Result], seconds: float) -> int:
         print(f"FAILED {name}")
     for name, why in found.unexpected.items():
         print(f"UNEXPECTED SKIP {name}: {why}")
-    for line in verdict.unexpected_outcomes(CONFORMANCE):
+    for line in (*verdict.unexpected_outcomes(CASES), *verdict.unexpected_outcomes(MATRIX)):
         print(line)
     good = all(not result.problem for result in results) and (not files or found.good)
     if files:

@@ -171,6 +171,17 @@ class TestStages:
         assert [result.problem for result in check] == ["on purpose", ""]
         assert [result.problem for result in needed] == ["on purpose"]
 
+    def test_a_conformance_run_may_take_only_so_long(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Its seconds are printed, and too many of them are a problem; without findings there is another one."""
+        file = tmp_path / "cases.json"
+        assert stages.took_too_long(file, 60) == []
+        file.write_text(json.dumps({"seconds": 60.5, "outcomes": [{}, {}]}))
+        assert stages.took_too_long(file, 61) == []
+        assert stages.took_too_long(file, 60) == ["too slow: cases: 2 outcomes in 60.5 s, at most 60 s"]
+        assert capsys.readouterr().out == "".join(
+            f"cases: 2 outcomes in 60.5 s, at most {limit} s\n" for limit in (61, 60)
+        )
+
     def test_every_test_belongs_to_a_stage(self) -> None:
         """The stages that leave folders out leave out those that another stage runs."""
         assert {stage.name for stage in stages.STAGES} >= {"tests", "alone", "clients", "sidecar", "oldest", "protobuf"}
