@@ -38,10 +38,7 @@ CASES_SECONDS_MAX = 120.0
 MATRIX_SECONDS_MAX = 1200.0
 """Twice what is promised of two cores that nobody else uses, for there may be others: a minute, and ten."""
 PROTOCOLS = ("tests/remoting", "tests/transport", "tests/grpc_v2")
-ENGINE_AND_CASES_SECONDS_MAX = 120.0
-MATRIX_SECONDS_MAX = 1200.0
-"""Twice what is promised of two cores that nobody else uses, for there may be others: a minute, and ten."""
-PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
+ENGINE_AND_PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
 """Needs nothing but Python; runs again with the oldest versions of everything and with other protobufs."""
 CLIENTS = ("tests/clients",)
 """Real SDKs and Apache's own tools against the emulator."""
