@@ -30,6 +30,8 @@ def is_half(properties: Mapping[str, str]) -> bool:
 class HalfMessage:
     """A stored half message; changes of its properties show in the copies made of it."""
 
+    __slots__ = ("properties", "record")
+
     def __init__(self, stored: bytes) -> None:
         self.record: Record = records.decode(stored)
         self.properties = self.record.property_map()

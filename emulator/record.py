@@ -240,7 +240,12 @@ def reencode(record: Record, *, topic: str, properties: dict[str, str]) -> bytes
 
 def offset_message_id(store_host: bytes, physical_offset: int) -> str:
     """The broker's message id: store host and physical offset in upper-case hex (32 or 56 digits)."""
-    return f"{store_host.hex().upper()}{physical_offset:016X}"
+    return f"{_host_digits(store_host)}{physical_offset:016X}"
+
+
+@lru_cache(maxsize=64)
+def _host_digits(host: bytes) -> str:
+    return host.hex().upper()
 
 
 def physical_offset_of(message_id: str) -> int | None:

@@ -14,7 +14,6 @@ something to look at. Source: TransactionalMessageServiceImpl.check, Transaction
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from enum import Enum, auto
 
 from . import names
@@ -137,9 +136,11 @@ class TransactionChecks:
                     self._timer = self._scheduler.call_later(NO_OPS_PAUSE_MS, lambda: self._walk(this), _KIND)
                     return
                 continue
-            with suppress(EngineError):  # a message that cannot be stored again is left behind
-                self._actions[verdict](this, half)
             this.position += 1
+            try:
+                self._actions[verdict](this, half)
+            except EngineError:
+                continue  # a message that cannot be stored again is left behind
         self._finish(this)
 
     def _finish(self, this: CheckRound) -> None:
