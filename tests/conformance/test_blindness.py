@@ -1,0 +1,61 @@
+"""Cases and scenarios do not know what they run against."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance import cases, scenarios
+
+SUITE = "rocketmq_testkit.conformance."
+FORBIDDEN = ("targets.", "runner.", "report.", "truth.", "outcome.", "explained.", "rocketmq_testkit.fixtures")
+"""Parts of the suite that tell targets apart or know what is recorded, and the emulator itself."""
+OF_A_PLACE = {"access", "now_ms", "restart"}
+"""What may be asked of a place: addresses, its time, and what a scenario does to it."""
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    """The full names that an import brings, without the suite's own part."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name.removeprefix(SUITE) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield from (f"{node.module}.{alias.name}".removeprefix(SUITE) for alias in node.names)
+
+
+def knowledge(text: str) -> Iterator[str]:
+    """What a module knows that it should not."""
+    for node in ast.walk(ast.parse(text)):
+        for name in imported(node):
+            if name.startswith(FORBIDDEN) and name != "targets.target.Capability":
+                yield f"it imports {name}"
+        if isinstance(node, ast.Attribute):
+            of_a_place = isinstance(node.value, ast.Attribute) and node.value.attr == "place"
+            if (of_a_place and node.attr not in OF_A_PLACE) or node.attr in ("capabilities", "jumps", "emulated"):
+                yield f"line {node.lineno} asks for {node.attr}"
+
+
+@pytest.mark.parametrize("folder", [cases, scenarios], ids=["cases", "scenarios"])
+def test_no_module_knows_the_target(folder: object) -> None:
+    """None imports a target, or asks a place for more than its addresses and its time."""
+    [path, *_] = getattr(folder, "__path__")  # noqa: B009 a package, for which mypy has no type
+    files = sorted(Path(path).glob("*.py"))
+    assert len(files) > 10
+    found = {each.name: list(knowledge(each.read_text())) for each in files}
+    assert {name: known for name, known in found.items() if known} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from ..targets.emulator import EmulatorTarget",
+        "from ..targets.target import Capability, Place",
+        "from ..truth import Truth",
+        "from rocketmq_testkit.fixtures import Emulator",
+        "import rocketmq_testkit.conformance.runner.run",
+        "if t.place.jumps: pass",
+        "t.place.pass_ms(1)",
+    ],
+)
+def test_knowledge_is_found(line: str) -> None:
+    """The check above would see each kind."""
+    assert list(knowledge(line)) != []
