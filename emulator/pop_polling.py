@@ -93,9 +93,9 @@ class PopPolling(Generic[Waiting]):
         """A message was stored: wake one request of each group for any queue, and one for this queue.
 
         A message of a v2 pop retry topic counts as one of the original topic; one of a v1 retry topic wakes nobody,
-        because nobody waits under that name.
+        because nobody waits under that name. Without longPollingEnable nothing does.
         """
-        if not self._waiting:
+        if not self._waiting or not self._config.long_polling_enable:
             return
         if is_pop_retry_v2(topic):
             topic = normal_topic_of_v2(topic)

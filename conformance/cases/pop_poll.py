@@ -4,6 +4,7 @@ from ..case import remoting_case
 from ..worlds.pops import popping, texts
 from ..worlds.remoting import Remoting
 from ..worlds.world import Pending, Stopwatch
+from .notification import waiting as waiting_notification
 
 SECOND_FORM = {"enableRetryTopicV2": "true", "retrieveMessageFromPopRetryTopicV1": "false"}
 """Otherwise a pop reads the retry topic of the first form instead in half of all cases."""
@@ -89,12 +90,25 @@ def another_queue_wakes_no_poll_of_one(t: Remoting) -> None:
 def another_tag_wakes_no_poll(t: Remoting) -> None:
     """A pop that waits for a tag is not woken by a message of another tag, and is by one of its own."""
     group = popping(t)
-    group.fill(tag="A")  # the first message of a queue wakes everyone
+    group.fill(tag="A")
     group.pop()
     pending = group.waiting(expression="A")
     group.fill(tag="B")
     t.wait(1)
     t.see("after a message of tag B", pending.arrived())
+    watch = t.stopwatch()
+    group.fill(tag="A")
+    see_woken(t, pending, watch)
+
+
+@remoting_case("PopLongPollingService.notifyMessageArriving")
+def the_first_message_of_a_queue_wakes_like_any_other(t: Remoting) -> None:
+    """A pop that waits for a tag at an empty queue is not woken by a first message of another tag."""
+    group = popping(t)
+    pending = group.waiting(expression="A")
+    group.fill(tag="B")
+    t.wait(1)
+    t.see("after a message of tag B", [pending.arrived(), group.committed()])
     watch = t.stopwatch()
     group.fill(tag="A")
     see_woken(t, pending, watch)
@@ -207,6 +221,56 @@ def a_copy_of_the_second_form_wakes_a_poll(t: Remoting) -> None:
     group.pop(invisible_ms=0)
     watch = t.stopwatch()
     see_woken(t, group.waiting(poll_ms=20_000), watch, 1.5, 10)
+
+
+@remoting_case("PopLongPollingService.notifyMessageArriving", settings={"popLongPollingForceNotifyInterval": "3"})
+def now_and_then_any_message_wakes_a_poll(t: Remoting) -> None:
+    """Where popLongPollingForceNotifyInterval is 3 each third message wakes a pop whatever its filter says."""
+    group = popping(t)
+    group.fill(tag="A")
+    group.pop()
+    group.reaches(1)
+    pending = group.waiting(expression="A")
+    for offset in (1, 2, 3, 4):
+        group.fill(tag="B")
+        t.wait(1)
+        t.see(f"offset {offset}", [pending.arrived(), group.committed()["offset"]])
+    watch = t.stopwatch()
+    group.fill(tag="A")
+    see_woken(t, pending, watch)
+
+
+@remoting_case("DefaultMessageStore.notifyMessageArriveIfNecessary", settings={"longPollingEnable": "false"})
+def no_message_wakes_a_poll_where_long_polling_is_off(t: Remoting) -> None:
+    """Where longPollingEnable is off a pop and a notification wait as ever, and hear of a message at their deadline."""
+    group = popping(t)
+    watch = t.stopwatch()
+    pops = [group.waiting(poll_ms=4000), waiting_notification(group.among(t.group()), poll_ms=4000)]
+    group.fill()
+    t.wait(1)
+    t.see("after a message", [each.arrived() for each in pops])
+    see_woken(t, pops[0], watch, 3.85, 6)
+    t.see("notification", t.arrival(pops[1]), 0)
+
+
+@remoting_case("ConsumerManager.registerConsumer, ConsumerManager.unregisterConsumer")
+def a_rebalance_wakes_no_poll(t: Remoting) -> None:
+    """A pop waits on to its deadline when consumers of its group come and go."""
+    group = popping(t, queues=2)
+    first, second = t.new("client"), t.new("client")
+    of = {group.name: {group.topic: "*"}}
+    t.heartbeat(first, groups=of)
+    watch = t.stopwatch()
+    pending = group.waiting(poll_ms=6000)
+    connection = t.connect()
+    t.heartbeat(second, groups=of, to=connection)
+    t.wait(1)
+    t.see("when one has joined", pending.arrived())
+    t.ask(35, {"clientID": second, "consumerGroup": group.name}, to=connection)
+    t.disconnect(connection)
+    t.wait(1)
+    t.see("when it has left", pending.arrived())
+    t.see_arrival(pending, watch, 5.85, 8, 210)
 
 
 @remoting_case("PopLongPollingService.polling", settings={"popPollingSize": "1"})

@@ -163,7 +163,7 @@ def each_form_is_read_in_half_of_the_pops(t: Remoting) -> None:
     """Where both retry topics have messages a pop reads one of them, each in one of two cases."""
     group = popping(t, 200)
     for _ in range(7):
-        group.pop(invisible_ms=0)
+        group.pop(invisible_ms=5000)  # so that none has come back before the last
     second_form = pop_retry_topic(group.topic, group.name, v2=True)
     t.require(t.until(lambda: max_offset(t, second_form) >= 200), "not all messages came back")
     t.sent(t.topic(queues=1, name=group.retry_topic), 200)

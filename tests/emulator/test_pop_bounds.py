@@ -124,6 +124,22 @@ def test_in_order_a_retry_queue_is_blocked_by_its_number(world: World, blocked: 
     assert world.ask(NotificationResult, Notification("G", "A", -1, 0, NOW)).has_msg
 
 
+def test_without_long_polling_no_message_wakes() -> None:
+    """With longPollingEnable off a pop and a notification hear of a message when their time is over."""
+    world = make_world(long_polling_enable=False)
+    world.topic("A")
+    waiting = (_pop(poll_ms=4_000), Notification("H", "A", -1, 4_000, NOW))
+    calls = [world.engine.submit(world.broker, each) for each in waiting]
+    world.send("A")
+    world.advance(3_999)
+    assert [call.outcome for call in calls] == [None, None]
+    world.advance(1)
+    popped, told = (call.outcome for call in calls)
+    assert isinstance(popped, PopResult)
+    assert len(popped.messages) == 1
+    assert told == NotificationResult(True)
+
+
 @pytest.mark.parametrize(("interval", "positions"), [(3, [1, 3, 3, 3, 6]), (2, [2, 2, 4, 4, 6]), (0, [1, 1, 1, 1, 1])])
 def test_now_and_then_any_message_wakes(interval: int, positions: list[int]) -> None:
     """At each popLongPollingForceNotifyInterval-th message a pop reads on, whatever its filter; at 0 never."""
