@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from .agenda import Agenda
+from .java_numbers import long_sum
 from .ordered import Place
 from .scheduler import Scheduler
 
@@ -34,8 +35,8 @@ class PopRecord:
 
     @property
     def visible_ms(self) -> int:
-        """When it may be delivered again."""
-        return self.pop_time + self.invisible_ms
+        """When it may be delivered again; negative where the sum is beyond a long."""
+        return long_sum(self.pop_time, self.invisible_ms)
 
     @property
     def place(self) -> Place:
@@ -70,7 +71,8 @@ class Looks:
         self._revive = revive
         self._agenda: Agenda[RecordKey] = Agenda(scheduler, "pop records", self._look)
         for key in records.table:
-            self._expect(key)
+            if key[0] >= 0:  # upstream looks from 0 on
+                self._expect(key)
 
     def write(self, records: Iterable[PopRecord]) -> None:
         """Store records; one with the same key is replaced."""

@@ -199,6 +199,20 @@ def test_a_time_long_past_is_found_after_a_restart(world: World) -> None:
     assert stored_bodies(world, RETRY) == [b"1", b"0"]
 
 
+@pytest.mark.parametrize("invisible_ms", [-(2**63), 2**63 - 1])
+def test_a_time_beyond_a_long_is_never_found(world: World, invisible_ms: int) -> None:
+    """Looks begin at 0 after a start, too; the handle acknowledges."""
+    filled(world, 2)
+    message, _ = world.popped("A", invisible_ms=invisible_ms)
+    world.advance(60_000)
+    world.engine.crash(power_loss=False)
+    world.advance(60_000)
+    assert stored_bodies(world, RETRY) == []
+    assert len(world.broker.pop_records) == 2
+    world.ack("A", world.receipt(message))
+    assert len(world.broker.pop_records) == 1
+
+
 def test_due_records_are_delivered_in_the_order_of_their_keys(world: World) -> None:
     """By visible time, then group, topic, queue and offset, whatever the order of the pops."""
     for topic in ("B", "A"):
