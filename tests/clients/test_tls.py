@@ -1,16 +1,22 @@
 """TLS and plaintext share each port; clients that verify trust the emulator's own authority."""
 
+import time
 from pathlib import Path
 from typing import Protocol
 
 import pytest
-from rocketmq_testkit.conformance.drivers.process import Addresses, start
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
 from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.host import Host
 
 TRUSTING = ("java-grpc", "go-grpc", "java-remoting", "java-remoting-4.9")
 """Take any certificate."""
 VERIFYING = ("python", "node")
 """Check name and authority; they are given the file of the authority."""
+RECEIVING = ("java-grpc", "go-grpc", "python", "node")
+PUSHED = ("java-grpc", "go-grpc", "java-remoting", "java-remoting-4.9")
+SECONDS = 60.0
+"""For what a client does by itself, on a machine that is busy with other things."""
 
 
 class Server(Protocol):
@@ -21,6 +27,45 @@ class Server(Protocol):
 
     def create_topic(self, name: str) -> None: ...
 
+    def create_group(self, name: str) -> None: ...
+
+
+def secure(server: Server, sdk: str, host: str = "127.0.0.1") -> Driver:
+    """The driver of an SDK with TLS switched on."""
+    emulator = server.emulator
+    return start(
+        sdk,
+        Addresses(
+            namesrv=f"{host}:{emulator.namesrv.rpartition(':')[2]}",
+            endpoint=f"{host}:{emulator.endpoint.rpartition(':')[2]}",
+            tls=True,
+            ca=Path(emulator.ca_file) if sdk in VERIFYING else None,
+        ),
+    )
+
+
+def somebody_waits(emulator: Emulator, topic: str) -> None:
+    """Return when a pull or a pop of a topic waits for a message."""
+
+    def waiting(host: Host) -> bool:
+        return any(
+            type(entry.subject).__name__ in ("PullMessage", "PopMessage")
+            and getattr(entry.subject, "topic", None) == topic
+            and entry.outcome is None
+            for entry in host.direct.journal
+        )
+
+    deadline = time.monotonic() + SECONDS
+    while not emulator.run_in_loop(waiting):
+        assert time.monotonic() < deadline, f"nobody waits for {topic}"
+        time.sleep(0.05)  # for a process that is not ours
+
+
+def acknowledged(emulator: Emulator, group: str) -> int:
+    """How many acknowledgements of a group were carried out."""
+    acks = [entry for entry in emulator.journal if type(entry.subject).__name__ in ("AckMessage", "BatchAckMessage")]
+    return sum(type(entry.outcome).__name__ == "Done" and group in str(entry.subject) for entry in acks)
+
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 @pytest.mark.parametrize("sdk", [*TRUSTING, *VERIFYING])
@@ -28,14 +73,46 @@ def test_a_message_goes_through_tls(server: Server, sdk: str, host: str) -> None
     """The SDK with TLS switched on sends on the same port as the others, by address and by name."""
     topic = f"tls-{sdk.replace('.', '-')}-{host.replace('.', '-')}"
     server.create_topic(topic)
-    emulator = server.emulator
-    addresses = Addresses(
-        namesrv=f"{host}:{emulator.namesrv.rpartition(':')[2]}",
-        endpoint=f"{host}:{emulator.endpoint.rpartition(':')[2]}",
-        tls=True,
-        ca=Path(emulator.ca_file) if sdk in VERIFYING else None,
-    )
-    with start(sdk, addresses) as driver:
+    with secure(server, sdk, host) as driver:
         driver.call("producer", as_="p", topics=[topic], group="tls-producer")
         driver.call("send", on="p", topic=topic, body=b"secret")
-    assert [message.body for message in emulator.messages(topic)] == [b"secret"]
+    assert [message.body for message in server.emulator.messages(topic)] == [b"secret"]
+
+
+@pytest.mark.parametrize("sdk", RECEIVING)
+def test_a_receive_waits_through_tls(server: Server, sdk: str) -> None:
+    """A receive that waits gets the message when it comes, and its acknowledgement is carried out."""
+    name = f"tls-receive-{sdk}"
+    server.create_topic(name)
+    server.create_group(name)
+    emulator = server.emulator
+    with secure(server, sdk) as driver:
+        driver.call("simple", as_="c", group=name, sub={name: {"expr": "*", "type": "TAG"}}, await_ms=20_000)
+        received = driver.post("receive", on="c", max=1, invisible_ms=30_000, bg=True)
+        somebody_waits(emulator, name)
+        emulator.topic(name).send(b"secret")
+        (message,) = driver.result(received, timeout=SECONDS)["messages"]
+        assert body(message) == b"secret"
+        driver.call("ack", on="c", h=message["h"])
+        assert acknowledged(emulator, name) == 1
+
+
+@pytest.mark.parametrize("sdk", PUSHED)
+def test_messages_are_pushed_through_tls(server: Server, sdk: str) -> None:
+    """A push consumer that waits gets the message when it comes, and consumes it."""
+    name = f"tls-push-{sdk.replace('.', '-')}"
+    server.create_topic(name)
+    server.create_group(name)
+    emulator = server.emulator
+    emulator.topic(name, queues=1)
+    with secure(server, sdk) as driver:
+        driver.call("push", as_="c", group=name, sub={name: {"expr": "*", "type": "TAG"}}, **{"from": "first"})
+        somebody_waits(emulator, name)
+        emulator.topic(name).send(b"secret")
+        event = driver.wait_for_event(lambda event: event["ev"] == "msg", SECONDS)
+        assert (body(event["msg"]), event["ok"]) == (b"secret", True)
+        driver.call("close", on="c", timeout=SECONDS)
+    if sdk.startswith("java-remoting"):
+        assert emulator.run_in_loop(lambda host: host.direct.broker(None).offsets.query(name, name, 0)) == 1
+    else:
+        assert acknowledged(emulator, name) == 1
