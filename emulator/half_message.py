@@ -58,9 +58,12 @@ class HalfMessage:
         """A copy to be stored again."""
         return copy_of(self.record, dict(self.properties))
 
-    def question(self, stored: Stored, store_host: bytes, broker_name: str) -> CheckTransactionState:
-        """The message as a producer is asked about it: addressed to where it belongs, found where it was put back."""
-        record, properties = self.record, {**self.properties, props.WAIT: "false"}
+    def question(self, text: str, stored: Stored, store_host: bytes, broker_name: str) -> CheckTransactionState:
+        """The message as a producer is asked about it: addressed to where it belongs, found where it was put back.
+
+        `text` is that of its properties.
+        """
+        record, properties = self.record, self.properties
         topic, queue_id = home_of(properties) or (record.topic, record.queue_id)
         encoded = records.encode(
             topic.encode(),
@@ -76,7 +79,7 @@ class HalfMessage:
             record.reconsume_times,
             record.prepared_transaction_offset,
             record.body,
-            props.encode(properties).encode(),
+            props.encode_with(text, properties, props.WAIT, "false").encode(),
         )
         unique_key = properties.get(props.UNIQ_KEY, "")
         return CheckTransactionState(

@@ -4,6 +4,8 @@ The text is `name 0x01 value 0x02` repeated; pairs with an empty name or value a
 Source: MessageConst, MessageDecoder.string2messageProperties (5.3.3).
 """
 
+from collections.abc import Mapping
+
 KEYS = "KEYS"
 TAGS = "TAGS"
 WAIT = "WAIT"
@@ -60,6 +62,15 @@ def decode(text: str) -> dict[str, str]:
 def encode(properties: dict[str, str]) -> str:
     """The text of properties; empty values are left out."""
     return "".join([f"{name}\x01{value}\x02" for name, value in properties.items() if value])
+
+
+def encode_with(text: str, properties: Mapping[str, str], name: str, value: str) -> str:
+    """What `encode` makes of properties with another value or one more, by the text that it made of them."""
+    known = properties.get(name)
+    if not known:
+        return f"{text}{name}\x01{value}\x02"
+    # A decoded value holds no separator of properties, so what looks like this pair is this pair.
+    return f"\x02{text}".replace(f"\x02{name}\x01{known}\x02", f"\x02{name}\x01{value}\x02", 1)[1:]
 
 
 def string_hash(text: str) -> int:

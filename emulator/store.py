@@ -72,15 +72,15 @@ class MessageStore:
         for hook in self.hooks:
             hook(message)
 
-    def append(self, message: Message) -> Stored:
-        """Store a message as it is, past the hooks.
+    def append(self, message: Message, properties_text: str | None = None) -> Stored:
+        """Store a message as it is, past the hooks. Who needs the text of its properties, too, gives it.
 
         What says prepared or rolled back goes into the log alone: no queue holds it, and its offset is told to be 0.
         Half messages do not say so any more when they come here. Source: CommitLog.DefaultAppendMessageCallback,
         DefaultMessageStore.CommitLogDispatcherBuildConsumeQueue (5.3.3).
         """
         properties = message.properties
-        text = props.encode(properties).encode()
+        text = (props.encode(properties) if properties_text is None else properties_text).encode()
         body = message.body
         if len(body) > self.max_message_size or len(text) > PROPERTIES_MAX_BYTES:
             raise self._too_large()

@@ -219,16 +219,20 @@ class TransactionChecks:
         """Put an immune message at the end, unless its first appearance was decided meanwhile."""
         if not this.take_decision(half.first_offset()):
             half.properties[props.WAIT] = "false"
-            self._put_back(half)
+            self._put_back(half, props.encode(half.properties))
 
     def _check(self, _this: CheckRound, half: HalfMessage) -> None:
         """Put the message at the end and ask a producer about the new one; it counts even if nobody can be asked."""
-        stored = self._put_back(half)
+        text = props.encode(half.properties)
+        stored = self._put_back(half, text)
         channel = self._find_producer(half.properties.get(props.PRODUCER_GROUP, ""))
         if channel is not None:
-            self._push(channel, half.question(stored, self._store.store_host, self._config.broker_name))
+            self._push(channel, half.question(text, stored, self._store.store_host, self._config.broker_name))
 
-    def _put_back(self, half: HalfMessage) -> Stored:
+    def _put_back(self, half: HalfMessage, text: str) -> Stored:
+        """Store it again; `text` is that of its properties."""
         message = half.copy()
         message.flag = message.reconsume_times = 0
-        return self._store.put(message)
+        self._store.prepare(message)
+        changed = message.topic != names.HALF_TOPIC  # by a hook: it waits for a time first
+        return self._store.append(message, None if changed else text)

@@ -1,0 +1,15 @@
+"""The text of properties."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rocketmq_testkit.emulator.properties import decode, encode, encode_with
+
+WORDS = st.text("AWIT\x01ü", min_size=1, max_size=6).filter(lambda word: not word.startswith("\x01"))
+PROPERTIES = st.dictionaries(WORDS | st.just("WAIT"), WORDS | st.just("")).map(lambda any_: decode(encode(any_)))
+
+
+@given(PROPERTIES, st.sampled_from(["WAIT", "A", "I"]), st.sampled_from(["false", "A"]))
+def test_one_more_value(properties: dict[str, str], name: str, value: str) -> None:
+    """A text with one value changed or added is that of the changed properties, whatever else they say."""
+    text = encode(properties)
+    assert encode_with(text, properties, name, value) == encode({**properties, name: value})
