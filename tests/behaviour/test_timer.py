@@ -414,6 +414,28 @@ def test_recalls_may_be_off(timed: Entrance) -> None:
     assert timed.state() == before
 
 
+@through(*ALL)
+@pytest.mark.parametrize(
+    ("code", "keys"),
+    [
+        (11, {"brokerRole": "SLAVE"}),
+        (14, {"startAcceptSendRequestTimeStamp": str(START_MS + 1)}),
+        (14, {"brokerPermission": "4", "allowRecallWhenBrokerNotWriteable": "false"}),
+    ],
+)
+def test_a_broker_that_does_not_serve_recalls_nothing(timed: Entrance, code: int, keys: dict[str, str]) -> None:
+    """A slave, one that serves later, and one that is not written to where that forbids it: the message comes."""
+    sent = timed.put(deliver_ms=START_MS + 5_000)
+    for key, value in keys.items():
+        timed.broker.config.set(key, value)
+    before = timed.state()
+    text = "recall failed, broker service not available"
+    assert timed.says(timed.recall(sent.recall), (code, text), (50001, PROXY_EXCEPTION + text))
+    assert timed.state() == before
+    timed.advance(60_000)
+    assert come(timed) == [b"0"]
+
+
 @through(*BROKER)
 def test_a_message_is_cancelled_by_one_that_says_so(timed: BrokerEntrance) -> None:
     """A message of the same time with the name of the other, which is not delivered itself."""
