@@ -1,0 +1,135 @@
+"""What does the journal cost when nobody reads it? Sends, pops and acknowledgements with it and without, by turns.
+
+    python bench/journal.py
+
+prints processor time of one step with the journal as it is, with one that holds nothing (`journalMaxEntries=0`), and
+with none at all, and ends with code 1 when the first is more than a quarter above the last.
+"""
+
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.config import EmulationConfig
+from rocketmq_testkit.emulator.effects import Effect
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.gate import Call, Channel
+from rocketmq_testkit.emulator.journal import Journal
+from world import START_MS, World
+
+GOAL = 1.25
+ROUNDS = 15
+STEPS = 2_000
+
+
+class NoJournal(Journal):
+    """Writes nothing."""
+
+    def answered(
+        self, now_ms: int, node: str, call: Call, operation: ops.Operation, outcome: ops.Result | EngineError
+    ) -> None:
+        """Nothing."""
+
+    def parked(self, now_ms: int, node: str, call: Call, operation: ops.Operation) -> None:
+        """Nothing."""
+
+    def pushed(self, now_ms: int, node: str, channel: Channel, effect: Effect) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Microseconds of one step, in the middle of the rounds, by kind of journal."""
+
+    name: str
+    microseconds: tuple[float, ...]
+
+    @property
+    def ratio(self) -> float:
+        """With the journal, against none."""
+        return self.microseconds[0] / self.microseconds[-1]
+
+
+def world(journal: str) -> World:
+    """An emulator with a topic and a journal: `default`, `empty` or `none`."""
+    emulation = EmulationConfig()
+    if journal == "empty":
+        emulation.journal_max_entries = 0
+    made = World(Engine(emulation=emulation, now_ms=START_MS))
+    if journal == "none":
+        # The gate and the brokers hold on to the journal that they were given.
+        made.engine.journal.__class__ = NoJournal
+    made.topic("work")
+    return made
+
+
+def send(of: World) -> Callable[[], None]:
+    """Sends to a topic for which nobody waits."""
+    return lambda: of.send("work", STEPS)
+
+
+def pop(of: World) -> Callable[[], None]:
+    """Pops of one message."""
+    of.send("work", STEPS)
+
+    def work() -> None:
+        for _ in range(STEPS):
+            of.pop("work")
+
+    return work
+
+
+def acknowledge(of: World) -> Callable[[], None]:
+    """Acknowledgements of one message."""
+    of.send("work", STEPS)
+    handles = of.receipts("work", STEPS)
+
+    def work() -> None:
+        for handle in handles:
+            of.submit(ops.AckMessage("G", "work", 0, handle.text(), handle.queue_offset))
+
+    return work
+
+
+JOURNALS = ("default", "empty", "none")
+WORK: dict[str, Callable[[World], Callable[[], None]]] = {"send": send, "pop": pop, "acknowledge": acknowledge}
+
+
+def measure(name: str) -> Row:
+    """One row; the kinds take turns, so that all of them see the same machine."""
+    found: dict[str, list[float]] = {journal: [] for journal in JOURNALS}
+    for number in range(ROUNDS):
+        for journal in JOURNALS if number % 2 else reversed(JOURNALS):
+            work = WORK[name](world(journal))
+            gc.collect()
+            gc.disable()
+            begin = time.process_time()
+            work()
+            found[journal].append((time.process_time() - begin) / STEPS * 1e6)
+            gc.enable()
+    return Row(name, tuple(statistics.median(found[journal]) for journal in JOURNALS))
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows in the form of the project's pages."""
+    lines = ["| step | journal | that holds nothing | none | ratio |", "|---|---|---|---|---|"]
+    for row in rows:
+        cells = " | ".join(f"{value:.1f} µs" for value in row.microseconds)
+        lines.append(f"| {row.name} | {cells} | {row.ratio:.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Measure and print; the exit code says whether it costs too much."""
+    rows = [measure(name) for name in WORK]
+    print(table(rows), end="")
+    return 0 if all(row.ratio <= GOAL for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
