@@ -50,7 +50,8 @@ class Assignments:
             raise EngineError(ResponseCode.NO_PERMISSION, "retry topic is not allowed to set mode")
         if self._topics.find(operation.topic) is None:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{operation.topic}] not exist")
-        self._groups.get(operation.consumer_group)
+        if self._groups.find_or_create(operation.consumer_group) is None:
+            raise EngineError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist")
         self.modes[operation.topic, operation.consumer_group] = operation
         return Done()
 

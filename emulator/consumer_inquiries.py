@@ -181,7 +181,7 @@ class ConsumerInquiries:
             ResponseCode.CONSUME_MSG_TIMEOUT,
             f"consumer <{group}> <{member.client_id}> Timeout:"
             " org.apache.rocketmq.remoting.exception.RemotingTimeoutException: wait response on the channel"
-            f" <{host}:{port}> timeout, {RELAY_TIMEOUT_MS}(ms)",
+            f" </{host}:{port}> timeout, {RELAY_TIMEOUT_MS}(ms)",
         )
 
     def _record(self, message_id: str | None) -> bytes:

@@ -16,7 +16,7 @@ from .offsets import Offsets
 from .operations import PARKED, Operation, Parked, PullMessage, PullResult, PullStatus, Result, SubscriptionData
 from .pull_hold import PullHold
 from .queue_reader import QueueReader, Read
-from .refusals import illegal_queue_id
+from .refusals import illegal_queue_id, refuse_on_slave
 from .scheduler import Scheduler
 from .topics import PERM_READ, Topics
 
@@ -65,7 +65,8 @@ class PullService:
         self.hold = PullHold(scheduler, self._check_interval_ms, self._resume)
 
     def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
-        """Read a queue, or wait. Errors: in upstream's order of checks, see `_check`."""
+        """Read a queue, or wait. Errors: SYSTEM_BUSY on a slave, then in upstream's order of checks, see `_check`."""
+        refuse_on_slave(self._config)
         group_sys_flag, topic_sys_flag = self._check(call, operation)
         message_filter = self._filter(operation)
         reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)

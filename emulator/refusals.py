@@ -23,6 +23,6 @@ def illegal_capacity(number: int) -> EngineError:
 
 
 def refuse_on_slave(config: BrokerConfig) -> None:
-    """A slave stores nothing for producers (SendMessageProcessor.rejectRequest, 5.3.3). Errors: SYSTEM_BUSY."""
+    """A slave takes neither sends nor pulls (rejectRequest of both processors, 5.3.3). Errors: SYSTEM_BUSY."""
     if config.broker_role == "SLAVE":
         raise EngineError(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")

@@ -66,9 +66,7 @@ class TransactionService:
         than its immunity and not asked for), MESSAGE_ILLEGAL (the committed message cannot be stored).
         """
         if self._config.broker_role == "SLAVE":
-            raise EngineError(
-                ResponseCode.SLAVE_NOT_AVAILABLE, "Message store is slave mode, so end transaction is forbidden. "
-            )
+            raise EngineError(ResponseCode.SLAVE_NOT_AVAILABLE, NO_REMARK)
         if operation.commit_or_rollback == UNKNOWN:
             return NO_ANSWER
         if operation.commit_or_rollback not in (COMMIT, ROLLBACK):
