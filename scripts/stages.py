@@ -37,6 +37,8 @@ REPEATED_MAX = "3"
 CASES_SECONDS_MAX = 120.0
 MATRIX_SECONDS_MAX = 1200.0
 """Twice what is promised of two cores that nobody else uses, for there may be others: a minute, and ten."""
+RUN_SECONDS_MAX = 45 * 60.0
+"""What is promised of a whole run on the build server."""
 PROTOCOLS = ("tests/remoting", "tests/transport", "tests/grpc_v2")
 ENGINE_AND_PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
 """Needs nothing but Python; runs again with the oldest versions of everything and with other protobufs."""
@@ -94,7 +96,10 @@ def pytest(report: str, *words: str, python: Path | None = None, workers: str = 
     """
     command = (python or Path(sys.executable)).with_name("pytest")
     parallel = ["-n", workers, "--dist", "loadgroup"] if workers != "0" else ["-p", "no:xdist"]
-    call(command, f"--junitxml={REPORTS / report}.xml", *parallel, *words, cwd=cwd)
+    file = REPORTS / f"{report}.xml"
+    call(command, f"--junitxml={file}", *parallel, *words, cwd=cwd)
+    if not file.is_file():
+        raise StageFailed(f"{report} has left no report: nobody knows what it ran")
 
 
 def environment(folder: Path, *requirements: str | Path) -> Path:
@@ -253,7 +258,9 @@ def main(names: Sequence[str]) -> int:
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir()
     results = run([known[name] for name in names] if names else STAGES)
-    return conclude(results, time.monotonic() - begin)
+    # On the build server, which runs nothing else; by hand the machine may be anybody's.
+    limit = None if names or "CI" not in os.environ else RUN_SECONDS_MAX
+    return conclude(results, time.monotonic() - begin, limit)
 
 
 def run(stages: Iterable[Stage]) -> list[Result]:
@@ -274,8 +281,11 @@ def run(stages: Iterable[Stage]) -> list[Result]:
     return results
 
 
-def conclude(results: Sequence[Result], seconds: float) -> int:
-    """Print the times of stages, the verdict over all tests and the closing line; return the exit code."""
+def conclude(results: Sequence[Result], seconds: float, limit: float | None = None) -> int:
+    """Print the times of stages, the verdict over all tests and the closing line; return the exit code.
+
+    A run of more than `limit` seconds is a bad one.
+    """
     print("\n--- stages", flush=True)
     for result in results:
         print(f"{result.name:<10} {result.seconds:8.1f} s  {result.problem or 'ok'}")
@@ -287,7 +297,10 @@ def conclude(results: Sequence[Result], seconds: float) -> int:
         print(f"UNEXPECTED SKIP {name}: {why}")
     for line in (*verdict.unexpected_outcomes(CASES), *verdict.unexpected_outcomes(MATRIX)):
         print(line)
-    good = all(not result.problem for result in results) and (not files or found.good)
+    in_time = limit is None or seconds <= limit
+    if not in_time:
+        print(f"TOO SLOW: {seconds:.0f} s, at most {limit:.0f} s")
+    good = in_time and all(not result.problem for result in results) and (not files or found.good)
     if files:
         print(found.line(seconds), flush=True)
     return 0 if good else 1

@@ -1,0 +1,110 @@
+"""What a run of the stages ends with: its closing lines and its exit code."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import stages
+
+PASSED = '<testsuites><testsuite><testcase classname="a" name="test_one" time="1"/>{more}</testsuite></testsuites>'
+SKIP = '<testcase classname="c" name="test_java"><skipped type="pytest.skip" message="no java"/></testcase>'
+FAILURE = '<testcase classname="c" name="test_bad"><failure message="boom"/></testcase>'
+WELL = stages.Result("tests", "", 1.0)
+
+
+@pytest.fixture
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder for reports."""
+    monkeypatch.setattr(stages, "REPORTS", tmp_path)
+    monkeypatch.setattr(stages, "CASES", tmp_path / "cases.json")
+    monkeypatch.setattr(stages, "MATRIX", tmp_path / "scenarios.json")
+    return tmp_path
+
+
+def junit(folder: Path, *more: str, name: str = "tests") -> None:
+    """A report with a passed test and more."""
+    (folder / f"{name}.xml").write_text(PASSED.format(more="".join(more)))
+
+
+def test_all_is_well(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code is 0, and the last line counts the tests of all reports and has the time of the whole run."""
+    junit(reports)
+    junit(reports, name="alone")
+
+    assert stages.conclude([WELL], 12.5) == 0
+    assert capsys.readouterr().out.splitlines()[-1].strip("= ") == "2 passed in 12.50s"
+
+
+@pytest.mark.parametrize(
+    ("more", "line"), [(SKIP, "UNEXPECTED SKIP c::test_java: no java"), (FAILURE, "FAILED c::test_bad")]
+)
+def test_a_skip_is_as_bad_as_a_failure(reports: Path, capsys: pytest.CaptureFixture[str], more: str, line: str) -> None:
+    """Either ends with 1 although every stage ended with 0, and is named."""
+    junit(reports, more)
+
+    assert stages.conclude([WELL], 1) == 1
+    assert line in capsys.readouterr().out.splitlines()
+
+
+def test_a_red_stage_is_bad_although_its_tests_passed(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its problem stands beside its time."""
+    junit(reports)
+
+    assert stages.conclude([WELL, stages.Result("types", "mypy ended with code 1", 3.0)], 4) == 1
+    assert "types           3.0 s  mypy ended with code 1" in capsys.readouterr().out
+
+
+def test_a_run_without_tests_can_be_good(reports: Path) -> None:
+    """Stages such as the judges of style leave no report; reports without a passed test are bad."""
+    assert stages.conclude([stages.Result("lint", "", 1.0)], 1) == 0
+    (reports / "tests.xml").write_text("<testsuites/>")
+    assert stages.conclude([WELL], 1) == 1
+
+
+def test_tests_that_leave_no_report_fail_their_stage(
+    reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A runner that ends with 0 and says nothing has not shown anything."""
+    runner = tmp_path / "pytest"
+    runner.write_text("#!/bin/sh\nexit 0\n")
+    runner.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+
+    [result] = stages.run([stages.Stage("tests", "", lambda: stages.pytest("tests", workers="0"))])
+
+    assert result.problem == "tests has left no report: nobody knows what it ran"
+    assert stages.conclude([result], 1) == 1
+
+
+def test_a_run_that_takes_too_long_is_bad(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The build server promises three quarters of an hour; without a limit nobody minds."""
+    junit(reports)
+
+    assert stages.RUN_SECONDS_MAX == 2700
+    assert stages.conclude([WELL], 2700, stages.RUN_SECONDS_MAX) == 0
+    assert stages.conclude([WELL], 2701, stages.RUN_SECONDS_MAX) == 1
+    assert "TOO SLOW: 2701 s, at most 2700 s" in capsys.readouterr().out
+    assert stages.conclude([WELL], 2701) == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "ci", "limit"), [([], "true", 2700), ([], None, None), (["one"], "true", None)], ids=str
+)
+def test_only_a_whole_run_of_the_build_server_is_limited(
+    reports: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], ci: str | None, limit: float | None
+) -> None:
+    """By hand, or for a part of it, others may use the machine."""
+    limits: list[float | None] = []
+
+    def note(results: object, seconds: float, most: float | None = None) -> int:
+        limits.append(most)
+        return 0
+
+    monkeypatch.setattr(stages, "STAGES", (stages.Stage("one", "", lambda: None),))
+    monkeypatch.setattr(stages, "conclude", note)
+    if ci is None:
+        monkeypatch.delenv("CI", raising=False)
+    else:
+        monkeypatch.setenv("CI", ci)
+    assert stages.main(names) == 0
+    assert limits == [limit]
