@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import observations as obs
 from members import Members
+from message_states import MessageStates
 from ordered_queues import OrderedQueues
 from popped_messages import CHECK_POINTS, Mode, PoppedMessages
 from pulled_queues import PulledQueues
@@ -38,6 +39,7 @@ class Oracle:
         self.topics = tuple(topics)
         self.log = StoredMessages()
         self.pops = PoppedMessages(self.log, mode, tags, retry_v2=retry_v2)
+        self.states = MessageStates(self.log, self.pops, self.pop_groups, self.topics)
         self.notifications = WaitingNotifications(self.pops, self.pop_groups, retry_v2=retry_v2)
         self.ordered = OrderedQueues(self.log)
         self.pulls = PulledQueues(self.log, tags)
@@ -64,6 +66,7 @@ class Oracle:
                     self.transactions.discarded(seen)
                 self.log.stored(seen)
                 self.notifications.appeared(seen)
+                self.states.appeared(seen)
                 self.standing.appeared((seen.topic, seen.queue_id))
             case obs.Sent():
                 self.log.sent(seen)
@@ -73,9 +76,13 @@ class Oracle:
                 (self.ordered if seen.order else self.pops).parked(seen)
             case obs.Acked():
                 (self.ordered if seen.order else self.pops).acked(seen)
+                if not seen.order:
+                    self.states.acked(seen)
                 self.standing.something_happened(seen.handle.group)
             case obs.Hidden():
                 (self.ordered if seen.order else self.pops).hidden(seen)
+                if not seen.order:
+                    self.states.hidden(seen)
             case obs.NotifyParked():
                 self.notifications.parked(seen)
             case obs.Notified():
@@ -133,6 +140,7 @@ class Oracle:
         for book in (self.log, self.pops, self.ordered, self.pulls, self.transactions):
             book.step_ended(now)
         # They look at what the others have just found.
+        self.states.step_ended(now)
         self.notifications.step_ended(now)
         self.standing.step_ended(now)
 
@@ -142,6 +150,8 @@ class Oracle:
         if (seen.code == "SUCCESS") != bool(seen.messages):
             raise Violation(f"code and messages do not fit: {seen}")
         (self.ordered if seen.order else self.pops).popped(seen)
+        if not seen.order:
+            self.states.popped(seen)
         self.standing.something_happened(seen.group)
 
     def _reset(self, seen: obs.Reset) -> None:
@@ -149,6 +159,7 @@ class Oracle:
         if seen.group in self.pop_groups:
             self.pops.reset(seen)
             self.notifications.reset(seen)
+            self.states.reset(seen)
         elif seen.group in self.ordered_groups:
             self.ordered.reset(seen)
         else:
@@ -191,6 +202,7 @@ class Oracle:
         self.members.crashed()
         self.notifications.crashed()
         self.standing.crashed()
+        self.states.crashed()
 
     def _drained(self) -> None:
         """Every group got every message that it wants, and nothing is on its way any more."""
@@ -201,6 +213,9 @@ class Oracle:
                 for queue_id in self.log.queue_ids(topic):
                     if unread := self.pulls.unread(group, (topic, queue_id)):
                         raise Violation(f"{group} never got {topic}@{queue_id}:{unread}")
+        self.log.step_ended(self._now + 1)  # what could have come at this very instant has not come
+        self.states.drained()
+        self.states.step_ended(self._now)
         if (due := self.last_due(self._now)) > self._now:
             raise Violation(f"something is still due until {due}")
 

@@ -78,6 +78,9 @@ class Reading:
     fresh: set[int] = field(default_factory=set)
     moves: list[tuple[int, int]] = field(default_factory=list)
     """When it moved on, and from where."""
+    before_reset: tuple[int, int] | None = None
+    """From where to where it stood before a reset that nobody has taken yet, of what was still in memory then: that is
+    committed behind the reset's back, and a crash forgets the reset."""
 
     def since(self, instant: int) -> int:
         """The first position that it had at an instant or later."""
@@ -104,6 +107,10 @@ class PoppedMessages(WaitingPops):
         self._flights: dict[Key, Promise] = {}
         self._by_place: dict[tuple[str, Place, int], list[tuple[int, Promise]]] = defaultdict(list)
         self._half_empty: list[Popped] = []
+        self.flights_of: dict[tuple[str, str], list[Promise]] = defaultdict(list)
+        """All deliveries of a message to a group, by group and message."""
+        self.ambiguous: set[tuple[str, str]] = set()
+        """Groups and messages that upstream may have made more of than one thing at a time."""
 
     # deliveries
 
@@ -162,7 +169,9 @@ class PoppedMessages(WaitingPops):
             first_pop_ms=first_pop_ms,
         )
         old = self._flights.get(key)
+        self.flights_of[handle.group, stored.message_id].append(promise)
         if old is not None and not old.kept:
+            self.ambiguous.add((handle.group, stored.message_id))
             # Two deliveries with the same handle, by two requests within one millisecond: both may count, one must.
             promise.twins = old.twins
             promise.twins += [promise] if old.twins else [old, promise]
@@ -190,6 +199,10 @@ class PoppedMessages(WaitingPops):
             handle.revive_qid,
             handle.broker,
         )
+
+    def flight(self, handle: Handle) -> Promise | None:
+        """What was promised of a delivery, None for a handle that was never given out."""
+        return self._flights.get(self._key(handle))
 
     def acked(self, seen: Acked) -> None:
         """An acknowledgement succeeded: it counts until the copy is made."""
@@ -221,8 +234,14 @@ class PoppedMessages(WaitingPops):
             raise Violation(f"refused: {seen}")
         if seen.new.pop_time < seen.handle.pop_time or seen.new.invisible_ms != seen.invisible_ms:
             raise Violation(f"changed to {seen.new}: {seen}")
+        old = self.flight(seen.handle)
+        was_out = old is not None and not old.kept and not old.withdrawn
         self._fly(seen.new, seen.now)
         self._acknowledge(seen.handle, seen.now)
+        if old is not None and was_out and old.withdrawn:
+            old.replaced = True
+        else:
+            self.ambiguous.add((seen.handle.group, self._log.at(seen.handle.place, seen.handle.offset).message_id))
         if not self._mode.records:
             # In the millisecond of its pop its check point has the key of the batch's, and takes its place.
             for offset in range(seen.new.start_offset + 1, self._log.size(seen.new.place)):
@@ -238,7 +257,12 @@ class PoppedMessages(WaitingPops):
             self._forget_cached(seen.group, (seen.topic, queue_id))
             reading = self.readings[seen.group, (seen.topic, queue_id)]
             # What nobody wants may have been passed over already, and be written down as read.
-            reading.moves.append((seen.now, self.offset_bounds(seen.group, (seen.topic, queue_id))[1]))
+            passed = self.offset_bounds(seen.group, (seen.topic, queue_id))[1]
+            reading.moves.append((seen.now, passed))
+            if self._mode.cached and not self._mode.records:
+                lately = reading.since(seen.now - IN_MEMORY_MS - LOOK_MS)
+                low, high = reading.before_reset or (lately, passed)
+                reading.before_reset = (min(low, lately), max(high, passed))
             reading.moves.append((seen.now, reading.position))
             reading.position = min(offset, self._log.size((seen.topic, queue_id)))
             reading.again_to = 0
@@ -284,9 +308,11 @@ class PoppedMessages(WaitingPops):
             # A reset may have moved it back since.
             lately = [start for when, start in reading.moves if when > now - WRITTEN_MS]
             highest = max([self.offset_bounds(group, place)[1], *lately])
+            if reading.before_reset is not None:
+                lowest, highest = min(lowest, reading.before_reset[0]), max(highest, reading.before_reset[1])
             if not min(lowest, reading.position) <= max(position, 0) <= highest:
                 raise Violation(f"{group} goes on at {position} of {place}, not from {lowest} to {highest}")
-            reading.position, reading.again_to = max(position, 0), 0
+            reading.position, reading.again_to, reading.before_reset = max(position, 0), 0, None
             reading.moves = [(now, reading.position)]
             if self._mode.cached:
                 for offset in range(reading.position, self._log.size(place)):
@@ -353,7 +379,7 @@ class PoppedMessages(WaitingPops):
             if offset not in reading.fresh and self.wants(group, place[0], self._log.at(place, offset).tag):
                 raise Violation(f"{group} did not get {place}:{offset} but what is behind it")
         reading.moves.append((now, reading.position))
-        reading.position = following
+        reading.position, reading.before_reset = following, None
         reading.fresh.clear()
 
     def unread(self, group: str, topic: str, queue_id: int = -1) -> Iterator[tuple[str, int, int]]:

@@ -123,7 +123,7 @@ class PulledQueues:
         """A message was given back."""
         dead = seen.attempt >= seen.most or seen.level < 0
         topic = f"%DLQ%{seen.group}" if dead else f"%RETRY%{seen.group}"
-        level = seen.level or 3 + seen.attempt
+        level = min(seen.level or 3 + seen.attempt, len(DELAY_LEVELS_MS))
         delay_ms = 0 if dead else DELAY_LEVELS_MS[level - 1]
         due = seen.now + delay_ms
         late_ms = 0 if dead else DELAY_LATE_MS

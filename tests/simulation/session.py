@@ -61,6 +61,7 @@ class Session:
         self.shows_retry_topics = config.pop_consumer_kv_service_enable
         self._onlooker = onlooker
         self._snapshots = Snapshots((), ())
+        self._limits: dict[str, int] = {}
         self._calls = 0
         self._asking: SimulatedCall | None = None
         self._own: Outcome | None = None
@@ -165,6 +166,11 @@ class Session:
     def create_topic(self, name: str, queues: int) -> None:
         """Create a topic."""
         self.engine.ask(self.broker, ops.CreateTopic(ops.TopicConfig(name, queues, queues)))
+
+    def limit(self, group: str, retries: int) -> None:
+        """Say how often a message may come back to a group that does not say so itself."""
+        self._limits[group] = retries
+        self.engine.ask(self.broker, ops.CreateGroup(ops.GroupConfig(group, retry_max_times=retries)))
 
     def send(
         self,
@@ -481,13 +487,14 @@ class Session:
 
         self.ask(client, ops.UpdateConsumerOffset(client.group, topic, queue_id, offset), on_answer)
 
-    def send_back(self, client: Client, pulled: tuple[str, int, int, str], level: int, most: int) -> None:
-        """Give a message back: level 0 lets the broker choose, -1 makes it a dead letter."""
+    def send_back(self, client: Client, pulled: tuple[str, int, int, str], level: int, most: int | None) -> None:
+        """Give a message back: level 0 lets the broker choose, -1 makes it a dead letter; None is the group's limit."""
         message_id, attempt, physical_offset, topic = pulled
+        limit = self._limits.get(client.group, 16) if most is None else most
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, ops.Done), outcome
-            self.see(obs.SentBack(self.now_ms, client.group, message_id, attempt, level, most))
+            self.see(obs.SentBack(self.now_ms, client.group, message_id, attempt, level, limit))
 
         operation = ops.SendMessageBack(client.group, physical_offset, level, message_id, topic, False, most)
         self.ask(client, operation, on_answer)

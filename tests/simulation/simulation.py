@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import producer_verbs
+import puller_verbs
+from dead_letters import DeadLetters
 from half_messages import HalfMessages
 from observations import Handle, Observation, Place
 from oracle import Oracle
@@ -46,6 +48,8 @@ INVISIBLE_MS = (10_000, 3_000, 1_000, 60_000, 500, 0, 300_000, 10_001, 30_000, -
 ORDER_INVISIBLE_MS = (10_000, 3_000, 1_000, 30_000, 1)
 POLL_MS = (0, 0, 5_000, 1_000, 15_000)
 COUNTS = (1, 2, 5, 32)
+LIMITS = (16, 0, 1)
+"""How often a message may come back to a group."""
 JUMPS_MS = (1_000, 1, 100, 700, 55_000, 5_000, 10_000, 2_001, 30_000, 130_000, 3_600_000, -5_000)
 SETTLE_MS = 20_000
 DRAIN_ROUNDS = 200
@@ -82,6 +86,8 @@ class Setup(NamedTuple):
     retry_v2: bool = False
     retry_first: int = 20
     mode: str = "check points"
+    limits: tuple[int, ...] = (16, 16)
+    """Of the groups that pull."""
 
     def configs(self) -> tuple[BrokerConfig, EmulationConfig]:
         """The configuration of broker and emulator."""
@@ -104,12 +110,16 @@ class Simulation:
         self.observations: list[Observation] = []
         self._keep = keep
         self.steps = 0
+        self.topics = TOPICS
         self.session = Session(*setup.configs(), setup.seed, self._see)
         self.timed = TimedSends(self.session)
         self.halves = HalfMessages(self.session)
         self.locks = QueueLocks(self.session)
+        self.dead = DeadLetters(self.session)
         for topic, queues in TOPICS.items():
             self.session.create_topic(topic, queues)
+        for group, retries in zip(PULL_GROUPS, setup.limits, strict=True):
+            self.session.limit(group, retries)
         groups = (*POP_GROUPS, *ORDERED_GROUPS, *PULL_GROUPS)
         self.clients = [
             Client(f"{group}-{number}", group, TAGS.get(group, ())) for group in groups for number in range(MEMBERS)
@@ -123,7 +133,7 @@ class Simulation:
             [*self._places, (TRANSACTION_GROUP, half_queue)], dict.fromkeys(place for _, place in self._places)
         )
         self._used: list[tuple[Client, Handle]] = []
-        self._cursors: dict[tuple[str, str, int], int] = {}
+        self.cursors: dict[tuple[str, str, int], int] = {}
         for client in self.clients:
             client.on_push = self.halves.pushed
             self.session.beat(client, TOPICS)
@@ -288,36 +298,16 @@ class Simulation:
         client = self.poppers[action.client % len(self.poppers)]
         self.session.notify(client, self.topic(action.a), POLL_MS[action.b % len(POLL_MS)])
 
-    def pull(self, action: Action, lost: bool) -> None:
-        """Pull on from where the group stands, from the beginning, or from beyond the end."""
-        client = self.pullers[action.client % len(self.pullers)]
-        topic, queue_id = self._place_of(client, action)
-        key = (client.group, topic, queue_id)
-        high = self.session.broker.store.max_offset(topic, queue_id)
-        offset = (self._cursors.get(key, 0), self._cursors.get(key, 0), self._cursors.get(key, 0), 0, high, high + 3)[
-            action.b % 6
-        ]
-        suspend_ms = (None, 1_000, 15_000)[action.d % 3]
-        count = COUNTS[action.c % len(COUNTS)]
-        self._cursors[key] = self.session.pull(client, topic, queue_id, offset, count, suspend_ms, forget=lost)
-
-    def _place_of(self, client: Client, action: Action) -> tuple[str, int]:
-        names = [*TOPICS, f"%RETRY%{client.group}"]
-        topic = names[action.a % len(names)]
-        return topic, action.a // len(names) % TOPICS.get(topic, 1)
-
-    def commit(self, action: Action, lost: bool) -> None:
-        """Commit how far the group has read."""
-        client = self.pullers[action.client % len(self.pullers)]
-        topic, queue_id = self._place_of(client, action)
-        self.session.commit(client, topic, queue_id, self._cursors.get((client.group, topic, queue_id), 0))
-
-    def send_back(self, action: Action, lost: bool) -> None:
-        """Give a pulled message back."""
-        client = self.pullers[action.client % len(self.pullers)]
-        if client.pulled:
-            pulled = client.pulled[action.a % len(client.pulled)]
-            self.session.send_back(client, pulled, (0, 1, 2, -1)[action.b % 4], (16, 2, 0)[action.c % 3])
+    def give_up(self, action: Action, lost: bool) -> None:
+        """Make a dead letter of what was popped, and acknowledge it."""
+        held = self._holder(action)
+        if held is None:
+            return
+        client, handle = held
+        self.dead.give_up(client, handle, order=self._is_ordered(client))
+        if not lost:
+            client.handles.remove(handle)
+            self._used = [*self._used[-20:], (client, handle)]
 
     def beat(self, action: Action, lost: bool) -> None:
         """Send a heartbeat."""
@@ -329,18 +319,6 @@ class Simulation:
         self.session.leave(client, close=action.a % 2 == 0)
         if action.b % 2 == 0:
             self.session.beat(client, TOPICS)
-
-    def lock(self, action: Action, lost: bool) -> None:
-        """Lock the queues of a topic."""
-        client = self.pullers[action.client % len(self.pullers)]
-        topic = self.topic(action.a)
-        self.locks.lock(client, [(topic, queue_id) for queue_id in range(TOPICS[topic])])
-
-    def unlock(self, action: Action, lost: bool) -> None:
-        """Unlock the queues of a topic."""
-        client = self.pullers[action.client % len(self.pullers)]
-        topic = self.topic(action.a)
-        self.locks.unlock(client, [(topic, queue_id) for queue_id in range(TOPICS[topic])])
 
     def look(self, action: Action, lost: bool) -> None:
         """Look at offsets and members."""
@@ -436,13 +414,14 @@ VERBS: dict[str, Callable[[Simulation, Action, bool], None]] = {
     "ack forged": Simulation.ack_forged,
     "hide": Simulation.hide,
     "notify": Simulation.notify,
-    "pull": Simulation.pull,
-    "commit": Simulation.commit,
-    "send back": Simulation.send_back,
+    "pull": puller_verbs.pull,
+    "commit": puller_verbs.commit,
+    "send back": puller_verbs.send_back,
+    "give up": Simulation.give_up,
     "beat": Simulation.beat,
     "leave": Simulation.leave,
-    "lock": Simulation.lock,
-    "unlock": Simulation.unlock,
+    "lock": puller_verbs.lock,
+    "unlock": puller_verbs.unlock,
     "look": Simulation.look,
     "reset": Simulation.reset,
     "crash": Simulation.crash,
@@ -451,8 +430,8 @@ VERBS: dict[str, Callable[[Simulation, Action, bool], None]] = {
 WEIGHTS = {
     "send": 12, "burst": 2, "send timed": 5, "take back": 4, "prepare": 4, "end": 5,
     "pop": 12, "pop in order": 8, "ack": 10, "ack again": 2, "ack many": 3, "ack forged": 2,
-    "hide": 5, "notify": 2, "pull": 6, "commit": 2, "send back": 2, "beat": 2, "leave": 2, "lock": 2, "unlock": 1,
-    "look": 3, "reset": 1, "crash": 1, "advance": 14,
+    "hide": 5, "notify": 3, "pull": 6, "commit": 2, "send back": 2, "give up": 2, "beat": 2, "leave": 2, "lock": 2,
+    "unlock": 1, "look": 3, "reset": 1, "crash": 1, "advance": 14,
 }  # fmt: skip
 
 
@@ -473,6 +452,7 @@ def plan(seed: int) -> tuple[Setup, list[Action]]:
     """What a seed means. Each seed prefers some verbs and leaves some out: that reaches more than one mixture would."""
     draw = random.Random(seed)
     setup = Setup(seed, draw.random() < 0.3, draw.choice((20, 20, 0, 100)), draw.choice(MODE_NAMES))
+    setup = setup._replace(limits=tuple(draw.choice(LIMITS) for _ in PULL_GROUPS))
     weights = [weight * draw.choice((0, 1, 1, 1, 4)) for weight in WEIGHTS.values()]
     weights[list(WEIGHTS).index("send")] = WEIGHTS["send"]
     weights[list(WEIGHTS).index("advance")] = WEIGHTS["advance"]

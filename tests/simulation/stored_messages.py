@@ -67,6 +67,8 @@ class Promise:
     latest: int
     must: bool = True
     withdrawn: bool = False
+    replaced: bool = False
+    """Withdrawn because another promise says when it comes."""
     kept: bool = False
     first_pop_ms: int | None = None
     twins: "list[Promise]" = field(default_factory=list)
@@ -211,4 +213,4 @@ class StoredMessages:
 
     def last_due(self, now: int) -> int:
         """When the last open promise must have been kept, at least `now`."""
-        return max((latest for latest, _, promise in self._latest if promise.must and not promise.kept), default=now)
+        return max((one.latest for _, _, one in self._latest if one.must and not one.kept), default=now)

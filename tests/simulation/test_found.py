@@ -156,6 +156,25 @@ CHECKED_THEN_CRASHED_THRICE = [
 """Each crash after a round of the transaction check makes another appearance of a half message. The oracle took one
 that went on for one that may have done so before the crash, and thought that it was forgotten."""
 
+RESET_FORWARD_WHILE_IN_MEMORY = [
+    Action("send", a=2, b=1),
+    Action("pop", a=14),
+    Action("send", a=2, b=1),
+    Action("reset", a=2, c=2),
+    Action("advance", a=46),
+    Action("crash"),
+]
+"""What was popped was in memory when its group was moved on, and was committed after that; the reset, which nobody had
+taken, was forgotten in the crash. The oracle knew only of positions that the group had had since the reset."""
+RESET_BACK_WHILE_IN_MEMORY = [
+    Action("send", a=2, b=1),
+    Action("pop", a=14),
+    Action("reset", a=2),
+    Action("advance", a=46),
+    Action("crash"),
+]
+"""The same, moved back."""
+
 
 @pytest.mark.parametrize(
     ("setup", "actions"),
@@ -184,6 +203,8 @@ def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> N
         (Setup(6145, retry_first=0, mode="buffer"), POPPED_TWICE_IN_A_MILLISECOND),
         (Setup(13), POPPED_IN_ORDER_TWO_DAYS_AGO),
         (Setup(819), CHECKED_THEN_CRASHED_THRICE),
+        (Setup(40101, retry_v2=True, retry_first=100, mode="buffer"), RESET_FORWARD_WHILE_IN_MEMORY),
+        (Setup(40101, retry_v2=True, retry_first=100, mode="buffer"), RESET_BACK_WHILE_IN_MEMORY),
     ],
     ids=[
         "passed over, then reset, then crashed",
@@ -196,6 +217,8 @@ def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> N
         "popped twice in a millisecond",
         "popped in order two days ago",
         "checked, then crashed thrice",
+        "reset forward while in memory",
+        "reset back while in memory",
     ],
 )
 def test_what_is_right_is_let_pass(setup: Setup, actions: list[Action]) -> None:

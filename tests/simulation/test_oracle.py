@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
+from falsified_deaths import DEATHS
 from falsified_standing import STANDING
 from falsified_waiting import (
     a_check_is_not_counted,
@@ -121,7 +122,7 @@ def a_copy_comes_too_early(stream: Stream) -> Iterator[Stream]:
         if isinstance(seen, Stored) and is_copy(seen) and not seen.delay_level:
             for earlier in range(index, 0, -1):
                 then = stream[earlier].now
-                if then < seen.now - 1_300:
+                if then < seen.now - 1_600:
                     before = [one.physical for one in stream[:earlier] if isinstance(one, Stored | HalfStored)]
                     moved = seen._replace(now=then, store_ms=then, physical=max(before) + 1)
                     yield [*stream[: earlier + 1], moved, *stream[earlier + 1 : index], *stream[index + 1 :]]
@@ -330,7 +331,7 @@ def a_message_given_back_is_lost(stream: Stream) -> Iterator[Stream]:
 
 def a_message_is_given_back_too_early(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
-        if isinstance(seen, SentBack) and seen.level >= 0 and seen.attempt < seen.most:
+        if isinstance(seen, SentBack) and 0 <= seen.level < 18 and seen.attempt < seen.most:
             yield at(stream, index, seen._replace(level=(seen.level or 3 + seen.attempt) + 1))
 
 
@@ -444,6 +445,7 @@ FALSIFIED: tuple[Falsify, ...] = (
     a_half_message_is_forgotten,
     time_goes_back,
     *STANDING,
+    *DEATHS,
 )
 
 

@@ -15,7 +15,7 @@ NUMBER = st.integers(0, NUMBERS - 1)
 FATE = st.sampled_from(FATES)
 SENDING = ("send", "burst", "send timed", "prepare")
 TAKING = ("pop", "pop in order", "pull", "notify")
-HOLDING = ("ack", "ack again", "ack many", "ack forged", "hide", "send back", "take back", "end")
+HOLDING = ("ack", "ack again", "ack many", "ack forged", "hide", "send back", "give up", "take back", "end")
 OTHER = tuple(verb for verb in WEIGHTS if verb not in (*SENDING, *TAKING, *HOLDING, "advance"))
 
 

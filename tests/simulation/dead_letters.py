@@ -1,0 +1,43 @@
+"""Consumers that give a message up, as the proxy does it for them: into the dead letter topic, and acknowledged."""
+
+from typing import TYPE_CHECKING
+
+import observations as obs
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.record import decode
+from simulated_client import Client
+
+if TYPE_CHECKING:
+    from session import Session
+
+DEAD_AT_ONCE = -1
+"""The delay level that means the dead letter topic."""
+
+
+class DeadLetters:
+    """What one session's clients give up."""
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+
+    def give_up(self, client: Client, handle: obs.Handle, *, order: bool = False) -> None:
+        """Make a dead letter of what was popped, then acknowledge it.
+
+        The proxy reads the message's place in the log from the handle; here it is looked up.
+        Source: ProducerProcessor.forwardMessageToDeadLetterQueue (5.3.3).
+        """
+        record = self._session.broker.store.record(handle.topic, handle.queue_id, handle.offset)
+        assert record is not None
+        message = decode(record)
+        message_id = message.body.rstrip(b".").decode()
+
+        def on_answer(outcome: Outcome, waited: bool) -> None:
+            assert isinstance(outcome, ops.Done), outcome
+            now, attempt = self._session.now_ms, message.reconsume_times
+            self._session.see(obs.SentBack(now, client.group, message_id, attempt, DEAD_AT_ONCE, 0))
+
+        place = message.physical_offset
+        operation = ops.SendMessageBack(client.group, place, DEAD_AT_ONCE, message_id, handle.topic, False, 0)
+        self._session.ask(client, operation, on_answer)
+        self._session.ack(client, handle, order=order)

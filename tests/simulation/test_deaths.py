@@ -1,0 +1,91 @@
+"""A message that always fails, in the simulation: as often as its group allows, and then it is dead."""
+
+from itertools import islice
+
+import pytest
+from falsified_deaths import a_change_hides_another_message, a_dead_letter_is_still_in_flight
+from observations import Stored
+from simulation import MODES, PULL_GROUPS, Setup, Simulation, plan, run
+from test_oracle import Falsify, answers, complaint
+
+TOPIC = "B"
+"""It has one queue."""
+
+
+@pytest.mark.parametrize("limit", [0, 1, 16])
+def test_a_group_gets_a_message_as_often_as_it_allows(limit: int) -> None:
+    """After its limit of retries, each a delay level later than the last, it is dead and never comes again."""
+    simulation = Simulation(Setup(1, limits=(limit, limit)), keep=True)
+    session, group = simulation.session, PULL_GROUPS[0]
+    client = simulation.pullers[0]
+    session.send(client, TOPIC, 0, "fails", "red")
+    session.pull(client, TOPIC, 0, 0, 32)
+    for attempt in range(limit + 1):
+        assert [pulled[1] for pulled in client.pulled] == [attempt]
+        session.send_back(client, client.pulled.pop(), 0, None)
+        session.end_step()
+        session.advance(2 * 3_600_000 + 2_000)
+        session.pull(client, f"%RETRY%{group}", 0, attempt, 32)
+        session.end_step()
+
+    assert client.pulled == []
+    copies = [seen for seen in simulation.observations if isinstance(seen, Stored) and seen.topic.startswith("%")]
+    assert [seen.topic for seen in copies] == [f"%RETRY%{group}"] * limit + [f"%DLQ%{group}"]
+    assert [seen.attempt for seen in copies] == list(range(1, limit + 2))
+    assert [seen.delay_level for seen in copies] == [*range(3, limit + 3), 0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("retries", [0, 1, 16])
+def test_what_a_popping_client_gives_up_is_dead(retries: int, mode: str) -> None:
+    """However often it came back before, it is dead once and for all when a client gives it up."""
+    simulation = Simulation(Setup(1, mode=mode, retry_first=100), keep=True)
+    session, client = simulation.session, simulation.poppers[0]
+    session.send(client, TOPIC, 0, "fails", "red")
+    for attempt in range(retries + 1):
+        client.handles.clear()
+        session.pop(client, TOPIC, -1, 32, 1_000, 0)
+        session.end_step()
+        assert [handle.topic.startswith("%RETRY%") for handle in client.handles] == [attempt > 0]
+        if attempt < retries:
+            session.advance(10_000)
+            session.end_step()
+    simulation.dead.give_up(client, client.handles.pop())
+    session.end_step()
+    simulation.drain()
+
+    letters = [seen for seen in simulation.observations if isinstance(seen, Stored) and seen.topic.startswith("%DLQ%")]
+    assert [(seen.topic, seen.attempt) for seen in letters] == [(f"%DLQ%{client.group}", retries + 1)]
+
+
+@pytest.mark.parametrize(
+    ("falsify", "states"),
+    [
+        (a_dead_letter_is_still_in_flight, "1 in flight, 0 done and it is dead"),
+        (a_change_hides_another_message, "0 visible, 0 in flight, 0 done"),
+    ],
+)
+def test_a_message_is_one_thing_at_a_time(falsify: Falsify, states: str) -> None:
+    """What the oracle says of a message that is two things, or none, is just that, in the step in which it is so."""
+    said = [
+        complaint(setup, one)
+        for setup, stream in (answers(seed) for seed in range(16))
+        for one in islice(falsify(list(stream)), 3)
+    ]
+
+    assert any(states in words for words in said), said
+    assert "" not in said
+
+
+def test_the_seeds_of_a_run_try_every_limit() -> None:
+    """Groups with each limit give messages back, and messages die in every kind of group."""
+    limits: set[int] = set()
+    dead: set[str] = set()
+    for seed in range(40):
+        simulation = run(*plan(seed), keep=True)
+        limits.update(simulation.setup.limits)
+        stored = (seen for seen in simulation.observations if isinstance(seen, Stored))
+        dead.update(seen.topic for seen in stored if seen.topic.startswith("%DLQ%"))
+
+    assert limits == {0, 1, 16}
+    assert {"%DLQ%pop-all", "%DLQ%pop-red", "%DLQ%order", "%DLQ%pull-all", "%DLQ%pull-red"} <= dead
