@@ -31,6 +31,10 @@ class Program:
 
 
 PROGRAMS = (
+    Program("git", ("git",)),
+    Program("curl", ("curl",)),
+    Program("openssl", ("openssl",)),
+    Program("ps", ("procps",)),
     Program("ip", ("iproute2",)),
     Program("buildah", ("buildah",)),
     Program("debootstrap", ("debootstrap",)),

@@ -1,15 +1,18 @@
-"""Start-up races of SDKs that a fast server makes worse do not bite."""
+"""Start-up races of SDKs that a fast server makes worse do not bite, in fixtures or in front of the command."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 import pytest
-from rocketmq_testkit.conformance.drivers.process import Driver
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, start
+from rocketmq_testkit.fixtures import Emulator
 
 STARTS = 100
 
 
 class Server(Protocol):
-    """What the fixture of this folder is to a test."""
+    """What a server is to a test."""
 
     def create_topic(self, name: str) -> None: ...
 
@@ -18,23 +21,59 @@ class Server(Protocol):
     def start(self, sdk: str) -> Driver: ...
 
 
-def test_node_starts_with_several_topics(server: Server) -> None:
+@dataclass(frozen=True)
+class OfProfile:
+    """An emulator of a profile: `fast` is that of fixtures, `faithful` that of the command and the image."""
+
+    emulator: Emulator
+
+    def create_topic(self, name: str) -> None:
+        self.emulator.topic(name)
+
+    def create_group(self, name: str) -> None:
+        self.emulator.group(name)
+
+    def start(self, sdk: str) -> Driver:
+        return start(sdk, Addresses(namesrv=self.emulator.namesrv, endpoint=self.emulator.endpoint))
+
+
+@pytest.fixture(params=["fast", "faithful"])
+def either(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """An emulator of either profile."""
+    with Emulator(profile=request.param) as emulator:
+        yield OfProfile(emulator)
+
+
+def test_node_starts_with_several_topics(either: Server) -> None:
     """100 producers with three topics each start in a row; on the real proxy about a third of them hang for ever."""
     topics = [f"node-start-{n}" for n in range(3)]
     for topic in topics:
-        server.create_topic(topic)
-    with server.start("node") as driver:
+        either.create_topic(topic)
+    with either.start("node") as driver:
         for number in range(STARTS):
             driver.call("producer", timeout=15, as_=f"p{number}", topics=topics, at_once=True)
             driver.call("close", on=f"p{number}")
 
 
-def test_python_receives_at_once(server: Server) -> None:
+def test_node_consumers_start_with_several_topics(either: Server) -> None:
+    """100 simple consumers of three topics each, which start in the same way, do so in a row."""
+    topics = [f"node-consumer-{n}" for n in range(3)]
+    for topic in topics:
+        either.create_topic(topic)
+    either.create_group("node-consumer")
+    subscription = {topic: {"expr": "*", "type": "TAG"} for topic in topics}
+    with either.start("node") as driver:
+        for number in range(STARTS):
+            driver.call("simple", timeout=15, as_=f"c{number}", group="node-consumer", sub=subscription, await_ms=5000)
+            driver.call("close", on=f"c{number}")
+
+
+def test_python_receives_at_once(either: Server) -> None:
     """100 consumers in a row may receive before the server has seen their settings."""
-    server.create_topic("python-start")
-    server.create_group("python-start")
+    either.create_topic("python-start")
+    either.create_group("python-start")
     subscription = {"python-start": {"expr": "*", "type": "TAG"}}
-    with server.start("python") as driver:
+    with either.start("python") as driver:
         driver.call("producer", as_="p", topics=["python-start"])
         for number in range(STARTS):
             driver.call("send", on="p", topic="python-start", body=f"{number}".encode())

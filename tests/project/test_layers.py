@@ -94,6 +94,8 @@ def violations(found: Import) -> Iterator[str]:
         yield f"{found}: {folder} must not know {found.target}"
     if not found.level and found.top in {"twisted", "zope"} and found.file not in TWISTED:
         yield f"{found}: Twisted belongs to {', '.join(sorted(TWISTED))}"
+    if not found.level and found.top in {"grpc", "grpc_status"} and folder != "conformance":
+        yield f"{found}: the client side of gRPC comes with the extra `conformance` alone"
     if found.name == "twisted.internet.reactor":
         yield f"{found}: the reactor is passed in"
     if folder == "emulator" and not found.level and found.top != NAMESPACE:
@@ -139,6 +141,8 @@ def test_the_package_keeps_its_layers() -> None:
         ("remoting/x.py", "from twisted.internet.protocol import Protocol"),
         ("fixtures/x.py", "import emulator.engine"),
         ("grpc_v2/x.py", "from rocketmq_testkit.conformance.drivers import build"),
+        ("fixtures/x.py", "def f():\n    import grpc"),
+        ("grpc_v2/x.py", "from grpc import StatusCode"),
     ],
 )
 def test_a_wrong_import_is_found(file: str, line: str) -> None:
@@ -154,6 +158,7 @@ def test_a_wrong_import_is_found(file: str, line: str) -> None:
         ("fixtures/x.py", "from rocketmq_testkit.grpc_v2 import server"),
         ("remoting/server.py", "from twisted.internet.protocol import Protocol"),
         ("emulator/x.py", "import json"),
+        ("conformance/x.py", "import grpc"),
     ],
 )
 def test_a_right_import_is_left_alone(file: str, line: str) -> None:

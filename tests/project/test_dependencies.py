@@ -1,0 +1,40 @@
+"""What the package depends on, and the page that says why."""
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+ROW = re.compile(r"^\| (\S+)(?: \(extra `(\w+)`\))? \| (\S+) \| (.+) \|$", re.MULTILINE)
+OF_USERS = ("speed", "conformance")
+"""Extras that users install beside the runtime dependencies; the others are of whoever works on the project."""
+
+
+def explained() -> dict[tuple[str, str], str]:
+    """The table of ARCHITECTURE.md: the lower bound by package and extra."""
+    text = (ROOT / "ARCHITECTURE.md").read_text().partition("## Dependencies")[2].partition("\n## ")[0]
+    rows = {(found[1], found[2] or ""): found[3] for found in ROW.finditer(text) if found[1] not in ("package", "---")}
+    assert len(rows) >= 6
+    return rows
+
+
+def declared() -> dict[tuple[str, str], str]:
+    """The same as pyproject.toml has it."""
+    extras = PROJECT["optional-dependencies"]
+    lists = {"": PROJECT["dependencies"], **{extra: extras[extra] for extra in OF_USERS}}
+    return {
+        (requirement.partition(">=")[0], extra): requirement.partition(">=")[2]
+        for extra, requirements in lists.items()
+        for requirement in requirements
+    }
+
+
+def test_every_dependency_has_its_reason() -> None:
+    """The table has the packages and the lower bounds of pyproject.toml, and no others."""
+    assert explained() == declared()
+
+
+def test_what_the_client_side_needs_is_no_dependency() -> None:
+    """grpcio comes with an extra: the emulator serves gRPC without it."""
+    assert not any(requirement.startswith("grpcio") for requirement in PROJECT["dependencies"])
