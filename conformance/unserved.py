@@ -1,0 +1,76 @@
+"""What real brokers answer and nothing is compared with, each with its reason.
+
+`python -m rocketmq_testkit.conformance.unserved` prints the table of docs/conformance.md; a test holds that to this, and
+this to the table of request codes.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from rocketmq_testkit.remoting.request_code import RequestCode as Code
+
+_SEVERAL = "a broker's own traffic with its slaves, its controller or its name server: brokers here stand alone"
+_FILES = "of files that upstream has on a disk; what is stored here lies in memory"
+_UNITS = "of units, a flag of topics by which Alibaba tells its data centres apart; clients never see it"
+_USERS = "users and rights are kept by a real broker with authentication; here nobody is refused"
+
+UNSERVED: Mapping[tuple[Code, ...], str] = {
+    (
+        Code.REGISTER_BROKER,
+        Code.UNREGISTER_BROKER,
+        Code.REGISTER_TOPIC_IN_NAMESRV,
+        Code.QUERY_DATA_VERSION,
+        Code.GET_BROKER_MEMBER_GROUP,
+        Code.ADD_BROKER,
+        Code.REMOVE_BROKER,
+        Code.BROKER_HEARTBEAT,
+        Code.NOTIFY_MIN_BROKER_ID_CHANGE,
+        Code.EXCHANGE_BROKER_HA_INFO,
+        Code.GET_BROKER_HA_STATUS,
+        Code.RESET_MASTER_FLUSH_OFFSET,
+        Code.GET_ALL_MESSAGE_REQUEST_MODE,
+    ): _SEVERAL,
+    tuple(code for code in Code if 1001 <= code <= 1013): _SEVERAL,
+    (Code.GET_UNIT_TOPIC_LIST, Code.GET_HAS_UNIT_SUB_TOPIC_LIST, Code.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST): _UNITS,
+    (Code.VIEW_BROKER_STATS_DATA, Code.GET_BROKER_CONSUME_STATS): "rates of minutes and hours, for a monitor's eyes",
+    (
+        Code.CLEAN_UNUSED_TOPIC,
+        Code.CHECK_ROCKSDB_CQ_WRITE_PROGRESS,
+        Code.EXPORT_ROCKSDB_CONFIG_TO_JSON,
+        Code.SET_COMMITLOG_READ_MODE,
+    ): _FILES,
+    (
+        Code.UPDATE_COLD_DATA_FLOW_CTR_CONFIG,
+        Code.REMOVE_COLD_DATA_FLOW_CTR_CONFIG,
+        Code.GET_COLD_DATA_FLOW_CTR_INFO,
+    ): _FILES,
+    (Code.UPDATE_AND_CREATE_STATIC_TOPIC,): "queues that move between brokers need several that know of each other",
+    (Code.RESET_CONSUMER_CLIENT_OFFSET,): "5.3.3 resets on the broker (useServerSideResetOffset) and tells no client",
+    tuple(code for code in Code if 3001 <= code <= 3010): _USERS,
+}
+"""Request codes that upstream handles and the emulator answers as unknown, and why."""
+
+UNCOMPARED: Mapping[str, str] = {
+    "the proxy's port for remoting clients": "the emulator has none: remoting clients are answered by the broker",
+    "gRPC's channelz": "a door for those who debug upstream's gRPC library; no SDK opens it",
+    "which of a notice (40) and the answer to the heartbeat that caused it comes first": "the notice, here too; a case sees what has come in the end",
+    "which of several pops at once finds the queue locked": "a race between upstream's threads; here there is one",
+    "which earlier offsets a message about ends of transactions repeats": "a race between two of upstream's threads",
+    "how many figures a rate has": "3 or 2 with a blank, as its rounds of measuring fall; that all are numbers is held",
+    "orders in which SDKs of remoting clients ask at their start": "clients decide; scenarios hold what becomes of it",
+}
+"""Observations of real brokers that no case holds, and why."""
+
+
+def rows() -> Iterator[str]:
+    """The lines of the table."""
+    yield "| what | why not |"
+    yield "|---|---|"
+    for codes, reason in UNSERVED.items():
+        yield f"| {', '.join(f'{code:d} {code.name}' for code in codes)} | {reason} |"
+    for what, reason in UNCOMPARED.items():
+        yield f"| {what} | {reason} |"
+
+
+if __name__ == "__main__":
+    sys.stdout.writelines(f"{row}\n" for row in rows())

@@ -1,0 +1,31 @@
+"""The list of what real brokers answer and nothing here is compared with."""
+
+from collections import Counter
+from pathlib import Path
+
+from rocketmq_testkit.conformance.unserved import UNCOMPARED, UNSERVED, rows
+from rocketmq_testkit.remoting.coverage import served_codes
+from rocketmq_testkit.remoting.push import PUSHED
+from rocketmq_testkit.remoting.request_code import WITHOUT_UPSTREAM_HANDLER, RequestCode
+
+PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
+
+
+def test_every_code_that_is_not_served_has_its_reason() -> None:
+    """Once each; a code that comes to be served leaves the list."""
+    listed = Counter(code for codes in UNSERVED for code in codes)
+    here = served_codes().keys() | set(PUSHED.values()) | WITHOUT_UPSTREAM_HANDLER
+    assert sorted(listed.elements()) == sorted(code for code in RequestCode if code not in here)
+
+
+def test_reasons_are_sentences() -> None:
+    """More than a word, and fit for a table."""
+    for reason in (*UNSERVED.values(), *UNCOMPARED.values()):
+        assert len(reason) > 25, reason
+        assert "|" not in reason
+        assert "\n" not in reason
+
+
+def test_the_page_has_the_list() -> None:
+    """docs/conformance.md shows what `python -m rocketmq_testkit.conformance.unserved` prints."""
+    assert "\n".join(rows()) in PAGE.read_text()
