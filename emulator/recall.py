@@ -81,7 +81,8 @@ class RecallService:
         """Store a delete mark beside the message.
 
         Errors: NO_PERMISSION (recall is off), SLAVE_NOT_AVAILABLE, SERVICE_NOT_AVAILABLE (not yet, or not writable),
-        TOPIC_NOT_EXIST, ILLEGAL_OPERATION (bad handle, another topic or broker, too late or too far away).
+        TOPIC_NOT_EXIST, ILLEGAL_OPERATION (bad handle, another topic or broker, too late or too far away), SYSTEM_ERROR
+        (the mark cannot be stored).
         """
         if not self._config.recall_message_enable:
             raise EngineError(ResponseCode.NO_PERMISSION, "recall failed, operation is forbidden")
@@ -95,7 +96,10 @@ class RecallService:
         if self._topics.find(operation.topic) is None:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"recall failed, the topic[{operation.topic}] not exist")
         handle = self._checked_handle(operation)
-        self._store.put(self._mark(call, operation, handle))
+        try:
+            self._store.put(self._mark(call, operation, handle))
+        except EngineError:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, "recall failed, execute error") from None
         return RecallResult(handle.unique_key)
 
     def _checked_handle(self, operation: RecallMessage) -> RecallHandle:

@@ -14,6 +14,7 @@ from .clients import Clients
 from .codes import ResponseCode
 from .config import BrokerConfig
 from .effects import PushReplyMessage
+from .errors import EngineError
 from .gate import Call, Outcome
 from .message import Message
 from .operations import PARKED, Operation, Parked, PushAnswered, SendMessage, SendReplyMessage, SendResult
@@ -108,7 +109,10 @@ class ReplyService:
         code = ResponseCode.SUCCESS if problem is None else ResponseCode.SYSTEM_ERROR
         if not self._config.store_reply_message_enable:
             return SendResult(code, "0", message.queue_id, 0, None, 0, remark=problem)
-        stored = self._store.put(message)
+        try:
+            stored = self._store.put(message)
+        except EngineError:  # upstream only notes it in its log
+            return SendResult(code, "0", message.queue_id, 0, None, 0, remark=problem)
         id_ = records.offset_message_id(self._store.store_host, stored.physical_offset)
         return SendResult(
             code, id_, message.queue_id, stored.queue_offset, None, stored.physical_offset, remark=problem

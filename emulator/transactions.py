@@ -86,7 +86,8 @@ class TransactionService:
     def resume_check(self, call: Call, operation: ResumeCheckHalfMessage) -> Done:
         """Store a message as a half message that was never checked, whatever topic it is found in.
 
-        Errors: SYSTEM_ERROR (no message there). Source: AdminBrokerProcessor.resumeCheckHalfMessage (5.3.3).
+        Errors: SYSTEM_ERROR (no message there, or none that can be stored).
+        Source: AdminBrokerProcessor.resumeCheckHalfMessage (5.3.3).
         """
         place = records.physical_offset_of(operation.message_id or "")
         stored = None if place is None else self._store.log.record_at(place)
@@ -97,7 +98,10 @@ class TransactionService:
         message = copy_of(records.decode(stored))
         message.properties[props.TRANSACTION_CHECK_TIMES] = "0"
         message.topic, message.queue_id = HALF_TOPIC, 0
-        self._store.put(message)
+        try:
+            self._store.put(message)
+        except EngineError:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, f"Put message back to {HALF_TOPIC} failed.") from None
         return Done()
 
     def _checked_half(self, operation: EndTransaction) -> Record:

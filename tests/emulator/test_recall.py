@@ -146,6 +146,12 @@ def test_bad_handles(world: World, handle: str, remark: str) -> None:
     assert refusal(world, handle) == (ResponseCode.ILLEGAL_OPERATION, remark)
 
 
+def test_a_mark_that_cannot_be_stored(world: World) -> None:
+    """A handle may name a message whose id has no room in a message's properties: SYSTEM_ERROR, as for all the rest."""
+    handle = _text("v1", "A", "broker-a", START_MS + 2001, "U" * 33_000)
+    assert refusal(world, handle) == (ResponseCode.SYSTEM_ERROR, "recall failed, execute error")
+
+
 def test_other_refusals(world: World) -> None:
     """No such topic, a slave, and a broker that has recall switched off (it gives handles all the same)."""
     handle = timed(world).recall_handle

@@ -28,8 +28,8 @@ def asker(world: World) -> DirectChannel:
     return channel
 
 
-def reply(world: World, client: str | None = "asker") -> DirectCall:
-    properties = {"MSG_TYPE": "reply", **({} if client is None else {"REPLY_TO_CLIENT": client})}
+def reply(world: World, client: str | None = "asker", **more: str) -> DirectCall:
+    properties = {"MSG_TYPE": "reply", **({} if client is None else {"REPLY_TO_CLIENT": client}), **more}
     sent = SendMessage("PG", TOPIC, 0, b"pong", properties, ("10.0.0.1", 5000), world.now_ms)
     return submit(world, SendReplyMessage(sent))
 
@@ -103,3 +103,14 @@ def test_replies_need_not_be_stored() -> None:
     world = make_world(store_reply_message_enable=False)
     call = reply(world, "stranger")
     assert (result(call).msg_id, result(call).queue_offset, stored(world, TOPIC)) == ("0", 0, [])
+
+
+@pytest.mark.parametrize("more", [{"long": "x" * 33_000}, {"INNER_NUM": "2"}])
+def test_a_reply_that_cannot_be_stored_is_answered(world: World, more: dict[str, str]) -> None:
+    """Whether it arrived decides; that it was not stored is told by an answer without a place."""
+    channel = asker(world)
+    call = reply(world, **more)
+    submit(world, PushAnswered(push_to(channel).ticket, 0), channel)
+    assert (result(call).code, result(call).msg_id) == (0, "0")
+    assert result(reply(world, "nobody", **more)).code == 1
+    assert stored(world, TOPIC) == []
