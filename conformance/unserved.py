@@ -1,7 +1,7 @@
 """What real brokers answer and nothing is compared with, each with its reason.
 
-`python -m rocketmq_testkit.conformance.unserved` prints the table of docs/conformance.md; a test holds that to this, and
-this to the table of request codes.
+`python -m rocketmq_testkit.conformance.unserved` prints the table of docs/conformance.md; a test holds that to this,
+and this to the table of request codes.
 """
 
 import sys
@@ -53,7 +53,7 @@ UNSERVED: Mapping[tuple[Code, ...], str] = {
 UNCOMPARED: Mapping[str, str] = {
     "the proxy's port for remoting clients": "the emulator has none: remoting clients are answered by the broker",
     "gRPC's channelz": "a door for those who debug upstream's gRPC library; no SDK opens it",
-    "which of a notice (40) and the answer to the heartbeat that caused it comes first": "the notice, here too; a case sees what has come in the end",
+    "whether a notice (40) comes before the answer to its heartbeat": "it does, here too; a case sees what has come in the end",
     "which of several pops at once finds the queue locked": "a race between upstream's threads; here there is one",
     "which earlier offsets a message about ends of transactions repeats": "a race between two of upstream's threads",
     "how many figures a rate has": "3 or 2 with a blank, as its rounds of measuring fall; that all are numbers is held",
