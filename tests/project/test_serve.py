@@ -1,0 +1,40 @@
+"""`make serve`, as somebody tries it who has no tests yet."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+STAMP = ".venv/install.stamp"
+
+
+def test_it_serves_on_upstreams_ports_until_it_is_interrupted() -> None:
+    """Clients find it where they look by default; Ctrl-C ends it without a traceback."""
+    # RocketMQ's usual ports are free in a network of its own. What is installed is taken as it is.
+    script = f"ip link set lo up && exec make --old-file={STAMP} serve"
+    serving = subprocess.Popen(
+        ["unshare", "--net", "bash", "-c", script],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert serving.stdout is not None
+        lines = iter(serving.stdout.readline, "")
+        ready = next((line for line in lines if line.startswith("{")), None)
+        assert ready is not None, serving.communicate(timeout=10)
+        told = json.loads(ready)
+        addresses = (told["namesrv"], told["broker"], told["endpoint"], told["control"])
+        assert addresses == ("127.0.0.1:9876", "127.0.0.1:10911", "127.0.0.1:8081", "http://127.0.0.1:8090")
+        os.killpg(serving.pid, signal.SIGINT)
+        _, errors = serving.communicate(timeout=10)
+        assert "Traceback" not in errors
+    finally:
+        if serving.poll() is None:
+            os.killpg(serving.pid, signal.SIGKILL)
+            serving.communicate(timeout=10)
