@@ -53,7 +53,7 @@ UNSERVED: Mapping[tuple[Code, ...], str] = {
 UNCOMPARED: Mapping[str, str] = {
     "the proxy's port for remoting clients": "the emulator has none: remoting clients are answered by the broker",
     "gRPC's channelz": "a door for those who debug upstream's gRPC library; no SDK opens it",
-    "whether a notice (40) comes before the answer to its heartbeat": "it does, here too; a case sees what has come in the end",
+    "whether a notice (40) precedes the answer to its heartbeat": "it does, here too; cases see what came in the end",
     "which of several pops at once finds the queue locked": "a race between upstream's threads; here there is one",
     "which earlier offsets a message about ends of transactions repeats": "a race between two of upstream's threads",
     "how many figures a rate has": "3 or 2 with a blank, as its rounds of measuring fall; that all are numbers is held",

@@ -30,11 +30,19 @@ OFTEN: Mapping[str, str] = {"transactionCheckInterval": "1000", "transactionOpBa
 """Half messages are looked at every second, when they are as old as upstream has it: 6 s."""
 
 
-def half(t: Remoting, topic: str, producer: str, body: str = "half", **more: Unpack[SendFields]) -> Answer:
+def half(
+    t: Remoting,
+    topic: str,
+    producer: str,
+    body: str = "half",
+    *,
+    to: RemotingClient | None = None,
+    **more: Unpack[SendFields],
+) -> Answer:
     """Send a half message."""
     own = {"TRAN_MSG": "true", "PGROUP": producer, **(more.pop("properties", None) or {})}
     fields: SendFields = {"producerGroup": producer, "sysFlag": PREPARED, **more, "properties": own}
-    return t.send(topic, body, **fields)
+    return t.send(topic, body, to=to, **fields)
 
 
 def end_fields(sent: Answer, producer: str, value: int, **fields: object) -> dict[str, object]:

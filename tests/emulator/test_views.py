@@ -75,7 +75,7 @@ def test_a_read_makes_a_queue(world: World) -> None:
     """So do a pull and a pop; a crash forgets it."""
     for read in (world.pull, world.popped):
         world.topic("A")
-        read("A")  # type: ignore[operator]  # two verbs of one shape
+        read("A")
         assert looked_into(world) == "Index 0 of 0@A is not exist!"
         world.broker.crash()
         assert looked_into(world) == ResponseCode.SYSTEM_ERROR.name
