@@ -1,0 +1,42 @@
+"""How long the gRPC proxy remembers the settings of a client."""
+
+from ..case import grpc_case
+from ..worlds.consumer import Consumer, consuming
+from ..worlds.grpc import Grpc
+
+LONGER_THAN_KEPT_SECONDS = 135
+HEARTBEAT_SECONDS = 15
+
+
+def _see_received(t: Grpc, label: str, consumer: Consumer) -> None:
+    received = consumer.received_within(5.2)
+    code = None if received.status is None else received.status.code
+    t.see(label, [code, [each.body for each in received.messages]])
+
+
+@grpc_case("GrpcClientSettingsManager.onWaitEnd")
+def settings_are_forgotten_without_heartbeats(t: Grpc) -> None:
+    """A consumer that sends no heartbeat for more than two minutes is not known any more, though its stream is open."""
+    consumer = consuming(t, 1)
+    t.wait(LONGER_THAN_KEPT_SECONDS)
+    _see_received(t, "received", consumer)
+
+
+@grpc_case("GrpcClientSettingsManager.onWaitEnd")
+def settings_are_kept_by_heartbeats(t: Grpc) -> None:
+    """A consumer that sends heartbeats is known for as long as it does."""
+    consumer = consuming(t, 1)
+    for _ in range(LONGER_THAN_KEPT_SECONDS // HEARTBEAT_SECONDS):
+        t.wait(HEARTBEAT_SECONDS)
+        t.heartbeat(consumer.client, consumer.group)
+    _see_received(t, "received", consumer)
+
+
+@grpc_case("GrpcClientSettingsManager.onWaitEnd")
+def settings_of_a_producer_are_never_forgotten(t: Grpc) -> None:
+    """A producer that sends no heartbeat is known as long as its stream is open: what is sent for it is stored."""
+    topic = t.topic(kind="NORMAL", queues=1)
+    producer = t.producer(topic)
+    t.wait(LONGER_THAN_KEPT_SECONDS)
+    t.see("sent", t.send(t.message(topic), client=producer).status, 20000)
+    t.see("heartbeat", t.heartbeat(producer).status.code)
