@@ -106,7 +106,7 @@ def test_messages_are_pushed_through_tls(server: Server, sdk: str) -> None:
     emulator = server.emulator
     emulator.topic(name, queues=1)
     with secure(server, sdk) as driver:
-        driver.call("push", as_="c", group=name, sub={name: {"expr": "*", "type": "TAG"}}, **{"from": "first"})
+        driver.call("push", as_="c", group=name, sub={name: {"expr": "*", "type": "TAG"}}, from_="first")
         somebody_waits(emulator, name)
         emulator.topic(name).send(b"secret")
         event = driver.wait_for_event(lambda event: event["ev"] == "msg", SECONDS)
