@@ -30,13 +30,3 @@ def settings_are_kept_by_heartbeats(t: Grpc) -> None:
         t.wait(HEARTBEAT_SECONDS)
         t.heartbeat(consumer.client, consumer.group)
     _see_received(t, "received", consumer)
-
-
-@grpc_case("GrpcClientSettingsManager.onWaitEnd")
-def settings_of_a_producer_are_never_forgotten(t: Grpc) -> None:
-    """A producer that sends no heartbeat is known as long as its stream is open: what is sent for it is stored."""
-    topic = t.topic(kind="NORMAL", queues=1)
-    producer = t.producer(topic)
-    t.wait(LONGER_THAN_KEPT_SECONDS)
-    t.see("sent", t.send(t.message(topic), client=producer).status, 20000)
-    t.see("heartbeat", t.heartbeat(producer).status.code)
