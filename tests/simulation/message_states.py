@@ -11,7 +11,7 @@ waits for its time before it is visible is in the books of timed messages and tr
 
 Upstream itself makes more of a message than one thing, and of such a message nothing is said here: by a change that is
 not of its only flight, by two deliveries with one handle, by an acknowledgement that comes too late for a message that
-is given up, by a reset, by a crash.
+is given up or is that of a handle that was changed, by a reset, by a crash.
 """
 
 from collections import Counter, defaultdict
@@ -70,7 +70,7 @@ class MessageStates:
             key = (handle.group, self._log.at(handle.place, handle.offset).message_id)
             self._touched.add(key)
             flight = self._pops.flight(handle)
-            if key in self._dead and (flight is None or not flight.withdrawn):
+            if key in self._dead and (flight is None or flight.replaced or not flight.withdrawn):
                 self._pops.ambiguous.add(key)
 
     def hidden(self, seen: Hidden) -> None:

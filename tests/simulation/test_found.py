@@ -175,6 +175,10 @@ RESET_BACK_WHILE_IN_MEMORY = [
 ]
 """The same, moved back."""
 
+GIVEN_UP_BY_AN_OLD_HANDLE = [Action("send"), Action("pop"), Action("hide", fate="given up"), Action("give up")]
+"""A client never got the handle of its change, and gave the message up by the one before: it is dead and in flight. The
+oracle said that a dead message must be done."""
+
 
 @pytest.mark.parametrize(
     ("setup", "actions"),
@@ -205,6 +209,7 @@ def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> N
         (Setup(819), CHECKED_THEN_CRASHED_THRICE),
         (Setup(40101, retry_v2=True, retry_first=100, mode="buffer"), RESET_FORWARD_WHILE_IN_MEMORY),
         (Setup(40101, retry_v2=True, retry_first=100, mode="buffer"), RESET_BACK_WHILE_IN_MEMORY),
+        (Setup(50841, retry_first=0, mode="buffer"), GIVEN_UP_BY_AN_OLD_HANDLE),
     ],
     ids=[
         "passed over, then reset, then crashed",
@@ -219,6 +224,7 @@ def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> N
         "checked, then crashed thrice",
         "reset forward while in memory",
         "reset back while in memory",
+        "given up by an old handle",
     ],
 )
 def test_what_is_right_is_let_pass(setup: Setup, actions: list[Action]) -> None:
