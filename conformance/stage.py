@@ -48,7 +48,9 @@ class Crew:
         self.place = place
         access = place.access
         tls = access.tls
-        self._addresses = Addresses(access.namesrv, access.endpoint, tls is not None, tls.ca if tls else None)
+        self._addresses = Addresses(
+            access.namesrv, access.endpoint, tls is not None, tls.ca if tls else None, access.credentials
+        )
         self._processes: dict[int, Driver] = {}
         self._known: set[Driver] = set()
         self._made: list[tuple[Driver, str]] = []

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rocketmq_testkit.remoting.client import Credentials
 from rocketmq_testkit.remoting.client.closing import Closing
 
 from . import registry
@@ -56,13 +57,22 @@ class DriverFailure(Exception):
 class Addresses:
     """Where drivers find the broker: ``namesrv`` for remoting, ``endpoint`` for gRPC, both ``host:port``.
 
-    ``tls`` switches TLS on; ``ca`` is the certificate that drivers verify with where their SDK can.
+    ``tls`` switches TLS on; ``ca`` is the certificate that drivers verify with where their SDK can. With
+    ``credentials`` requests are signed; drivers know no tokens of temporary keys.
     """
 
     namesrv: str
     endpoint: str
     tls: bool = False
     ca: Path | None = None
+    credentials: Credentials | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What is not for a command line, which everybody on a machine can read."""
+        if self.credentials is None:
+            return {}
+        return {"TESTKIT_ACCESS_KEY": self.credentials.access_key, "TESTKIT_SECRET_KEY": self.credentials.secret_key}
 
 
 class Driver(Closing):
@@ -326,7 +336,13 @@ def start(name: str, addresses: Addresses, *, slow: bool = False, load: bool = F
         words += ["--ca", str(addresses.ca)] if addresses.ca else []
     if slow:
         words.append("--slow")
-    return Driver(name, words, environment=recipe.environment(launch), home=launch.home, remove_home=True)
+    return Driver(
+        name,
+        words,
+        environment={**recipe.environment(launch), **addresses.environment},
+        home=launch.home,
+        remove_home=True,
+    )
 
 
 @contextlib.contextmanager

@@ -1,5 +1,9 @@
 """Signed calls to a broker that asks for access keys."""
 
+import json
+import socket
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 from rocketmq_testkit.conformance.case import all_cases
@@ -10,8 +14,12 @@ from rocketmq_testkit.conformance.targets.target import Access, Tls
 from rocketmq_testkit.conformance.truth import Truth
 from rocketmq_testkit.conformance.worlds.authorization import authorization
 from rocketmq_testkit.conformance.worlds.grpc import Grpc
+from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.remoting.client import Credentials
+from rocketmq_testkit.remoting import frame
+from rocketmq_testkit.remoting.client import Credentials, signature
+from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 
 def test_the_signature_is_over_date_and_time() -> None:
@@ -25,7 +33,7 @@ def test_the_signature_is_over_date_and_time() -> None:
     }
 
 
-def test_every_call_of_a_world_is_signed() -> None:
+def test_every_call_of_a_grpc_world_is_signed() -> None:
     """A place with credentials gets them with each call; one without gets none."""
     with Emulator(profile="faithful") as emulator:
         for credentials in (None, Credentials("key", "secret")):
@@ -34,6 +42,39 @@ def test_every_call_of_a_world_is_signed() -> None:
                 headers = dict(world.metadata("client"))
                 assert ("authorization" in headers) == (credentials is not None)
                 world.sent(world.topic(kind="NORMAL"))
+
+
+def test_every_request_of_a_remoting_world_is_signed() -> None:
+    """The same by the remoting protocol, to name server and broker alike."""
+    heard: list[RemotingCommand] = []
+
+    def listen(server: socket.socket) -> None:
+        """Answer requests of two connections: where the only broker is, which is here, and success."""
+        for _ in range(2):
+            connection, _address = server.accept()
+            with connection, suppress(ConnectionError):
+                splitter = frame.FrameSplitter()
+                while data := connection.recv(65536):
+                    for serialize_type, header, body in splitter.feed(data):
+                        heard.append(frame.decode(serialize_type, header, body))
+                        answer = RemotingCommand(0, opaque=heard[-1].opaque, flag=RESPONSE, body=cluster)
+                        connection.sendall(frame.encode(answer))
+                    if len(heard) == 1:
+                        break  # the name server has been asked all that it is asked
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        table = {"b": {"brokerAddrs": {"0": address}}}
+        cluster = json.dumps({"brokerAddrTable": table, "clusterAddrTable": {"c": ["b"]}}).encode()
+        threading.Thread(target=listen, args=(server,), daemon=True).start()
+        place = AddressPlace(Access(address, "127.0.0.1:1", credentials=Credentials("key", "secret", "token")))
+        with Remoting(place, "t1") as world:
+            world.send("topic", "a body")
+    assert [each.code for each in heard] == [RequestCode.GET_BROKER_CLUSTER_INFO, RequestCode.SEND_MESSAGE_V2]
+    for request in heard:
+        fields = dict(request.ext_fields or {})
+        assert (fields["AccessKey"], fields["SecurityToken"]) == ("key", "token")
+        assert fields["Signature"] == signature("secret", fields, request.body)
 
 
 def test_a_target_that_takes_nothing_but_tls(tmp_path: Path) -> None:

@@ -39,6 +39,12 @@ def _options() -> argparse.Namespace:
     return options
 
 
+def _sign(client: Any) -> None:
+    if "TESTKIT_ACCESS_KEY" in os.environ:
+        keys = (os.environ["TESTKIT_ACCESS_KEY"], os.environ["TESTKIT_SECRET_KEY"])
+        client.set_session_credentials(*keys, "")  # the last names a channel of traces
+
+
 class Selector:
     """Chooses the wanted queue, or one by the hash of the message group."""
 
@@ -128,6 +134,7 @@ class Program:
         def make() -> Any:
             producer = self._sdk.Producer(group)
             producer.set_namesrv_addr(self._namesrv)
+            _sign(producer)
             producer.start()
             return producer
 
@@ -255,6 +262,7 @@ class Program:
         def make() -> Push:
             consumer = self._sdk.PushConsumer(group, orderly=mode == "orderly", message_model=model)
             consumer.set_namesrv_addr(self._namesrv)
+            _sign(consumer)
             # Two consumers of one process would share their connection, and two processes of a host a client id.
             consumer.set_instance_name(f"{os.getpid()}-{name}")
             if command.has("threads"):
@@ -285,6 +293,7 @@ class Program:
         def make() -> Lite:
             consumer = self._sdk.PullConsumer(group)
             consumer.set_namesrv_addr(self._namesrv)
+            _sign(consumer)
             # The wrapper keeps the offsets of all its consumers in one table of the class.
             consumer.offset_table = {}
             consumer.start()

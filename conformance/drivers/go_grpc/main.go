@@ -65,7 +65,11 @@ func main() {
 
 func (d *driver) config(group string) *rmq.Config {
 	// The SDK signs every call, so it wants credentials even where nobody checks them.
-	return &rmq.Config{Endpoint: d.endpoint, ConsumerGroup: group, Credentials: &credentials.SessionCredentials{}}
+	signed := &credentials.SessionCredentials{
+		AccessKey:    os.Getenv("TESTKIT_ACCESS_KEY"),
+		AccessSecret: os.Getenv("TESTKIT_SECRET_KEY"),
+	}
+	return &rmq.Config{Endpoint: d.endpoint, ConsumerGroup: group, Credentials: signed}
 }
 
 func (d *driver) close(command *line.Command) (line.Reply, error) {

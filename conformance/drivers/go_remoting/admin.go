@@ -21,7 +21,8 @@ func (a *administrator) shutdown() error { return a.client.Close() }
 
 func (d *driver) makeAdmin(command *line.Command) (line.Reply, error) {
 	return nil, d.objects.Make(command.As, func() (any, error) {
-		client, err := admin.NewAdmin(admin.WithResolver(primitive.NewPassthroughResolver(d.namesrv)))
+		client, err := admin.NewAdmin(
+			admin.WithResolver(primitive.NewPassthroughResolver(d.namesrv)), admin.WithCredentials(credentials()))
 		return &administrator{client}, err
 	})
 }

@@ -24,6 +24,14 @@ type driver struct {
 	objects line.Objects
 }
 
+// credentials are what requests are signed with; without a key the SDK signs nothing.
+func credentials() primitive.Credentials {
+	return primitive.Credentials{
+		AccessKey: os.Getenv("TESTKIT_ACCESS_KEY"),
+		SecretKey: os.Getenv("TESTKIT_SECRET_KEY"),
+	}
+}
+
 func main() {
 	namesrv := flag.String("namesrv", "", "HOST:PORT of the name server, several with ; between them")
 	tls := flag.Bool("tls", false, "refused: this SDK has no TLS")

@@ -59,6 +59,7 @@ func (d *driver) makeProducer(command *line.Command) (line.Reply, error) {
 func (s *sender) options(suffix string) []producer.Option {
 	options := []producer.Option{
 		producer.WithNameServer(s.namesrv),
+		producer.WithCredentials(credentials()),
 		producer.WithInstanceName(instance(s.name + suffix)),
 		producer.WithQueueSelector(&selector{fair: producer.NewRoundRobinQueueSelector(), hashed: producer.NewHashQueueSelector()}),
 	}

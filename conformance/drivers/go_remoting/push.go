@@ -43,6 +43,7 @@ func (d *driver) options(command *line.Command) ([]consumer.Option, error) {
 	}
 	options := []consumer.Option{
 		consumer.WithNameServer(d.namesrv),
+		consumer.WithCredentials(credentials()),
 		consumer.WithInstance(instance(command.As)),
 		consumer.WithGroupName(command.Group),
 	}

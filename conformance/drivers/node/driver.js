@@ -72,6 +72,12 @@ function main() {
     endpoints: values.endpoint,
     namespace: '',
     sslEnabled: values.tls,
+    ...(process.env.TESTKIT_ACCESS_KEY && {
+      sessionCredentials: {
+        accessKey: process.env.TESTKIT_ACCESS_KEY,
+        accessSecret: process.env.TESTKIT_SECRET_KEY,
+      },
+    }),
     logger: { debug: quiet, info: quiet, warn: console.error, error: console.error, close: quiet },
   };
   require('./producers').register(driver, base, show);

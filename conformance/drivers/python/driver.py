@@ -25,6 +25,11 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def _credentials(sdk: Any) -> Any:
+    access_key, secret_key = (os.environ.get(f"TESTKIT_{each}_KEY") for each in ("ACCESS", "SECRET"))
+    return sdk.Credentials(access_key, secret_key) if access_key else sdk.Credentials()
+
+
 class Program:
     """The verbs; ``sdk`` and ``wire`` are the SDK's modules, imported when standard output is out of their reach."""
 
@@ -33,7 +38,7 @@ class Program:
         self._sdk = sdk
         self._wire = wire
         self._tls: bool = options.tls
-        self._configuration = sdk.ClientConfiguration(options.endpoint, sdk.Credentials())
+        self._configuration = sdk.ClientConfiguration(options.endpoint, _credentials(sdk))
         driver.verbs.update(
             {
                 "producer": self._producer,

@@ -21,6 +21,10 @@ pub fn option(driver: &Driver) -> ClientOption {
     let mut option = ClientOption::default();
     option.set_access_url(driver.endpoint.as_str());
     option.set_enable_tls(driver.tls);
+    if let (Ok(access), Ok(secret)) = (std::env::var("TESTKIT_ACCESS_KEY"), std::env::var("TESTKIT_SECRET_KEY")) {
+        option.set_access_key(access);
+        option.set_secret_key(secret);
+    }
     option
 }
 

@@ -32,4 +32,13 @@ public final class Options {
     public String text(String name, String otherwise) {
         return values.getOrDefault(name, otherwise);
     }
+
+    /** The key to sign requests with, from the environment, where only this process sees it; null without one. */
+    public String accessKey() {
+        return System.getenv("TESTKIT_ACCESS_KEY");
+    }
+
+    public String secretKey() {
+        return System.getenv("TESTKIT_SECRET_KEY");
+    }
 }

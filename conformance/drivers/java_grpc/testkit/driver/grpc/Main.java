@@ -13,7 +13,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.rocketmq.client.apis.ClientConfiguration;
+import org.apache.rocketmq.client.apis.ClientConfigurationBuilder;
 import org.apache.rocketmq.client.apis.ClientServiceProvider;
+import org.apache.rocketmq.client.apis.StaticSessionCredentialsProvider;
 import org.apache.rocketmq.client.apis.consumer.FilterExpression;
 import org.apache.rocketmq.client.apis.consumer.FilterExpressionType;
 import org.apache.rocketmq.client.apis.consumer.SimpleConsumer;
@@ -33,10 +35,14 @@ public final class Main {
     final ClientConfiguration configuration;
 
     private Main(Options options) {
-        configuration = ClientConfiguration.newBuilder()
+        ClientConfigurationBuilder builder = ClientConfiguration.newBuilder()
             .setEndpoints(options.text("endpoint"))
-            .enableSsl(options.flag("tls"))
-            .build();
+            .enableSsl(options.flag("tls"));
+        if (options.accessKey() != null) {
+            builder.setCredentialProvider(
+                new StaticSessionCredentialsProvider(options.accessKey(), options.secretKey()));
+        }
+        configuration = builder.build();
     }
 
     public static void main(String[] args) throws Exception {

@@ -43,7 +43,8 @@ final class Admins {
     private Map<String, Object> admin(Command command) throws Exception {
         main.loop.free(command);
         String name = command.text("as");
-        DefaultMQProducer producer = new DefaultMQProducer(command.text("group", "driver-admin-" + name));
+        DefaultMQProducer producer = new DefaultMQProducer(
+            command.text("group", "driver-admin-" + name), main.signer);
         main.prepare(producer, name).start();
         main.loop.keep(command, new Admin(producer));
         return Map.of();

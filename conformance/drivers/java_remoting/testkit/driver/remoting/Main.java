@@ -14,6 +14,7 @@ import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.exception.RequestTimeoutException;
 import org.apache.rocketmq.common.MQVersion;
 import org.apache.rocketmq.common.message.MessageQueue;
+import org.apache.rocketmq.remoting.RPCHook;
 import testkit.driver.Command;
 import testkit.driver.Loop;
 import testkit.driver.Options;
@@ -26,10 +27,13 @@ public final class Main {
     final Loop loop = new Loop(Main::codeOf);
     private final String namesrv;
     private final boolean slow;
+    /** Signs requests; null where nobody asks for that. */
+    final RPCHook signer;
 
     private Main(Options options) {
         namesrv = options.text("namesrv");
         slow = options.flag("slow");
+        signer = options.accessKey() == null ? null : new Signer(options.accessKey(), options.secretKey());
         if (!slow) {
             // Read once, when the rebalance thread's class is loaded.
             System.setProperty("rocketmq.client.rebalance.waitInterval", "1000");

@@ -59,11 +59,11 @@ final class Producers {
         String group = command.text("group", "driver-producer-" + name);
         DefaultMQProducer producer;
         if (command.has("check")) {
-            TransactionMQProducer transactional = new TransactionMQProducer(group);
+            TransactionMQProducer transactional = new TransactionMQProducer(group, main.signer);
             transactional.setTransactionListener(new Decided(new Answers(main.loop, command)));
             producer = transactional;
         } else {
-            producer = new DefaultMQProducer(group);
+            producer = new DefaultMQProducer(group, main.signer);
         }
         main.prepare(producer, name).start();
         main.loop.keep(command, new Running(producer));

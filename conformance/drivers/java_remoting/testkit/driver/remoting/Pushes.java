@@ -59,7 +59,8 @@ final class Pushes {
 
     private Map<String, Object> push(Command command) throws Exception {
         main.loop.free(command);
-        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(command.text("group"));
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(
+            command.text("group"), main.signer, new AllocateMessageQueueAveragely());
         main.prepare(consumer, command.text("as"));
         consumer.setConsumeFromWhere(from(command));
         if (command.has("threads")) {
@@ -196,7 +197,7 @@ final class Pushes {
             answer = command.text("answer", null);
             if (answer != null) {
                 String name = command.text("as");
-                replier = new DefaultMQProducer("driver-replier-" + name);
+                replier = new DefaultMQProducer("driver-replier-" + name, main.signer);
                 main.prepare(replier, name + "-replier").start();
             }
         }
