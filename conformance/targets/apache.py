@@ -48,6 +48,7 @@ _BROKER_CONF = {
     "brokerName": "broker-a",
     "brokerId": "0",
     "brokerIP1": "127.0.0.1",
+    "bindAddress": "127.0.0.1",  # replication and the proxy's gRPC server listen everywhere, whatever is said
     "brokerRole": "ASYNC_MASTER",
     "flushDiskType": "ASYNC_FLUSH",
     "mappedFileSizeCommitLog": str(64 * 1024 * 1024),
@@ -118,6 +119,11 @@ class ApacheBroker:
         self.stop()
 
     @property
+    def home(self) -> Path:
+        """The folder of configuration, store and logs; gone after `stop`."""
+        return self._home
+
+    @property
     def pids(self) -> list[int]:
         """Process ids of the name server and of broker with proxy."""
         return [process.pid for process in self._processes]
@@ -140,7 +146,7 @@ class ApacheBroker:
         self.endpoint = f"127.0.0.1:{grpc_port}"
         conf = self._home / "conf"
         conf.mkdir()
-        (conf / "namesrv.conf").write_text(f"listenPort={namesrv_port}\n")
+        (conf / "namesrv.conf").write_text(f"listenPort={namesrv_port}\nbindAddress=127.0.0.1\n")
         settings: dict[str, str] = {
             **_BROKER_CONF,
             **COMMON_SETTINGS,

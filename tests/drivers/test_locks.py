@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 from rocketmq_testkit.conformance.drivers import registry
+from rocketmq_testkit.conformance.targets import apache
 
+BROKERS = ("5.3.3", "5.5.0")
+"""Versions that records are of."""
 RECIPES = {name: registry.recipe(name) for name in registry.names()}
 
 
@@ -64,6 +67,14 @@ def test_jars_are_pinned_with_checksums(name: str) -> None:
     assert all(re.fullmatch(r"[0-9][0-9.]*|\$\{sdk\.version\}", version) for version in versions)
     lock = json.loads(_read(name, f"jars-{recipe.version}.json"))
     assert f"{recipe.package.rpartition(':')[2]}-{recipe.version}.jar" in lock
+    assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in lock.values())
+
+
+@pytest.mark.parametrize("version", BROKERS)
+def test_jars_of_brokers_are_pinned_with_checksums(version: str) -> None:
+    """The lock has the SHA-256 of every jar, those of name server, broker and proxy among them."""
+    lock = json.loads((apache.recipe(version).folder / f"jars-{version}.json").read_text(encoding="utf-8"))
+    assert {f"rocketmq-{part}-{version}.jar" for part in ("namesrv", "broker", "proxy")} <= set(lock)
     assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in lock.values())
 
 
