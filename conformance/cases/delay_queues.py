@@ -30,15 +30,24 @@ def delay_offsets(t: Remoting) -> Any:
     return answer.json["offsetTable"]
 
 
+def due_after(t: Remoting, level: int, place: int, waiting: ReceivedMessage) -> int:
+    """How many ms after it was stored a message is due, by its unit of the level's queue."""
+    unit = {"topic": SCHEDULE_TOPIC, "queueId": level - 1, "index": place, "count": 1}
+    [entry] = t.ask(RequestCode.QUERY_CONSUME_QUEUE, unit).json["queueData"]
+    return int(entry["tagsCode"]) - waiting.store_timestamp
+
+
 @remoting_case("HookUtils.transformDelayLevelMessage")
 def each_level_has_a_queue(t: Remoting) -> None:
-    """A message of level n waits in queue n - 1 of SCHEDULE_TOPIC_XXXX, with the topic and queue where it belongs."""
+    """A message of level n waits in queue n - 1 of SCHEDULE_TOPIC_XXXX, for its time and its topic and queue."""
     topic = t.topic(queues=3)
     for level in range(1, LEVELS + 1):
         sent = t.send(topic, f"{level}", queue=2, tag="A", keys="k", properties={"DELAY": str(level), "mine": "x"})
         t.see(f"level {level}", sent.without("queueOffset"), 0)
-        waiting = t.message_at(SCHEDULE_TOPIC, level - 1, int(sent["queueOffset"]))
+        place = int(sent["queueOffset"])
+        waiting = t.message_at(SCHEDULE_TOPIC, level - 1, place)
         t.see(f"level {level}: waits", seen(waiting))
+        t.see(f"level {level}: due after, ms", due_after(t, level, place, waiting))
 
 
 @remoting_case("ScheduleMessageService.DeliverDelayedMessageTimerTask.messageTimeUp")
@@ -62,12 +71,24 @@ def what_waits_is_found_by_time_and_not_by_tag(t: Remoting) -> None:
     sent = t.send(topic, "later", tag="A", properties={"DELAY": "18"})
     place = int(sent["queueOffset"])
     waiting = t.message_at(SCHEDULE_TOPIC, 17, place)
-    unit = {"topic": SCHEDULE_TOPIC, "queueId": 17, "index": place, "count": 1}
-    [entry] = t.ask(RequestCode.QUERY_CONSUME_QUEUE, unit).json["queueData"]
-    t.see("due after, ms", entry["tagsCode"] - waiting.store_timestamp)
+    t.see("due after, ms", due_after(t, 18, place, waiting))
     group = t.group()
     t.see("by its tag", t.pull(SCHEDULE_TOPIC, group, 17, place, expression="A", max_messages=1).code)
     t.see("by all tags", t.pull(SCHEDULE_TOPIC, group, 17, place, max_messages=1).code)
+
+
+@remoting_case("ScheduleMessageService.parseDelayLevel", settings={"messageDelayLevel": "+12s 013s 0s -5s 1h"})
+def the_times_of_levels_are_java_numbers(t: Remoting) -> None:
+    """The number of a level may have a sign and zeros in front; no time and less than none are due at once."""
+    topic = t.topic(queues=1)
+    for level in range(1, 6):
+        sent = t.send(topic, f"{level}", properties={"DELAY": str(level)})
+        place = int(sent["queueOffset"])
+        waiting = t.message_at(SCHEDULE_TOPIC, level - 1, place)
+        t.see(f"level {level}: due after, ms", due_after(t, level, place, waiting))
+    found = [message.body for message in t.stored(topic, 4).messages]
+    t.see("at once", sorted(found[:2]))
+    t.see("later", found[2:])
 
 
 @remoting_case("ConsumerOffsetManager.commitOffset")
