@@ -7,6 +7,7 @@ import os
 import sys
 
 from rocketmq_testkit.conformance.outcome import Verdict
+from rocketmq_testkit.conformance.runner.crews import Crews
 from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
 from rocketmq_testkit.conformance.scenario import all_scenarios
 from rocketmq_testkit.conformance.targets.address import AddressTarget
@@ -23,7 +24,7 @@ def main() -> int:
     scenarios = [scenario for scenario in all_scenarios() if scenario.id in SCENARIOS]
     failed = []
     same = 0
-    for work in scenario_works(scenarios, SDKS, AddressTarget("sidecar", access), Truth()):
+    for work in scenario_works(scenarios, SDKS, AddressTarget("sidecar", access), Truth(), Crews()):
         for outcome in work():
             same += outcome.verdict is Verdict.SAME
             if not outcome.expected:
