@@ -107,12 +107,13 @@ class ReplyService:
 
     def _stored(self, message: Message, problem: str | None) -> SendResult:
         code = ResponseCode.SUCCESS if problem is None else ResponseCode.SYSTEM_ERROR
+        not_stored = SendResult(code, "0" if problem is None else "", message.queue_id, 0, None, 0, remark=problem)
         if not self._config.store_reply_message_enable:
-            return SendResult(code, "0", message.queue_id, 0, None, 0, remark=problem)
+            return not_stored
         try:
             stored = self._store.put(message)
         except EngineError:  # upstream only notes it in its log
-            return SendResult(code, "0", message.queue_id, 0, None, 0, remark=problem)
+            return not_stored
         id_ = records.offset_message_id(self._store.store_host, stored.physical_offset)
         return SendResult(
             code, id_, message.queue_id, stored.queue_offset, None, stored.physical_offset, remark=problem

@@ -65,7 +65,8 @@ class SendResult(Result):
     """Where the message went.
 
     `code` is SUCCESS, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE: all four mean stored. That of a
-    reply which did not arrive is SYSTEM_ERROR, its `remark` says why, and it is stored as well.
+    reply which did not arrive is SYSTEM_ERROR, its `remark` says why, and it is stored as well, if it can be: a place
+    without `msg_id` is none.
     `msg_id` is the offset message id (32 or 56 upper-case hex digits; a comma list for a batch).
     `physical_offset` is the commit log position of the (first) record.
     """

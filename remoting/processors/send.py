@@ -151,15 +151,12 @@ def send_message(
 
 
 def reply_answer(call: RemotingCall, result: SendResult) -> bytes:
-    """As of a send; a reply that did not arrive says why."""
+    """As of a send; a reply that did not arrive says why, and one that was not stored either has no place."""
     config = call.service.broker_config
-    ext = {
-        "queueId": str(result.queue_id),
-        "msgId": result.msg_id,
-        "TRACE_ON": "true" if config.trace_on else "false",
-        "MSG_REGION": config.region_id,
-        "queueOffset": str(result.queue_offset),
-    }
+    ext = {"TRACE_ON": "true" if config.trace_on else "false", "MSG_REGION": config.region_id}
+    if result.msg_id:
+        place = {"queueId": str(result.queue_id), "msgId": result.msg_id, "queueOffset": str(result.queue_offset)}
+        ext = {**place, **ext}
     return call.answer(result.remark, ext, code=result.code)
 
 
