@@ -263,6 +263,21 @@ def bounds_are_those_of_check_points(t: Remoting) -> None:
     t.see("came back", bodies(group.copies()))
 
 
+@remoting_case("PopConsumerService.revive, PopConsumerRocksdbStore.scanExpiredRecords", settings=RECORDS)
+def what_is_due_long_ago_never_comes_back(t: Remoting) -> None:
+    """Where pop time and invisible time end more than 3 s before the broker's last look nothing comes back.
+
+    That is also so where their sum is too large for a number.
+    """
+    groups = {}
+    for invisible in (0, -1000, -(10**6), -(2**63), 2**63 - 1):
+        groups[invisible] = popping(t, 1)
+        t.see(f"{invisible} ms: popped", texts(groups[invisible].pop(invisible_ms=invisible)))
+    t.wait(6)
+    for invisible, group in groups.items():
+        t.see(f"{invisible} ms: copies", group.copied())
+
+
 @remoting_case("PopConsumerCache.writeRecords", settings=IN_MEMORY)
 def the_first_in_memory_is_the_offset(t: Remoting) -> None:
     """With enablePopBufferMerge the offset follows the first message that is in memory and not acknowledged."""
