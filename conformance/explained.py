@@ -27,3 +27,13 @@ DELIBERATE: Mapping[str, str] = {
 
 GAPS: Mapping[str, str] = {}
 """Case id, or `scenario@sdk`, and what the emulator lacks."""
+
+_ALONE = "a broker that stands alone waits for nobody's disk"
+
+UNPROVOKED: Mapping[tuple[str, str], str] = {
+    ("EndTransaction", "NO_PERMISSION"): "5.3.3 stores a half message of the timer's own topic there; its timer ends",
+    ("SendMessage", "HA_NOT_AVAILABLE"): _ALONE,
+    ("SendMessage", "MASTER_PERSISTENCE_TIMEOUT"): _ALONE,
+    ("SendMessage", "SLAVE_PERSISTENCE_TIMEOUT"): _ALONE,
+}
+"""What the emulator can answer by its source and no case gets: operation or RPC, code, and why."""
