@@ -99,10 +99,14 @@ def test_nobody_to_reply_to(world: World, client: str | None, remark: str) -> No
 
 
 def test_replies_need_not_be_stored() -> None:
-    """Without storing, the answer has no place."""
+    """Without storing, the answer has the place 0, and none if the reply did not arrive."""
     world = make_world(store_reply_message_enable=False)
-    call = reply(world, "stranger")
-    assert (result(call).msg_id, result(call).queue_offset, stored(world, TOPIC)) == ("0", 0, [])
+    channel = asker(world)
+    call = reply(world)
+    submit(world, PushAnswered(push_to(channel).ticket, 0), channel)
+    assert (result(call).msg_id, result(call).queue_offset) == ("0", 0)
+    assert result(reply(world, "stranger")).msg_id == ""
+    assert stored(world, TOPIC) == []
 
 
 @pytest.mark.parametrize("more", [{"long": "x" * 33_000}, {"INNER_NUM": "2"}])
@@ -112,5 +116,6 @@ def test_a_reply_that_cannot_be_stored_is_answered(world: World, more: dict[str,
     call = reply(world, **more)
     submit(world, PushAnswered(push_to(channel).ticket, 0), channel)
     assert (result(call).code, result(call).msg_id) == (0, "0")
-    assert result(reply(world, "nobody", **more)).code == 1
+    lost = result(reply(world, "nobody", **more))
+    assert (lost.code, lost.msg_id) == (1, "")
     assert stored(world, TOPIC) == []
