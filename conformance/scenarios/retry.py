@@ -1,7 +1,11 @@
 """Messages that a listener fails."""
 
-from rocketmq_testkit.emulator.names import dlq_topic, retry_topic
+import time
 
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC, dlq_topic, pop_retry_topic, retry_topic
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..actors import text
 from ..scenario import scenario
 from ..stage import Stage
 
@@ -12,7 +16,13 @@ SHORT_LEVELS = {"messageDelayLevel": " ".join(["1s"] * 18)}
 RETRIES = 16
 OWN_POLICY = {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": [1000, 3000]}}
 """Delay levels are not for gRPC clients: their group says how long what they fail waits."""
+GROWING_POLICY = {"type": "EXPONENTIAL", "exponentialRetryPolicy": {"initial": 1000, "max": 3000, "multiplier": 2}}
 FEW_RETRIES = 3
+GONE_SECONDS = 4.0
+"""What is sent back is there again after one second and a bit, if it was kept."""
+INVISIBLE_MS = 10_000
+"""The shortest that a proxy takes."""
+HOUR_MS = 3_600_000
 
 
 @scenario("ConsumeMessageConcurrentlyService.processConsumeResult", modes={"concurrent"}, passes=True)
@@ -97,3 +107,130 @@ def a_popped_message_is_failed(s: Stage) -> None:
     producer.send(topic, "bad")
     s.wait_for(2, consumer, seconds=SECONDS)
     s.see("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
+
+
+@scenario(
+    "ExponentialRetryPolicy.nextDelayDuration",
+    modes={"concurrent"},
+    protocol="grpc",
+    passes=True,
+    without={"node": "it lets what it fails come again at once, whatever the policy"},
+)
+def a_message_is_tried_by_a_growing_policy(s: Stage) -> None:
+    """A message that always fails is tried as often by a policy whose times grow."""
+    _see_failures(s, s.topic(queues=8), s.group(retryMaxTimes=FEW_RETRIES, groupRetryPolicy=GROWING_POLICY))
+
+
+@scenario(
+    "AbstractSendMessageProcessor.consumerSendMsgBack",
+    modes={"concurrent"},
+    settings=SHORT_LEVELS,
+    passes=True,
+    without={
+        "cpp": "it has no limit of attempts",
+        "go-remoting": "what comes again is for its listener of the message's first topic, which it does not have",
+    },
+)
+def a_dead_letter_is_read_and_fails(s: Stage) -> None:
+    """A message whose group retries nothing is dead at once; who consumes it from there may fail it, and has it again.
+
+    The attempts that the second group is told of begin where the first one ended, with the remoting protocol.
+    """
+    topic, group, other = s.topic(), s.group(retryMaxTimes=0), s.group(groupRetryPolicy=OWN_POLICY)
+    dead = dlq_topic(group)
+    producer = s.producer(topic)
+    more = {} if s.grpc else {"max_reconsume": 0}
+    first = s.consumer(group, topic, "concurrent", fail={"bad": 9}, **more)
+    producer.send(topic, "bad", keys=["k"])
+    s.wait_until(lambda: len(s.stored(dead)) == 1, "a dead letter", consumers=[first], seconds=SECONDS, passing=5)
+    s.wait_for(1, first)
+    s.see("first", [[message["attempt"], message["ok"]] for message in first.messages])
+    route = {"topic": dead}
+    s.wait_until(
+        lambda: s.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, route, to=s.world.namesrv).code == 0, "a known route"
+    )
+    if not s.grpc:
+        s.world.topic(name=retry_topic(other), queues=1)
+    second = s.consumer(other, dead, "concurrent", fail={"bad": 3 if s.grpc else 2})
+
+    def consumed() -> bool:
+        return any(message["ok"] for message in second.messages)
+
+    s.wait_until(consumed, "a success", consumers=[second], seconds=SECONDS, passing=5)
+    s.see("second", [[message["attempt"], message["ok"], message["keys"]] for message in second.messages])
+
+
+@scenario(
+    "AbstractSendMessageProcessor.consumerSendMsgBack",
+    modes={"concurrent"},
+    protocol="remoting",
+    settings=SHORT_LEVELS,
+    passes=True,
+)
+def a_group_without_retry_queues(s: Stage) -> None:
+    """A message that a listener of a group without retry queues fails is gone; the next one comes."""
+    topic, group = s.topic(), s.group(retryQueueNums=0)
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "concurrent", fail={"bad": 1})
+    producer.send(topic, "bad")
+    producer.send(topic, "good")
+    s.wait_for(2, consumer)
+
+    def kept() -> bool:
+        return len(consumer.messages) > 2 or bool(s.stored(retry_topic(group)) or s.stored(dlq_topic(group)))
+
+    s.see("kept", s.comes(kept, consumers=[consumer], seconds=GONE_SECONDS, passing=1))
+    s.until_committed(topic, group)
+    s.see("received", sorted([text(message), message["ok"]] for message in consumer.messages))
+
+
+@scenario("ConsumerProcessor.popMessage", verbs={"simple", "receive"}, passes=True)
+def a_message_that_nobody_acknowledges_dies(s: Stage) -> None:
+    """A message that a simple consumer never acknowledges comes as often as its group allows, then it is dead."""
+    topic, group = s.topic(), s.group(retryMaxTimes=1)
+    consumer = s.consumer(group, topic)
+    s.producer(topic).send(topic, "left", keys=["k"])
+    attempts: list[int] = []
+    while not s.stored(dlq_topic(group)):
+        s.require(len(attempts) < FEW_RETRIES, f"it comes again and again: {attempts}")
+        messages = s.finish(consumer.post_receive(INVISIBLE_MS))["messages"]
+        attempts += [message["attempt"] for message in messages]
+    s.see("attempts", attempts)
+    [dead] = s.stored(dlq_topic(group))
+    s.see("dead letter", [dead.body, dead.properties["KEYS"]])
+
+
+@scenario("ConsumeMessagePopConcurrentlyService.checkNeedAckOrDelay", modes={"pop"}, passes=True)
+def a_popped_message_at_its_limit(s: Stage) -> None:
+    """A popped message that fails after its sixteenth retry is put off if it is young, but never seen again.
+
+    Its age is what the client's clock makes of it: after four hours it is acknowledged. Nobody makes a dead letter.
+    """
+    topic, group = s.pair("pop")
+    consumer = s.consumer(group, topic, "pop", fail={"old": 99, "young": 99})
+    for content, age_ms in (("old", 5 * HOUR_MS), ("young", 15_000)):
+        fields = {
+            "producerGroup": "PG",
+            "topic": topic,
+            "defaultTopic": AUTO_CREATE_TOPIC,
+            "defaultTopicQueueNums": 1,
+            "queueId": 0,
+            "sysFlag": 0,
+            "bornTimestamp": int(time.time() * 1000) - age_ms,
+            "flag": 0,
+            "reconsumeTimes": RETRIES,
+        }
+        answer = s.world.ask(RequestCode.SEND_MESSAGE, fields, content.encode())
+        s.require(answer.code == 0, f"the message was not stored: {answer}")
+    s.wait_for(1, consumer, stem="old")
+    s.wait_for(1, consumer, stem="young")
+    watch = s.stopwatch()
+    copies = pop_retry_topic(topic, group, v2=False)
+    s.wait_until(lambda: s.stored(copies), "a copy", consumers=[consumer], seconds=SECONDS, passing=5)
+    s.see("after", watch.between(25, 60))
+    s.producer(topic).send(topic, "next")
+    s.wait_for(1, consumer, stem="next")
+    s.settle(consumer)
+    s.see("given", sorted([text(message), message["attempt"], message["ok"]] for message in consumer.messages))
+    s.see("copies", [[copy.body, copy.reconsume_times] for copy in s.stored(copies)])
+    s.see("dead letters", len(s.stored(dlq_topic(group))))
