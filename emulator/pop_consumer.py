@@ -1,7 +1,7 @@
 """The KV variant of popping: each message that is out is a record of its own instead of part of a check point.
 
 Beside how it is remembered, clients can tell: revive queue id 0, redelivery at most 0.6 s after the invisible time
-(check points: 2 to 4 s), retry messages under the name of the retry topic, the retry topic read by exactly every
+(check points: 2 to 5 s), retry messages under the name of the retry topic, the retry topic read by exactly every
 fifth pop first, queues read in turn. The group's position is where the last read of a queue began, so that a crash
 delivers that again, acknowledged or not. Source: PopConsumerService (5.3.3).
 

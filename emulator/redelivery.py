@@ -10,7 +10,7 @@ from . import record as records
 from .config import BrokerConfig
 from .delay import delay_level
 from .errors import EngineError
-from .message import Message
+from .message import Message, Stored
 from .names import is_retry, pop_retry_topic
 from .offsets import Offsets
 from .store import MessageStore
@@ -71,7 +71,7 @@ class Redelivery:
             delay_level(message.properties)
         except EngineError:
             # A batch brings in a level that is no number, which a send refuses: come back at once rather than never.
-            put = self._store.append
+            put: Callable[[Message], Stored] = self._store.append
         else:
             put = self._store.put
         try:
