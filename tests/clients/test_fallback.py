@@ -103,9 +103,9 @@ def _failing_once(sdk: str, refused: Refused) -> Iterator[tuple[Emulator, Driver
         start(sdk, Addresses(namesrv=_direct(emulator.namesrv), endpoint=_direct(emulator.endpoint))) as driver,
     ):
         emulator.group(GROUP)
-        sub = {TOPIC: {"expr": "*", "type": "TAG"}}
+        made: Fields = {"sub": {TOPIC: {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
         driver.call("producer", as_="p", topics=[TOPIC], group="shop")
-        driver.call("push", as_="c", group=GROUP, sub=sub, mode="concurrent", fail={"bad": 1}, **{"from": "first"})
+        driver.call("push", as_="c", group=GROUP, fail={"bad": 1}, **made)
         driver.call("send", on="p", topic=TOPIC, body=b"bad", tag="t", keys=["k"], props={"a": "b"})
         yield emulator, driver
 

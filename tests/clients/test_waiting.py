@@ -380,8 +380,8 @@ def test_a_popping_consumer_does_not_hang_while_the_time_stands_still() -> None:
         with RemotingClient(client.emulator.broker) as connection:
             assert connection.request(RequestCode.SET_MESSAGE_REQUEST_MODE, None, json.dumps(mode).encode()).code == 0
         consumer = f"{group}-consumer"
-        sub = {"still": {"expr": "*", "type": "TAG"}}
-        client.driver.call("push", as_=consumer, group=group, sub=sub, mode="pop", **{"from": "first"})
+        made: Fields = {"sub": {"still": {"expr": "*", "type": "TAG"}}, "mode": "pop", "from": "first"}
+        client.driver.call("push", as_=consumer, group=group, **made)
 
         def empty_pops() -> int:
             entries = [entry for entry in client.emulator.journal if isinstance(entry.subject, PopMessage)]
@@ -396,7 +396,8 @@ def test_a_poll_ends_while_the_time_stands_still() -> None:
     """A lite consumer's poll that finds nothing ends by the client's time, a later one has what was sent."""
     with _still("java-remoting", "still:NORMAL:1") as client:
         driver, group = client.driver, client.group()
-        driver.call("lite", as_="lite", group=group, sub={"still": {"expr": "*", "type": "TAG"}}, **{"from": "first"})
+        made: Fields = {"sub": {"still": {"expr": "*", "type": "TAG"}}, "from": "first"}
+        driver.call("lite", as_="lite", group=group, **made)
         assert driver.call("poll", on="lite", ms=1000)["messages"] == []
         client.send("still", "awake")
         found: list[bytes] = []
