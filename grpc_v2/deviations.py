@@ -49,7 +49,7 @@ DEVIATIONS = (
     ),
     Deviation(
         "a client that sends no heartbeat",
-        "its settings vanish after 124 to 130 s (a consumer's) or never (a producer's)",
+        "its settings vanish after 124 to 135 s",
         "they stay while its telemetry stream is open, and 130 s longer",
     ),
     Deviation(
