@@ -24,7 +24,6 @@ from rocketmq_testkit.grpc_v2.services import RPCS
 from rocketmq_testkit.grpc_v2.status import code_name
 from rocketmq_testkit.remoting.coverage import served_codes
 
-pytestmark = pytest.mark.xdist_group("codes seen")
 JOBS = 3
 Pairs = set[tuple[str, str]]
 
