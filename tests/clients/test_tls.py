@@ -119,7 +119,9 @@ def test_messages_are_pushed_through_tls(server: Server, sdk: str) -> None:
         assert (body(event["msg"]), event["ok"]) == (b"secret", True)
         if sdk.startswith("java-remoting"):
             # The listener answers after its event, and the SDK tells the broker of it now and then.
-            until(emulator, lambda host: host.direct.broker(None).offsets.query(name, name, 0) == 1, "nothing committed")
+            until(
+                emulator, lambda host: host.direct.broker(None).offsets.query(name, name, 0) == 1, "nothing committed"
+            )
         driver.call("close", on="c", timeout=SECONDS)
     if not sdk.startswith("java-remoting"):
         assert acknowledged(emulator, name) == 1
