@@ -392,12 +392,13 @@ class Stage:
             raise DriverError(self.sdk, "a posted command", reply)
         return reply
 
-    def until_committed(self, topic: str, group: str) -> None:
-        """Wait until the broker knows that a group of a remoting SDK is through with a topic.
+    def until_committed(self, topic: str, group: str, *, ordered: bool = False) -> None:
+        """Wait until the broker knows that a group is through with a topic: one of a remoting SDK, or one in order.
 
-        Such an SDK tells the broker only now and then how far it is, and not every one does so when it is closed.
+        A remoting SDK tells the broker only now and then how far it is, and not every one does so when it is closed.
+        Groups that pop without order are where they were given messages, acknowledged or not: nothing to wait for.
         """
-        if self.grpc:
+        if self.grpc and not ordered:
             return
         for queue in range(self._queues[topic]):
             asked = {"topic": topic, "queueId": queue, "consumerGroup": group}

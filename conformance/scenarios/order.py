@@ -3,12 +3,16 @@
 from rocketmq_testkit.emulator.names import dlq_topic
 from rocketmq_testkit.remoting.request_code import RequestCode
 
-from ..actors import text
+from ..actors import Consumer, shown, text
 from ..bulk import COUNT, QUEUES, order_of, send_bulk
+from ..drivers.process import Fields
 from ..scenario import scenario
 from ..stage import Stage
 
 SECONDS = 150.0
+INVISIBLE_MS = 10_000
+"""The shortest that a proxy takes."""
+LONGER_MS = 20_000
 
 
 @scenario("ConsumeMessageOrderlyService.ConsumeRequest.run", modes={"orderly"})
@@ -38,6 +42,49 @@ def an_ordered_group_waits_for_acknowledgement(s: Stage) -> None:
     second = consumer.receive(count=2)
     s.see("after the acknowledgement", [text(message) for message in second])
     consumer.ack(second)
+
+
+def _two_of_three(s: Stage) -> tuple[Consumer, list[Fields]]:
+    """A simple consumer of an ordered group and what it holds: m0 and m1, while m2 waits behind them."""
+    topic, group = s.pair("orderly")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic)
+    for number in range(3):
+        producer.send(topic, f"m{number}", group="one")
+    first = consumer.receive(INVISIBLE_MS, count=2)
+    s.see("first", [shown(message, "attempt") for message in first])
+    return consumer, first
+
+
+def _next(s: Stage, consumer: Consumer, count: int = 16) -> list[dict[str, object]]:
+    """What the next receive that is given something is given, which is acknowledged."""
+    messages: list[Fields] = []
+    while not messages:
+        messages = s.finish(consumer.post_receive(INVISIBLE_MS, count), seconds=SECONDS)["messages"]
+    consumer.ack(messages)
+    return [shown(message, "attempt") for message in messages]
+
+
+@scenario("ConsumerOrderInfoManager.commitAndNext", verbs={"simple", "receive"}, passes=True)
+def the_second_of_two_is_acknowledged(s: Stage) -> None:
+    """Acknowledging the second of two ordered messages lets nobody pass: both come again, and then the next."""
+    consumer, [_, second] = _two_of_three(s)
+    consumer.ack([second])
+    held = s.finish(consumer.post_receive(INVISIBLE_MS))
+    s.see("while the first is held", held["messages"])
+    s.see("again", [_next(s, consumer, count=1) for _ in range(3)])
+
+
+@scenario("ConsumerOrderInfoManager.updateNextVisibleTime", verbs={"simple", "receive", "invisible"}, passes=True)
+def the_invisible_time_of_an_ordered_message_is_changed(s: Stage) -> None:
+    """An ordered message whose invisible time is made longer keeps those behind it back until it comes again."""
+    consumer, [first, second] = _two_of_three(s)
+    consumer.driver.call("invisible", on=consumer.name, h=first["h"], ms=LONGER_MS)
+    consumer.ack([second])
+    watch = s.stopwatch()
+    s.see("again", _next(s, consumer, count=1))
+    s.see("after", watch.between(LONGER_MS / 1000 - 1, LONGER_MS / 1000 + 15))
+    s.see("then", [_next(s, consumer, count=1) for _ in range(2)])
 
 
 @scenario(

@@ -5,6 +5,9 @@ from ..bulk import COLOUR, COUNT, QUEUES, order_of, send_bulk
 from ..scenario import scenario
 from ..stage import Stage
 
+_COMMITTED: tuple[Style, ...] = ("concurrent", "orderly", "lite")
+"""Ways to consume whose group is behind what was acknowledged, so that its offset tells that all was."""
+
 
 def _each_once(s: Stage, style: Style) -> None:
     topic, group = s.pair(style, queues=QUEUES)
@@ -17,6 +20,8 @@ def _each_once(s: Stage, style: Style) -> None:
     s.see("received", comparison(sent, [consumer.messages]))
     if style == "orderly":
         s.see("order", order_of(consumer.messages))
+    if style in _COMMITTED and (style != "lite" or "commit" in s.verbs):
+        s.until_committed(topic, group, ordered=style == "orderly")
 
 
 @scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"})

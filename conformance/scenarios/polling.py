@@ -27,6 +27,39 @@ def a_waiting_receive_ends_with_the_message(s: Stage) -> None:
     s.see("after", watch.between(0, 3))
 
 
+def _see_what_ends_it(s: Stage, expression: object, unwanted: dict[str, object], wanted: dict[str, object]) -> None:
+    """Wait with one receive of an expression, send what it does not want, and then what it wants."""
+    topic, group = s.pair("simple")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, {topic: expression}, await_ms=4 * AWAIT_MS)
+    producer.send(topic, "first", **wanted)
+    consumer.ack(consumer.receive(count=1))
+    pending = consumer.post_receive(30_000)
+    s.idle(1.0)
+    producer.send(topic, "unwanted", **unwanted)
+    s.idle(1.0)
+    s.see("ended by what it does not want", pending.done())
+    watch = s.stopwatch()
+    producer.send(topic, "wanted", **wanted)
+    messages = s.finish(pending, passing=0)["messages"]
+    s.see("messages", [shown(message) for message in messages])
+    s.see("after", watch.between(0, 3))
+    consumer.ack(messages)
+
+
+@scenario("PopLongPollingService.notifyMessageArriving", verbs={"simple"})
+def a_waiting_receive_of_a_tag_ends_with_its_message(s: Stage) -> None:
+    """A receive of one tag waits on when a message of another tag comes, and ends with the first of its own."""
+    _see_what_ends_it(s, "a", {"tag": "b"}, {"tag": "a"})
+
+
+@scenario("PopLongPollingService.notifyMessageArriving", verbs={"simple"})
+def a_waiting_receive_of_a_condition_ends_with_its_message(s: Stage) -> None:
+    """A receive by SQL waits on when a message comes for which its condition is false, and ends with the next one."""
+    condition = {"expr": "n > 5", "type": "SQL92"}
+    _see_what_ends_it(s, condition, {"props": {"n": "1"}}, {"props": {"n": "9"}})
+
+
 @scenario("PullRequestHoldService.notifyMessageArriving", modes={"concurrent"})
 def a_waiting_push_consumer_is_given_a_message_at_once(s: Stage) -> None:
     """A push consumer that has nothing to do is given a message when it comes, not when its poll is over."""

@@ -12,11 +12,13 @@ def _continues(s: Stage, style: Style, *, process: int = 0) -> None:
     topic, group = s.pair(style, queues=4)
     producer = s.producer(topic)
     before = s.consumer(group, topic, style)
-    producer.send_numbered(topic, 8, "before")
+    ordered = {"group": "one"} if style == "orderly" else {}
+    producer.send_numbered(topic, 8, "before", **ordered)
     s.wait_for(8, before, stem="before")
-    s.until_committed(topic, group)
+    if style != "pop":  # whose offsets are the broker's own
+        s.until_committed(topic, group, ordered=style == "orderly")
     s.leave(before)
-    missed = producer.send_numbered(topic, 8, "missed")
+    missed = producer.send_numbered(topic, 8, "missed", **ordered)
     after = s.consumer(group, topic, style, process=process)
     s.wait_for(8, after, stem="missed", seconds=SECONDS, passing=s.poll_step)
     seen = comparison(missed, [after.messages])
@@ -34,6 +36,18 @@ def a_simple_consumer_comes_back(s: Stage) -> None:
 def a_concurrent_consumer_comes_back(s: Stage) -> None:
     """A push consumer that is closed and made again elsewhere is given what it missed, and nothing twice."""
     _continues(s, "concurrent", process=1)
+
+
+@scenario("ConsumeMessageOrderlyService.ConsumeRequest.run", modes={"orderly"})
+def an_orderly_consumer_comes_back(s: Stage) -> None:
+    """An orderly push consumer that is closed and made again is given what it missed, and nothing twice."""
+    _continues(s, "orderly", process=1)
+
+
+@scenario("PopMessageProcessor.processRequest", modes={"pop"})
+def a_popping_consumer_comes_back(s: Stage) -> None:
+    """A popping push consumer that is closed and made again is given what it missed, and nothing twice."""
+    _continues(s, "pop", process=1)
 
 
 @scenario(

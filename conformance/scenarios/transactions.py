@@ -12,6 +12,8 @@ SHORT = {"transactionCheckInterval": "1000", "transactionOpBatchInterval": "100"
 """It looks every second, and asks about what is older than 6 s."""
 CHECKS = 15
 """So often it asks."""
+GONE_SECONDS = 9
+"""It would have asked twice or three times."""
 
 
 @scenario("EndTransactionProcessor.processRequest", verbs={"send_tx"})
@@ -110,4 +112,21 @@ def an_open_one_is_committed_by_another_producer(s: Stage) -> None:
     s.wait_for(1, consumer, stem="open", seconds=CHECK_SECONDS, passing=10)
     s.see("asked of the first", len(gone.checks()))
     s.see("asked of the other", [[check["answer"], text(check["msg"])] for check in other.checks()])
+    s.see("received", sorted(consumer.bodies))
+
+
+@scenario("ProducerManager.getAvailableChannel", verbs={"send_tx"}, settings=SHORT, passes=True)
+def an_open_one_waits_for_its_producer(s: Stage) -> None:
+    """A transaction whose producer is gone while the broker looks again and again is committed when it is back."""
+    topic, group = s.topic(kind="TRANSACTION"), s.group()
+    before = s.producer(topic, check="ROLLBACK")
+    consumer = s.consumer(group, topic)
+    before.send(topic, "open", verb="send_tx", outcome="UNKNOWN")
+    before.close()
+    s.world.wait(GONE_SECONDS)
+    after = s.producer(topic, group=before.group, check="COMMIT")
+    _until_asked(s, after, topic)
+    s.wait_for(1, consumer, stem="open", seconds=CHECK_SECONDS, passing=1)
+    s.see("asked before", len(before.checks()))
+    s.see("asked after", [[check["answer"], text(check["msg"])] for check in after.checks()])
     s.see("received", sorted(consumer.bodies))
