@@ -1,6 +1,7 @@
 """Waiting for messages."""
 
 from ..actors import AWAIT_MS, shown
+from ..drivers.process import Fields
 from ..scenario import scenario
 from ..stage import Stage
 
@@ -27,7 +28,7 @@ def a_waiting_receive_ends_with_the_message(s: Stage) -> None:
     s.see("after", watch.between(0, 3))
 
 
-def _see_what_ends_it(s: Stage, expression: object, unwanted: dict[str, object], wanted: dict[str, object]) -> None:
+def _see_what_ends_it(s: Stage, expression: object, unwanted: Fields, wanted: Fields) -> None:
     """Wait with one receive of an expression, send what it does not want, and then what it wants."""
     topic, group = s.pair("simple")
     producer = s.producer(topic)
