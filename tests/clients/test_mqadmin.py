@@ -85,3 +85,53 @@ def test_a_group(server: Server) -> None:
     assert re.search(r"retryMaxTimes\s*=\s*3", mqadmin(namesrv, "getConsumerConfig", "-g", "adm-made"))
     assert "success" in mqadmin(namesrv, "deleteSubGroup", "-c", "DefaultCluster", "-g", "adm-made")
     assert "adm-made" not in server.emulator.groups
+
+
+def test_a_group_that_pops(server: Server) -> None:
+    """setConsumeMode lets a group pop; consumerProgress counts what it was not given, and nothing in flight."""
+    namesrv, broker = server.emulator.namesrv, server.emulator.broker
+    server.emulator.topic("adm-pop", queues=1)
+    server.emulator.group("adm-pop-group")
+    words = ("-c", "DefaultCluster", "-t", "adm-pop", "-g", "adm-pop-group", "-m", "POP", "-q", "4")
+    assert f"set consume mode to {broker} success." in mqadmin(namesrv, "setConsumeMode", *words)
+    with server.start("java-remoting") as driver:
+        for number in range(4):
+            server.emulator.topic("adm-pop").send(f"{number}".encode())
+        sub = {"adm-pop": {"expr": "*", "type": "TAG"}}
+        hang = {"2": 60_000}
+        driver.call("push", as_="c", group="adm-pop-group", sub=sub, mode="pop", from_="first", hang_ms=hang)
+        driver.wait_for_event(partial(_is, 3), timeout=30)
+        progress = cells(mqadmin(namesrv, "consumerProgress", "-g", "adm-pop-group"))
+        # One of the four is in flight; 5.3.3 prints 0 for it, too.
+        assert [row[:7] for row in progress if row[0] == "adm-pop"] == [
+            ["adm-pop", "broker-a", "0", "4", "4", "0", "0"]
+        ]
+        connection = mqadmin(namesrv, "consumerConnection", "-g", "adm-pop-group")
+        assert re.search(r"^%RETRY%adm-pop-group\s+\*$", connection, re.MULTILINE)
+
+
+def test_the_progress_of_a_group_without_clients(server: Server) -> None:
+    """consumerProgress of a group that never had a remoting client fails: its retry topic has no route."""
+    printed = mqadmin(server.emulator.namesrv, "consumerProgress", "-g", "adm-nobody")
+    assert "CODE: 17  DESC: No topic route info in name server for the topic: %RETRY%adm-nobody" in printed
+
+
+def test_half_messages(server: Server) -> None:
+    """topicStatus counts half messages, and what is written down about their ends."""
+    namesrv, emulator = server.emulator.namesrv, server.emulator
+    emulator.topic("adm-tx", type="TRANSACTION", queues=1)
+
+    def count(topic: str) -> int:
+        [row] = [row for row in cells(mqadmin(namesrv, "topicStatus", "-t", topic)) if row[0] == "broker-a"]
+        return int(row[3])
+
+    before = count("RMQ_SYS_TRANS_HALF_TOPIC"), count("RMQ_SYS_TRANS_OP_HALF_TOPIC")
+    with server.start("java-remoting") as driver:
+        driver.call("producer", as_="p", topics=["adm-tx"], group="adm-tx-producer", check="UNKNOWN")
+        driver.call("send_tx", on="p", topic="adm-tx", body=b"open", outcome="UNKNOWN")
+        # More where the open one was asked about meanwhile, which puts it back.
+        assert count("RMQ_SYS_TRANS_HALF_TOPIC") > before[0]
+        assert count("RMQ_SYS_TRANS_OP_HALF_TOPIC") == before[1]
+        driver.call("send_tx", on="p", topic="adm-tx", body=b"ended", outcome="COMMIT")
+        emulator.clock.advance("4s")  # ends are written down together, every 3 s
+        assert count("RMQ_SYS_TRANS_OP_HALF_TOPIC") == before[1] + 1
