@@ -79,8 +79,20 @@ class Reading:
     moves: list[tuple[int, int]] = field(default_factory=list)
     """When it moved on, and from where."""
     before_reset: tuple[int, int] | None = None
-    """From where to where it stood before a reset that nobody has taken yet, of what was still in memory then: that is
-    committed behind the reset's back, and a crash forgets the reset."""
+    """From where to where it stood before a reset, of what was still in memory then: until a read takes the reset that
+    is committed behind its back, and a crash forgets the reset, also soon after it was taken."""
+    reset_taken: int | None = None
+
+    def takes_reset(self, now: int) -> None:
+        """It reads on: a reset that waited counts from now on."""
+        if self.before_reset is not None and self.reset_taken is None:
+            self.reset_taken = now
+
+    def forgettable_reset(self, now: int) -> tuple[int, int] | None:
+        """`before_reset` while a crash would forget the reset."""
+        if self.reset_taken is not None and self.reset_taken <= now - WRITTEN_MS:
+            self.before_reset = self.reset_taken = None
+        return self.before_reset
 
     def since(self, instant: int) -> int:
         """The first position that it had at an instant or later."""
@@ -261,8 +273,8 @@ class PoppedMessages(WaitingPops):
             reading.moves.append((seen.now, passed))
             if self._mode.cached and not self._mode.records:
                 lately = reading.since(seen.now - IN_MEMORY_MS - LOOK_MS)
-                low, high = reading.before_reset or (lately, passed)
-                reading.before_reset = (min(low, lately), max(high, passed))
+                low, high = reading.forgettable_reset(seen.now) or (lately, passed)
+                reading.before_reset, reading.reset_taken = (min(low, lately), max(high, passed)), None
             reading.moves.append((seen.now, reading.position))
             reading.position = min(offset, self._log.size((seen.topic, queue_id)))
             reading.again_to = 0
@@ -308,14 +320,18 @@ class PoppedMessages(WaitingPops):
             # A reset may have moved it back since.
             lately = [start for when, start in reading.moves if when > now - WRITTEN_MS]
             highest = max([self.offset_bounds(group, place)[1], *lately])
-            if reading.before_reset is not None:
-                lowest, highest = min(lowest, reading.before_reset[0]), max(highest, reading.before_reset[1])
+            forgotten = reading.forgettable_reset(now)
+            if forgotten is not None:
+                lowest, highest = min(lowest, forgotten[0]), max(highest, forgotten[1])
             if not min(lowest, reading.position) <= max(position, 0) <= highest:
                 raise Violation(f"{group} goes on at {position} of {place}, not from {lowest} to {highest}")
-            reading.position, reading.again_to, reading.before_reset = max(position, 0), 0, None
+            reading.position, reading.again_to = max(position, 0), 0
+            reading.before_reset = reading.reset_taken = None
             reading.moves = [(now, reading.position)]
             if self._mode.cached:
-                for offset in range(reading.position, self._log.size(place)):
+                # What was read after a reset that is forgotten was in memory, too, wherever the group goes on.
+                start = reading.position if forgotten is None else min(lowest, reading.position)
+                for offset in range(max(start, 0), self._log.size(place)):
                     self._doubt(group, place, offset)
         for promise in list(self._flights.values()):
             if now - GOES_BACK_MS < promise.earliest < now + CATCHES_UP_MS:
@@ -379,7 +395,8 @@ class PoppedMessages(WaitingPops):
             if offset not in reading.fresh and self.wants(group, place[0], self._log.at(place, offset).tag):
                 raise Violation(f"{group} did not get {place}:{offset} but what is behind it")
         reading.moves.append((now, reading.position))
-        reading.position, reading.before_reset = following, None
+        reading.takes_reset(now)
+        reading.position = following
         reading.fresh.clear()
 
     def unread(self, group: str, topic: str, queue_id: int = -1) -> Iterator[tuple[str, int, int]]:

@@ -194,6 +194,19 @@ def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> N
     assert failure(setup, actions) == ""
 
 
+RESET_TAKEN_THEN_CRASHED = [
+    Action("send", a=55),
+    Action("send", a=49),
+    Action("pop", a=22, c=22),
+    Action("reset", a=31),
+    Action("advance", a=10),
+    Action("pop", a=19),
+    Action("crash"),
+]
+"""What was in memory was committed behind the back of a reset, and written; the read that took the reset was forgotten
+by the crash. The oracle thought that a reset is safe once it is taken."""
+
+
 @pytest.mark.parametrize(
     ("setup", "actions"),
     [
@@ -210,6 +223,7 @@ def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> N
         (Setup(40101, retry_v2=True, retry_first=100, mode="buffer"), RESET_FORWARD_WHILE_IN_MEMORY),
         (Setup(40101, retry_v2=True, retry_first=100, mode="buffer"), RESET_BACK_WHILE_IN_MEMORY),
         (Setup(50841, retry_first=0, mode="buffer"), GIVEN_UP_BY_AN_OLD_HANDLE),
+        (Setup(6028, mode="buffer", limits=(16, 0)), RESET_TAKEN_THEN_CRASHED),
     ],
     ids=[
         "passed over, then reset, then crashed",
@@ -225,6 +239,7 @@ def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> N
         "reset forward while in memory",
         "reset back while in memory",
         "given up by an old handle",
+        "reset taken, then crashed",
     ],
 )
 def test_what_is_right_is_let_pass(setup: Setup, actions: list[Action]) -> None:
