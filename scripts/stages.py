@@ -30,7 +30,7 @@ MATRIX = REPORTS / "scenarios.json"
 OLDEST = ROOT / ".venv-oldest"
 PROTOBUF = ROOT / ".venv-protobuf"
 WORKERS = os.environ.get("TEST_WORKERS", "2")
-JOBS = str(2 * int(WORKERS))
+JOBS = str(3 * int(WORKERS))
 """Scenarios with SDKs mostly wait."""
 REPEATED_MAX = "3"
 """Of more than a thousand scenarios and SDKs."""
