@@ -9,6 +9,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..json_text import dumps
 from ..worlds.remoting import Remoting, short_names
+from .topics import fields_of
 
 
 def _header(connection: RemotingClient, code: int, ext: Mapping[str, object], body: bytes = b"") -> dict[str, Any]:
@@ -45,7 +46,12 @@ def _see_answers(t: Remoting, *, binary: bool) -> None:
             {"offset": place, "group": group, "delayLevel": 3},
             b"",
         ),
-        "topic": (broker, RequestCode.UPDATE_AND_CREATE_TOPIC, _topic(t), b""),
+        "topic": (
+            broker,
+            RequestCode.UPDATE_AND_CREATE_TOPIC,
+            fields_of(t.new(), readQueueNums=1, writeQueueNums=1),
+            b"",
+        ),
         "config": (broker, RequestCode.GET_TOPIC_CONFIG, {"topic": topic}, b""),
         "lock": (broker, RequestCode.LOCK_BATCH_MQ, {}, locks),
         "unlock": (broker, RequestCode.UNLOCK_BATCH_MQ, {}, locks),
@@ -81,19 +87,6 @@ def _see_answers(t: Remoting, *, binary: bool) -> None:
 
 
 _EVER = {"maxNum": 32, "beginTimestamp": 0, "endTimestamp": (1 << 62)}
-
-
-def _topic(t: Remoting) -> dict[str, object]:
-    return {
-        "topic": t.new(),
-        "defaultTopic": "TBW102",
-        "readQueueNums": 1,
-        "writeQueueNums": 1,
-        "perm": 6,
-        "topicFilterType": "SINGLE_TAG",
-        "topicSysFlag": 0,
-        "order": False,
-    }
 
 
 @remoting_case("RemotingCommand.createResponseCommand")

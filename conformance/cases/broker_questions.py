@@ -8,6 +8,7 @@ from ..case import remoting_case
 from ..worlds.pops import PopGroup
 from ..worlds.remoting import Remoting
 from .peek import peek
+from .topics import create
 
 
 @remoting_case("AdminBrokerProcessor.getTopicConfig")
@@ -60,18 +61,8 @@ def a_topic_is_made_with_its_queue_type(t: Remoting) -> None:
     """A new topic may be of the queue type BatchCQ, and not of one that is unknown."""
     for kind in ("BatchCQ", "SimpleCQ", "RocksDBConsumeQueue", "simplecq", "none"):
         topic = t.new()
-        ext = {
-            "topic": topic,
-            "defaultTopic": "TBW102",
-            "readQueueNums": 1,
-            "writeQueueNums": 1,
-            "perm": 6,
-            "topicFilterType": "SINGLE_TAG",
-            "topicSysFlag": 0,
-            "order": False,
-            "attributes": f"+queue.type={kind}",
-        }
-        t.see(f"made with {kind}", t.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, ext))
+        made = create(t, topic, readQueueNums=1, writeQueueNums=1, attributes=f"+queue.type={kind}")
+        t.see(f"made with {kind}", made)
         t.see("config", t.config_of(topic))
 
 
