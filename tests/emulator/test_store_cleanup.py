@@ -1,5 +1,7 @@
 """The cap on stored bytes drops the oldest files, and everything that pointed into them goes on behind."""
 
+from typing import Any
+
 import pytest
 from engine_world import World, bodies, make_world, refused
 from rocketmq_testkit.emulator.config import EmulationConfig
@@ -148,29 +150,19 @@ def test_later_pops_come_back_when_the_memory_of_earlier_ones_is_gone(pops: dict
     assert bodies(world.popped("B")) == [b"later"]
 
 
-def test_delayed_messages_that_are_gone_do_not_stop_those_behind() -> None:
-    """A level whose first messages were dropped delivers the next ones in time."""
+@pytest.mark.parametrize(
+    ("time", "within_ms"), [({"DELAY": "4"}, 30_000), ({"TIMER_DELAY_MS": "20000"}, 25_000)], ids=["level", "timer"]
+)
+def test_what_is_gone_does_not_stop_what_waits_behind_it(time: dict[str, Any], within_ms: int) -> None:
+    """Of messages that wait one that was dropped is never delivered, and one sent afterwards comes in time."""
     world = capped()
     world.topic("A")
     world.topic("B")
-    world.send("B", b"gone", DELAY="4")
+    world.send("B", b"gone", **time)
     world.advance(10_000)
     fill(world)
-    world.send("B", b"held", DELAY="4")
-    world.advance(30_000)
-    assert [record.body for record in stored(world, "B")] == [b"held"]
-
-
-def test_timed_messages_that_are_gone_do_not_stop_those_behind() -> None:
-    """A timed message that was dropped is never delivered, one sent afterwards is."""
-    world = capped()
-    world.topic("A")
-    world.topic("B")
-    world.send("B", b"gone", TIMER_DELAY_MS="20000")
-    world.advance(10_000)
-    fill(world)
-    world.send("B", b"held", TIMER_DELAY_MS="20000")
-    world.advance(25_000)
+    world.send("B", b"held", **time)
+    world.advance(within_ms)
     assert [record.body for record in stored(world, "B")] == [b"held"]
 
 
