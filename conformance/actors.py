@@ -48,6 +48,10 @@ class Producer:
             sent.append({"topic": topic, "body": content.encode(), "id": reply.get("id"), **fields})
         return sent
 
+    def recall(self, topic: str, handle: str) -> Fields:
+        """Take a message back that waits for its delivery time. Errors: DriverError when that is refused."""
+        return self.driver.call("recall", on=self.name, topic=topic, handle=handle)
+
     def checks(self) -> list[Fields]:
         """What it was asked about transactions so far."""
         return [event for event in self.driver.events(self.name) if event["ev"] == "check"]

@@ -2,19 +2,23 @@
 
 from collections.abc import Callable
 
-from ..actors import text
+from ..actors import Consumer, Producer
 from ..scenario import scenario
 from ..stage import Stage
 
 DAY_MS = 24 * 3600 * 1000
 
 
+def _delayed(s: Stage, kind: str = "DELAY") -> tuple[str, Producer, Consumer]:
+    """A new topic whose messages may be delayed, a producer of it, and a consumer."""
+    topic, group = s.topic(kind=kind), s.group()
+    return topic, s.producer(topic), s.consumer(group, topic)
+
+
 @scenario("ScheduleMessageService.DeliverDelayedMessageTimerTask.executeOnTimeUp", verbs={"send"}, protocol="remoting")
 def a_delay_level(s: Stage) -> None:
     """A message of delay level 2 comes five seconds after it was sent."""
-    topic, group = s.topic(kind="DELAY"), s.group()
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _delayed(s)
     watch = s.stopwatch()
     producer.send(topic, "later", delay_level=2)
     producer.send(topic, "now")
@@ -26,9 +30,7 @@ def a_delay_level(s: Stage) -> None:
 @scenario("TimerMessageStore.dequeue", verbs={"send"})
 def a_delivery_time(s: Stage) -> None:
     """A message with a delivery time comes then."""
-    topic, group = s.topic(kind="DELAY"), s.group()
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _delayed(s)
     watch = s.stopwatch()
     reply = producer.send(topic, "later", deliver_at=s.place.now_ms() + 3000)
     [message] = s.wait_for(1, consumer)
@@ -41,53 +43,46 @@ def a_delivery_time(s: Stage) -> None:
 @scenario("RecallMessageProcessor.processRequest", verbs={"recall"})
 def a_recalled_message(s: Stage) -> None:
     """A message that is recalled before its delivery time does not come; one of the same time does."""
-    topic, group = s.topic(kind="DELAY"), s.group()
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _delayed(s)
     at = s.place.now_ms() + 5000
     recalled = producer.send(topic, "recalled", deliver_at=at)
     producer.send(topic, "kept", deliver_at=at + 1000)
-    reply = producer.driver.call("recall", on=producer.name, topic=topic, handle=recalled["recall"])
+    reply = producer.recall(topic, recalled["recall"])
     s.see("the recall tells the id", reply["id"] == recalled["id"])
     s.wait_for(1, consumer, stem="kept")
-    s.see("received", [text(message) for message in consumer.messages])
+    s.see("received", consumer.bodies)
 
 
 @scenario("RecallMessageProcessor.processRequest", verbs={"recall"})
 def a_recall_twice(s: Stage) -> None:
     """A message may be recalled twice; both recalls tell its id, and it does not come."""
-    topic, group = s.topic(kind="DELAY"), s.group()
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _delayed(s)
     at = s.place.now_ms() + 5000
     recalled = producer.send(topic, "recalled", deliver_at=at)
     producer.send(topic, "kept", deliver_at=at + 1000)
     for label in ("first", "second"):
-        reply = producer.driver.call("recall", on=producer.name, topic=topic, handle=recalled["recall"])
+        reply = producer.recall(topic, recalled["recall"])
         s.see(f"the {label} recall tells the id", reply["id"] == recalled["id"])
     s.wait_for(1, consumer, stem="kept")
-    s.see("received", [text(message) for message in consumer.messages])
+    s.see("received", consumer.bodies)
 
 
 @scenario("RecallMessageProcessor.processRequest", verbs={"recall"})
 def a_recall_too_late(s: Stage) -> None:
     """The recall of a message that was delivered is refused."""
-    topic, group = s.topic(kind="DELAY"), s.group()
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _delayed(s)
     sent = producer.send(topic, "delivered", deliver_at=s.place.now_ms() + 1500)
     s.wait_for(1, consumer)
-    s.refusal("recall", lambda: producer.driver.call("recall", on=producer.name, topic=topic, handle=sent["recall"]))
+    s.refusal("recall", lambda: producer.recall(topic, sent["recall"]))
 
 
 @scenario("RecallMessageProcessor.processRequest", verbs={"recall"})
 def a_recall_of_another_topic(s: Stage) -> None:
     """A recall that names another topic than its handle is refused, and the message comes."""
-    topic, other, group = s.topic(kind="DELAY"), s.topic(kind="DELAY"), s.group()
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _delayed(s)
+    other = s.topic(kind="DELAY")
     sent = producer.send(topic, "kept", deliver_at=s.place.now_ms() + 3000)
-    s.refusal("recall", lambda: producer.driver.call("recall", on=producer.name, topic=other, handle=sent["recall"]))
+    s.refusal("recall", lambda: producer.recall(other, sent["recall"]))
     s.wait_for(1, consumer)
     s.see("received", consumer.bodies)
 
@@ -95,9 +90,7 @@ def a_recall_of_another_topic(s: Stage) -> None:
 @scenario("HookUtils.transformTimerMessage", verbs={"send"})
 def a_time_that_is_past(s: Stage) -> None:
     """A message whose delivery time was a minute ago comes at once."""
-    topic, group = s.topic(kind="DELAY"), s.group()
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _delayed(s)
     watch = s.stopwatch()
     producer.send(topic, "late", deliver_at=s.place.now_ms() - 60_000)
     [message] = s.wait_for(1, consumer)
@@ -108,9 +101,7 @@ def a_time_that_is_past(s: Stage) -> None:
 @scenario("HookUtils.transformTimerMessage", verbs={"send"})
 def a_time_that_is_refused(s: Stage) -> None:
     """A message whose delivery time is forty days away is refused, the next one is not."""
-    topic, group = s.topic(kind="DELAY"), s.group()
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _delayed(s)
     far = s.place.now_ms() + 40 * DAY_MS
     s.refusal("forty days", lambda: producer.send(topic, "never", deliver_at=far))
     producer.send(topic, "next", deliver_at=s.place.now_ms() + 1000)
@@ -121,9 +112,7 @@ def a_time_that_is_refused(s: Stage) -> None:
 @scenario("MessageType.parseFromMessageProperty", verbs={"send"})
 def a_delivery_time_with_a_message_group(s: Stage) -> None:
     """A message that has a delivery time and a message group comes at its time, where the SDK allows both."""
-    topic, group = s.topic(kind="DELAY"), s.group()
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _delayed(s)
     watch = s.stopwatch()
     at = s.place.now_ms() + 3000
     if _is_refused(s, lambda: producer.send(topic, "both", deliver_at=at, group="one")):
@@ -141,9 +130,7 @@ def _is_refused(s: Stage, action: Callable[[], object]) -> bool:
 @scenario("HookUtils.transformTimerMessage", verbs={"send"})
 def a_delay_in_seconds(s: Stage) -> None:
     """A message with the property TIMER_DELAY_SEC comes after so many seconds, where an SDK lets it be set."""
-    topic, group = s.topic(kind="NORMAL" if s.grpc else "DELAY"), s.group()
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _delayed(s, "NORMAL" if s.grpc else "DELAY")
     watch = s.stopwatch()
     if _is_refused(s, lambda: producer.send(topic, "later", props={"TIMER_DELAY_SEC": "3"})):
         return
@@ -154,9 +141,7 @@ def a_delay_in_seconds(s: Stage) -> None:
 @scenario("TimerMessageStore.doEnqueue", verbs={"send"}, protocol="remoting")
 def a_message_is_cancelled_by_another(s: Stage) -> None:
     """A message with TIMER_DEL_UNIQKEY takes off the one that it names, and does not come; others of the time do."""
-    topic, group = s.topic(kind="DELAY"), s.group()
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
+    topic, producer, consumer = _delayed(s)
     at = s.place.now_ms() + 5000
     cancelled = producer.send(topic, "cancelled", deliver_at=at)
     mark = {"TIMER_DEL_UNIQKEY": f"{topic}+{cancelled['id']}"}

@@ -6,6 +6,7 @@ from ..actors import Consumer, text
 from ..drivers.process import Fields
 from ..scenario import scenario
 from ..stage import Stage
+from .order import send_four
 
 SECONDS = 240.0
 """The slowest: Java looks for hanging listeners every minute, and what it sends back comes after 10 s."""
@@ -145,10 +146,7 @@ def a_listener_throws_at_a_popped_message(s: Stage) -> None:
 def an_orderly_listener_throws(s: Stage) -> None:
     """An orderly listener that throws is given the same message again, before the next one where the SDK waits."""
     topic, group = s.pair("orderly")
-    producer = s.producer(topic)
-    # Before the consumer is there: what an SDK that does not wait is given next depends on what it took along.
-    for number in range(4):
-        producer.send(topic, f"m-{number}", group="one")
+    send_four(s, topic)
     consumer = s.consumer(group, topic, "orderly", throw={"m-1": 1})
     s.wait_for(5, consumer)
     s.see("history", _history(consumer))
@@ -161,10 +159,7 @@ def an_orderly_listener_throws(s: Stage) -> None:
 def an_orderly_listener_suspends_its_queue(s: Stage) -> None:
     """An orderly listener that suspends its queue is given the same message again after the pause, then the next."""
     topic, group = s.pair("orderly")
-    producer = s.producer(topic)
-    # Before the consumer is there: what an SDK that does not wait is given next depends on what it took along.
-    for number in range(4):
-        producer.send(topic, f"m-{number}", group="one")
+    send_four(s, topic)
     consumer = s.consumer(group, topic, "orderly", suspend={"m-1": 1}, suspend_ms=SUSPEND_SECONDS * 1000)
     s.wait_for(5, consumer)
     s.see("history", _history(consumer))

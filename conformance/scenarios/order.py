@@ -15,6 +15,14 @@ INVISIBLE_MS = 10_000
 LONGER_MS = 20_000
 
 
+def send_four(s: Stage, topic: str) -> None:
+    """Send `m-0` to `m-3` of one message group, for a consumer that comes later.
+
+    What an SDK that does not wait is given next depends on what it took along with the message that fails.
+    """
+    s.producer(topic).send_numbered(topic, 4, "m-", group="one")
+
+
 @scenario("ConsumeMessageOrderlyService.ConsumeRequest.run", modes={"orderly"})
 def each_message_group_in_order(s: Stage) -> None:
     """An orderly push consumer is given the messages of each message group in the order of sending."""
@@ -33,8 +41,7 @@ def an_ordered_group_waits_for_acknowledgement(s: Stage) -> None:
     topic, group = s.pair("orderly")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
-    for number in range(4):
-        producer.send(topic, f"m{number}", group="one")
+    producer.send_numbered(topic, 4, group="one")
     first = consumer.receive(count=2)
     s.see("first", [text(message) for message in first])
     s.see("while these are held", [text(message) for message in consumer.receive(count=2)])
@@ -49,8 +56,7 @@ def _two_of_three(s: Stage) -> tuple[Consumer, list[Fields]]:
     topic, group = s.pair("orderly")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
-    for number in range(3):
-        producer.send(topic, f"m{number}", group="one")
+    producer.send_numbered(topic, 3, group="one")
     first = consumer.receive(INVISIBLE_MS, count=2)
     s.see("first", [shown(message, "attempt") for message in first])
     return consumer, first
@@ -95,13 +101,10 @@ def the_invisible_time_of_an_ordered_message_is_changed(s: Stage) -> None:
 def a_failed_message_comes_again(s: Stage) -> None:
     """An orderly push consumer that fails a message once is given it again; the order holds where the SDK waits."""
     topic, group = s.pair("orderly")
-    producer = s.producer(topic)
-    # Before the consumer is there: what an SDK that does not wait is given next depends on what it took along.
-    for number in range(4):
-        producer.send(topic, f"m-{number}", group="one")
+    send_four(s, topic)
     consumer = s.consumer(group, topic, "orderly", fail={"m-1": 1})
     s.wait_for(5, consumer)
-    s.see("received", [[text, message["ok"]] for text, message in zip(consumer.bodies, consumer.messages, strict=True)])
+    s.see("received", [[text(message), message["ok"]] for message in consumer.messages])
 
 
 @scenario(
@@ -115,10 +118,7 @@ def a_failed_message_comes_again(s: Stage) -> None:
 def a_message_that_always_fails_is_skipped(s: Stage) -> None:
     """A message that fails as often as it may goes to the dead letter queue, and the next of its message group come."""
     topic, group = s.topic(kind="FIFO"), s.group(orderly=True, retryMaxTimes=1)
-    producer = s.producer(topic)
-    # Before the consumer is there: what an SDK that does not wait is given next depends on what it took along.
-    for number in range(4):
-        producer.send(topic, f"m-{number}", group="one")
+    send_four(s, topic)
     more = {} if s.grpc else {"max_reconsume": 1}
     consumer = s.consumer(group, topic, "orderly", fail={"m-1": 9}, **more)
     s.wait_for(5, consumer, seconds=SECONDS)

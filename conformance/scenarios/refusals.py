@@ -83,4 +83,4 @@ def a_recall_handle_that_is_none(s: Stage) -> None:
     """Recalling with a text that is no handle is refused."""
     topic = s.topic(kind="DELAY")
     producer = s.producer(topic)
-    s.refusal("recall", lambda: producer.driver.call("recall", on=producer.name, topic=topic, handle="bm8gaGFuZGxl"))
+    s.refusal("recall", lambda: producer.recall(topic, "bm8gaGFuZGxl"))

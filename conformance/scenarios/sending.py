@@ -6,28 +6,27 @@ from ..scenario import scenario
 from ..stage import Stage
 
 
-@scenario("SendMessageProcessor.sendMessage", verbs={"send_async"})
-def an_asynchronous_send(s: Stage) -> None:
-    """Messages that are sent asynchronously arrive, and their results come."""
+def _see_all_sent_by(s: Stage, verb: str) -> None:
+    """Send by a verb, and note how what comes compares with that."""
     topic, group = s.pair(s.usual)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
-    sent = send_bulk(producer, topic, verb="send_async")
+    sent = send_bulk(producer, topic, verb=verb)
     s.wait_for(COUNT, consumer)
     s.settle(consumer)
     s.see("received", comparison(sent, [consumer.messages]))
+
+
+@scenario("SendMessageProcessor.sendMessage", verbs={"send_async"})
+def an_asynchronous_send(s: Stage) -> None:
+    """Messages that are sent asynchronously arrive, and their results come."""
+    _see_all_sent_by(s, "send_async")
 
 
 @scenario("NettyRemotingAbstract.invokeOnewayImpl", verbs={"oneway"})
 def a_oneway_send(s: Stage) -> None:
     """Messages that are sent one-way arrive, though nobody is told so."""
-    topic, group = s.pair(s.usual)
-    producer = s.producer(topic)
-    consumer = s.consumer(group, topic)
-    sent = send_bulk(producer, topic, verb="oneway")
-    s.wait_for(COUNT, consumer)
-    s.settle(consumer)
-    s.see("received", comparison(sent, [consumer.messages]))
+    _see_all_sent_by(s, "oneway")
 
 
 @scenario("MessageBatch.generateFromList", verbs={"send_batch"})
