@@ -114,7 +114,7 @@ def retry_and_dead_letter_topics_are_created(t: Remoting) -> None:
     t.see("dead letter, unknown template", first_send(t, dlq_topic(other), "nothing"), 17)
 
 
-@remoting_case("AbstractSendMessageProcessor.handleRetryAndDLQ")
+@remoting_case("SendMessageProcessor.handleRetryAndDLQ")
 def a_send_to_a_retry_topic_creates_its_group(t: Remoting) -> None:
     """The group of a retry topic that is sent to is created where that is allowed."""
     group = t.new("group")

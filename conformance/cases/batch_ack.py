@@ -63,7 +63,7 @@ def a_batch_spans_topics_and_groups(t: Remoting) -> None:
         t.see("came back", bodies(each.copies()))
 
 
-@remoting_case("BatchAck")
+@remoting_case("BatchAckMessageRequestBody.decode")
 def a_batch_may_use_long_names(t: Remoting) -> None:
     """The members of an entry may have their long names."""
     group = popping(t, 2)

@@ -56,7 +56,7 @@ def a_question_makes_a_queue(t: Remoting) -> None:
     t.see("after a peek", look(topic))
 
 
-@remoting_case("TopicAttributes.ALL")
+@remoting_case("EnumAttribute.verify")
 def a_topic_is_made_with_its_queue_type(t: Remoting) -> None:
     """A new topic may be of the queue type BatchCQ, and not of one that is unknown."""
     for kind in ("BatchCQ", "SimpleCQ", "RocksDBConsumeQueue", "simplecq", "none"):

@@ -50,7 +50,7 @@ def each_level_has_a_queue(t: Remoting) -> None:
         t.see(f"level {level}: due after, ms", due_after(t, level, place, waiting))
 
 
-@remoting_case("ScheduleMessageService.DeliverDelayedMessageTimerTask.messageTimeUp")
+@remoting_case("ScheduleMessageService.messageTimeUp")
 def what_has_waited_stays_where_it_was(t: Remoting) -> None:
     """A message that was delivered can still be read where it waited; the delivered one is a copy of it."""
     topic = t.topic(queues=2)

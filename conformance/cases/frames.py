@@ -192,7 +192,7 @@ def broken_binary_headers_close_the_connection(t: Remoting) -> None:
     seen(t, framed, seconds=1.5)
 
 
-@remoting_case("HAProxyMessageDecoder.decode")
+@remoting_case("NettyRemotingServer.HandshakeHandler.decode, NettyRemotingServer.HAProxyMessageHandler.channelRead")
 def a_proxy_may_name_the_client(t: Remoting) -> None:
     """A line of the PROXY protocol before the first frame is taken, and the broker still sees the proxy itself."""
     topic = t.topic(queues=1)
@@ -203,7 +203,7 @@ def a_proxy_may_name_the_client(t: Remoting) -> None:
     t.see("birth host is the connection's", message.born_host == connection.local_address)
 
 
-@remoting_case("NettyRemotingServer.TlsModeHandler")
+@remoting_case("NettyRemotingServer.TlsModeHandler.channelRead0")
 def what_begins_like_tls_is_not_answered(t: Remoting) -> None:
     """A connection that begins like TLS and goes on as something else serves nothing."""
     connection = t.connect()

@@ -77,7 +77,7 @@ def endpoints_of_the_request_need_a_scheme(t: Grpc) -> None:
     t.see("no endpoints", t.call("QueryAssignment", request), 20000)
 
 
-@grpc_case("AbstractMessingActivity.validateContext")
+@grpc_case("GrpcMessagingApplication.validateContext")
 def headers_of_the_client(t: Grpc) -> None:
     """An assignment needs a client id, and no language that anybody knows."""
     topic, group = t.topic(kind="NORMAL"), t.group()

@@ -25,7 +25,7 @@ def a_receive_without_a_filter_takes_all(t: Grpc) -> None:
     t.see("none", t.start_receiving(request, client=consumer.client, deadline=10)().bodies)
 
 
-@grpc_case("ConsumerManager.pop")
+@grpc_case("FilterAPI.buildSubscriptionData, ExpressionMessageFilter.isMatchedByConsumeQueue")
 def tags_select_messages(t: Grpc) -> None:
     """A receive by tags takes the messages that have one of them."""
     topic = t.topic(kind="NORMAL", queues=1)
@@ -37,7 +37,7 @@ def tags_select_messages(t: Grpc) -> None:
         t.see(repr(expression), consumer.among(t.group()).receive(expression=expression).bodies)
 
 
-@grpc_case("ConsumerManager.pop")
+@grpc_case("ExpressionMessageFilter.isMatchedByConsumeQueue")
 def tags_that_match_nothing(t: Grpc) -> None:
     """A receive by a tag that no message has, or by blanks, waits and finds nothing."""
     topic = t.topic(kind="NORMAL", queues=1)
@@ -109,7 +109,7 @@ def like_matches_nothing(t: Grpc) -> None:
     t.see("LIKE", consumer.receive_nothing(expression="a LIKE 'x%'", filter_type=pb.SQL), 40401)
 
 
-@grpc_case("ConsumerManager.pop")
+@grpc_case("PopMessageProcessor.popMsgFromQueue")
 def what_a_filter_leaves_out_is_gone(t: Grpc) -> None:
     """What a group's filter did not let through is not there for a later receive of the group without a filter."""
     consumer = consuming(t)

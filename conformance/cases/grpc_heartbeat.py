@@ -127,7 +127,7 @@ def a_client_outlives_its_stream(t: Grpc) -> None:
     t.see("after", t.heartbeat(client, group), 20000)
 
 
-@grpc_case("AbstractMessingActivity.validateContext")
+@grpc_case("GrpcMessagingApplication.validateContext")
 def a_client_id_is_needed(t: Grpc) -> None:
     """Heartbeat and farewell without a client id are CLIENT_ID_REQUIRED, before anything else is looked at."""
     for what, client in (("none", None), ("empty", ""), ("blank", " ")):

@@ -56,7 +56,7 @@ def user_properties_of_each_type(t: Grpc) -> None:
     t.see("TRANSACTION", _properties(_round(t, half)))
 
 
-@grpc_case("GrpcConverter.buildMessageType")
+@grpc_case("GrpcConverter.buildSystemProperties")
 def each_type_is_shown(t: Grpc) -> None:
     """A received message says its type, and a FIFO message its message group."""
     normal = t.message(t.topic(kind="NORMAL", queues=1))

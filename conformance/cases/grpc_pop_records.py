@@ -48,7 +48,7 @@ def a_round_in_memory(t: Grpc) -> None:
     see_a_round(t)
 
 
-@grpc_case("PopConsumerService.popAsync, ConsumerOrderInfoManager", settings=RECORDS)
+@grpc_case("PopConsumerService.popAsync, ConsumerOrderInfoManager.checkBlock", settings=RECORDS)
 def order_with_records(t: Grpc) -> None:
     """Where pops write records a group in order waits for what is out, and gets it again in order."""
     consumer = consuming(t, kind="FIFO", consumeMessageOrderly=True)

@@ -22,7 +22,7 @@ def a_recalled_message_does_not_come(t: Grpc) -> None:
     t.see("received", consumer.received_within(8.2, await_s=8, deadline=12).bodies)
 
 
-@grpc_case("RecallMessageHandle.buildHandle")
+@grpc_case("RecallMessageHandle.HandleV1.buildHandle")
 def what_a_recall_handle_holds(t: Grpc) -> None:
     """The recall handle holds version, topic, broker, a time in the second of the delivery, and the message id."""
     topic = t.topic(kind="DELAY", queues=1)

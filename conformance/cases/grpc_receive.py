@@ -226,7 +226,7 @@ def a_client_without_settings(t: Grpc) -> None:
     t.see("answer", Consumer(t, topic, group, t.new("client")).receive())
 
 
-@grpc_case("AbstractMessingActivity.validateContext")
+@grpc_case("GrpcMessagingApplication.validateContext")
 def a_client_id_is_needed(t: Grpc) -> None:
     """A receive without a client id is CLIENT_ID_REQUIRED, before anything else is looked at."""
     for what, client in (("none", None), ("empty", ""), ("blank", " ")):

@@ -53,7 +53,7 @@ def an_acknowledgement_by_another_id_does_not_count_then(t: Grpc) -> None:
     t.see("again", attempts(other.receive_nothing(auto_renew=True)))
 
 
-@grpc_case("ReceiptHandleProcessor.clearGroup")
+@grpc_case("DefaultReceiptHandleManager.clearGroup")
 def what_others_took_stays_out(t: Grpc) -> None:
     """When a client leaves, what another client of its group has taken stays hidden."""
     one, other = two_consumers(t, 2)
@@ -93,7 +93,7 @@ def what_is_not_renewed_is_not_given_back(t: Grpc) -> None:
     t.see("again", attempts(other.receive_nothing(auto_renew=True)))
 
 
-@grpc_case("ReceiptHandleProcessor.clearGroup")
+@grpc_case("DefaultReceiptHandleManager.clearGroup")
 def a_lost_stream_gives_nothing_back_at_once(t: Grpc) -> None:
     """When the stream of a client is cancelled what it has taken stays hidden for the next seconds."""
     other = consuming(t, client_type=pb.PUSH_CONSUMER)

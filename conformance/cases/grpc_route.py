@@ -131,7 +131,7 @@ def endpoints_of_the_request_need_a_scheme(t: Grpc) -> None:
     t.see("no endpoints", t.call("QueryRoute", sv.QueryRouteRequest(topic=pb.Resource(name=topic))), 20000)
 
 
-@grpc_case("AbstractMessingActivity.validateContext")
+@grpc_case("GrpcMessagingApplication.validateContext")
 def headers_of_the_client(t: Grpc) -> None:
     """A route needs a client id, and neither a language nor a version nor a deadline."""
     topic = t.topic(kind="NORMAL", queues=1)

@@ -86,7 +86,7 @@ def properties_have_bounds(t: Grpc) -> None:
     t.see("16386 bytes of UTF-8", t.send(t.message(topic, properties={"ab": "é" * 8192})), 43101)
 
 
-@grpc_case("SendMessageActivity.validateMessageProperty")
+@grpc_case("SendMessageActivity.buildMessageProperty")
 def names_of_the_system_are_no_properties(t: Grpc) -> None:
     """A user property whose name the broker uses itself is ILLEGAL_MESSAGE_PROPERTY_KEY."""
     topic = t.topic(kind="NORMAL")
@@ -124,7 +124,7 @@ def names_of_the_system_are_no_properties(t: Grpc) -> None:
         t.see(name, t.send(t.message(topic, properties={name: "1"})).status)
 
 
-@grpc_case("SendMessageActivity.validateMessageProperty")
+@grpc_case("SendMessageActivity.buildMessageProperty")
 def names_of_the_system_that_pass(t: Grpc) -> None:
     """Some names that the broker uses itself may be user properties."""
     topic = t.topic(kind="NORMAL")
@@ -144,7 +144,7 @@ def names_of_the_system_that_pass(t: Grpc) -> None:
     t.see("INNER_NUM", t.send(t.message(topic, properties={"INNER_NUM": "1"})), 50001)
 
 
-@grpc_case("SendMessageActivity.validateMessageProperty")
+@grpc_case("SendMessageActivity.buildMessageProperty")
 def properties_have_no_control_characters(t: Grpc) -> None:
     """A control character in the name or value of a user property is ILLEGAL_MESSAGE_PROPERTY_KEY."""
     topic = t.topic(kind="NORMAL")
@@ -227,7 +227,7 @@ def delivery_times_have_a_bound(t: Grpc) -> None:
         t.see(f"{what}: can be recalled", bool(answer.entries[0].recall_handle))
 
 
-@grpc_case("SendMessageActivity.fillTransactionalMessageProperty")
+@grpc_case("SendMessageActivity.validateTransactionRecoverySecond")
 def recovery_durations_have_a_bound(t: Grpc) -> None:
     """A half message may ask to be left alone for an hour at most; other messages' wishes are ignored."""
     topic, normal = t.topic(kind="TRANSACTION"), t.topic(kind="NORMAL")

@@ -84,7 +84,7 @@ def what_is_not_looked_at(t: Grpc) -> None:
     t.see("received", consumer.receive().bodies)
 
 
-@grpc_case("EndTransactionActivity.validateTransactionId")
+@grpc_case("EndTransactionActivity.endTransaction")
 def transaction_ids_are_not_blank(t: Grpc) -> None:
     """A blank transaction id is INVALID_TRANSACTION_ID, after the topic was found good."""
     topic = t.topic(kind="TRANSACTION")
@@ -113,7 +113,7 @@ def a_transaction_is_remembered_for_a_while(t: Grpc) -> None:
     t.see("after 33 s", t.end_transaction(topic, late), 50001)
 
 
-@grpc_case("GrpcClientChannel.checkTransactionState", settings=CHECKING)
+@grpc_case("GrpcClientChannel.processCheckTransaction", settings=CHECKING)
 def a_producer_is_asked(t: Grpc) -> None:
     """A producer of the topic is asked for the state of a half message, with the message as it was sent."""
     topic = consuming(t, kind="TRANSACTION").topic
@@ -263,7 +263,7 @@ def a_half_message_may_ask_to_be_checked_early(t: Grpc) -> None:
     t.see("after", watch.between(1, 19))
 
 
-@grpc_case("GrpcClientChannel.checkTransactionState", settings=CHECKING)
+@grpc_case("ClientActivity.registerProducer, ProducerManager.getAvailableChannel", settings=CHECKING)
 def producers_of_other_topics_are_not_asked(t: Grpc) -> None:
     """A producer whose settings do not name the topic is not asked, though it sent the message."""
     topic = consuming(t, kind="TRANSACTION").topic

@@ -12,7 +12,7 @@ from ..worlds.grpc_answer import Failure, failure_of
 _SERVICE = "/apache.rocketmq.v2.MessagingService/"
 
 
-@grpc_case("ServerMethodDefinition.getMethodDescriptor")
+@grpc_case("ServerImpl.ServerTransportListenerImpl.streamCreated")
 def methods_that_nobody_has(t: Grpc) -> None:
     """A method or a service that the proxy does not have is UNIMPLEMENTED, with its name."""
     for path in (
@@ -28,7 +28,7 @@ def methods_that_nobody_has(t: Grpc) -> None:
         t.see(path, _raw(t, path, b""), "UNIMPLEMENTED")
 
 
-@grpc_case("GrpcMessagingApplication.pullMessage")
+@grpc_case("MessagingServiceGrpc.MessagingServiceImplBase.pullMessage")
 def methods_that_do_nothing_yet(t: Grpc) -> None:
     """Pulling and the handling of offsets are declared and UNIMPLEMENTED, whatever the request and its headers are."""
     for name in ("PullMessage", "UpdateOffset", "GetOffset", "QueryOffset"):
@@ -36,7 +36,7 @@ def methods_that_do_nothing_yet(t: Grpc) -> None:
         t.see(f"{name} without client id", _raw(t, _SERVICE + name, b"", client=None), "UNIMPLEMENTED")
 
 
-@grpc_case("ServerCalls.UnaryServerCallHandler")
+@grpc_case("ServerImpl.JumpToApplicationThreadServerStreamListener.messagesAvailable")
 def bytes_that_are_no_request(t: Grpc) -> None:
     """A request that cannot be decoded ends the call as UNKNOWN without a text."""
     for name in ("QueryRoute", "SendMessage", "Heartbeat", "AckMessage", "QueryAssignment", "EndTransaction"):
@@ -44,7 +44,7 @@ def bytes_that_are_no_request(t: Grpc) -> None:
     t.see("ReceiveMessage", _stream(t, _SERVICE + "ReceiveMessage", b"\xff\xff\xff"), "UNKNOWN")
 
 
-@grpc_case("ServerCalls.UnaryServerCallHandler")
+@grpc_case("ProtoLiteUtils.MessageMarshaller.parse")
 def fields_that_nobody_knows(t: Grpc) -> None:
     """Fields that the proxy does not know are skipped."""
     topic = t.topic(kind="NORMAL", queues=1)
@@ -54,7 +54,7 @@ def fields_that_nobody_knows(t: Grpc) -> None:
     t.see("answer", answer if isinstance(answer, Failure) else sv.QueryRouteResponse.FromString(answer).status)
 
 
-@grpc_case("ServerCalls.UnaryServerCallHandler")
+@grpc_case("ProtoLiteUtils.MessageMarshaller.parse")
 def empty_requests(t: Grpc) -> None:
     """A request of no bytes is one whose fields are all empty."""
     for rpc, response in (
@@ -101,7 +101,7 @@ def the_channel_serves_many_calls(t: Grpc) -> None:
     t.see("answers", [each().code for each in pending])
 
 
-@grpc_case("GrpcServerBuilder")
+@grpc_case("GrpcServerBuilder.newBuilder")
 def large_messages_both_ways(t: Grpc) -> None:
     """Requests and answers of many megabytes pass."""
     consumer = consuming(t)
@@ -114,7 +114,7 @@ def large_messages_both_ways(t: Grpc) -> None:
     t.see("received", sizes)
 
 
-@grpc_case("ProtoReflectionService")
+@grpc_case("ProtoReflectionService.serverReflectionInfo")
 def reflection_is_served(t: Grpc) -> None:
     """The server names its services to whoever asks by reflection."""
     path = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"

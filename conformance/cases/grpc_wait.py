@@ -123,7 +123,9 @@ def what_does_not_match_is_waited_behind(t: Grpc) -> None:
     t.see("after", watch.between(4.9, 8))
 
 
-@grpc_case("ScheduleMessageService.DeliverDelayedMessageTimerTask, PopLongPollingService.notifyMessageArriving")
+@grpc_case(
+    "ScheduleMessageService.DeliverDelayedMessageTimerTask.executeOnTimeUp, PopLongPollingService.notifyMessageArriving"
+)
 def a_timed_message_ends_a_wait(t: Grpc) -> None:
     """A receive that waits is answered when the time of a timed message has come."""
     consumer = consuming(t, kind="DELAY")

@@ -122,7 +122,7 @@ def no_time_or_less_brings_it_back_at_once(t: Remoting) -> None:
         t.see("after", watch.between(1.5, 10))
 
 
-@remoting_case("ChangeInvisibleTimeProcessor.appendCheckPoint")
+@remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def an_absurd_time_is_refused(t: Remoting) -> None:
     """A change to more than the longest time of a timer is an error, and the message comes back as if it never was."""
     group, handle = one_popped(t, invisible_ms=2000)
@@ -201,7 +201,7 @@ def a_change_for_another_group_gives_it_a_copy(t: Remoting) -> None:
     t.see("copies of the group", bodies(group.copies()))
 
 
-@remoting_case("ChangeInvisibleTimeProcessor.appendCheckPoint")
+@remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_revive_queue_that_is_not_there_loses_the_change(t: Remoting) -> None:
     """A change by a handle with a revive queue that nobody reads is taken and has no effect."""
     group, handle = one_popped(t, invisible_ms=1000)

@@ -119,7 +119,7 @@ def odd_properties_are_dropped(t: Remoting) -> None:
         t.see(f"stored: {message.body.decode()}", mine)
 
 
-@remoting_case("MessageDecoder.bytes2string")
+@remoting_case("MessageDecoder.string2messageProperties")
 def texts_of_all_languages_come_back(t: Remoting) -> None:
     """Bodies and properties hold any bytes and any text but the separators."""
     topic = t.topic(queues=1)

@@ -138,7 +138,7 @@ def a_blocked_queue_counts_as_empty(t: Remoting) -> None:
     t.see("without order", notification(group), 0)
 
 
-@remoting_case("ConsumerOrderInfoLockManager, NotificationProcessor")
+@remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp, NotificationProcessor.processRequest")
 def a_free_queue_ends_the_wait(t: Remoting) -> None:
     """A notification in order is answered when the batch of its queue has been acknowledged or is over."""
     group = popping(t, 2)

@@ -98,7 +98,7 @@ def a_read_ends_at_256_kib(t: Remoting) -> None:
         t.see(f"pop {number + 1}", [answer.code, len(answer.messages), answer["restNum"]])
 
 
-@remoting_case("PopBufferMergeService.putCkJustOffset")
+@remoting_case("PopBufferMergeService.addCkJustOffset")
 def the_offset_moves_with_the_pop(t: Remoting) -> None:
     """The offset of the group moves when messages are handed out, not when they are acknowledged."""
     group = popping(t, 3)

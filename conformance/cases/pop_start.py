@@ -78,7 +78,7 @@ def other_queues_begin_when_they_are_read(t: Remoting) -> None:
     t.see("the other one", group.committed(1 - first, setZeroIfNotFound=False))
 
 
-@remoting_case("QueryAssignmentProcessor, PopMessageProcessor.popMsgFromQueue")
+@remoting_case("PopMessageProcessor.getPopOffset")
 def pulls_and_pops_share_the_offset(t: Remoting) -> None:
     """What a pull has committed is not popped again by the same group."""
     group = popping(t, 3)

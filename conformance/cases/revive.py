@@ -125,7 +125,7 @@ def a_compressed_message_comes_back_compressed(t: Remoting) -> None:
     t.see("popped", group.pop(), 0)
 
 
-@remoting_case("PopReviveService.initRetryTopic")
+@remoting_case("PopReviveService.addRetryTopicIfNotExist")
 def the_retry_topic_is_made_at_the_first_copy(t: Remoting) -> None:
     """The retry topic comes into being with the first copy: one queue, readable and writable, the group's offset 0."""
     group = popping(t, 1)
@@ -218,7 +218,7 @@ def a_deleted_topic_gives_nothing_back(t: Remoting) -> None:
     t.see("copies", group.copied())
 
 
-@remoting_case("PopReviveService.reviveRetry, ScheduleMessageService")
+@remoting_case("PopReviveService.reviveRetry, HookUtils.transformDelayLevelMessage")
 def a_delayed_message_is_delayed_again(t: Remoting) -> None:
     """The copy of a message with a delay level waits for its level once more on its way to the retry topic."""
     group = popping(t)
@@ -230,7 +230,7 @@ def a_delayed_message_is_delayed_again(t: Remoting) -> None:
     t.see("after", watch.between(6.5, 14))
 
 
-@remoting_case("PopReviveService.reviveRetry, TimerMessageStore")
+@remoting_case("PopReviveService.reviveRetry, HookUtils.checkIfTimerMessage")
 def a_timer_message_is_not_delayed_again(t: Remoting) -> None:
     """The copy of a message with a delivery time of its own keeps its timer properties, and is not delayed."""
     group = popping(t)

@@ -8,7 +8,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
-from ..worlds.transactions import COMMIT, end, half
+from ..worlds.transactions import COMMIT, transacting
 from .send_back import back, place_of
 
 
@@ -35,21 +35,20 @@ def what_is_sent_back_was_born_at_its_producer(t: Remoting) -> None:
     t.see("in the dead letter queue", [_born_at(dead, ends), dead.born_timestamp == message.born_timestamp])
 
 
-@remoting_case("ScheduleMessageService.messageTimeup")
+@remoting_case("ScheduleMessageService.messageTimeUp")
 def what_waited_was_born_at_its_producer(t: Remoting) -> None:
     """Delivered messages of a delay level and of the timer, and committed ones, bear the address of their producer."""
-    producer = t.new("producer group")
     ends = {"producer": t.connect(), "other": t.connect()}
     for label, properties in (("level", {"DELAY": "1"}), ("timer", {"TIMER_DELAY_MS": "1000"})):
         topic = t.topic(queues=1)
         t.send(topic, label, properties=properties, to=ends["producer"])
         [message] = t.stored(topic, seconds=15).messages
         t.see(label, _born_at(message, ends))
-    topic = t.topic(queues=1)
-    sent = half(t, topic, producer, to=ends["producer"])
+    producers = transacting(t)
+    sent = producers.half(to=ends["producer"])
     t.see("half", _born_at(t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place_of(sent)}).messages[0], ends))
-    end(t, sent, producer, COMMIT)
-    [message] = t.stored(topic, seconds=5).messages
+    producers.end(sent, COMMIT)
+    [message] = t.stored(producers.topic, seconds=5).messages
     t.see("committed", _born_at(message, ends))
 
 

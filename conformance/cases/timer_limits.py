@@ -32,13 +32,13 @@ def _see_slots(t: Remoting, precision: int) -> None:
     t.see("not early, not a second late", all(0 <= ms <= precision + 1500 for ms in late.values()) or late)
 
 
-@remoting_case("TimerMessageStore.getSlotIndex", settings={"timerPrecisionMs": "200"})
+@remoting_case("HookUtils.transformTimerMessage", settings={"timerPrecisionMs": "200"})
 def slots_may_be_a_fifth_of_a_second(t: Remoting) -> None:
     """With timerPrecisionMs 200 a message waits in a slot of 200 ms: the one before its time, or that holds it."""
     _see_slots(t, 200)
 
 
-@remoting_case("TimerMessageStore.getSlotIndex", settings={"timerPrecisionMs": "500"})
+@remoting_case("HookUtils.transformTimerMessage", settings={"timerPrecisionMs": "500"})
 def slots_may_be_half_a_second(t: Remoting) -> None:
     """With timerPrecisionMs 500 a message waits in a slot of 500 ms: the one before its time, or that holds it."""
     _see_slots(t, 500)

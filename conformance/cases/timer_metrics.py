@@ -198,7 +198,7 @@ def a_crash_keeps_the_counts_that_were_written(t: Remoting) -> None:
     _see_after(t, topic, version)
 
 
-@remoting_case("TimerMetrics.removeTopic")
+@remoting_case("TimerMetrics.removeTimingCount")
 def a_deleted_topic_is_not_counted(t: Remoting) -> None:
     """With a topic its count goes; what still waits for it is counted off when it comes."""
     topic = t.topic(queues=1)

@@ -7,7 +7,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
-from ..worlds.transactions import COMMIT, end, half
+from ..worlds.transactions import COMMIT, transacting
 from .timer import handle_of
 
 FINE = {"timerPrecisionMs": "100", "timerRollWindowSlot": "20"}
@@ -63,18 +63,18 @@ def an_ordered_message_may_have_a_time(t: Remoting) -> None:
 @remoting_case("TransactionalMessageBridge.parseHalfMessageInner")
 def a_timed_half_message_loses_its_topic(t: Remoting) -> None:
     """A half message with a time waits for the half topic and forgets its own: a commit does not store it."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    sent = half(t, topic, producer, properties={"TIMER_DELAY_MS": "3000"})
+    producers = transacting(t)
+    sent = producers.half(properties={"TIMER_DELAY_MS": "3000"})
     t.see("half", sent.without("queueOffset", "recallHandle"), 0)
     t.see("recall handle", handle_of(sent)[:3])
     waiting = t.message_at(TIMER_TOPIC, 0, int(sent["queueOffset"]))
     t.see("belongs to", waiting.properties["REAL_TOPIC"])
-    t.see("commit", end(t, sent, producer, COMMIT))
+    t.see("commit", producers.end(sent, COMMIT))
     t.wait(5)
-    t.see("its topic", t.pull(topic, t.group()), 19)
+    t.see("its topic", t.pull(producers.topic, t.group()), 19)
 
 
-@remoting_case("TimerMessageStore.getSlotIndex", settings=FINE)
+@remoting_case("HookUtils.transformTimerMessage", settings=FINE)
 def slots_may_be_finer(t: Remoting) -> None:
     """With timerPrecisionMs a message waits in a slot of that width: the one before its time, or that holds it."""
     topic = t.topic(queues=1)

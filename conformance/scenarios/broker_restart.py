@@ -38,7 +38,7 @@ def clients_go_on_after_a_restart(s: Stage) -> None:
     s.see("lost", comparison(sent, [consumer.messages])["lost"])
 
 
-@scenario("PopBufferMergeService.stopPop", modes={"pop"}, capabilities={Capability.RESTART}, alone=True)
+@scenario("PopReviveService.mergeAndRevive", modes={"pop"}, capabilities={Capability.RESTART}, alone=True)
 def a_popping_consumer_goes_on_after_a_restart(s: Stage) -> None:
     """A popping consumer lives through a restart of the broker: what it failed before comes again, and what is new."""
     topic, group = s.pair("pop")

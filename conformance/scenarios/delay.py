@@ -109,7 +109,7 @@ def a_time_that_is_refused(s: Stage) -> None:
     s.see("received", consumer.bodies)
 
 
-@scenario("MessageType.parseFromMessageProperty", verbs={"send"})
+@scenario("TopicMessageType.parseFromMessageProperty", verbs={"send"})
 def a_delivery_time_with_a_message_group(s: Stage) -> None:
     """A message that has a delivery time and a message group comes at its time, where the SDK allows both."""
     topic, producer, consumer = _delayed(s)

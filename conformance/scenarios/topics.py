@@ -21,7 +21,7 @@ def one_consumer_of_two_topics(s: Stage) -> None:
     s.see("received", comparison(sent, [consumer.messages]))
 
 
-@scenario("DefaultRequestProcessor.getRouteInfoByTopic", verbs={"send"})
+@scenario("ClientRequestProcessor.getRouteInfoByTopic", verbs={"send"})
 def a_send_to_an_unknown_topic(s: Stage) -> None:
     """A topic that nobody made is made by the first remoting send to it, and unknown to the proxy."""
     topic = s.world.new()
