@@ -8,7 +8,7 @@ from ..json_text import dumps
 from ..worlds.answer import Answer
 from ..worlds.pops import popping
 from ..worlds.remoting import Remoting, short_names
-from ..worlds.transactions import COMMIT, ROLLBACK, end, half
+from ..worlds.transactions import COMMIT, ROLLBACK, transacting
 from .config import change
 from .send_back import back, place_of
 
@@ -26,14 +26,14 @@ def _reply(t: Remoting, topic: str) -> Answer:
 @remoting_case("EndTransactionProcessor.processRequest", alone=True)
 def a_slave_takes_nothing_back(t: Remoting) -> None:
     """A slave refuses ends of transactions, what consumers send back, and pulls; it acknowledges as a master does."""
-    group, producer = popping(t, 2), t.new("producer group")
+    group, producers = popping(t, 2), transacting(t)
     [first, second] = group.handles()
-    sent = half(t, t.topic(queues=1), producer)
+    sent = producers.half()
     place = place_of(group.send("later"))
     _become(t, "brokerRole=SLAVE")
     for value in (COMMIT, ROLLBACK):
-        t.see(f"end {value}", end(t, sent, producer, value), 11)
-    t.see("end of nothing", end(t, sent, producer, COMMIT, commitLogOffset=1 << 40))
+        t.see(f"end {value}", producers.end(sent, value), 11)
+    t.see("end of nothing", producers.end(sent, COMMIT, commitLogOffset=1 << 40))
     t.see("sent back", back(t, group.name, place, 1), 2)
     t.see("sent back by an unknown group", back(t, t.new("group"), place, 1), 2)
     pulled = t.pull(group.topic, t.group())
@@ -42,7 +42,7 @@ def a_slave_takes_nothing_back(t: Remoting) -> None:
     t.see("acknowledged", group.ack(first, 0).code)
     _become(t, "brokerRole=ASYNC_MASTER")
     t.see("acknowledged by a master", group.ack(second, 1), 0)
-    t.see("committed by a master", end(t, sent, producer, COMMIT), 0)
+    t.see("committed by a master", producers.end(sent, COMMIT), 0)
     t.see("sent back to a master", back(t, group.name, place, 1), 0)
 
 

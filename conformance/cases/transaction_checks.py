@@ -11,12 +11,9 @@ from ..worlds.transactions import (
     ROLLBACK,
     check_shown,
     checks,
-    end,
-    end_of_check,
-    half,
-    producer_of,
     shown,
     times_asked,
+    transacting,
 )
 
 ONE_CHECK = {**QUICK, "transactionCheckMax": "1"}
@@ -25,29 +22,29 @@ ONE_CHECK = {**QUICK, "transactionCheckMax": "1"}
 @remoting_case("AbstractTransactionalMessageCheckListener.sendCheckMessage", settings=QUICK)
 def a_producer_is_asked_how_its_message_ends(t: Remoting) -> None:
     """A half message without an end is shown to a producer of its group, and its commit by that check stores it."""
-    topic, producer = t.topic(queues=2), t.new("producer group")
-    connection = producer_of(t, producer)
+    producers = transacting(t, queues=2)
+    connection = producers.connect()
     watch = t.stopwatch()
-    half(t, topic, producer, queue=1, tag="A", keys="k")
+    producers.half(queue=1, tag="A", keys="k")
     [check] = checks(t, connection)
     t.see("asked after", watch.between(1, 9))
     t.see("asked", check_shown(check))
-    t.see("commit", end_of_check(t, check, producer, COMMIT), 0)
-    t.see("stored", t.stored(topic, queue=1, seconds=5), 0)
+    t.see("commit", producers.end_of_check(check, COMMIT), 0)
+    t.see("stored", t.stored(producers.topic, queue=1, seconds=5), 0)
 
 
 @remoting_case("TransactionalMessageServiceImpl.check", settings=QUICK)
 def a_producer_is_asked_until_it_knows(t: Remoting) -> None:
     """A half message is asked for again and again, each time counted, until its producer ends it."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
-    half(t, topic, producer)
+    producers = transacting(t)
+    connection = producers.connect()
+    producers.half()
     times = []
     for _ in range(2):
         check = checks(t, connection)[-1]
         times.append(times_asked(check))
     t.see("times", times)
-    t.see("rollback", end_of_check(t, check, producer, ROLLBACK), 0)
+    t.see("rollback", producers.end_of_check(check, ROLLBACK), 0)
     t.wait(1)
     t.pushed(connection)
     t.wait(6)
@@ -57,10 +54,10 @@ def a_producer_is_asked_until_it_knows(t: Remoting) -> None:
 @remoting_case("TransactionalMessageServiceImpl.check", settings=QUICK)
 def an_ended_message_is_not_asked_for(t: Remoting) -> None:
     """Nobody is asked for a half message that was committed or rolled back."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
+    producers = transacting(t)
+    connection = producers.connect()
     for value in (COMMIT, ROLLBACK):
-        end(t, half(t, topic, producer), producer, value)
+        producers.end(producers.half(), value)
     t.wait(9)
     t.see("asked", len(checks(t, connection, seconds=0)))
 
@@ -68,10 +65,10 @@ def an_ended_message_is_not_asked_for(t: Remoting) -> None:
 @remoting_case("ProducerManager.getAvailableChannel", settings=QUICK)
 def one_producer_of_the_group_is_asked(t: Remoting) -> None:
     """Of several producers of a group one is asked for a message; producers of other groups are not."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    both = [producer_of(t, producer), producer_of(t, producer)]
-    stranger = producer_of(t, t.new("producer group"))
-    half(t, topic, producer)
+    producers = transacting(t)
+    both = [producers.connect(), producers.connect()]
+    stranger = transacting(t).connect()
+    producers.half()
     asked: list[int] = [0, 0]
 
     def look() -> bool:
@@ -87,64 +84,64 @@ def one_producer_of_the_group_is_asked(t: Remoting) -> None:
 @remoting_case("AbstractTransactionalMessageCheckListener.sendCheckMessage", settings=QUICK)
 def a_producer_that_comes_later_is_asked(t: Remoting) -> None:
     """A half message whose producer is gone is shown to a producer of its group that comes later."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    gone = producer_of(t, producer)
-    half(t, topic, producer)
+    producers = transacting(t)
+    gone = producers.connect()
+    producers.half()
     t.disconnect(gone)
     t.wait(5)
-    connection = producer_of(t, producer)
+    connection = producers.connect()
     watch = t.stopwatch()
     [check] = checks(t, connection)
     t.see("asked after", watch.between(0, 5))
-    t.see("rollback", end_of_check(t, check, producer, ROLLBACK), 0)
+    t.see("rollback", producers.end_of_check(check, ROLLBACK), 0)
 
 
 @remoting_case("ProducerManager.registerProducer", settings=QUICK)
 def a_producer_that_restarts_is_asked_again(t: Remoting) -> None:
     """A producer that comes back under its old name is asked again, and may still end by what it was asked first."""
-    topic, producer, client = t.topic(queues=1), t.new("producer group"), t.new("client")
-    before = producer_of(t, producer, client)
-    half(t, topic, producer)
+    producers, client = transacting(t), t.new("client")
+    before = producers.connect(client)
+    producers.half()
     first = checks(t, before)[0]
     t.see("asked", times_asked(first))
     t.disconnect(before)
     t.wait(4)
-    again = checks(t, producer_of(t, producer, client))[0]
+    again = checks(t, producers.connect(client))[0]
     t.see("asked again", int(times_asked(again)) > int(times_asked(first)))
-    t.see("commit by the first check", end_of_check(t, first, producer, COMMIT), 0)
-    t.see("stored", [message.body for message in t.stored(topic, seconds=5).messages])
+    t.see("commit by the first check", producers.end_of_check(first, COMMIT), 0)
+    t.see("stored", [message.body for message in t.stored(producers.topic, seconds=5).messages])
 
 
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=QUICK)
 def a_message_may_be_immune_for_a_time(t: Remoting) -> None:
     """A half message with CHECK_IMMUNITY_TIME_IN_SECONDS is not asked for while that time lasts."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
-    sent = half(t, topic, producer, properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "60"})
+    producers = transacting(t)
+    connection = producers.connect()
+    sent = producers.half(properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "60"})
     t.wait(8)
     t.see("asked", len(checks(t, connection, seconds=0)))
-    t.see("rollback", end(t, sent, producer, ROLLBACK), 0)
+    t.see("rollback", producers.end(sent, ROLLBACK), 0)
 
 
 @remoting_case("EndTransactionProcessor.rejectCommitOrRollback", settings=QUICK)
 def an_end_after_the_immunity_is_refused(t: Remoting) -> None:
     """When the time of immunity is over a message can be ended only by a check."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    early = half(t, topic, producer, properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "3"})
-    t.see("in time", end(t, early, producer, COMMIT), 0)
-    late = half(t, topic, producer, properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "3"})
+    producers = transacting(t)
+    early = producers.half(properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "3"})
+    t.see("in time", producers.end(early, COMMIT), 0)
+    late = producers.half(properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "3"})
     t.wait(4)
-    t.see("too late", end(t, late, producer, COMMIT), 604)
-    t.see("too late to roll back", end(t, late, producer, ROLLBACK), 604)
-    t.see("by a check", end(t, late, producer, COMMIT, fromTransactionCheck=True), 0)
+    t.see("too late", producers.end(late, COMMIT), 604)
+    t.see("too late to roll back", producers.end(late, ROLLBACK), 604)
+    t.see("by a check", producers.end(late, COMMIT, fromTransactionCheck=True), 0)
 
 
 @remoting_case("TransactionalMessageServiceImpl.check", settings=ONE_CHECK)
 def a_message_is_given_up_after_its_checks(t: Remoting) -> None:
     """A half message that was asked for transactionCheckMax times goes to TRANS_CHECK_MAX_TIME_TOPIC."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
-    half(t, topic, producer, tag="A")
+    producers = transacting(t)
+    connection = producers.connect()
+    producers.half(tag="A")
     given_up = t.stored(TRANS_CHECK_MAX_TIME_TOPIC, seconds=19).messages
     t.see("asked", len(checks(t, connection, seconds=0)))
     t.see("given up", [shown(message) for message in given_up])
@@ -153,9 +150,9 @@ def a_message_is_given_up_after_its_checks(t: Remoting) -> None:
 @remoting_case("TransactionalOpBatchService.onWaitEnd", alone=True)
 def ends_are_written_down_together(t: Remoting) -> None:
     """The ends of half messages are written into RMQ_SYS_TRANS_OP_HALF_TOPIC, several in one message."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
+    producers = transacting(t)
     for value in (COMMIT, ROLLBACK, COMMIT):
-        end(t, half(t, topic, producer), producer, value)
+        producers.end(producers.half(), value)
     found = t.stored(OP_HALF_TOPIC, seconds=10).messages
     t.see("written", [shown(message) for message in found])
     halves = t.ask(RequestCode.GET_MAX_OFFSET, {"topic": HALF_TOPIC, "queueId": 0})

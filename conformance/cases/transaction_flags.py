@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
-from ..worlds.transactions import COMMIT, PREPARED, ROLLBACK, end, shown
+from ..worlds.transactions import COMMIT, PREPARED, ROLLBACK, shown, transacting
 
 FLAGS = (PREPARED, ROLLBACK, COMMIT)
 """Transaction types in the sysFlag of a send."""
@@ -108,34 +108,36 @@ def what_is_in_no_queue_is_not_delayed(t: Remoting) -> None:
 @remoting_case("SendMessageProcessor.sendMessage")
 def the_property_alone_makes_a_half_message(t: Remoting) -> None:
     """TRAN_MSG makes a half message, in letters of any case and whatever the flag is; other words do not."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
+    producers = transacting(t)
     for word in ("true", "TRUE", "True", "yes", "1", " true"):
-        sent = t.send(topic, word, sysFlag=0, properties={"TRAN_MSG": word, "PGROUP": producer})
+        sent = t.send(producers.topic, word, sysFlag=0, properties={"TRAN_MSG": word, "PGROUP": producers.name})
         t.see(f"sent with {word}", sent.without("queueOffset"), 0)
         t.see("stored as", shown(_in_log(t, sent)))
     for flag in (ROLLBACK, COMMIT):
-        sent = t.send(topic, f"flag {flag}", sysFlag=flag, properties={"TRAN_MSG": "true", "PGROUP": producer})
+        sent = t.send(
+            producers.topic, f"flag {flag}", sysFlag=flag, properties={"TRAN_MSG": "true", "PGROUP": producers.name}
+        )
         t.see(f"stored with {flag}", shown(_in_log(t, sent)))
-        t.see("commit", end(t, sent, producer, COMMIT), 0)
-    t.see("in its queue", sorted(message.body for message in t.stored(topic, 5, seconds=5).messages))
+        t.see("commit", producers.end(sent, COMMIT), 0)
+    t.see("in its queue", sorted(message.body for message in t.stored(producers.topic, 5, seconds=5).messages))
 
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def one_that_comes_again_with_a_level_is_no_half_message(t: Remoting) -> None:
     """What was consumed before and has a delay level is no half message, though it says so, and waits as others do."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    half = {"TRAN_MSG": "true", "PGROUP": producer}
+    producers = transacting(t)
+    half = {"TRAN_MSG": "true", "PGROUP": producers.name}
     for times, level in ((1, "1"), (1, "0"), (0, "1")):
-        sent = t.send(topic, f"{times}, {level}", reconsumeTimes=times, properties={**half, "DELAY": level})
+        sent = t.send(producers.topic, f"{times}, {level}", reconsumeTimes=times, properties={**half, "DELAY": level})
         t.see(f"consumed {times}, level {level}", shown(_in_log(t, sent)))
-    flagged = t.send(topic, "flagged", reconsumeTimes=1, sysFlag=PREPARED, properties={**half, "DELAY": "1"})
+    flagged = t.send(producers.topic, "flagged", reconsumeTimes=1, sysFlag=PREPARED, properties={**half, "DELAY": "1"})
     t.see("flagged", shown(_in_log(t, flagged)))
-    t.see("in its queue", t.stored(topic, seconds=10), 0)
+    t.see("in its queue", t.stored(producers.topic, seconds=10), 0)
 
 
 @remoting_case("SendMessageProcessor.sendMessage", settings={"rejectTransactionMessage": "true"})
 def the_flag_alone_is_not_refused(t: Remoting) -> None:
     """Where rejectTransactionMessage is on, TRAN_MSG is refused and the flag alone is taken."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    t.see("flag alone", t.send(topic, sysFlag=PREPARED), 0)
-    t.see("property alone", t.send(topic, properties={"TRAN_MSG": "TRUE", "PGROUP": producer}), 16)
+    producers = transacting(t)
+    t.see("flag alone", t.send(producers.topic, sysFlag=PREPARED), 0)
+    t.see("property alone", t.send(producers.topic, properties={"TRAN_MSG": "TRUE", "PGROUP": producers.name}), 16)

@@ -4,20 +4,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
-from ..worlds.transactions import (
-    COMMIT,
-    QUICK,
-    ROLLBACK,
-    TWO_CHECKS,
-    checks,
-    end,
-    end_of_check,
-    given_up,
-    half,
-    producer_of,
-    shown,
-    times_asked,
-)
+from ..worlds.transactions import COMMIT, QUICK, ROLLBACK, TWO_CHECKS, checks, shown, times_asked, transacting
 
 HOUR_MS = 3_600_000
 KEPT_HOURS = 72
@@ -27,25 +14,25 @@ KEPT_HOURS = 72
 @remoting_case("TransactionalMessageServiceImpl.needDiscard", settings=TWO_CHECKS)
 def a_producer_is_asked_as_often_as_allowed(t: Remoting) -> None:
     """A producer is asked transactionCheckMax times, then its message is put aside and nobody is asked any more."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
-    half(t, topic, producer, tag="A", keys="k", properties={"color": "red"})
-    t.see("put aside", [shown(message) for message in given_up(t, topic)])
+    producers = transacting(t)
+    connection = producers.connect()
+    producers.half(tag="A", keys="k", properties={"color": "red"})
+    t.see("put aside", [shown(message) for message in producers.given_up()])
     t.see("asked", [times_asked(each) for each in checks(t, connection, 2, seconds=0)])
     t.wait(8)
     t.see("asked later", len(checks(t, connection, seconds=0)))
-    t.see("its topic", t.pull(topic, t.group()), 19)
+    t.see("its topic", t.pull(producers.topic, t.group()), 19)
 
 
 @remoting_case("AbstractTransactionalMessageCheckListener.sendCheckMessage", settings=TWO_CHECKS)
 def checks_count_though_nobody_can_be_asked(t: Remoting) -> None:
     """A message whose producers are all gone is put aside after as many checks as any other."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    half(t, topic, producer)
+    producers = transacting(t)
+    producers.half()
     watch = t.stopwatch()
-    t.see("put aside", [message.properties["TRANSACTION_CHECK_TIMES"] for message in given_up(t, topic)])
+    t.see("put aside", [message.properties["TRANSACTION_CHECK_TIMES"] for message in producers.given_up()])
     t.see("after", watch.between(6, 40))
-    late = producer_of(t, producer)
+    late = producers.connect()
     t.wait(8)
     t.see("asked later", len(checks(t, late, seconds=0)))
 
@@ -53,56 +40,56 @@ def checks_count_though_nobody_can_be_asked(t: Remoting) -> None:
 @remoting_case("EndTransactionProcessor.checkPrepareMessage", settings=TWO_CHECKS)
 def what_was_put_aside_can_be_committed(t: Remoting) -> None:
     """A message that was put aside is stored by each commit that names one of its places, the last one too."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
-    sent = half(t, topic, producer)
-    [aside] = given_up(t, topic)
+    producers = transacting(t)
+    connection = producers.connect()
+    sent = producers.half()
+    [aside] = producers.given_up()
     check = checks(t, connection, 2, seconds=0)[-1]
-    t.see("by its first place", end(t, sent, producer, COMMIT), 0)
-    t.see("by its last check", end_of_check(t, check, producer, COMMIT), 0)
+    t.see("by its first place", producers.end(sent, COMMIT), 0)
+    t.see("by its last check", producers.end_of_check(check, COMMIT), 0)
     place = {"commitLogOffset": aside.physical_offset, "tranStateTableOffset": aside.queue_offset}
-    t.see("where it lies now", end(t, sent, producer, COMMIT, **place), 0)
-    t.see("rolled back", end(t, sent, producer, ROLLBACK), 0)
-    t.see("stored", [message.body for message in t.stored(topic, 3, seconds=5).messages])
+    t.see("where it lies now", producers.end(sent, COMMIT, **place), 0)
+    t.see("rolled back", producers.end(sent, ROLLBACK), 0)
+    t.see("stored", [message.body for message in t.stored(producers.topic, 3, seconds=5).messages])
 
 
 @remoting_case("TransactionalMessageServiceImpl.needSkip", settings=QUICK)
 def a_message_that_is_too_old_is_put_aside(t: Remoting) -> None:
     """A message that was born before all that is kept is put aside by the first look, and nobody is asked."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
+    producers = transacting(t)
+    connection = producers.connect()
     for body, hours in (("old", KEPT_HOURS + 1), ("not so old", KEPT_HOURS - 1)):
-        half(t, topic, producer, body, bornTimestamp=t.now_ms() - hours * HOUR_MS)
-    t.see("put aside", [shown(message) for message in given_up(t, topic)])
+        producers.half(body, bornTimestamp=t.now_ms() - hours * HOUR_MS)
+    t.see("put aside", [shown(message) for message in producers.given_up()])
     check = checks(t, connection)[0]
     t.see("asked for the other", times_asked(check))
-    t.see("rolled back", end_of_check(t, check, producer, ROLLBACK), 0)
+    t.see("rolled back", producers.end_of_check(check, ROLLBACK), 0)
 
 
 @remoting_case("TransactionalMessageServiceImpl.needSkip", settings={**QUICK, "fileReservedTime": "0"})
 def nothing_may_be_kept(t: Remoting) -> None:
     """Where fileReservedTime is 0 every message is put aside at once."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
-    half(t, topic, producer)
-    t.see("put aside", [message.properties["TRANSACTION_CHECK_TIMES"] for message in given_up(t, topic)])
+    producers = transacting(t)
+    connection = producers.connect()
+    producers.half()
+    t.see("put aside", [message.properties["TRANSACTION_CHECK_TIMES"] for message in producers.given_up()])
     t.see("asked", len(checks(t, connection, seconds=0)))
 
 
 @remoting_case("AdminBrokerProcessor.resumeCheckHalfMessage", settings=TWO_CHECKS)
 def what_was_put_aside_can_be_asked_for_again(t: Remoting) -> None:
     """An administrator has a message that was put aside asked for again, as often as one that is new."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
-    half(t, topic, producer)
-    [aside] = given_up(t, topic)
+    producers = transacting(t)
+    connection = producers.connect()
+    producers.half()
+    [aside] = producers.given_up()
     checks(t, connection, 2, seconds=0)
-    resumed = t.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, {"topic": topic, "msgId": aside.offset_message_id})
+    resumed = t.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, {"topic": producers.topic, "msgId": aside.offset_message_id})
     t.see("resumed", resumed, 0)
     [asked] = checks(t, connection)
     t.see("asked once more", times_asked(asked))
-    t.see("committed", end_of_check(t, asked, producer, COMMIT), 0)
-    t.see("its topic", [message.body for message in t.stored(topic).messages])
+    t.see("committed", producers.end_of_check(asked, COMMIT), 0)
+    t.see("its topic", [message.body for message in t.stored(producers.topic).messages])
 
 
 @remoting_case("AdminBrokerProcessor.resumeCheckHalfMessage")

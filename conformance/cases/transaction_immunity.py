@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
-from ..worlds.transactions import COMMIT, OFTEN, QUICK, ROLLBACK, checks, end, half, producer_of
+from ..worlds.transactions import COMMIT, OFTEN, QUICK, ROLLBACK, checks, transacting
 
 USUAL_SECONDS = 20.0
 PATIENT = {"transactionCheckInterval": "1000", "transactionTimeOut": "20000", "transactionCheckMax": "1000"}
@@ -34,10 +34,10 @@ def _see_when_asked(t: Remoting, connection: RemotingClient, sent_ms: Mapping[st
 @remoting_case("TransactionalMessageServiceImpl.check", settings=OFTEN)
 def a_message_is_left_alone_for_six_seconds(t: Remoting) -> None:
     """Nobody is asked for a message before it is 6 s old, unless transactionTimeOut or the message says otherwise."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
+    producers = transacting(t)
+    connection = producers.connect()
     watch = t.stopwatch()
-    half(t, topic, producer)
+    producers.half()
     checks(t, connection, seconds=30)
     t.see("asked after", watch.between(6, 20))
 
@@ -45,49 +45,49 @@ def a_message_is_left_alone_for_six_seconds(t: Remoting) -> None:
 @remoting_case("TransactionalMessageServiceImpl.check", settings=PATIENT, alone=True)
 def a_message_from_the_future_is_asked_for_early(t: Remoting) -> None:
     """A message that was born after the present is asked for at once."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
+    producers = transacting(t)
+    connection = producers.connect()
     sent_ms = {}
     for body, ahead in (("of the future", HOUR_MS), ("of now", 0)):
         sent_ms[body] = t.now_ms()
-        half(t, topic, producer, body, bornTimestamp=sent_ms[body] + ahead)
+        producers.half(body, bornTimestamp=sent_ms[body] + ahead)
     _see_when_asked(t, connection, sent_ms)
 
 
 @remoting_case("TransactionalMessageServiceImpl.getImmunityTime", settings=PATIENT, alone=True)
 def a_message_may_be_asked_for_early(t: Remoting) -> None:
     """A short immunity is taken as it is, a negative one as none, -1 and what is no number as the usual time."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
+    producers = transacting(t)
+    connection = producers.connect()
     sent_ms = {}
     for text in ("1", "0", "-5", "-1", "soon", "1.5", " "):
         body = f"{text!r}"
         sent_ms[body] = t.now_ms()
-        half(t, topic, producer, body, properties={IMMUNITY: text})
+        producers.half(body, properties={IMMUNITY: text})
     _see_when_asked(t, connection, sent_ms)
 
 
 @remoting_case("TransactionalMessageUtil.getImmunityTime", settings={"transactionTimeOut": "15000"})
 def an_end_is_in_time_for_the_usual_time(t: Remoting) -> None:
     """A message that asks for an immunity shorter than transactionTimeOut can be ended without a check until then."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    early, late = (half(t, topic, producer, each, properties={IMMUNITY: "1"}) for each in ("early", "late"))
+    producers = transacting(t)
+    early, late = (producers.half(each, properties={IMMUNITY: "1"}) for each in ("early", "late"))
     t.wait(2)
-    t.see("after 2 s", end(t, early, producer, COMMIT), 0)
+    t.see("after 2 s", producers.end(early, COMMIT), 0)
     t.wait(14)
-    t.see("after 16 s", end(t, late, producer, COMMIT), 604)
-    t.see("stored", [message.body for message in t.stored(topic, seconds=5).messages])
+    t.see("after 16 s", producers.end(late, COMMIT), 604)
+    t.see("stored", [message.body for message in t.stored(producers.topic, seconds=5).messages])
 
 
 @remoting_case("EndTransactionProcessor.rejectCommitOrRollback", settings=QUICK)
 def a_late_end_is_first_of_all_late(t: Remoting) -> None:
     """An end that comes too late is refused as late where it names another group or place, too; beyond the log not."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    late = half(t, topic, producer, properties={IMMUNITY: "3"})
+    producers = transacting(t)
+    late = producers.half(properties={IMMUNITY: "3"})
     t.wait(4)
     for value in (COMMIT, ROLLBACK):
-        t.see("another group", end(t, late, t.new("producer group"), value), 604)
-        t.see("another place in the half topic", end(t, late, producer, value, tranStateTableOffset=1 << 40), 604)
-        t.see("beyond the log", end(t, late, producer, value, commitLogOffset=1 << 40), 1)
-    t.see("stored", t.pull(topic, t.group()), 19)
-    t.see("by a check", end(t, late, producer, ROLLBACK, fromTransactionCheck=True), 0)
+        t.see("another group", producers.end(late, value, producerGroup=t.new("producer group")), 604)
+        t.see("another place in the half topic", producers.end(late, value, tranStateTableOffset=1 << 40), 604)
+        t.see("beyond the log", producers.end(late, value, commitLogOffset=1 << 40), 1)
+    t.see("stored", t.pull(producers.topic, t.group()), 19)
+    t.see("by a check", producers.end(late, ROLLBACK, fromTransactionCheck=True), 0)

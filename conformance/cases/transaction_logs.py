@@ -7,7 +7,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
-from ..worlds.transactions import COMMIT, ROLLBACK, end, half
+from ..worlds.transactions import COMMIT, ROLLBACK, transacting
 
 PATIENT = {"transactionCheckInterval": "3000", "transactionTimeOut": "20000"}
 """Half messages are looked at every 3 s, and nobody is asked while a case runs."""
@@ -29,13 +29,13 @@ def _positions(t: Remoting) -> list[str | None]:
 @remoting_case("AdminBrokerProcessor.getTopicStatsInfo", settings=PATIENT, alone=True)
 def the_logs_of_transactions_have_extents(t: Remoting) -> None:
     """Half messages and their ends are counted by the statistics of their topics, what is decided by the positions."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
+    producers = transacting(t)
     t.see("at first", _extents(t))
-    sent = [half(t, topic, producer) for _ in range(3)]
+    sent = [producers.half() for _ in range(3)]
     t.until(lambda: _end(t, HALF_TOPIC) == 3, 5)
     t.see("three half messages", _extents(t))
     for each, value in zip(sent, (COMMIT, ROLLBACK, COMMIT), strict=True):
-        end(t, each, producer, value)
+        producers.end(each, value)
     t.until(lambda: _positions(t) == ["3", "1"], 20)
     t.see("all decided", _extents(t))
     t.see("positions", _positions(t))
@@ -49,9 +49,9 @@ def the_logs_of_transactions_have_extents(t: Remoting) -> None:
 )
 def many_ends_are_written_down_at_once(t: Remoting) -> None:
     """Ends whose list is longer than transactionOpMsgMaxSize are written before their time; what follows waits."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
+    producers = transacting(t)
     for number in range(5):
-        end(t, half(t, topic, producer), producer, COMMIT)
+        producers.end(producers.half(), COMMIT)
         if number == 3:
             t.see("written", [message.body for message in t.stored(OP_HALF_TOPIC, seconds=5).messages])
     t.wait(2)

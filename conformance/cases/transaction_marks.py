@@ -2,7 +2,7 @@
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
-from ..worlds.transactions import COMMIT, ROLLBACK, checks, end, given_up, half, producer_of
+from ..worlds.transactions import COMMIT, ROLLBACK, checks, transacting
 
 _LOOKS = {"transactionCheckInterval": "1000", "transactionTimeOut": "1000", "transactionCheckMax": "14"}
 """Half messages are looked at every second; one that was looked at 14 times is given up."""
@@ -14,13 +14,13 @@ IMMUNE = {"CHECK_IMMUNITY_TIME_IN_SECONDS": "60"}
 
 
 def _see_end(t: Remoting, value: int, *, seconds: float) -> None:
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
-    sent = half(t, topic, producer, properties=IMMUNE)
-    t.see("ended", end(t, sent, producer, value), 0)
-    t.see("given up", [message.body for message in given_up(t, topic, seconds)])
+    producers = transacting(t)
+    connection = producers.connect()
+    sent = producers.half(properties=IMMUNE)
+    t.see("ended", producers.end(sent, value), 0)
+    t.see("given up", [message.body for message in producers.given_up(seconds)])
     t.see("asked for", len(checks(t, connection, seconds=0)))
-    t.see("stored", [message.body for message in t.pull(topic, t.group()).messages])
+    t.see("stored", [message.body for message in t.pull(producers.topic, t.group()).messages])
 
 
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=LATE, alone=True)

@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting, short_names
-from ..worlds.transactions import COMMIT, end_fields
+from ..worlds.transactions import COMMIT, transacting
 from .recall import handle, recall
 from .request_reply import answer_of, asker
 
@@ -49,15 +49,16 @@ def a_reply_to_nobody_that_cannot_be_stored(t: Remoting) -> None:
 @remoting_case("EndTransactionProcessor.sendFinalMessage, AdminBrokerProcessor.resumeCheckHalfMessage")
 def a_message_that_nobody_looked_at_cannot_be_stored_again(t: Remoting) -> None:
     """A time too far away, unread in a batch, is refused when its message is committed, or put back as a half one."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    home = {"PGROUP": producer, "REAL_TOPIC": topic, "REAL_QID": "0"}
+    producers = transacting(t)
+    topic = producers.topic
+    home = {"PGROUP": producers.name, "REAL_TOPIC": topic, "REAL_QID": "0"}
     parts = [(b"far", {**home, "TIMER_DELAY_SEC": str(10 * 86_400)}), (b"near", home)]
     sent = t.send(topic, batch_body(parts), batch=True)
     far, near = sent["msgId"].split(",")
     t.stored(topic, 2)
     for label, message_id, offset in (("far", far, 0), ("near", near, 1)):
         place = int(message_id[-16:], 16)
-        fields = end_fields(sent, producer, COMMIT, tranStateTableOffset=offset, commitLogOffset=place)
-        t.see(f"commit, {label}", t.ask(RequestCode.END_TRANSACTION, fields))
+        committed = producers.end(sent, COMMIT, tranStateTableOffset=offset, commitLogOffset=place)
+        t.see(f"commit, {label}", committed)
         t.see(f"put back, {label}", t.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, {"msgId": message_id}))
     t.see("stored", [each.body for each in t.stored(topic, 3).messages])

@@ -8,18 +8,7 @@ from rocketmq_testkit.remoting.command import RemotingCommand
 from ..case import remoting_case
 from ..targets.target import Capability
 from ..worlds.remoting import Remoting
-from ..worlds.transactions import (
-    COMMIT,
-    QUICK,
-    ROLLBACK,
-    TWO_CHECKS,
-    checks,
-    end,
-    end_of_check,
-    given_up,
-    half,
-    producer_of,
-)
+from ..worlds.transactions import COMMIT, QUICK, ROLLBACK, TWO_CHECKS, checks, transacting
 from .recall import recall, timed
 
 CRASHES = frozenset({Capability.ADMIN, Capability.CRASH})
@@ -74,17 +63,17 @@ def timed_messages_come_after_a_crash(t: Remoting) -> None:
 @remoting_case("TransactionalMessageServiceImpl.check", needs=CRASHES, alone=True, settings={**QUICK, **ON_DISK})
 def half_messages_are_asked_for_after_a_crash(t: Remoting) -> None:
     """A half message without an end is asked for after a crash, though it was before; one with an end is not."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
+    producers = transacting(t)
+    connection = producers.connect()
     t.wait(WRITTEN_SECONDS)
-    sent = {body: half(t, topic, producer, body) for body in ("committed", "rolled back", "open")}
-    t.see("commit", end(t, sent["committed"], producer, COMMIT), 0)
-    t.see("rollback", end(t, sent["rolled back"], producer, ROLLBACK), 0)
+    sent = {body: producers.half(body) for body in ("committed", "rolled back", "open")}
+    t.see("commit", producers.end(sent["committed"], COMMIT), 0)
+    t.see("rollback", producers.end(sent["rolled back"], ROLLBACK), 0)
     t.see("asked before", bodies(messages_of(checks(t, connection))))
     t.wait(6)  # the committed offset of what is looked at is written
     t.crash()
-    half(t, topic, producer, "new")
-    connection = producer_of(t, producer)
+    producers.half("new")
+    connection = producers.connect()
     newest: dict[str, RemotingCommand] = {}
 
     def both() -> bool:
@@ -93,8 +82,8 @@ def half_messages_are_asked_for_after_a_crash(t: Remoting) -> None:
 
     t.until(both, 30)
     for body, check in sorted(newest.items()):
-        t.see(f"asked after for {body}, commit", end_of_check(t, check, producer, COMMIT), 0)
-    t.see("stored", bodies(t.stored(topic, 3).messages))
+        t.see(f"asked after for {body}, commit", producers.end_of_check(check, COMMIT), 0)
+    t.see("stored", bodies(t.stored(producers.topic, 3).messages))
 
 
 @remoting_case(
@@ -102,10 +91,10 @@ def half_messages_are_asked_for_after_a_crash(t: Remoting) -> None:
 )
 def half_messages_are_given_up_after_a_crash(t: Remoting) -> None:
     """A half message that was asked for as often as it may is given up after a crash, and never comes."""
-    topic, producer = t.topic(queues=1), t.new("producer group")
-    connection = producer_of(t, producer)
-    half(t, topic, producer, "open")
+    producers = transacting(t)
+    connection = producers.connect()
+    producers.half("open")
     t.see("asked before", bodies(messages_of(checks(t, connection, 2))))
     t.crash()
-    t.see("given up", bodies(given_up(t, topic)))
-    t.see("its topic", t.pull(topic, t.group()), 19)
+    t.see("given up", bodies(producers.given_up()))
+    t.see("its topic", t.pull(producers.topic, t.group()), 19)

@@ -1,6 +1,7 @@
 """What cases of transactions share: half messages, their ends, and the checks that come for them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 from rocketmq_testkit.emulator.names import TRANS_CHECK_MAX_TIME_TOPIC
@@ -30,55 +31,64 @@ OFTEN: Mapping[str, str] = {"transactionCheckInterval": "1000", "transactionOpBa
 """Half messages are looked at every second, when they are as old as upstream has it: 6 s."""
 
 
-def half(
-    t: Remoting,
-    topic: str,
-    producer: str,
-    body: str = "half",
-    *,
-    to: RemotingClient | None = None,
-    **more: Unpack[SendFields],
-) -> Answer:
-    """Send a half message."""
-    own = {"TRAN_MSG": "true", "PGROUP": producer, **(more.pop("properties", None) or {})}
-    fields: SendFields = {"producerGroup": producer, "sysFlag": PREPARED, **more, "properties": own}
-    return t.send(topic, body, to=to, **fields)
+@dataclass(frozen=True, slots=True)
+class Producers:
+    """A group of producers that sends half messages to a topic: the world's calls for these two."""
+
+    t: Remoting
+    topic: str
+    name: str
+
+    def connect(self, client: str | None = None) -> RemotingClient:
+        """The connection of a producer that has sent its heartbeat; a new client unless one is named."""
+        connection = self.t.connect()
+        self.t.heartbeat(client or self.t.new("client"), producers=(self.name,), to=connection)
+        return connection
+
+    def half(self, body: str = "half", *, to: RemotingClient | None = None, **more: Unpack[SendFields]) -> Answer:
+        """Send a half message; `more`: see `Remoting.send`."""
+        own = {"TRAN_MSG": "true", "PGROUP": self.name, **(more.pop("properties", None) or {})}
+        fields: SendFields = {"producerGroup": self.name, "sysFlag": PREPARED, **more, "properties": own}
+        return self.t.send(self.topic, body, to=to, **fields)
+
+    def end_fields(self, sent: Answer, value: int, **fields: object) -> dict[str, object]:
+        """The ext fields of the end of a half message, by the answer to its send."""
+        return {
+            "topic": "none",
+            "producerGroup": self.name,
+            "tranStateTableOffset": sent["queueOffset"],
+            "commitLogOffset": int(sent["msgId"][-16:], 16),
+            "commitOrRollback": value,
+            "fromTransactionCheck": False,
+            "msgId": sent["transactionId"],
+            "transactionId": sent["transactionId"],
+            **fields,
+        }
+
+    def end(self, sent: Answer, value: int, **fields: object) -> Answer:
+        """End a half message; `fields` take the place of those that `end_fields` makes."""
+        return self.t.ask(RequestCode.END_TRANSACTION, self.end_fields(sent, value, **fields))
+
+    def end_of_check(self, check: RemotingCommand, value: int) -> Answer:
+        """End a half message by the check that came for it."""
+        asked = check.ext_fields or {}
+        own = ("topic", "tranStateTableOffset", "commitLogOffset", "msgId", "transactionId")
+        end = {"producerGroup": self.name, "commitOrRollback": value, "fromTransactionCheck": True}
+        return self.t.ask(RequestCode.END_TRANSACTION, {**{name: asked[name] for name in own}, **end})
+
+    def given_up(self, seconds: float = 40) -> list[ReceivedMessage]:
+        """The half messages of the topic that nobody is asked about any more, once there is one or the time is over."""
+
+        def look() -> list[ReceivedMessage]:
+            found = self.t.messages_of(TRANS_CHECK_MAX_TIME_TOPIC, self.t.group(name="cases-given-up"))
+            return [each for each in found if each.properties["REAL_TOPIC"] == self.topic]
+
+        return self.t.until(look, seconds)
 
 
-def end_fields(sent: Answer, producer: str, value: int, **fields: object) -> dict[str, object]:
-    """The ext fields of the end of a half message, by the answer to its send."""
-    return {
-        "topic": "none",
-        "producerGroup": producer,
-        "tranStateTableOffset": sent["queueOffset"],
-        "commitLogOffset": int(sent["msgId"][-16:], 16),
-        "commitOrRollback": value,
-        "fromTransactionCheck": False,
-        "msgId": sent["transactionId"],
-        "transactionId": sent["transactionId"],
-        **fields,
-    }
-
-
-def end(t: Remoting, sent: Answer, producer: str, value: int, **fields: object) -> Answer:
-    """End a half message."""
-    return t.ask(RequestCode.END_TRANSACTION, end_fields(sent, producer, value, **fields))
-
-
-def end_of_check(t: Remoting, check: RemotingCommand, producer: str, value: int) -> Answer:
-    """End a half message by the check that came for it."""
-    asked = check.ext_fields or {}
-    fields = {
-        "topic": asked["topic"],
-        "producerGroup": producer,
-        "tranStateTableOffset": asked["tranStateTableOffset"],
-        "commitLogOffset": asked["commitLogOffset"],
-        "commitOrRollback": value,
-        "fromTransactionCheck": True,
-        "msgId": asked["msgId"],
-        "transactionId": asked["transactionId"],
-    }
-    return t.ask(RequestCode.END_TRANSACTION, fields)
+def transacting(t: Remoting, *, queues: int = 1) -> Producers:
+    """A new topic, and a new group of producers that sends half messages to it."""
+    return Producers(t, t.topic(queues=queues), t.new("producer group"))
 
 
 def checks(t: Remoting, connection: RemotingClient, count: int = 1, seconds: float = 20) -> list[RemotingCommand]:
@@ -93,28 +103,10 @@ def checks(t: Remoting, connection: RemotingClient, count: int = 1, seconds: flo
     return found
 
 
-def producer_of(t: Remoting, group: str, client: str | None = None) -> RemotingClient:
-    """The connection of a producer of a group that has sent its heartbeat; a new client unless one is named."""
-    connection = t.connect()
-    t.heartbeat(client or t.new("client"), producers=(group,), to=connection)
-    return connection
-
-
 def times_asked(check: RemotingCommand) -> str:
     """Which of its checks this one of a message is, as the message says it."""
     [message] = decode_messages(check.body)
     return message.properties["TRANSACTION_CHECK_TIMES"]
-
-
-def given_up(t: Remoting, topic: str, seconds: float = 40) -> list[ReceivedMessage]:
-    """The half messages of a topic that nobody is asked about any more, once there is one or the time is over."""
-
-    def look() -> list[ReceivedMessage]:
-        answer = t.pull(TRANS_CHECK_MAX_TIME_TOPIC, t.group(name="cases-given-up"))
-        found = answer.messages if answer.code == 0 else []
-        return [each for each in found if each.properties["REAL_TOPIC"] == topic]
-
-    return t.until(look, seconds)
 
 
 def check_shown(check: RemotingCommand) -> dict[str, Any]:
