@@ -56,8 +56,9 @@ class Truth:
         return self.of(REFERENCE_VERSION, noun, name) if other else None
 
     def nouns(self, version: str) -> list[str]:
-        """The files of a version."""
-        return sorted(each.stem for each in (self._folder / version).glob("*.json"))
+        """The files of a version: nouns of cases, and those of scenarios with their folder before them."""
+        folder = self._folder / version
+        return sorted(each.relative_to(folder).with_suffix("").as_posix() for each in folder.rglob("*.json"))
 
     def names(self, version: str, noun: str) -> list[str]:
         """The records of one file."""

@@ -6,19 +6,24 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import config_page
+from rocketmq_testkit.conformance import version_page
+from rocketmq_testkit.conformance.truth import Truth
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES: Mapping[str, str] = {
     "request-codes.md": "rocketmq_testkit.remoting.coverage",
     "rpcs.md": "rocketmq_testkit.grpc_v2.coverage",
 }
-"""Pages whose module prints them; beside docs/config-keys.md."""
+"""Pages whose module prints them; beside docs/config-keys.md and what versions do otherwise."""
 
 
 def main() -> int:
     """Write all of them."""
     docs = ROOT / "docs"
     (docs / "config-keys.md").write_text(config_page.page())
+    truth = Truth()
+    for version in version_page.versions(truth):
+        (docs / f"differences-{version}.md").write_text(version_page.page(version, truth))
     for name, module in MODULES.items():
         printed = subprocess.run([sys.executable, "-m", module], cwd=ROOT / "scripts", capture_output=True, check=True)
         (docs / name).write_bytes(printed.stdout)

@@ -1,0 +1,125 @@
+"""The page of what another version does otherwise."""
+
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance.case import all_cases
+from rocketmq_testkit.conformance.drivers import registry
+from rocketmq_testkit.conformance.scenario import all_scenarios, truth_of
+from rocketmq_testkit.conformance.truth import Notes, Truth
+from rocketmq_testkit.conformance.version_page import changes, page, versions
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def rows(here: Notes, there: Notes) -> list[tuple[str, str, str]]:
+    """What is found between two lists of notes."""
+    return [(": ".join(each.path), each.before, each.after) for each in changes(here, there)]
+
+
+def table(tmp_path: Path, here: Notes, there: Notes) -> list[str]:
+    """The rows of the only case of a page."""
+    truth = Truth(tmp_path)
+    truth.put("5.3.3", "send", {"a_case": here}, "2026-01-31")
+    truth.put("9.9.9", "send", {"a_case": there}, "2026-01-31")
+    assert versions(truth) == ["9.9.9"]
+    return page("9.9.9", truth).rpartition("|---|---|---|---|\n")[2].splitlines()
+
+
+@pytest.mark.parametrize("version", versions(Truth()))
+def test_the_page_is_current(version: str) -> None:
+    """`make pages` would change nothing."""
+    assert (DOCS / f"differences-{version}.md").read_text() == page(version, Truth())
+
+
+def test_each_version_with_records_has_its_page_and_no_other() -> None:
+    """A version that is recorded no more leaves no page behind."""
+    assert sorted(path.name for path in DOCS.glob("differences-*.md")) == [
+        f"differences-{version}.md" for version in versions(Truth())
+    ]
+
+
+def test_what_differs_is_something_that_there_is() -> None:
+    """Records of other versions are of cases, and of scenarios with SDKs, that the suite has."""
+    known = {(each.noun, each.name) for each in all_cases()}
+    known |= {truth_of(each.id_with(sdk)) for each in all_scenarios() for sdk in registry.names()}
+    truth = Truth()
+    recorded = {
+        (noun, name)
+        for version in versions(truth)
+        for noun in truth.nouns(version)
+        for name in truth.names(version, noun)
+    }
+    assert recorded - known == set()
+
+
+def test_a_change_is_shown_by_its_way() -> None:
+    """Through keys, and through the places of lists that are long; what is equal is not shown."""
+    here = [("sent", {"code": 0, "ext": {"id": "x"}}), ("all", [{"body": "b" * 99, "tag": None}, {}])]
+    there = [("sent", {"code": 29, "ext": {"id": "x", "new": "n"}}), ("all", [{"body": "b" * 99}, {}])]
+    assert rows(here, there) == [
+        ("sent: code", "`0`", "`29`"),
+        ("sent: ext: new", "—", '`"n"`'),
+        ("all: 0: tag", "`null`", "—"),
+    ]
+
+
+def test_a_short_list_is_one_value() -> None:
+    """A way to each number of it would say less."""
+    assert rows([("queues", [0, 1, 2])], [("queues", [2, 1, 0])]) == [("queues", "`[0, 1, 2]`", "`[2, 1, 0]`")]
+
+
+def test_of_long_lists_of_names_is_shown_what_one_has_alone() -> None:
+    """Two names among twenty are not looked for by eye."""
+    names = [f"name {number}" for number in range(20)]
+    assert rows([("names", names)], [("names", [*names[1:], "new", "newer"])]) == [
+        ("names: what the other has not", '`["name 0"]`', '`["new", "newer"]`')
+    ]
+
+
+def test_notes_belong_together_by_their_labels() -> None:
+    """What one version noted in between does not make everything behind it another thing."""
+    here: Notes = [("sent", 0), ("between", 1), ("pulled", 19)]
+    assert rows(here, [("sent", 0), ("pulled", 26)]) == [("between", "`1`", "—"), ("pulled", "`19`", "`26`")]
+    assert rows(here, [("sent", 0), ("given up", "why")]) == [
+        ("between", "`1`", "—"),
+        ("pulled", "`19`", "—"),
+        ("given up", "—", '`"why"`'),
+    ]
+
+
+def test_long_values_are_cut() -> None:
+    """Repeated characters to three, and what is long all the same to its two ends."""
+    [(_, before, after)] = rows([("name", "g" * 200)], [("name", "".join(map(str, range(200))))])
+    assert before == '`"ggg…"`'
+    assert len(after) < 150
+    assert after.startswith('`"0123')
+    assert after.endswith('198199"`')
+
+
+def test_a_row_stays_one(tmp_path: Path) -> None:
+    """Neither bars nor stars nor new lines of what was noted end a cell; the case is named once."""
+    label = "a|b*\nc"
+    assert table(tmp_path, [(label, "x|y"), ("z", 1)], [(label, "x"), ("z", 2)]) == [
+        '| a_case | a\\|b\\* c | `"x\\|y"` | `"x"` |',
+        "|  | z | `1` | `2` |",
+    ]
+
+
+def test_the_same_at_several_places_is_one_row(tmp_path: Path) -> None:
+    """Of three messages that all lack a property, one is not worth three rows."""
+    here = [("all", [{"body": "b" * 50, "properties": {"A": "1"}} for _ in range(3)])]
+    there = [("all", [{"body": "b" * 50, "properties": {}} for _ in range(3)])]
+    assert table(tmp_path, here, there) == ['| a_case | all: \\*: properties: A | `"1"` | — |']
+
+
+def test_what_many_cases_show_stands_before(tmp_path: Path) -> None:
+    """A change that several cases show is counted once for each, whatever number its names have."""
+    truth = Truth(tmp_path)
+    names = ("one", "two", "three")
+    truth.put("5.3.3", "pop", {name: [("copies", {"body": "x"})] for name in names}, "2026-01-31")
+    copies = {name: [("copies", {"body": "x", "G": f"{{group {number}}}"})] for number, name in enumerate(names)}
+    truth.put("9.9.9", "pop", copies, "2026-01-31")
+    text = page("9.9.9", truth)
+    assert "3 cases and 0 pairs of scenario and SDK differ.\n" in text
+    assert '| G | — | `"{group}"` | 3 |\n' in text
