@@ -29,7 +29,7 @@ def _header(connection: RemotingClient, code: int, ext: Mapping[str, object], bo
 def _see_answers(t: Remoting, *, binary: bool) -> None:
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1)
-    place = int(sent["msgId"][-16:], 16)
+    place = sent.place
     beat = {"clientID": t.new("client"), "producerDataSet": [], "consumerDataSet": []}
     locks = dumps({"consumerGroup": group, "clientId": "client", "mqSet": []})
     queue = {"topic": topic, "queueId": 0}

@@ -32,7 +32,7 @@ def a_send_creates_its_topic(t: Remoting) -> None:
     t.see("before", t.config_of(topic), 17)
     t.see("sent", first_send(t, topic), 0)
     t.see("created", t.config_of(topic), 0)
-    t.see("stored", [message.body for message in t.stored(topic).messages])
+    t.see("stored", t.stored(topic).bodies)
 
 
 @remoting_case("TopicConfigManager.createTopicInSendMessageMethod")

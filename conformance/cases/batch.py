@@ -113,7 +113,7 @@ def a_batch_goes_into_one_queue(t: Remoting) -> None:
     parts: list[tuple[bytes, dict[str, str]]] = [(f"{number}".encode(), {}) for number in range(5)]
     sent = send_batch(t, topic, parts, queue=-1)
     t.see("sent", sent.without("queueId"), 0)
-    t.see("stored", [message.body for message in t.stored(topic, 5, int(sent["queueId"])).messages])
+    t.see("stored", t.stored(topic, 5, int(sent["queueId"])).bodies)
 
 
 @remoting_case("AbstractSendMessageProcessor.msgCheck")
@@ -137,10 +137,8 @@ def messages_of_a_batch_are_found_by_key(t: Remoting) -> None:
     """Each message of a batch is indexed by its own keys."""
     topic = t.topic(queues=1)
     send_batch(t, topic, [(b"one", {"KEYS": "a b"}), (b"two", {"KEYS": "b"})])
-    query = {"topic": topic, "key": "b", "maxNum": 10, "beginTimestamp": 0, "endTimestamp": 9223372036854775807}
-    t.see("both", t.until(lambda: len(t.ask(RequestCode.QUERY_MESSAGE, query).messages) == 2))
-    bodies = [message.body for message in t.ask(RequestCode.QUERY_MESSAGE, {**query, "key": "a"}).messages]
-    t.see("key of one", bodies)
+    t.see("both", t.until(lambda: len(t.query(topic, "b").messages) == 2))
+    t.see("key of one", t.query(topic, "a").bodies)
 
 
 @remoting_case("CommitLog.asyncPutMessages")

@@ -10,7 +10,7 @@ from ..worlds.pops import popping
 from ..worlds.remoting import Remoting, short_names
 from ..worlds.transactions import COMMIT, ROLLBACK, transacting
 from .config import change
-from .send_back import back, place_of
+from .send_back import back
 
 
 def _become(t: Remoting, setting: str) -> None:
@@ -29,7 +29,7 @@ def a_slave_takes_nothing_back(t: Remoting) -> None:
     group, producers = popping(t, 2), transacting(t)
     [first, second] = group.handles()
     sent = producers.half()
-    place = place_of(group.send("later"))
+    place = group.send("later").place
     _become(t, "brokerRole=SLAVE")
     for value in (COMMIT, ROLLBACK):
         t.see(f"end {value}", producers.end(sent, value), 11)
@@ -38,7 +38,7 @@ def a_slave_takes_nothing_back(t: Remoting) -> None:
     t.see("sent back by an unknown group", back(t, t.new("group"), place, 1), 2)
     pulled = t.pull(group.topic, t.group())
     t.require(pulled.code == 2, f"a slave is pulled from: {pulled}")
-    t.see("pulled", [each.body for each in pulled.messages])
+    t.see("pulled", pulled.bodies)
     t.see("acknowledged", group.ack(first, 0).code)
     _become(t, "brokerRole=ASYNC_MASTER")
     t.see("acknowledged by a master", group.ack(second, 1), 0)
@@ -52,16 +52,16 @@ def what_may_not_be_written_takes_nothing_back(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1)
     _become(t, "brokerPermission=4")
-    t.see("broker", back(t, group, place_of(sent), 1), 16)
-    t.see("broker, given up", back(t, group, place_of(sent), -1), 16)
-    t.see("broker, unknown group", back(t, t.new("group"), place_of(sent), 1).code)
+    t.see("broker", back(t, group, sent.place, 1), 16)
+    t.see("broker, given up", back(t, group, sent.place, -1), 16)
+    t.see("broker, unknown group", back(t, t.new("group"), sent.place, 1).code)
     _become(t, "brokerPermission=6")
     t.topic(name=retry_topic(group), queues=1, perm=4)
-    t.see("retry topic", back(t, group, place_of(sent), 1), 16)
-    t.see("retry topic, given up", back(t, group, place_of(sent), -1), 16)
+    t.see("retry topic", back(t, group, sent.place, 1), 16)
+    t.see("retry topic, given up", back(t, group, sent.place, -1), 16)
     t.see("beyond the log", back(t, group, 1 << 40, 1).code)
     t.topic(name=retry_topic(group), queues=1, perm=6)
-    t.see("allowed", back(t, group, place_of(sent), 1), 0)
+    t.see("allowed", back(t, group, sent.place, 1), 0)
 
 
 @remoting_case("ReplyMessageProcessor.processReplyMessageRequest", settings={"autoCreateTopicEnable": "false"})

@@ -14,7 +14,7 @@ from ..case import grpc_case, remoting_case
 from ..worlds.answer import Answer
 from ..worlds.consumer import consuming
 from ..worlds.grpc import Grpc
-from ..worlds.pops import PopGroup, max_offset
+from ..worlds.pops import PopGroup
 from ..worlds.remoting import Remoting
 from ..worlds.world import World
 
@@ -77,12 +77,12 @@ def full_files_are_deleted_when_they_are_old(t: Remoting) -> None:
     t.require(t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, b"fileReservedTime=0").code == 0, "a key was to change")
     t.until(lambda: min_offset(t, topic))
     t.wait(2)
-    t.see("extent", [min_offset(t, topic), max_offset(t, topic)])
+    t.see("extent", [min_offset(t, topic), t.max_offset(topic)])
     for offset in (0, 5, KEPT - 1, KEPT):
         answer = t.pull(topic, t.group(), offset=offset)
         t.see(f"pull at {offset}", [answer.code, answer.remark, answer.fields, words(answer.messages)])
     for number in (0, KEPT - 1, KEPT):
-        place = int(sends[number]["msgId"][-16:], 16)
+        place = sends[number].place
         viewed = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place})
         t.see(f"view of m{number}", [viewed.code, words(viewed.messages) if viewed.code == 0 else []])
         key = {"topic": topic, "key": f"k{number}", "maxNum": 32, "beginTimestamp": 0, "endTimestamp": t.now_ms()}
@@ -151,19 +151,19 @@ def queues_without_messages_begin_anew_when_told(t: Remoting) -> None:
     t.commit(old, group, 2)
     fill(t, other)
     t.see("told too early", t.ask(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, {}), 0)
-    t.see("extent", [min_offset(t, old), max_offset(t, old)])
+    t.see("extent", [min_offset(t, old), t.max_offset(old)])
     deleted(t, other)
-    t.see("extent of the deleted", [min_offset(t, old), max_offset(t, old)])
+    t.see("extent of the deleted", [min_offset(t, old), t.max_offset(old)])
     t.see("pull of the deleted", t.pull(old, t.group(), offset=1))
     t.see("told", t.ask(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, {}), 0)
-    t.see("extent of the forgotten", [min_offset(t, old), max_offset(t, old)])
-    t.see("extent of the other", [min_offset(t, other), max_offset(t, other)])
+    t.see("extent of the forgotten", [min_offset(t, old), t.max_offset(old)])
+    t.see("extent of the other", [min_offset(t, other), t.max_offset(other)])
     t.see("pull of the forgotten", t.pull(old, t.group(), offset=1))
     t.see("committed", t.committed(old, group))
     sent = t.send(old, "new")
     t.see("sent", [sent.code, sent["queueOffset"]])
-    t.until(lambda: max_offset(t, old) == int(sent["queueOffset"]) + 1)
-    t.see("extent of the new", [min_offset(t, old), max_offset(t, old)])
+    t.until(lambda: t.max_offset(old) == int(sent["queueOffset"]) + 1)
+    t.see("extent of the new", [min_offset(t, old), t.max_offset(old)])
     t.see("pull of the new", words(t.pull(old, t.group(), offset=min_offset(t, old)).messages))
 
 

@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
 from ..worlds.world import Stopwatch
-from .send_back import back, place_of
+from .send_back import back
 
 FEW = {"messageDelayLevel": "1s 2s 3s 1h"}
 LEVELS = 18
@@ -77,7 +77,7 @@ def messages_of_a_level_keep_their_order(t: Remoting) -> None:
     topic = t.topic(queues=1)
     for number in range(5):
         t.send(topic, f"{number}", properties={"DELAY": "1"})
-    t.see("delivered", [message.body for message in t.stored(topic, 5).messages])
+    t.see("delivered", t.stored(topic, 5).bodies)
 
 
 @remoting_case("ScheduleMessageService.DeliverDelayedMessageTimerTask")
@@ -87,7 +87,7 @@ def a_shorter_delay_comes_first(t: Remoting) -> None:
     for level, body in ((2, "five seconds"), (1, "one second"), (0, "now")):
         t.send(topic, body, properties={"DELAY": str(level)})
     watch = t.stopwatch()
-    t.see("delivered", [message.body for message in t.stored(topic, 3).messages])
+    t.see("delivered", t.stored(topic, 3).bodies)
     t.see("after", watch.between(4.5, 7))
 
 
@@ -101,7 +101,7 @@ def a_delayed_message_wakes_who_waits(t: Remoting) -> None:
     t.send(topic, "later", properties={"DELAY": "1"})
     t.wait(1.1)
     t.see("pulled", held(), 0)
-    t.see("popped", [message.body for message in popped().messages])
+    t.see("popped", popped().bodies)
     t.see("after", watch.between(1, 4))
 
 
@@ -132,7 +132,7 @@ def levels_are_a_setting(t: Remoting) -> None:
     topic = t.topic(queues=1)
     watch = t.stopwatch()
     t.send(topic, "two", properties={"DELAY": "2"})
-    t.see("delivered", [message.body for message in t.stored(topic).messages])
+    t.see("delivered", t.stored(topic).bodies)
     t.see("after", watch.between(2, 4))
     sent = t.send(topic, "last", properties={"DELAY": "9"})
     t.see("last level", t.message_at(SCHEDULE_TOPIC, 3, int(sent["queueOffset"])).properties["DELAY"])
@@ -162,8 +162,8 @@ def what_is_sent_back_has_the_last_level_at_most(t: Remoting) -> None:
     for tries in (0, 1, 5):
         [sent] = t.sent(topic, 1, reconsumeTimes=tries)
         queue = min(tries + 3, 4) - 1
-        begin = int(t.ask(RequestCode.GET_MAX_OFFSET, {"topic": SCHEDULE_TOPIC, "queueId": queue})["offset"])
-        t.see(f"tried {tries}", back(t, group, place_of(sent), maxReconsumeTimes=None), 0)
+        begin = t.max_offset(SCHEDULE_TOPIC, queue)
+        t.see(f"tried {tries}", back(t, group, sent.place, maxReconsumeTimes=None), 0)
         waiting = t.message_at(SCHEDULE_TOPIC, queue, begin)
         found = waiting.properties
         t.see(f"tried {tries}: waits", [waiting.queue_id, found["DELAY"], found["REAL_TOPIC"]])

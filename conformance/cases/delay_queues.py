@@ -86,7 +86,7 @@ def the_times_of_levels_are_java_numbers(t: Remoting) -> None:
         place = int(sent["queueOffset"])
         waiting = t.message_at(SCHEDULE_TOPIC, level - 1, place)
         t.see(f"level {level}: due after, ms", due_after(t, level, place, waiting))
-    found = [message.body for message in t.stored(topic, 4).messages]
+    found = t.stored(topic, 4).bodies
     t.see("at once", sorted(found[:2]))
     t.see("later", found[2:])
 
@@ -97,9 +97,7 @@ def a_group_may_read_where_messages_wait(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     sent = t.send(topic, "later", properties={"DELAY": "17"})
     end = int(sent["queueOffset"]) + 1
-    queue = {"topic": SCHEDULE_TOPIC, "queueId": 16}
-    t.until(lambda: int(t.ask(RequestCode.GET_MAX_OFFSET, queue)["offset"]) >= end, 5)
-    t.see("end reached", int(t.ask(RequestCode.GET_MAX_OFFSET, queue)["offset"]) >= end)
+    t.see("end reached", t.until(lambda: t.max_offset(SCHEDULE_TOPIC, 16) >= end, 5))
     t.see("before", t.committed(SCHEDULE_TOPIC, group, 16, setZeroIfNotFound=False).code)
     t.see("committed", t.commit(SCHEDULE_TOPIC, group, 0, 16), 0)
     t.see("offset", t.committed(SCHEDULE_TOPIC, group, 16), 0)

@@ -36,8 +36,7 @@ class _Group:
         """Note what pulls find that bring no expression along, but its version."""
         for version in versions:
             answer = self.t.pull(self.topic, self.name, sysFlag=0, subVersion=version, to=self.connection)
-            found = [each.body for each in answer.messages] if answer.code == 0 else answer
-            self.t.see(f"{label}, version {version}", found)
+            self.t.see(f"{label}, version {version}", answer.found)
 
 
 @remoting_case("PullMessageProcessor.processRequest")

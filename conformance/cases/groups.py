@@ -121,7 +121,7 @@ def unknown_groups_are_refused_where_none_is_made(t: Remoting) -> None:
     t.see("pulled", t.pull(topic, group), 26)
     t.see("popped", t.pop(topic, group), 26)
     t.see("asked for", _config(t, group), 26)
-    back = {"offset": int(sent["msgId"][-16:], 16), "group": group, "delayLevel": 1, "originTopic": topic}
+    back = {"offset": sent.place, "group": group, "delayLevel": 1, "originTopic": topic}
     t.see("sent back", t.ask(RequestCode.CONSUMER_SEND_MSG_BACK, back), 26)
     t.see("sent to its retry topic", t.send(retry_topic(group)), 26)
     t.see("heartbeat", t.heartbeat(t.new("client"), groups={group: {topic: "*"}}), 0)

@@ -1,7 +1,6 @@
 """The first message of a log, which is at place 0 and is found there by whoever names no place."""
 
 from rocketmq_testkit.emulator.names import dlq_topic, retry_topic
-from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -22,11 +21,7 @@ def place_0_is_the_first_message(t: Remoting) -> None:
     t.sent(topic, 2)
     _first(t, topic)
     t.see("sent back", back(t, group, 0, 1), 0)
-    t.see("came again", _bodies(t.stored(retry_topic(group), seconds=15).messages))
+    t.see("came again", t.stored(retry_topic(group), seconds=15).bodies)
     t.see("given up", back(t, group, 0, -1), 0)
-    t.see("dead", _bodies(t.stored(dlq_topic(group), seconds=5).messages))
+    t.see("dead", t.stored(dlq_topic(group), seconds=5).bodies)
     t.see("before the first", back(t, group, -1, 1))
-
-
-def _bodies(messages: list[ReceivedMessage]) -> list[bytes]:
-    return [message.body for message in messages]

@@ -2,7 +2,7 @@
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.pops import PopGroup, popping, see_refused_places, texts
+from ..worlds.pops import PopGroup, popping, see_refused_places
 from ..worlds.remoting import Remoting
 
 PEEK = 200052
@@ -19,9 +19,9 @@ def a_look_takes_nothing(t: Remoting) -> None:
     """A peek shows messages as often as it is asked, without a pop time, and pops find them afterwards."""
     group = popping(t, 3)
     t.see("first", peek(group, count=2), 0)
-    t.see("second", texts(peek(group, count=2)))
+    t.see("second", peek(group, count=2).bodies)
     t.see("committed", group.committed(setZeroIfNotFound=False))
-    t.see("popped", texts(group.pop()))
+    t.see("popped", group.pop().bodies)
 
 
 @remoting_case("PeekMessageProcessor.processRequest")
@@ -30,7 +30,7 @@ def a_look_shows_what_is_left(t: Remoting) -> None:
     group = popping(t, 3)
     group.pop(max_messages=2)
     group.reaches(2)
-    t.see("left", texts(peek(group)))
+    t.see("left", peek(group).bodies)
     group.pop()
     group.reaches(3)
     t.see("nothing left", peek(group), 19)
@@ -81,7 +81,7 @@ def a_look_sees_what_is_out_in_order(t: Remoting) -> None:
     """A peek does not mind that the queue's batch is out in order."""
     group = popping(t, 2)
     group.pop(max_messages=1, order=True)
-    t.see("seen", texts(peek(group)))
+    t.see("seen", peek(group).bodies)
 
 
 @remoting_case("PeekMessageProcessor.processRequest")

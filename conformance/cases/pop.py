@@ -3,7 +3,7 @@
 import itertools
 
 from ..case import remoting_case
-from ..worlds.pops import popping, texts
+from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
 
 
@@ -115,7 +115,7 @@ def a_commit_moves_the_place_of_pops(t: Remoting) -> None:
     group = popping(t, 4)
     group.take(3)
     t.see("set back", group.commit(1), 0)
-    t.see("popped", texts(group.pop()))
+    t.see("popped", group.pop().bodies)
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
@@ -124,7 +124,7 @@ def pops_at_once_share_the_messages(t: Remoting) -> None:
     group = popping(t, 40)
     pops = [group.start_pop(max_messages=5, poll_ms=5000, to=t.connect()) for _ in range(8)]
     t.wait(0.5)
-    found = [text for each in pops for text in texts(each())]
+    found = [text for each in pops for text in each().bodies]
     t.see("messages", len(found))
     t.see("different ones", len(set(found)))
 
@@ -173,10 +173,10 @@ def no_expression_selects_everything(t: Remoting) -> None:
     """A pop without an expression, with an empty one or without a type gets every message."""
     topic = t.topic(queues=1)
     t.sent(topic, 2, tag="A")
-    t.see("no expression", texts(t.pop(topic, t.group(), expression=None)))
-    t.see("neither expression nor type", texts(t.pop(topic, t.group(), expression=None, type=None)))
-    t.see("empty expression", texts(t.pop(topic, t.group(), expression="")))
-    t.see("no type", texts(t.pop(topic, t.group(), expression="A", type=None)))
+    t.see("no expression", t.pop(topic, t.group(), expression=None).bodies)
+    t.see("neither expression nor type", t.pop(topic, t.group(), expression=None, type=None).bodies)
+    t.see("empty expression", t.pop(topic, t.group(), expression="").bodies)
+    t.see("no type", t.pop(topic, t.group(), expression="A", type=None).bodies)
 
 
 @remoting_case("FilterAPI.build")
@@ -185,7 +185,7 @@ def an_empty_type_matches_no_tag(t: Remoting) -> None:
     group = popping(t)
     group.fill(2, tag="A")
     t.see("popped", group.pop(expression="A", type=""), 210)
-    t.see("star", texts(group.among(t.group()).pop(expression="*", type="")))
+    t.see("star", group.among(t.group()).pop(expression="*", type="").bodies)
 
 
 @remoting_case("PopMessageProcessor.processRequest")
@@ -202,7 +202,7 @@ def a_pop_needs_no_heartbeat(t: Remoting) -> None:
     """A group that never sent a heartbeat pops, and has no connection in the eyes of administrators afterwards."""
     topic, group = t.topic(queues=1), t.new("group")
     t.sent(topic)
-    t.see("popped", texts(t.pop(topic, group)))
+    t.see("popped", t.pop(topic, group).bodies)
     t.see("connections", t.ask(203, {"consumerGroup": group}), 206)
 
 
@@ -210,8 +210,8 @@ def a_pop_needs_no_heartbeat(t: Remoting) -> None:
 def an_attempt_id_means_nothing_out_of_order(t: Remoting) -> None:
     """A pop without order that repeats an attempt id gets the next messages, not the same again."""
     group = popping(t, 2)
-    t.see("first", texts(group.pop(max_messages=1, attempt_id="a")))
-    t.see("second", texts(group.pop(max_messages=1, attempt_id="a")))
+    t.see("first", group.pop(max_messages=1, attempt_id="a").bodies)
+    t.see("second", group.pop(max_messages=1, attempt_id="a").bodies)
 
 
 @remoting_case("PopMessageProcessor.processRequest")
@@ -241,7 +241,7 @@ def connections_share_one_queue(t: Remoting) -> None:
     got: list[list[str]] = [[] for _ in connections]
     for _ in range(3):
         for mine, connection in zip(got, connections, strict=True):
-            mine += texts(group.pop(max_messages=1, to=connection))
+            mine += group.pop(max_messages=1, to=connection).bodies
     t.see("messages of each", got)
 
 
@@ -262,10 +262,10 @@ def too_many_messages_in_flight_stop_a_queue(t: Remoting) -> None:
     """With enablePopMessageThreshold a queue hands out nothing while more than the threshold is not acknowledged."""
     group = popping(t, 12)
     first = group.pop(max_messages=3)
-    t.see("three", texts(first))
+    t.see("three", first.bodies)
     second = group.pop(max_messages=3)
-    t.see("three more", texts(second))
+    t.see("three more", second.bodies)
     t.see("too many are out", group.pop(max_messages=3))
     group.ack_all(first)
     group.ack_all(second)
-    t.see("after acknowledgements", texts(group.pop(max_messages=3)))
+    t.see("after acknowledgements", group.pop(max_messages=3).bodies)

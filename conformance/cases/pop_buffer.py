@@ -6,7 +6,7 @@ from typing import Any
 from rocketmq_testkit.emulator.names import TIMER_TOPIC
 
 from ..case import remoting_case
-from ..worlds.pops import PopGroup, bodies, max_offset, popping, record_shown, records_since, texts
+from ..worlds.pops import PopGroup, bodies, popping, record_shown, records_since
 from ..worlds.remoting import Remoting
 from .batch_ack import batch_ack, entry
 from .polling_info import polling_info
@@ -27,7 +27,7 @@ class Written:
 
     def __init__(self, group: PopGroup) -> None:
         self._group = group
-        self._since = max_offset(group.t, TIMER_TOPIC)
+        self._since = group.t.max_offset(TIMER_TOPIC)
 
     def records(self) -> list[dict[str, Any]]:
         """All that are there, without the revive queue, which all pops of a broker share by turns."""
@@ -113,32 +113,29 @@ def acknowledgements_may_be_written_together(t: Remoting) -> None:
     t.see("came back", bodies(group.copies(2)))
 
 
-@remoting_case("PopBufferMergeService.checkQueueOk", settings=BATCHED)
-def a_queue_has_room_for_so_many_check_points(t: Remoting) -> None:
-    """A queue with popCkOffsetMaxQueueSize check points in memory has the next one stored at once; the offset waits."""
+def _see_room_for_two(t: Remoting) -> None:
+    """Pop three messages where the check points of two have room in memory."""
     group = popping(t, 4)
     written = Written(group)
     first, second, third = (group.pop(max_messages=1, invisible_ms=20_000) for _ in range(3))
-    t.see("popped", [texts(first), texts(second), texts(third)])
+    t.see("popped", [first.bodies, second.bodies, third.bodies])
     t.see("stored at once", [[each["so"], each["n"]] for each in written.bodies(1, 2)])
     t.see("committed", group.committed())
     group.ack_all(second)
     group.ack_all(first)
     t.see("committed when the others are done", group.reaches(3))
+
+
+@remoting_case("PopBufferMergeService.checkQueueOk", settings=BATCHED)
+def a_queue_has_room_for_so_many_check_points(t: Remoting) -> None:
+    """A queue with popCkOffsetMaxQueueSize check points in memory has the next one stored at once; the offset waits."""
+    _see_room_for_two(t)
 
 
 @remoting_case("PopBufferMergeService.addCk", settings={**BUFFER, "popCkMaxBufferSize": "1"})
 def the_memory_has_room_for_so_many_check_points(t: Remoting) -> None:
     """When more than popCkMaxBufferSize check points are in memory the next is stored at once; the offset waits."""
-    group = popping(t, 4)
-    written = Written(group)
-    first, second, third = (group.pop(max_messages=1, invisible_ms=20_000) for _ in range(3))
-    t.see("popped", [texts(first), texts(second), texts(third)])
-    t.see("stored at once", [[each["so"], each["n"]] for each in written.bodies(1, 2)])
-    t.see("committed", group.committed())
-    group.ack_all(second)
-    group.ack_all(first)
-    t.see("committed when the others are done", group.reaches(3))
+    _see_room_for_two(t)
 
 
 @remoting_case("PopBufferMergeService.commitOffset", settings=BUFFER)
@@ -146,7 +143,7 @@ def an_open_check_point_holds_the_offset_back(t: Remoting) -> None:
     """The offset of a group moves over check points in the order of their pops, however they are acknowledged."""
     group = popping(t, 6)
     pops = [group.pop(max_messages=2, invisible_ms=20_000) for _ in range(3)]
-    t.see("popped", [texts(each) for each in pops])
+    t.see("popped", [each.bodies for each in pops])
     group.ack_all(pops[1])
     t.wait(0.5)
     t.see("the second is done", group.committed())
@@ -163,7 +160,7 @@ def a_short_time_is_written_at_once(t: Remoting) -> None:
     """A pop for no longer than popCkStayBufferTimeOut and 1.5 s more is stored at once, as without the memory."""
     group = popping(t, 2)
     written = Written(group)
-    t.see("popped", texts(group.pop(max_messages=1, invisible_ms=4000)))
+    t.see("popped", group.pop(max_messages=1, invisible_ms=4000).bodies)
     t.see("stored", [[each["so"], each["n"], each["it"]] for each in written.bodies(1, 2)])
     t.see("committed", group.reaches(1))
     t.see("came back", bodies(group.copies()))
@@ -232,7 +229,7 @@ def a_reset_forgets_what_waits(t: Remoting) -> None:
     group = popping(t, 4)
     answer = group.pop(max_messages=3, invisible_ms=20_000)
     t.see("reset", group.reset(1), 0)
-    t.see("popped", texts(group.pop(max_messages=2, invisible_ms=20_000)))
+    t.see("popped", group.pop(max_messages=2, invisible_ms=20_000).bodies)
     group.ack_all(answer)
     t.wait(0.5)
     t.see("committed", group.committed())
@@ -244,11 +241,11 @@ def a_batch_in_order_is_not_in_memory(t: Remoting) -> None:
     group = popping(t, 3)
     written = Written(group)
     one, two = group.handles_in_order(2, invisible_ms=20_000)
-    t.see("blocked", texts(group.pop_in_order()))
+    t.see("blocked", group.pop_in_order().bodies)
     t.see("acknowledged", group.ack(one, 0), 0)
     t.see("committed", group.reaches(1))
     group.ack(two, 1)
-    t.see("next", texts(group.pop_in_order()))
+    t.see("next", group.pop_in_order().bodies)
     t.see("stored", written.records())
 
 
@@ -260,7 +257,7 @@ def looks_begin_behind_the_memory(t: Remoting) -> None:
     ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": -1, "pollTime": 0, "bornTime": t.now_ms()}
     t.see("notification with one left", t.ask(200054, ext), 0)
     look = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "maxMsgNums": 32}
-    t.see("peek with one left", texts(t.ask(200052, look)))
+    t.see("peek with one left", t.ask(200052, look).bodies)
     group.pop(invisible_ms=20_000)
     t.see("notification with none left", t.ask(200054, {**ext, "bornTime": t.now_ms()}), 0)
     t.see("peek with none left", t.ask(200052, look))

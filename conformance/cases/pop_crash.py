@@ -11,7 +11,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from ..case import remoting_case
 from ..targets.target import Capability
 from ..worlds.answer import Answer
-from ..worlds.pops import PopGroup, bodies, max_offset, popping, texts
+from ..worlds.pops import PopGroup, bodies, popping
 from ..worlds.remoting import Remoting
 from .batch_ack import batch_ack, entry
 
@@ -167,7 +167,7 @@ def see_order(t: Remoting) -> None:
     t.wait(22)  # batches are written every 10 s
     t.crash()
     t.see("committed", group.committed())
-    t.see("another attempt", texts(group.pop_in_order(attempt_id="second")))
+    t.see("another attempt", group.pop_in_order(attempt_id="second").bodies)
     t.see("by old handles", [group.ack(handle, offset).code for handle, offset in ((two, 1), (three, 2))])
     t.see("committed by old handles", group.reaches(3))
     t.see("the next", group.pop_in_order(invisible_ms=120_000, attempt_id="third"))
@@ -185,7 +185,7 @@ def what_came_back_after_the_write_comes_back_twice(t: Remoting) -> None:
     t.until(lambda: group.copied() > 1, 60)
     t.see("after the crash", [[each.body.decode(), each.reconsume_times] for each in group.copies(2)])
     t.wait(10)
-    t.see("copies at last", max_offset(t, group.retry_topic))
+    t.see("copies at last", t.max_offset(group.retry_topic))
 
 
 @remoting_case("PopBufferMergeService.shutdown", needs=RESTARTS, settings={**BUFFER, **WRITTEN_ONCE}, alone=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ..case import remoting_case
-from ..worlds.pops import bodies, popping, texts
+from ..worlds.pops import bodies, popping
 from ..worlds.remoting import Remoting
 from .notification import waiting as waiting_notification
 
@@ -35,7 +35,7 @@ def what_comes_back_is_in_flight_no_more(t: Remoting) -> None:
     group.pop(max_messages=4, invisible_ms=1000)
     t.see("stopped", group.pop(), 210)
     t.see("came back", bodies(group.copies(4)))
-    t.see("popped", sorted(texts(group.pop())))
+    t.see("popped", sorted(group.pop().bodies))
 
 
 @remoting_case("PopInflightMessageCounter.decrementInFlightMessageNum", settings=IN_FLIGHT)
@@ -48,9 +48,9 @@ def a_change_stays_in_flight(t: Remoting) -> None:
     fields = handles[0].split(" ")
     newer = " ".join(["0", changed["popTime"], changed["invisibleTime"], changed["reviveQid"], *fields[4:]])
     group.ack(newer, 0)
-    t.see("acknowledged", texts(group.pop(max_messages=1)))
+    t.see("acknowledged", group.pop(max_messages=1).bodies)
     group.ack(handles[1], 1)
-    t.see("two", texts(group.pop(max_messages=1)))
+    t.see("two", group.pop(max_messages=1).bodies)
 
 
 @remoting_case("PopMessageProcessor.processRequest", settings=IN_FLIGHT)
@@ -61,7 +61,7 @@ def a_waiting_pop_goes_on_with_an_acknowledgement(t: Remoting) -> None:
     waiting = group.waiting(max_messages=1)
     t.see("waits", waiting.arrived())
     group.ack(handles[0], 0)
-    t.see("popped", texts(t.arrival(waiting, 3)))
+    t.see("popped", t.arrival(waiting, 3).bodies)
 
 
 @remoting_case("PopInflightMessageCounter.clearInFlightMessageNum", settings=IN_FLIGHT)
@@ -69,9 +69,9 @@ def an_ordered_pop_forgets_what_is_in_flight(t: Remoting) -> None:
     """A pop in order of a free queue starts counting anew."""
     group = popping(t, 9)
     group.pop(max_messages=4)
-    t.see("stopped", texts(group.pop(max_messages=1)))
-    t.see("in order", texts(group.pop_in_order(1)))
-    t.see("then", texts(group.pop(max_messages=1)))
+    t.see("stopped", group.pop(max_messages=1).bodies)
+    t.see("in order", group.pop_in_order(1).bodies)
+    t.see("then", group.pop(max_messages=1).bodies)
 
 
 @remoting_case("PopLongPollingService.polling", settings=FEW_WAIT, alone=True)
@@ -100,5 +100,5 @@ def copies_of_the_first_form_may_be_left(t: Remoting) -> None:
     group.pop(invisible_ms=0)
     t.see("came back", bodies(group.copies(v2=True)))
     pops = [group.pop(max_messages=1) for _ in range(12)]
-    found = [(each["startOffsetInfo"], texts(each)) for each in pops if each.messages]
+    found = [(each["startOffsetInfo"], each.bodies) for each in pops if each.messages]
     t.see("popped", found)

@@ -1,7 +1,7 @@
 """Popping in order: one batch of a queue is out at a time."""
 
 from ..case import remoting_case
-from ..worlds.pops import popping, texts
+from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
 from .batch_ack import batch_ack, entry
 
@@ -38,8 +38,8 @@ def an_attempt_may_be_repeated(t: Remoting) -> None:
 def no_attempt_id_is_no_attempt(t: Remoting) -> None:
     """Pops without an attempt id are not repetitions of each other."""
     group = popping(t, 2)
-    t.see("first", texts(group.pop_in_order(1)))
-    t.see("second", texts(group.pop_in_order(1)))
+    t.see("first", group.pop_in_order(1).bodies)
+    t.see("second", group.pop_in_order(1).bodies)
 
 
 @remoting_case("ConsumerOrderInfoManager.commitAndNext")
@@ -63,7 +63,7 @@ def acknowledging_parts_moves_to_the_first_open(t: Remoting) -> None:
         t.see("for others", group.pop_in_order().code)
     t.see("offset 2", group.ack(handles[2], 2), 0)
     t.see("committed", group.reaches(3), 0)
-    t.see("for others", texts(group.pop_in_order()))
+    t.see("for others", group.pop_in_order().bodies)
 
 
 @remoting_case("ConsumerOrderInfoManager.update")
@@ -88,7 +88,7 @@ def what_was_acknowledged_out_of_turn_comes_again(t: Remoting) -> None:
     handles = group.handles_in_order(3, invisible_ms=1000)
     group.ack(handles[1], 1)
     t.wait(1.3)
-    t.see("again", texts(group.pop_in_order(3)))
+    t.see("again", group.pop_in_order(3).bodies)
 
 
 @remoting_case("AckMessageProcessor.ackOrderly")
@@ -124,7 +124,7 @@ def an_ack_without_a_batch_moves_the_offset(t: Remoting) -> None:
     handle = f"0 {t.now_ms()} 60000 999 0 {t.broker_name} 0 2"
     t.see("acknowledged", group.ack(handle, 2))
     t.see("committed", group.committed(setZeroIfNotFound=False))
-    t.see("popped", texts(group.pop_in_order()))
+    t.see("popped", group.pop_in_order().bodies)
 
 
 @remoting_case("AckMessageProcessor.ackOrderly")
@@ -158,8 +158,8 @@ def groups_block_for_themselves(t: Remoting) -> None:
     one = popping(t)
     other = one.among(t.group())
     one.fill(2)
-    t.see("one", texts(one.pop_in_order(1)))
-    t.see("other", texts(other.pop_in_order(2)))
+    t.see("one", one.pop_in_order(1).bodies)
+    t.see("other", other.pop_in_order(2).bodies)
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
@@ -167,7 +167,7 @@ def pops_without_order_are_not_blocked(t: Remoting) -> None:
     """A pop without order by the same group gets the messages that are out in order too."""
     group = popping(t, 3)
     group.pop_in_order(2, invisible_ms=60_000)
-    t.see("without order", texts(group.pop()))
+    t.see("without order", group.pop().bodies)
 
 
 @remoting_case("ConsumerOrderInfoManager.update")
@@ -177,7 +177,7 @@ def no_invisible_time_does_not_block(t: Remoting) -> None:
         group = popping(t, 2)
         for number in range(3):
             answer = group.pop_in_order(1, invisible_ms=invisible)
-            t.see(f"{invisible} ms, pop {number + 1}", [texts(answer), answer.fields.get("orderCountInfo")])
+            t.see(f"{invisible} ms, pop {number + 1}", [answer.bodies, answer.fields.get("orderCountInfo")])
             t.wait(0.1)
 
 

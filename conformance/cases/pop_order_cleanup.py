@@ -2,7 +2,7 @@
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.pops import PopGroup, popping, texts
+from ..worlds.pops import PopGroup, popping
 from ..worlds.remoting import Remoting
 
 LONG_MS = 3_600_000
@@ -19,7 +19,7 @@ def _out(t: Remoting, queue: int) -> PopGroup:
 
 def _see_popped(t: Remoting, label: str, group: PopGroup, queue: int) -> None:
     answer: Answer = group.pop_in_order(queue=queue, invisible_ms=LONG_MS)
-    t.see(label, [texts(answer), answer.fields.get("orderCountInfo")])
+    t.see(label, [answer.bodies, answer.fields.get("orderCountInfo")])
 
 
 @remoting_case("ConsumerOrderInfoManager.autoClean")

@@ -2,7 +2,7 @@
 
 from ..case import remoting_case
 from ..worlds.handles import forged
-from ..worlds.pops import popping, texts
+from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
 from ..worlds.world import Pending, Stopwatch
 
@@ -12,7 +12,7 @@ def woken(t: Remoting, pending: Pending, watch: Stopwatch, low: float, high: flo
     answer = t.arrival(pending)
     t.see("code", answer.code)
     t.see("woken after", watch.between(low, high))
-    t.see("with", [texts(answer), answer["orderCountInfo"]])
+    t.see("with", [answer.bodies, answer["orderCountInfo"]])
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.processChangeInvisibleTimeForOrder")
@@ -58,7 +58,7 @@ def others_of_the_batch_block_on(t: Remoting) -> None:
     t.wait(1.5)
     t.see("while others are out", group.pop_in_order(), 210)
     t.wait(2)
-    t.see("then", texts(group.pop_in_order()))
+    t.see("then", group.pop_in_order().bodies)
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.processChangeInvisibleTimeForOrder")
@@ -73,7 +73,7 @@ def a_change_of_what_is_passed_has_no_effect(t: Remoting) -> None:
     changed = group.change(batch[1], 2, 60_000)
     t.see("outside the batch", [changed.code, changed.remark])
     t.wait(1.4)
-    t.see("popped", texts(group.pop_in_order()))
+    t.see("popped", group.pop_in_order().bodies)
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.processChangeInvisibleTimeForOrder")

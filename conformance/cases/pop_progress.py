@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..case import remoting_case
-from ..worlds.pops import PopGroup, bodies, popping, texts
+from ..worlds.pops import PopGroup, bodies, popping
 from ..worlds.remoting import Remoting
 
 GET_CONSUME_STATS = 208
@@ -57,7 +57,7 @@ def a_reset_hands_out_again(t: Remoting) -> None:
     group.take(4)
     t.see("reset", group.reset(1), 0)
     t.see("offset", group.committed(), 0)
-    t.see("popped", texts(group.pop()))
+    t.see("popped", group.pop().bodies)
 
 
 @remoting_case("ConsumerOffsetManager.assignResetOffset")
@@ -78,7 +78,7 @@ def a_reset_does_not_recall_what_is_out(t: Remoting) -> None:
     group.pop(invisible_ms=2000)
     group.reaches(2)
     group.reset(0)
-    t.see("popped again", texts(group.pop(invisible_ms=60_000)))
+    t.see("popped again", group.pop(invisible_ms=60_000).bodies)
     t.see("came back", bodies(group.copies(2)))
 
 
@@ -88,7 +88,7 @@ def a_client_may_skip(t: Remoting) -> None:
     group = popping(t, 4)
     group.take(1)
     t.see("committed", group.commit(3), 0)
-    t.see("popped", texts(group.pop()))
+    t.see("popped", group.pop().bodies)
 
 
 @remoting_case("PopMessageProcessor.popMsgFromTopic")
@@ -111,4 +111,4 @@ def a_deleted_group_begins_anew(t: Remoting) -> None:
     t.see("deleted", t.ask(207, {"groupName": group.name, "cleanOffset": True}), 0)
     t.see("copies", group.copied())
     t.see("offset", group.committed(setZeroIfNotFound=False))
-    t.see("popped", sorted(texts(group.pop())))
+    t.see("popped", sorted(group.pop().bodies))

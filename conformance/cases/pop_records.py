@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from rocketmq_testkit.emulator.names import TIMER_TOPIC
 
 from ..case import remoting_case
-from ..worlds.pops import PopGroup, bodies, max_offset, popping, records_since, texts
+from ..worlds.pops import PopGroup, bodies, popping, records_since
 from ..worlds.remoting import Remoting
 from .batch_ack import batch_ack, entry
 from .notification import NOTIFICATION
@@ -25,7 +25,7 @@ def stored_of(group: PopGroup, since: int) -> int:
 def no_check_point_is_written(t: Remoting) -> None:
     """A pop, a change and an acknowledgement store no message; the revive queue of all handles is 0."""
     group = popping(t, 3)
-    since = max_offset(t, TIMER_TOPIC)
+    since = t.max_offset(TIMER_TOPIC)
     answer = t.see("popped", group.pop(), 0)
     t.see("revive queue", answer["reviveQid"])
     one, two, three = (handle for _, handle in t.popped(answer))
@@ -180,7 +180,7 @@ def ordered_pops_keep_no_records(t: Remoting) -> None:
     group = popping(t, 4)
     answer = t.see("popped", group.pop_in_order(2, attempt_id="one"), 0)
     t.see("blocked", group.pop_in_order(attempt_id="two"))
-    t.see("repeated", texts(group.pop_in_order(2, attempt_id="one")))
+    t.see("repeated", group.pop_in_order(2, attempt_id="one").bodies)
     watch = t.stopwatch()
     t.see("again", t.until(lambda: found if (found := group.pop_in_order(2, attempt_id="three")).messages else None))
     t.see("after", watch.between(2, 5))
@@ -188,7 +188,7 @@ def ordered_pops_keep_no_records(t: Remoting) -> None:
     t.wait(3.5)
     group.ack_all(group.pop_in_order(2, invisible_ms=20_000, attempt_id="four"))
     t.see("committed", group.reaches(2))
-    t.see("next", texts(group.pop_in_order(attempt_id="five")))
+    t.see("next", group.pop_in_order(attempt_id="five").bodies)
     t.see("copies", group.copied())
 
 
@@ -224,7 +224,7 @@ def a_reset_hands_out_again(t: Remoting) -> None:
     group = popping(t, 4)
     group.pop(invisible_ms=3000)
     t.see("reset", group.reset(2), 0)
-    t.see("popped", texts(group.pop(invisible_ms=60_000)))
+    t.see("popped", group.pop(invisible_ms=60_000).bodies)
     t.see("came back", bodies(group.copies(4)))
 
 
@@ -237,7 +237,7 @@ def looks_see_what_was_read(t: Remoting) -> None:
     ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": -1, "pollTime": 0, "bornTime": t.now_ms()}
     t.see("notification", t.ask(NOTIFICATION, ext), 0)
     look = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "maxMsgNums": 32}
-    t.see("peek", texts(t.ask(200052, look)))
+    t.see("peek", t.ask(200052, look).bodies)
 
 
 @remoting_case("PopConsumerService.getMessageAsync", settings=RECORDS)
@@ -247,7 +247,7 @@ def what_a_filter_skips_is_passed(t: Remoting) -> None:
     for tag in "ABAB":
         group.fill(tag=tag)
     t.see("popped", group.pop(expression="B", max_messages=1), 0)
-    t.see("the rest", texts(group.pop()))
+    t.see("the rest", group.pop().bodies)
 
 
 @remoting_case("PopConsumerService.popAsync", settings=RECORDS)
@@ -259,7 +259,7 @@ def bounds_are_those_of_check_points(t: Remoting) -> None:
     t.see("-1 messages", group.pop(max_messages=-1))
     t.see("queue 1", group.pop(queue=1), 29)
     t.see("unknown topic", group.at(t.new()).pop(), 17)
-    t.see("no invisible time", texts(group.pop(max_messages=1, invisible_ms=0)))
+    t.see("no invisible time", group.pop(max_messages=1, invisible_ms=0).bodies)
     t.see("came back", bodies(group.copies()))
 
 
@@ -272,7 +272,7 @@ def what_is_due_long_ago_never_comes_back(t: Remoting) -> None:
     groups = {}
     for invisible in (0, -1000, -(10**6), -(2**63), 2**63 - 1):
         groups[invisible] = popping(t, 1)
-        t.see(f"{invisible} ms: popped", texts(groups[invisible].pop(invisible_ms=invisible)))
+        t.see(f"{invisible} ms: popped", groups[invisible].pop(invisible_ms=invisible).bodies)
     t.wait(6)
     for invisible, group in groups.items():
         t.see(f"{invisible} ms: copies", group.copied())
@@ -291,7 +291,7 @@ def the_first_in_memory_is_the_offset(t: Remoting) -> None:
     t.see("the second is done", group.committed())
     group.ack(handles[0], 0)
     t.see("the first, too", t.until(lambda: group.committed()["offset"] == "2", 4))
-    t.see("popped", texts(group.pop(max_messages=1)))
+    t.see("popped", group.pop(max_messages=1).bodies)
 
 
 @remoting_case("PopConsumerCache.cleanupRecords", settings=IN_MEMORY)

@@ -3,7 +3,7 @@
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC, SCHEDULE_TOPIC
 
 from ..case import remoting_case
-from ..worlds.pops import popping, texts
+from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
 from .notification import NOTIFICATION, notification_fields
 from .polling_info import polling_info
@@ -42,7 +42,7 @@ def a_number_of_messages_has_bounds(t: Remoting) -> None:
     t.see("0", group.pop(max_messages=0), 210)
     t.see("-1", group.pop(max_messages=-1))
     t.see("-2147483648", group.pop(max_messages=-(2**31)))
-    t.see("afterwards", texts(group.pop()))
+    t.see("afterwards", group.pop().bodies)
 
 
 @remoting_case("PopMessageProcessor.processRequest")
@@ -90,7 +90,7 @@ def an_old_request_is_refused(t: Remoting) -> None:
     t.see("60 s ago, with 1 s to wait", group.pop(bornTime=now - 60_000, poll_ms=1000), 210)
     t.see("born at 1", group.pop(bornTime=1), 210)
     t.see("born at -1", group.pop(bornTime=-1))
-    t.see("60 s ago, with 100 s to wait", texts(group.pop(bornTime=now - 60_000, poll_ms=100_000)))
+    t.see("60 s ago, with 100 s to wait", group.pop(bornTime=now - 60_000, poll_ms=100_000).bodies)
 
 
 @remoting_case("PopMessageProcessor.processRequest")
@@ -98,9 +98,9 @@ def no_time_of_birth_counts_as_now(t: Remoting) -> None:
     """A pop without a time of birth, with 0, or with one that is yet to come, is carried out."""
     topic = t.topic(queues=1)
     t.sent(topic)
-    t.see("0", texts(t.pop(topic, t.group(), bornTime=0)))
-    t.see("none", texts(t.pop(topic, t.group(), bornTime=None)))
-    t.see("in an hour", texts(t.pop(topic, t.group(), bornTime=t.now_ms() + 3_600_000)))
+    t.see("0", t.pop(topic, t.group(), bornTime=0).bodies)
+    t.see("none", t.pop(topic, t.group(), bornTime=None).bodies)
+    t.see("in an hour", t.pop(topic, t.group(), bornTime=t.now_ms() + 3_600_000).bodies)
 
 
 @remoting_case("PopMessageProcessor.processRequest")
@@ -145,7 +145,7 @@ def a_broker_must_have_a_timer(t: Remoting) -> None:
     t.see("in order", group.pop(order=True), 1)
     t.see("notification", t.ask(NOTIFICATION, notification_fields(group)), 0)
     look = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "maxMsgNums": 32}
-    t.see("peek", texts(t.ask(PEEK, look)))
+    t.see("peek", t.ask(PEEK, look).bodies)
     t.see("polling info", polling_info(group), 0)
     t.see("asked too late", group.pop(bornTime=1))
     t.see("33 messages", group.pop(max_messages=33))
@@ -173,7 +173,7 @@ def a_poll_time_may_be_absurd(t: Remoting) -> None:
         t.wait(1)
         t.see(f"{poll} ms, after 1 s", pending.arrived())
         group.fill()
-        t.see(f"{poll} ms, with a message", texts(t.arrival(pending)))
+        t.see(f"{poll} ms, with a message", t.arrival(pending).bodies)
 
 
 # What such a check point is compared with would be another one's time, if the broker had any.
@@ -194,7 +194,7 @@ def a_pop_needs_little(t: Remoting) -> None:
     """Numbers that a pop leaves out count as 0; a pop without topic or without group is refused."""
     group = popping(t, 1)
     t.see("topic and group", t.ask(POP, {"topic": group.topic, "consumerGroup": group.name}), 210)
-    t.see("and a number", texts(t.ask(POP, {"topic": group.topic, "consumerGroup": group.name, "maxMsgNums": 1})))
+    t.see("and a number", t.ask(POP, {"topic": group.topic, "consumerGroup": group.name, "maxMsgNums": 1}).bodies)
     t.see("no group", t.ask(POP, {"topic": group.topic}))
     t.see("no topic", t.ask(POP, {"consumerGroup": group.name}))
     t.see("nothing", t.ask(POP, {}))
@@ -235,9 +235,9 @@ def an_absurd_invisible_time_is_taken_once(t: Remoting) -> None:
     day = 86_400_000
     for days in (2.9, 3.1, 365, 100_000):
         answer = group.pop(invisible_ms=round(days * day), max_messages=1)
-        t.see(f"{days:g} days", [answer.code, texts(answer), answer["restNum"]])
+        t.see(f"{days:g} days", [answer.code, answer.bodies, answer["restNum"]])
     answer = group.pop(max_messages=1)
-    t.see("60 s", [answer.code, texts(answer), answer["restNum"]])
+    t.see("60 s", [answer.code, answer.bodies, answer["restNum"]])
     t.wait(1)
     t.see("committed", group.committed())
 

@@ -4,7 +4,7 @@ from rocketmq_testkit.emulator.names import dlq_topic, pop_retry_topic
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.pops import PopGroup, max_offset, popping, texts
+from ..worlds.pops import PopGroup, popping
 from ..worlds.remoting import Remoting
 
 FIRST = {"popFromRetryProbability": "100"}
@@ -31,7 +31,7 @@ def see_two_three_and_the_rest(t: Remoting, group: PopGroup) -> None:
 
 def shown(answer: Answer) -> list[object]:
     """Bodies in their order, infos and rest."""
-    return [texts(answer), answer["startOffsetInfo"], answer["msgOffsetInfo"], answer["restNum"]]
+    return [answer.bodies, answer["startOffsetInfo"], answer["msgOffsetInfo"], answer["restNum"]]
 
 
 @remoting_case("PopMessageProcessor.processRequest", settings=LAST)
@@ -61,7 +61,7 @@ def one_pop_finds_copies_and_new_messages(t: Remoting) -> None:
     """A pop with room for all gets copies and new messages together, whichever it has read first."""
     group = with_copies(t, 2)
     answer = group.pop()
-    t.see("messages", sorted(texts(answer)))
+    t.see("messages", sorted(answer.bodies))
     t.see("starts", sorted(answer["startOffsetInfo"].split(";")))
     t.see("offsets", sorted(answer["msgOffsetInfo"].split(";")))
     t.see("handles", sorted(handle for _, handle in t.popped(answer)))
@@ -91,7 +91,7 @@ def an_ordered_pop_reads_no_copies(t: Remoting) -> None:
     group = popping(t, 1)
     group.bring_back()
     t.see("in order", group.pop(order=True), 210)
-    t.see("without", texts(group.pop()))
+    t.see("without", group.pop().bodies)
 
 
 @remoting_case("PopMessageProcessor.getInitOffset")
@@ -165,7 +165,7 @@ def each_form_is_read_in_half_of_the_pops(t: Remoting) -> None:
     for _ in range(7):
         group.pop(invisible_ms=5000)  # so that none has come back before the last
     second_form = pop_retry_topic(group.topic, group.name, v2=True)
-    t.require(t.until(lambda: max_offset(t, second_form) >= 200), "not all messages came back")
+    t.require(t.until(lambda: t.max_offset(second_form) >= 200), "not all messages came back")
     t.sent(t.topic(queues=1, name=group.retry_topic), 200)
     _see_share(t, _digits(group, 200), 1, 35, 65)
 

@@ -1,7 +1,7 @@
 """Where the first pop of a group begins."""
 
 from ..case import remoting_case
-from ..worlds.pops import PopGroup, popping, texts
+from ..worlds.pops import PopGroup, popping
 from ..worlds.remoting import Remoting
 
 MIN, MAX = 0, 1
@@ -13,7 +13,7 @@ def a_young_topic_is_popped_from_its_beginning(t: Remoting) -> None:
     topic = t.topic(queues=1)
     t.sent(topic, 3)
     for mode in (MIN, MAX, 7, -1):
-        t.see(f"init mode {mode}", texts(t.pop(topic, t.group(), init_mode=mode)))
+        t.see(f"init mode {mode}", t.pop(topic, t.group(), init_mode=mode).bodies)
 
 
 @remoting_case("PopMessageProcessor.getInitOffset", settings={"initPopOffsetByCheckMsgInMem": "false"})
@@ -22,8 +22,8 @@ def init_mode_max_starts_with_the_last_message(t: Remoting) -> None:
     group = popping(t, 3)
     t.see("MAX", group.pop(init_mode=MAX), 0)
     t.see("committed", group.reaches(3), 0)
-    t.see("MIN", texts(group.among(t.group()).pop(init_mode=MIN)))
-    t.see("mode 7", texts(group.among(t.group()).pop(init_mode=7)))
+    t.see("MIN", group.among(t.group()).pop(init_mode=MIN).bodies)
+    t.see("mode 7", group.among(t.group()).pop(init_mode=7).bodies)
 
 
 @remoting_case("PopMessageProcessor.getInitOffset")
@@ -36,7 +36,7 @@ def an_empty_queue_is_begun_at_0(t: Remoting) -> None:
         t.see(f"{name}, committed", group.reaches(0), 0)
     t.sent(topic, 3)
     for name, (group, mode) in groups.items():
-        t.see(f"{name}, then", texts(group.pop(init_mode=mode)))
+        t.see(f"{name}, then", group.pop(init_mode=mode).bodies)
 
 
 @remoting_case("PopMessageProcessor.getPopOffset")
@@ -44,8 +44,8 @@ def an_init_mode_counts_only_once(t: Remoting) -> None:
     """A group that has an offset goes on from there, whatever init mode its pops name."""
     group = popping(t, 4)
     group.commit(2)
-    t.see("popped", texts(group.pop(init_mode=MIN, max_messages=1)))
-    t.see("popped", texts(group.pop(init_mode=MAX, max_messages=1)))
+    t.see("popped", group.pop(init_mode=MIN, max_messages=1).bodies)
+    t.see("popped", group.pop(init_mode=MAX, max_messages=1).bodies)
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
@@ -64,7 +64,7 @@ def a_negative_offset_counts_as_none(t: Remoting) -> None:
     """A group whose offset was set to -1 begins as a new one does."""
     group = popping(t, 2)
     group.commit(-1)
-    t.see("popped", texts(group.pop()))
+    t.see("popped", group.pop().bodies)
 
 
 @remoting_case("PopMessageProcessor.getInitOffset")
@@ -84,4 +84,4 @@ def pulls_and_pops_share_the_offset(t: Remoting) -> None:
     group = popping(t, 3)
     t.pull(group.topic, group.name, commit=2)
     group.reaches(2)
-    t.see("popped", texts(group.pop()))
+    t.see("popped", group.pop().bodies)

@@ -67,7 +67,7 @@ def a_plain_message_ends_the_timer(t: Remoting) -> None:
     """The timer's own topic takes a message, and no timed message is ever delivered after it."""
     topic = t.topic(queues=1)
     t.see("before", t.send(topic, "before", properties={"TIMER_DELAY_MS": "1000"}).code)
-    t.see("delivered before", [message.body for message in t.stored(topic, seconds=6).messages])
+    t.see("delivered before", t.stored(topic, seconds=6).bodies)
     t.see("sent to the timer's topic", t.send(names.TIMER_TOPIC).code)
     t.see("after", t.send(topic, "after", properties={"TIMER_DELAY_MS": "1000"}).code)
-    t.see("delivered after", [message.body for message in t.stored(topic, 2, seconds=6).messages])
+    t.see("delivered after", t.stored(topic, 2, seconds=6).bodies)

@@ -3,13 +3,7 @@
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
-from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
-
-
-def bodies(answer: Answer) -> list[bytes]:
-    """The bodies of the messages in an answer, in their order."""
-    return [message.body for message in answer.messages]
 
 
 @remoting_case("PullMessageProcessor.processRequest")
@@ -39,7 +33,7 @@ def thirty_two_messages_are_the_most_that_a_pull_brings(t: Remoting) -> None:
     for wanted in (32, 33, 100):
         answer = t.pull(topic, group, max_messages=wanted)
         t.see(f"{wanted} wanted", [answer.code, answer["nextBeginOffset"], len(answer.messages)])
-    t.see("the rest", bodies(t.pull(topic, group, offset=32, max_messages=100)))
+    t.see("the rest", t.pull(topic, group, offset=32, max_messages=100).bodies)
 
 
 @remoting_case("DefaultMessageStore.isTheBatchFull")
@@ -200,6 +194,6 @@ def several_groups_pull_the_same_messages(t: Remoting) -> None:
     """What one group has pulled and committed is there for every other group."""
     topic, first, second = t.topic(queues=1), t.group(), t.group()
     t.sent(topic, 2)
-    t.see("first group", bodies(t.pull(topic, first, commit=2)))
-    t.see("second group", bodies(t.pull(topic, second)))
-    t.see("first group again", bodies(t.pull(topic, first)))
+    t.see("first group", t.pull(topic, first, commit=2).bodies)
+    t.see("second group", t.pull(topic, second).bodies)
+    t.see("first group again", t.pull(topic, first).bodies)

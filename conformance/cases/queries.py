@@ -16,16 +16,9 @@ def _view(t: Remoting, offset: object, **fields: object) -> Answer:
     return t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": offset, **fields})
 
 
-def _place(answer: Answer) -> int:
-    """The place in the log of a message that was sent: the last half of its id."""
-    return int(answer["msgId"][-16:], 16)
-
-
 def _query(t: Remoting, topic: str, key: object, **fields: object) -> Answer:
     """Query without what an index tells of others' messages."""
-    now = t.now_ms()
-    ext = {"topic": topic, "key": key, "maxNum": 32, "beginTimestamp": 0, "endTimestamp": now + 60_000, **fields}
-    return t.ask(RequestCode.QUERY_MESSAGE, ext).without("indexLastUpdatePhyoffset", "indexLastUpdateTimestamp")
+    return t.query(topic, key, **fields).without("indexLastUpdatePhyoffset", "indexLastUpdateTimestamp")
 
 
 def _indexed(t: Remoting, topic: str, key: str) -> None:
@@ -37,8 +30,8 @@ def a_message_is_viewed_at_its_place(t: Remoting) -> None:
     """A message is viewed by its place in the log, which its id ends with; the topic asked for does not matter."""
     topic = t.topic(queues=1)
     [sent] = t.readable(topic, t.send(topic, "hello", tag="A", keys="k"))
-    t.see("viewed", _view(t, _place(sent)), 0)
-    t.see("viewed as another topic's", len(_view(t, _place(sent), topic=t.new()).messages))
+    t.see("viewed", _view(t, sent.place), 0)
+    t.see("viewed as another topic's", len(_view(t, sent.place, topic=t.new()).messages))
 
 
 @remoting_case("QueryMessageProcessor.viewMessageById")
@@ -48,7 +41,7 @@ def nothing_is_viewed_where_no_message_begins(t: Remoting) -> None:
     [sent] = t.sent(topic)
     t.see("beyond", _view(t, FAR), 1)
     t.see("before", _view(t, -1), 1)
-    t.see("inside", _view(t, _place(sent) + INTO_A_RECORD).code)
+    t.see("inside", _view(t, sent.place + INTO_A_RECORD).code)
     t.see("nowhere", _view(t, None), 1)
 
 
@@ -79,8 +72,8 @@ def a_query_finds_the_newest_messages(t: Remoting) -> None:
     topic = t.topic(queues=2)
     t.readable(topic, *(t.send(topic, f"m{number}", queue=number % 2, keys="k") for number in range(5)))
     t.until(lambda: len(_query(t, topic, "k").messages) == 5)
-    t.see("32", [each.body for each in _query(t, topic, "k").messages])
-    t.see("2", [each.body for each in _query(t, topic, "k", maxNum=2).messages])
+    t.see("32", _query(t, topic, "k").bodies)
+    t.see("2", _query(t, topic, "k", maxNum=2).bodies)
     t.see("0", _query(t, topic, "k", maxNum=0), 22)
     t.see("-1", _query(t, topic, "k", maxNum=-1), 1)
 
@@ -91,7 +84,7 @@ def a_query_finds_64_messages_at_most(t: Remoting) -> None:
     topic = t.topic(queues=1)
     t.sent(topic, 70, keys="k")
     t.until(lambda: len(_query(t, topic, "k", maxNum=100).messages) >= 64)
-    found = [each.body for each in _query(t, topic, "k", maxNum=100).messages]
+    found = _query(t, topic, "k", maxNum=100).bodies
     t.see("found", [len(found), found[0], found[-1]])
 
 

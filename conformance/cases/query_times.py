@@ -1,7 +1,6 @@
 """Queries by key and time: what time an index remembers of a message."""
 
 from rocketmq_testkit.remoting.client import ReceivedMessage
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
@@ -17,10 +16,9 @@ def an_index_counts_seconds_from_its_first_message(t: Remoting) -> None:
         t.readable(topic, t.send(topic, f"m{number}", keys="k"))
         stored.append(t.message_at(topic, 0, number))
 
-    def found(begin: int, end: int) -> list[bytes]:
-        ext = {"topic": topic, "key": "k", "maxNum": 32, "beginTimestamp": begin, "endTimestamp": end}
-        answer = t.ask(RequestCode.QUERY_MESSAGE, ext)
-        return [each.body for each in answer.messages] if answer.code == 0 else []
+    def found(begin: int, end: int) -> list[str]:
+        answer = t.query(topic, "k", beginTimestamp=begin, endTimestamp=end)
+        return answer.bodies if answer.code == 0 else []
 
     first, second, third = (each.store_timestamp for each in stored)
     t.until(lambda: len(found(0, third + 60_000)) == 3, 5)

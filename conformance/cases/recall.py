@@ -36,7 +36,7 @@ def a_recalled_message_does_not_come(t: Remoting) -> None:
     t.see("recalled", recall(t, topic, sent[1]["recallHandle"]), 0)
     t.stored(topic, 2)
     t.wait(1.5)
-    t.see("delivered", sorted(message.body for message in t.stored(topic, 2).messages))
+    t.see("delivered", sorted(t.stored(topic, 2).bodies))
 
 
 @remoting_case("RecallMessageHandle.HandleV1.buildHandle")

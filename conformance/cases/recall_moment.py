@@ -14,7 +14,7 @@ def a_message_that_cannot_be_recalled_still_comes(t: Remoting) -> None:
     second = int(handle_of(sent)[3])
     t.wait((second - t.now_ms() + 60) / 1000)
     t.see("recalled", recall(t, topic, sent["recallHandle"]), 604)
-    t.see("delivered", [message.body for message in t.stored(topic, seconds=10).messages])
+    t.see("delivered", t.stored(topic, seconds=10).bodies)
 
 
 @remoting_case("RecallMessageProcessor.processRequest")
@@ -26,4 +26,4 @@ def a_message_can_be_recalled_until_its_second(t: Remoting) -> None:
     t.wait((second - t.now_ms() - 1200) / 1000)
     t.see("recalled", recall(t, topic, sent["recallHandle"]), 0)
     t.wait(4)
-    t.see("delivered", [message.body for message in t.pull(topic, t.group()).messages])
+    t.see("delivered", t.pull(topic, t.group()).bodies)

@@ -7,13 +7,9 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..json_text import dumps
 from ..worlds.remoting import Remoting
-from .send_back import back, place_of
+from .send_back import back
 
 FIRST_LEVEL, LAST_TRY = 3, 16
-
-
-def _end(t: Remoting, topic: str, queue: int) -> int:
-    return int(t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"])
 
 
 def _waiting(t: Remoting, queue: int, begin: int, real_topic: str) -> list[ReceivedMessage]:
@@ -33,13 +29,13 @@ def each_try_waits_longer(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     for tries in range(LAST_TRY):
         queue = FIRST_LEVEL + tries - 1
-        begin = _end(t, SCHEDULE_TOPIC, queue)
+        begin = t.max_offset(SCHEDULE_TOPIC, queue)
         [sent] = t.sent(topic, 1, reconsumeTimes=tries)
-        t.see(f"tried {tries}", back(t, group, place_of(sent), maxReconsumeTimes=None), 0)
+        t.see(f"tried {tries}", back(t, group, sent.place, maxReconsumeTimes=None), 0)
         [waiting] = _waiting(t, queue, begin, retry_topic(group))
         t.see(f"tried {tries}: waits", [waiting.properties["DELAY"], waiting.reconsume_times])
     [sent] = t.sent(topic, 1, reconsumeTimes=LAST_TRY)
-    t.see("tried 16", back(t, group, place_of(sent), maxReconsumeTimes=None), 0)
+    t.see("tried 16", back(t, group, sent.place, maxReconsumeTimes=None), 0)
     t.see("dead", t.stored(dlq_topic(group), seconds=5).messages)
 
 
@@ -53,9 +49,9 @@ def a_groups_policy_does_not_change_the_levels(t: Remoting) -> None:
     }
     for what, policy in policies.items():
         group = t.group(groupRetryPolicy=policy)
-        begin = _end(t, SCHEDULE_TOPIC, FIRST_LEVEL - 1)
+        begin = t.max_offset(SCHEDULE_TOPIC, FIRST_LEVEL - 1)
         [sent] = t.sent(topic)
-        t.see("sent back", back(t, group, place_of(sent)), 0)
+        t.see("sent back", back(t, group, sent.place), 0)
         [waiting] = _waiting(t, FIRST_LEVEL - 1, begin, retry_topic(group))
         t.see(what, waiting.properties["DELAY"])
 
@@ -68,7 +64,7 @@ def a_limit_of_tries_is_of_request_or_group(t: Remoting) -> None:
         for who, group, limit in (("request", t.group(), most), ("group", t.group(retryMaxTimes=most), None)):
             for tries in sorted({max(most - 1, 0), most}):
                 [sent] = t.sent(topic, 1, reconsumeTimes=tries)
-                t.see(f"{who} {most}", back(t, group, place_of(sent), 18, maxReconsumeTimes=limit), 0)
+                t.see(f"{who} {most}", back(t, group, sent.place, 18, maxReconsumeTimes=limit), 0)
             dead = t.stored(dlq_topic(group), seconds=5).messages
             t.see(f"{who} {most}: dead", [each.reconsume_times for each in dead])
 
@@ -78,8 +74,8 @@ def fewer_than_no_retry_queues_are_none(t: Remoting) -> None:
     """A message that is sent back to a group with a negative number of retry queues is accepted and gone."""
     topic, group = t.topic(queues=1), t.group(retryQueueNums=-1)
     [sent] = t.sent(topic)
-    t.see("sent back", back(t, group, place_of(sent), 1), 0)
-    t.see("sent back to die", back(t, group, place_of(sent), -1), 0)
+    t.see("sent back", back(t, group, sent.place, 1), 0)
+    t.see("sent back to die", back(t, group, sent.place, -1), 0)
     t.see("from nowhere", back(t, group, 1 << 40), 0)
     t.wait(2)
     for name in (retry_topic(group), dlq_topic(group)):
@@ -91,7 +87,7 @@ def a_dead_letter_fails_in_another_group(t: Remoting) -> None:
     """A dead letter that a reader sends back comes again in the reader's retry topic and dies in its queue."""
     topic, group, reader = t.topic(queues=1), t.group(), t.group()
     [sent] = t.sent(topic)
-    back(t, group, place_of(sent), -1)
+    back(t, group, sent.place, -1)
     [dead] = t.stored(dlq_topic(group), seconds=5).messages
     t.see("sent back", back(t, reader, dead.physical_offset, 1), 0)
     [again] = t.stored(retry_topic(reader)).messages

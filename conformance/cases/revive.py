@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.names import revive_topic
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.pops import PopGroup, bodies, max_offset, popping, texts
+from ..worlds.pops import PopGroup, bodies, popping
 from ..worlds.remoting import Remoting, compressed
 
 ONE_QUEUE: Mapping[str, str] = {"reviveQueueNum": "1", "timerPrecisionMs": "100"}
@@ -119,7 +119,7 @@ def a_compressed_message_comes_back_compressed(t: Remoting) -> None:
     """The copy of a compressed message has its system flag and the same body."""
     group = popping(t)
     group.send(compressed(b"hello " * 20), sysFlag=1)
-    t.until(lambda: max_offset(t, group.topic) == 1)
+    t.until(lambda: t.max_offset(group.topic) == 1)
     group.pop(invisible_ms=0)
     t.see("copy", group.copies())
     t.see("popped", group.pop(), 0)
@@ -194,8 +194,8 @@ def groups_have_their_own_copies(t: Remoting) -> None:
     other.ack(other.handle(invisible_ms=0), 0)
     t.see("copies of the one", bodies(one.copies()))
     t.see("copies of the other", other.copied())
-    t.see("popped by the one", texts(one.pop()))
-    t.see("popped by the other", texts(other.pop()))
+    t.see("popped by the one", one.pop().bodies)
+    t.see("popped by the other", other.pop().bodies)
 
 
 @remoting_case("PopReviveService.mergeAndRevive, SubscriptionGroupManager.findSubscriptionGroupConfig")
@@ -205,7 +205,7 @@ def a_deleted_group_is_made_again(t: Remoting) -> None:
     group.pop(invisible_ms=2000)
     t.see("deleted", t.ask(207, {"groupName": group.name, "cleanOffset": False}), 0)
     t.see("came back", bodies(group.copies()))
-    t.see("popped", texts(group.pop()))
+    t.see("popped", group.pop().bodies)
 
 
 @remoting_case("PopReviveService.mergeAndRevive")
@@ -246,9 +246,9 @@ def a_copy_waits_behind_others(t: Remoting) -> None:
     """Copies are read from the retry topic like from any queue: the group's offset there moves with each pop."""
     group = popping(t, 3)
     group.bring_back(3)
-    t.see("two", texts(group.pop(max_messages=2)))
+    t.see("two", group.pop(max_messages=2).bodies)
     t.see("committed", group.retry.reaches(2), 0)
-    t.see("one", texts(group.pop(max_messages=2)))
+    t.see("one", group.pop(max_messages=2).bodies)
 
 
 @remoting_case("PopReviveService.reviveRetry")

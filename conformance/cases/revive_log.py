@@ -7,7 +7,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.pops import PopGroup, max_offset, popping, record_shown, records_since
+from ..worlds.pops import PopGroup, popping, record_shown, records_since
 from ..worlds.remoting import Remoting
 from .batch import send_batch
 from .batch_ack import batch_ack, entry
@@ -18,9 +18,9 @@ class Log:
 
     def __init__(self, group: PopGroup) -> None:
         self._group = group
-        self._since = max_offset(group.t, TIMER_TOPIC)
+        self._since = group.t.max_offset(TIMER_TOPIC)
         topic = revive_topic(group.t.cluster)
-        self._starts = [max_offset(group.t, topic, queue) for queue in range(8)]
+        self._starts = [group.t.max_offset(topic, queue) for queue in range(8)]
 
     def on_the_way(self, count: int, seconds: float = 5) -> list[dict[str, Any]]:
         """The records in the timer topic, as soon as there are so many."""

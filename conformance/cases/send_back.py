@@ -15,11 +15,6 @@ FAR = 1 << 40
 LAST_LEVEL = 18
 
 
-def place_of(sent: Answer) -> int:
-    """The place in the log of a message that was sent."""
-    return int(sent["msgId"][-16:], 16)
-
-
 def back(
     t: Remoting, group: str, offset: object, level: object = 0, *, to: RemotingClient | None = None, **fields: object
 ) -> Answer:
@@ -56,7 +51,7 @@ def a_message_comes_again_after_its_level(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1, tag="A", keys="k", properties={"color": "red"})
     watch = t.stopwatch()
-    t.see("sent back", back(t, group, place_of(sent), 1), 0)
+    t.see("sent back", back(t, group, sent.place, 1), 0)
     t.see("came again", _retries(t, group))
     t.see("after", watch.between(0.9, 4))
 
@@ -67,7 +62,7 @@ def without_a_level_it_takes_ten_seconds(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     watch = t.stopwatch()
-    t.see("sent back", back(t, group, place_of(sent)), 0)
+    t.see("sent back", back(t, group, sent.place), 0)
     t.see("came again", _retries(t, group, seconds=19))
     t.see("after", watch.between(9.9, 14))
 
@@ -77,7 +72,7 @@ def a_copy_can_be_sent_back_again(t: Remoting) -> None:
     """A copy that is sent back comes again with one try more, and names the first message as its origin."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
-    back(t, group, place_of(sent), 1)
+    back(t, group, sent.place, 1)
     [first] = _retries(t, group)
     t.see("sent back", back(t, group, first.physical_offset, 1), 0)
     second = _retries(t, group, 2)[-1]
@@ -90,7 +85,7 @@ def the_origin_is_that_of_the_log(t: Remoting) -> None:
     """Topic and id of a message that is sent back are those of the log, whatever the request says."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
-    back(t, group, place_of(sent), 1, originTopic=t.new(), originMsgId="another")
+    back(t, group, sent.place, 1, originTopic=t.new(), originMsgId="another")
     [again] = _retries(t, group)
     t.see("topic", again.properties["RETRY_TOPIC"])
     t.see("origin", again.properties["ORIGIN_MESSAGE_ID"] == sent["msgId"])
@@ -103,7 +98,7 @@ def a_high_level_is_the_last(t: Remoting) -> None:
     [sent] = t.sent(topic)
     queue = {"topic": SCHEDULE_TOPIC, "queueId": LAST_LEVEL - 1}
     begin = int(t.ask(RequestCode.GET_MAX_OFFSET, queue)["offset"])
-    t.see("sent back", back(t, group, place_of(sent), 99), 0)
+    t.see("sent back", back(t, group, sent.place, 99), 0)
 
     def look() -> list[dict[str, str]]:
         answer = t.pull(SCHEDULE_TOPIC, t.group(name="cases-schedule"), LAST_LEVEL - 1, begin)
@@ -118,7 +113,7 @@ def a_negative_level_is_death(t: Remoting) -> None:
     """A message that is sent back by a negative level goes to the group's dead letter queue at once."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1, tag="A", keys="k", properties={"color": "red"})
-    t.see("sent back", back(t, group, place_of(sent), -1), 0)
+    t.see("sent back", back(t, group, sent.place, -1), 0)
     t.see("dead", _dead(t, group))
     t.see("its topic", t.config_of(dlq_topic(group)), 0)
 
@@ -128,7 +123,7 @@ def a_message_dies_when_its_tries_are_over(t: Remoting) -> None:
     """A message that was tried as often as the request allows goes to the dead letter queue."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
-    t.see("1 try", back(t, group, place_of(sent), 1, maxReconsumeTimes=1), 0)
+    t.see("1 try", back(t, group, sent.place, 1, maxReconsumeTimes=1), 0)
     [first] = _retries(t, group)
     t.see("dead after 1 try", _bodies(_dead(t, group)))
     t.see("1 try again", back(t, group, first.physical_offset, 1, maxReconsumeTimes=1), 0)
@@ -142,7 +137,7 @@ def a_group_limits_tries_where_the_request_does_not(t: Remoting) -> None:
     [sent] = t.sent(topic)
     for limit in (None, -1, 0, 1):
         group = t.group(retryMaxTimes=0)
-        t.see(f"limit {limit}", back(t, group, place_of(sent), 1, maxReconsumeTimes=limit), 0)
+        t.see(f"limit {limit}", back(t, group, sent.place, 1, maxReconsumeTimes=limit), 0)
         t.see(f"limit {limit}: dead", _bodies(_dead(t, group)))
 
 
@@ -152,7 +147,7 @@ def an_old_client_cannot_limit_tries(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     old = t.connect(version=63, language="CPP")
-    t.see("sent back", back(t, group, place_of(sent), 1, maxReconsumeTimes=0, to=old), 0)
+    t.see("sent back", back(t, group, sent.place, 1, maxReconsumeTimes=0, to=old), 0)
     t.see("came again", _bodies(_retries(t, group)))
 
 
@@ -161,7 +156,7 @@ def a_group_without_retry_queues_drops_messages(t: Remoting) -> None:
     """A message that is sent back to a group without retry queues is accepted and gone."""
     topic, group = t.topic(queues=1), t.group(retryQueueNums=0)
     [sent] = t.sent(topic)
-    t.see("sent back", back(t, group, place_of(sent), 1), 0)
+    t.see("sent back", back(t, group, sent.place, 1), 0)
     t.wait(2)
     t.see("retry topic", t.pull(retry_topic(group), group))
 
@@ -172,7 +167,7 @@ def sending_back_makes_the_retry_topic(t: Remoting) -> None:
     topic, group, unknown = t.topic(queues=1), t.group(retryQueueNums=3), t.new("group")
     [sent] = t.sent(topic)
     for name in (group, unknown):
-        t.see("sent back", back(t, name, place_of(sent), 1), 0)
+        t.see("sent back", back(t, name, sent.place, 1), 0)
         t.see("retry topic", t.config_of(retry_topic(name)), 0)
 
 
@@ -182,8 +177,8 @@ def what_is_sent_back_must_be_there(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     t.see("beyond", back(t, group, FAR, 1), 1)
-    t.see("inside", back(t, group, place_of(sent) + 4, 1).code)
-    t.see("a forbidden name", back(t, "bad group", place_of(sent), 1), 26)
+    t.see("inside", back(t, group, sent.place + 4, 1).code)
+    t.see("a forbidden name", back(t, "bad group", sent.place, 1), 26)
     t.see("without fields", t.ask(RequestCode.CONSUMER_SEND_MSG_BACK, {}))
 
 
@@ -192,7 +187,7 @@ def a_group_that_may_not_consume_may_send_back(t: Remoting) -> None:
     """A message is sent back for a group whose consumption is switched off."""
     topic, group = t.topic(queues=1), t.group(consumeEnable=False)
     [sent] = t.sent(topic)
-    t.see("sent back", back(t, group, place_of(sent), 1))
+    t.see("sent back", back(t, group, sent.place, 1))
 
 
 @remoting_case("SendMessageProcessor.handleRetryAndDLQ")
@@ -220,7 +215,7 @@ def a_dead_message_can_be_sent_back(t: Remoting) -> None:
     """A message of a dead letter queue that is sent back comes again in the retry topic, one try older."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
-    back(t, group, place_of(sent), -1)
+    back(t, group, sent.place, -1)
     [dead] = _dead(t, group)
     t.see("sent back", back(t, group, dead.physical_offset, 1), 0)
     t.see("came again", _shown(_retries(t, group)))

@@ -30,7 +30,7 @@ def _see_all(t: Remoting, expressions: Iterable[str]) -> None:
     topic, group = _messages(t), t.group()
     for expression in expressions:
         answer = t.pull(topic, group, expression=expression, type="SQL92")
-        t.see(expression, [each.body for each in answer.messages] if answer.code == 0 else answer.code)
+        t.see(expression, answer.bodies if answer.code == 0 else answer.code)
 
 
 def _check(t: Remoting, group: str, topic: str, expression: str, kind: str = "SQL92") -> Answer:
@@ -210,7 +210,7 @@ def a_pop_with_a_bad_expression_is_refused(t: Remoting) -> None:
 def a_pop_filters_by_properties(t: Remoting) -> None:
     """A pop hands out what its expression matches and passes the rest."""
     topic, group = _messages(t), t.group()
-    t.see("popped", [each.body for each in t.pop(topic, group, expression="a > 1", type="SQL92").messages])
+    t.see("popped", t.pop(topic, group, expression="a > 1", type="SQL92").bodies)
     t.see("again", t.pop(topic, group, expression="a > 1", type="SQL92"), 210)
     t.see("by another expression", t.pop(topic, group, expression="b = 'x'", type="SQL92"), 210)
 
@@ -221,7 +221,7 @@ def a_heartbeat_registers_its_expression(t: Remoting) -> None:
     topic, group = _messages(t), t.group()
     t.heartbeat(t.new("client"), groups={group: {topic: "a BETWEEN 1 AND 3"}}, expression_type="SQL92", version=1)
     answer = t.pull(topic, group, sysFlag=0, expression=None, type=None)
-    t.see("pulled", [each.body for each in answer.messages] if answer.code == 0 else answer)
+    t.see("pulled", answer.found)
 
 
 @remoting_case("PullMessageProcessor.processRequest")

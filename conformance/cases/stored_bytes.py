@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
 from ..worlds.transactions import COMMIT, transacting
-from .send_back import back, place_of
+from .send_back import back
 
 
 def _born_at(message: ReceivedMessage, ends: dict[str, RemotingClient]) -> str:
@@ -27,10 +27,10 @@ def what_is_sent_back_was_born_at_its_producer(t: Remoting) -> None:
     [first] = t.readable(topic, t.send(topic, "m", to=ends["producer"]))
     [message] = t.stored(topic).messages
     t.see("sent", _born_at(message, ends))
-    back(t, group, place_of(first), 1, to=ends["consumer"])
+    back(t, group, first.place, 1, to=ends["consumer"])
     [retry] = t.stored(retry_topic(group), seconds=15).messages
     t.see("in the retry topic", [_born_at(retry, ends), retry.born_timestamp == message.born_timestamp])
-    back(t, group, place_of(first), -1, to=ends["consumer"])
+    back(t, group, first.place, -1, to=ends["consumer"])
     [dead] = t.stored(dlq_topic(group), seconds=5).messages
     t.see("in the dead letter queue", [_born_at(dead, ends), dead.born_timestamp == message.born_timestamp])
 
@@ -46,7 +46,7 @@ def what_waited_was_born_at_its_producer(t: Remoting) -> None:
         t.see(label, _born_at(message, ends))
     producers = transacting(t)
     sent = producers.half(to=ends["producer"])
-    t.see("half", _born_at(t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place_of(sent)}).messages[0], ends))
+    t.see("half", _born_at(t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": sent.place}).messages[0], ends))
     producers.end(sent, COMMIT)
     [message] = t.stored(producers.topic, seconds=5).messages
     t.see("committed", _born_at(message, ends))
@@ -59,7 +59,7 @@ def stored_properties_end_with_a_separator(t: Remoting) -> None:
     plain = t.send(topic, "m", tag="A", properties={"color": "red"})
     bare = t.send(topic, "bare", unique=False)
     t.readable(topic, plain, bare)
-    back(t, group, place_of(plain), 1)
+    back(t, group, plain.place, 1)
     t.stored(retry_topic(group), seconds=15)
     level = t.topic(queues=1)
     t.send(level, "level", properties={"DELAY": "1"})

@@ -1,7 +1,6 @@
 """TAG filters: which messages an expression finds."""
 
 from ..case import remoting_case
-from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
 
 TAGGED = (
@@ -17,11 +16,6 @@ TAGGED = (
 """Body and tag of the messages of most cases here. `Aa` and `BB` have the same hash."""
 
 
-def _found(answer: Answer) -> object:
-    """What was found: the bodies, or the answer without any."""
-    return [message.body for message in answer.messages] if answer.code == 0 else answer
-
-
 def _tagged(t: Remoting) -> str:
     topic = t.topic(queues=1)
     t.readable(topic, *(t.send(topic, body, tag=tag) for body, tag in TAGGED))
@@ -33,7 +27,7 @@ def a_tag_finds_its_messages(t: Remoting) -> None:
     """An expression of tags finds the messages with one of them; `*`, nothing and no expression find all."""
     topic, group = _tagged(t), t.group()
     for expression in ("A", "A||B", "B||A||C", "C", "*", "", None):
-        t.see(f"expression {expression}", _found(t.pull(topic, group, expression=expression)))
+        t.see(f"expression {expression}", t.pull(topic, group, expression=expression).found)
 
 
 @remoting_case("FilterAPI.buildSubscriptionData")
@@ -41,7 +35,7 @@ def tags_of_an_expression_are_trimmed(t: Remoting) -> None:
     """Blanks around a tag of an expression do not count, and empty tags are left out; a message's own tag is kept."""
     topic, group = _tagged(t), t.group()
     for expression in (" A ", "A || B", "A||", "||A", "A||||B"):
-        t.see(f"expression {expression!r}", _found(t.pull(topic, group, expression=expression)))
+        t.see(f"expression {expression!r}", t.pull(topic, group, expression=expression).found)
 
 
 @remoting_case("FilterAPI.buildSubscriptionData")
@@ -49,7 +43,7 @@ def only_double_bars_divide_tags(t: Remoting) -> None:
     """One bar or a comma divides nothing, and a star beside other tags is a tag."""
     topic, group = _tagged(t), t.group()
     for expression in ("A|B", "A,B", "**", "*||A", "   "):
-        t.see(f"expression {expression!r}", _found(t.pull(topic, group, expression=expression)))
+        t.see(f"expression {expression!r}", t.pull(topic, group, expression=expression).found)
 
 
 @remoting_case("FilterAPI.buildSubscriptionData")
@@ -64,9 +58,9 @@ def bars_alone_are_refused(t: Remoting) -> None:
 def tags_are_compared_by_their_hash(t: Remoting) -> None:
     """The broker compares hashes: a tag also finds the messages of another tag with the same one."""
     topic, group = _tagged(t), t.group()
-    t.see("Aa pulled", _found(t.pull(topic, group, expression="Aa")))
-    t.see("BB pulled", _found(t.pull(topic, group, expression="BB")))
-    t.see("Aa popped", _found(t.pop(topic, group, expression="Aa")))
+    t.see("Aa pulled", t.pull(topic, group, expression="Aa").found)
+    t.see("BB pulled", t.pull(topic, group, expression="BB").found)
+    t.see("Aa popped", t.pop(topic, group, expression="Aa").found)
 
 
 @remoting_case("MessageExtBrokerInner.tagsString2tagsCode")
@@ -76,7 +70,7 @@ def tags_may_be_of_any_script(t: Remoting) -> None:
     tags = ("größe", "标签", "\N{GRINNING FACE}", "a b", "x" * 200)
     t.readable(topic, *(t.send(topic, f"m{number}", tag=tag) for number, tag in enumerate(tags)))
     for number, tag in enumerate(tags):
-        t.see(f"tag {number}", _found(t.pull(topic, group, expression=tag)))
+        t.see(f"tag {number}", t.pull(topic, group, expression=tag).found)
 
 
 @remoting_case("PullMessageProcessor.processRequest")
@@ -114,7 +108,7 @@ def an_unknown_expression_type_filters_nothing_in_a_pull(t: Remoting) -> None:
     """A pull with an expression type that there is not finds all messages; with none its expression is of tags."""
     topic, group = _tagged(t), t.group()
     for kind in (None, "", "tag", "FOO"):
-        t.see(f"type {kind}", _found(t.pull(topic, group, expression="A", type=kind)))
+        t.see(f"type {kind}", t.pull(topic, group, expression="A", type=kind).found)
 
 
 @remoting_case("PopMessageProcessor.processRequest")
@@ -122,7 +116,7 @@ def a_pop_refuses_unknown_expression_types(t: Remoting) -> None:
     """A pop is refused for an expression type that there is not, with an empty one it finds nothing."""
     topic = _tagged(t)
     for kind in (None, "", "tag", "FOO"):
-        t.see(f"type {kind}", _found(t.pop(topic, t.group(), expression="A", type=kind)))
+        t.see(f"type {kind}", t.pop(topic, t.group(), expression="A", type=kind).found)
 
 
 @remoting_case("FilterAPI.buildSubscriptionData")
@@ -130,4 +124,4 @@ def a_pop_filters_as_a_pull_does(t: Remoting) -> None:
     """The expressions of pops and pulls find the same."""
     topic = _tagged(t)
     for expression in ("A", " A ", "A||B", "||A", "A|B", "*||A", "*", "", None):
-        t.see(f"expression {expression!r}", _found(t.pop(topic, t.group(), expression=expression)))
+        t.see(f"expression {expression!r}", t.pop(topic, t.group(), expression=expression).found)

@@ -2,7 +2,6 @@
 
 from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC, TIMER_TOPIC
 from rocketmq_testkit.remoting.client import batch_body
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
@@ -69,7 +68,7 @@ def the_most_is_a_setting(t: Remoting) -> None:
     for left in (3000, 6000):
         forged = handle("v1", topic, t.broker_name, t.now_ms() + left, "id")
         t.see(f"recall in {left} ms", recall(t, topic, forged), 0 if left == 3000 else 604)
-    t.see("delivered", [message.body for message in t.stored(topic).messages])
+    t.see("delivered", t.stored(topic).bodies)
 
 
 @remoting_case("HookUtils.transformTimerMessage")
@@ -101,13 +100,9 @@ def a_delay_beyond_all_times_is_past(t: Remoting) -> None:
         ("TIMER_DELIVER_MS", LEAST),
     ):
         all_but_the_refused += t.see(f"{name} {text}", t.send(topic, properties={name: text})).code == 0
-
-    def end() -> int:
-        return int(t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0})["offset"])
-
     # A broker's queues have a message a moment after its answer.
-    t.until(lambda: end() >= all_but_the_refused, 5)
-    t.see("stored", str(end()))
+    t.until(lambda: t.max_offset(topic) >= all_but_the_refused, 5)
+    t.see("stored", str(t.max_offset(topic)))
 
 
 @remoting_case("DefaultMessageStore.asyncPutMessages")

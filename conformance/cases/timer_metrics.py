@@ -43,10 +43,6 @@ def check_point(t: Remoting) -> tuple[int, ...]:
     return _POINT.unpack(answer.body)
 
 
-def _end(t: Remoting) -> int:
-    return int(t.ask(RequestCode.GET_MAX_OFFSET, {"topic": TIMER_TOPIC, "queueId": 0})["offset"])
-
-
 def _congestion(t: Remoting) -> str:
     return str(t.ask(RequestCode.GET_BROKER_RUNTIME_INFO).json["table"]["timerCongestNum"])
 
@@ -123,7 +119,7 @@ def the_check_point_of_the_timer(t: Remoting) -> None:
     for _ in range(3):
         sent = t.send(topic, properties={"TIMER_DELAY_MS": "60000"})
     recall(t, topic, sent["recallHandle"])
-    t.see("end", _end(t))
+    t.see("end", t.max_offset(TIMER_TOPIC))
     t.until(lambda: check_point(t)[1] > 0, 5)
     t.wait(3)
     later = check_point(t)

@@ -26,7 +26,7 @@ def a_message_is_cancelled_by_another(t: Remoting) -> None:
     t.see("mark", t.send(topic, "mark", properties=mark).without("queueOffset", "recallHandle"), 0)
     t.stored(topic, 1)
     t.wait(2)
-    t.see("delivered", [message.body for message in t.stored(topic, 1).messages])
+    t.see("delivered", t.stored(topic, 1).bodies)
 
 
 @remoting_case("TimerMessageStore.doEnqueue")
@@ -40,7 +40,7 @@ def a_cancellation_names_topic_and_second(t: Remoting) -> None:
         t.send(topic, "mark", properties={"TIMER_DELIVER_MS": str(time), "TIMER_DEL_UNIQKEY": key})
     t.stored(topic, 1)
     t.wait(3)
-    t.see("delivered", [message.body for message in t.stored(topic, 1).messages])
+    t.see("delivered", t.stored(topic, 1).bodies)
 
 
 @remoting_case("HookUtils.transformTimerMessage")
@@ -83,7 +83,7 @@ def slots_may_be_finer(t: Remoting) -> None:
         sent = t.send(topic, f"{after}", properties={"TIMER_DELIVER_MS": str(whole + after)})
         waiting = t.message_at(TIMER_TOPIC, 0, int(sent["queueOffset"]))
         t.see(f"slot of {after}", int(waiting.properties["TIMER_OUT_MS"]) - whole)
-    t.see("delivered", sorted(message.body for message in t.stored(topic, 4).messages))
+    t.see("delivered", sorted(t.stored(topic, 4).bodies))
 
 
 @remoting_case("TimerMessageStore.needRoll", settings=FINE)

@@ -109,7 +109,7 @@ def a_producer_that_restarts_is_asked_again(t: Remoting) -> None:
     again = checks(t, producers.connect(client))[0]
     t.see("asked again", int(times_asked(again)) > int(times_asked(first)))
     t.see("commit by the first check", producers.end_of_check(first, COMMIT), 0)
-    t.see("stored", [message.body for message in t.stored(producers.topic, seconds=5).messages])
+    t.see("stored", t.stored(producers.topic, seconds=5).bodies)
 
 
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=QUICK)

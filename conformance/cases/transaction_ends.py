@@ -41,11 +41,11 @@ def a_commit_by_the_first_place_leaves_the_copy(t: Remoting) -> None:
     sent = producers.half()
     checks(t, connection)
     t.see("commit by the first place", producers.end(sent, COMMIT), 0)
-    t.see("stored", [message.body for message in t.stored(producers.topic, seconds=5).messages])
+    t.see("stored", t.stored(producers.topic, seconds=5).bodies)
     t.pushed(connection)
     last = checks(t, connection)[-1]
     t.see("commit by the last place", producers.end_of_check(last, COMMIT), 0)
-    t.see("stored again", [message.body for message in t.stored(producers.topic, 2, seconds=5).messages])
+    t.see("stored again", t.stored(producers.topic, 2, seconds=5).bodies)
     t.pushed(connection)
     t.wait(8)
     t.see("asked later", len(checks(t, connection, seconds=0)))

@@ -14,13 +14,9 @@ FLAGS = (PREPARED, ROLLBACK, COMMIT)
 
 def _in_log(t: Remoting, sent: Answer) -> ReceivedMessage:
     """What was stored by a send, wherever it lies."""
-    view = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": int(sent["msgId"][-16:], 16)})
+    view = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": sent.place})
     [message] = view.messages
     return message
-
-
-def _end(t: Remoting, topic: str) -> str:
-    return t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0})["offset"]
 
 
 @remoting_case("SendMessageProcessor.sendMessage")
@@ -31,9 +27,9 @@ def the_flag_alone_is_no_half_message(t: Remoting) -> None:
         sent = t.send(topic, f"flag {flag}", sysFlag=flag)
         t.see(f"sent with {flag}", sent, 0)
         t.see("stored as", shown(_in_log(t, sent)))
-    t.until(lambda: _end(t, topic) == "1", 5)
+    t.until(lambda: t.max_offset(topic) == 1, 5)
     t.see("in its queue", t.pull(topic, group), 0)
-    t.see("popped", [message.body for message in t.pop(topic, group).messages])
+    t.see("popped", t.pop(topic, group).bodies)
 
 
 @remoting_case("CommitLog.DefaultAppendMessageCallback.doAppend")
@@ -42,7 +38,7 @@ def what_is_in_no_queue_takes_no_place(t: Remoting) -> None:
     topic = t.topic(queues=1)
     places = [t.send(topic, f"flag {flag}", sysFlag=flag)["queueOffset"] for flag in (0, PREPARED, 0, ROLLBACK, 0)]
     t.see("offsets", places)
-    t.see("stored", [message.body for message in t.stored(topic, 3).messages])
+    t.see("stored", t.stored(topic, 3).bodies)
 
 
 @remoting_case("IndexService.buildIndex")
@@ -52,12 +48,12 @@ def the_key_of_what_is_in_no_queue(t: Remoting) -> None:
     for flag in FLAGS:
         t.send(topic, f"flag {flag}", sysFlag=flag, keys="k")
 
-    def look() -> Answer:
-        ext = {"topic": topic, "key": "k", "maxNum": 32, "beginTimestamp": 0, "endTimestamp": t.now_ms() + 60_000}
-        return t.ask(RequestCode.QUERY_MESSAGE, ext)
+    def found() -> list[str]:
+        answer = t.query(topic, "k")
+        return answer.bodies if answer.code == 0 else []
 
-    t.until(lambda: look().code == 0 and len(look().messages) > 1, 5)
-    t.see("found", sorted(message.body for message in look().messages))
+    t.until(lambda: len(found()) > 1, 5)
+    t.see("found", sorted(found()))
 
 
 @remoting_case("DefaultMessageStore.notifyMessageArriveIfNecessary")
@@ -90,7 +86,7 @@ def what_is_in_no_queue_ends_no_pop(t: Remoting) -> None:
     watch = t.stopwatch()
     t.send(topic, "for all")
     answer = t.arrival(pop)
-    t.see("then", [message.body for message in answer.messages])
+    t.see("then", answer.bodies)
     t.see("after", watch.between(0, 3))
 
 
@@ -109,17 +105,16 @@ def what_is_in_no_queue_is_not_delayed(t: Remoting) -> None:
 def the_property_alone_makes_a_half_message(t: Remoting) -> None:
     """TRAN_MSG makes a half message, in letters of any case and whatever the flag is; other words do not."""
     producers = transacting(t)
+    home = {"PGROUP": producers.name}
     for word in ("true", "TRUE", "True", "yes", "1", " true"):
-        sent = t.send(producers.topic, word, sysFlag=0, properties={"TRAN_MSG": word, "PGROUP": producers.name})
+        sent = t.send(producers.topic, word, sysFlag=0, properties={**home, "TRAN_MSG": word})
         t.see(f"sent with {word}", sent.without("queueOffset"), 0)
         t.see("stored as", shown(_in_log(t, sent)))
     for flag in (ROLLBACK, COMMIT):
-        sent = t.send(
-            producers.topic, f"flag {flag}", sysFlag=flag, properties={"TRAN_MSG": "true", "PGROUP": producers.name}
-        )
+        sent = t.send(producers.topic, f"flag {flag}", sysFlag=flag, properties={**home, "TRAN_MSG": "true"})
         t.see(f"stored with {flag}", shown(_in_log(t, sent)))
         t.see("commit", producers.end(sent, COMMIT), 0)
-    t.see("in its queue", sorted(message.body for message in t.stored(producers.topic, 5, seconds=5).messages))
+    t.see("in its queue", sorted(t.stored(producers.topic, 5, seconds=5).bodies))
 
 
 @remoting_case("SendMessageProcessor.sendMessage")

@@ -50,7 +50,7 @@ def what_was_put_aside_can_be_committed(t: Remoting) -> None:
     place = {"commitLogOffset": aside.physical_offset, "tranStateTableOffset": aside.queue_offset}
     t.see("where it lies now", producers.end(sent, COMMIT, **place), 0)
     t.see("rolled back", producers.end(sent, ROLLBACK), 0)
-    t.see("stored", [message.body for message in t.stored(producers.topic, 3, seconds=5).messages])
+    t.see("stored", t.stored(producers.topic, 3, seconds=5).bodies)
 
 
 @remoting_case("TransactionalMessageServiceImpl.needSkip", settings=QUICK)
@@ -89,7 +89,7 @@ def what_was_put_aside_can_be_asked_for_again(t: Remoting) -> None:
     [asked] = checks(t, connection)
     t.see("asked once more", times_asked(asked))
     t.see("committed", producers.end_of_check(asked, COMMIT), 0)
-    t.see("its topic", [message.body for message in t.stored(producers.topic).messages])
+    t.see("its topic", t.stored(producers.topic).bodies)
 
 
 @remoting_case("AdminBrokerProcessor.resumeCheckHalfMessage")

@@ -76,7 +76,7 @@ def an_end_is_in_time_for_the_usual_time(t: Remoting) -> None:
     t.see("after 2 s", producers.end(early, COMMIT), 0)
     t.wait(14)
     t.see("after 16 s", producers.end(late, COMMIT), 604)
-    t.see("stored", [message.body for message in t.stored(producers.topic, seconds=5).messages])
+    t.see("stored", t.stored(producers.topic, seconds=5).bodies)
 
 
 @remoting_case("EndTransactionProcessor.rejectCommitOrRollback", settings=QUICK)

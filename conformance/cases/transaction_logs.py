@@ -13,10 +13,6 @@ PATIENT = {"transactionCheckInterval": "3000", "transactionTimeOut": "20000"}
 """Half messages are looked at every 3 s, and nobody is asked while a case runs."""
 
 
-def _end(t: Remoting, topic: str) -> int:
-    return int(t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0})["offset"])
-
-
 def _extents(t: Remoting) -> dict[str, Any]:
     topics = (HALF_TOPIC, OP_HALF_TOPIC)
     return {each: t.ask(RequestCode.GET_TOPIC_STATS_INFO, {"topic": each}).json["offsetTable"] for each in topics}
@@ -32,7 +28,7 @@ def the_logs_of_transactions_have_extents(t: Remoting) -> None:
     producers = transacting(t)
     t.see("at first", _extents(t))
     sent = [producers.half() for _ in range(3)]
-    t.until(lambda: _end(t, HALF_TOPIC) == 3, 5)
+    t.until(lambda: t.max_offset(HALF_TOPIC) == 3, 5)
     t.see("three half messages", _extents(t))
     for each, value in zip(sent, (COMMIT, ROLLBACK, COMMIT), strict=True):
         producers.end(each, value)
@@ -53,6 +49,6 @@ def many_ends_are_written_down_at_once(t: Remoting) -> None:
     for number in range(5):
         producers.end(producers.half(), COMMIT)
         if number == 3:
-            t.see("written", [message.body for message in t.stored(OP_HALF_TOPIC, seconds=5).messages])
+            t.see("written", t.stored(OP_HALF_TOPIC, seconds=5).bodies)
     t.wait(2)
-    t.see("op messages", _end(t, OP_HALF_TOPIC))
+    t.see("op messages", t.max_offset(OP_HALF_TOPIC))

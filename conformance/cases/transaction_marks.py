@@ -20,7 +20,7 @@ def _see_end(t: Remoting, value: int, *, seconds: float) -> None:
     t.see("ended", producers.end(sent, value), 0)
     t.see("given up", [message.body for message in producers.given_up(seconds)])
     t.see("asked for", len(checks(t, connection, seconds=0)))
-    t.see("stored", [message.body for message in t.pull(producers.topic, t.group()).messages])
+    t.see("stored", t.pull(producers.topic, t.group()).bodies)
 
 
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=LATE, alone=True)

@@ -6,7 +6,6 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
-from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup
 from ..worlds.remoting import Remoting, reply_to
 from ..worlds.transactions import COMMIT, ROLLBACK, UNKNOWN, shown, transacting
@@ -45,8 +44,8 @@ def a_half_message_does_not_count(t: Remoting) -> None:
     t.see("popped", t.pop(producers.topic, group), 210)
     t.see("peeked", peek(PopGroup(t, producers.topic, group)), 19)
     producers.end(sent, COMMIT)
-    t.until(lambda: t.ask(RequestCode.GET_MAX_OFFSET, queue)["offset"] == "1", 5)
-    t.see("popped after its commit", [message.body for message in t.pop(producers.topic, group).messages])
+    t.until(lambda: t.max_offset(producers.topic) == 1, 5)
+    t.see("popped after its commit", t.pop(producers.topic, group).bodies)
 
 
 @remoting_case("TransactionalMessageBridge.parseHalfMessageInner")
@@ -54,7 +53,7 @@ def a_half_message_lies_in_a_topic_of_its_own(t: Remoting) -> None:
     """A half message is stored in RMQ_SYS_TRANS_HALF_TOPIC and remembers its own topic and queue."""
     producers = transacting(t, queues=2)
     sent = producers.half(queue=1, tag="A")
-    view = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": int(sent["msgId"][-16:], 16)})
+    view = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": sent.place})
     t.see("stored as", shown(view.messages[0]))
 
 
@@ -101,11 +100,8 @@ def an_end_is_commit_or_rollback(t: Remoting) -> None:
     sent = producers.half()
     for value in (4, 5, -1):
         t.see(f"value {value}", producers.end(sent, value), 1)
-    t.see(
-        "without fields",
-        t.ask(RequestCode.END_TRANSACTION, {"topic": producers.topic, "producerGroup": producers.name}),
-        1,
-    )
+    names = {"topic": producers.topic, "producerGroup": producers.name}
+    t.see("without fields", t.ask(RequestCode.END_TRANSACTION, names), 1)
 
 
 @remoting_case("EndTransactionProcessor.checkPrepareMessage")
@@ -117,7 +113,7 @@ def an_end_must_fit_its_half_message(t: Remoting) -> None:
         t.see("another group", producers.end(sent, value, producerGroup=t.new("producer group")), 1)
         t.see("another place in the half topic", producers.end(sent, value, tranStateTableOffset=FAR), 1)
         t.see("beyond the log", producers.end(sent, value, commitLogOffset=FAR), 1)
-        inside = int(sent["msgId"][-16:], 16) + 4
+        inside = sent.place + 4
         t.see("inside a record", producers.end(sent, value, commitLogOffset=inside).code)
     t.see("stored", t.pull(producers.topic, t.group()), 19)
 
@@ -149,7 +145,7 @@ def a_half_message_with_a_delay_loses_its_topic(t: Remoting) -> None:
     producers = transacting(t)
     sent = producers.half(properties={"DELAY": "1"})
     t.see("half", sent.without("queueOffset"), 0)
-    view = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": int(sent["msgId"][-16:], 16)})
+    view = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": sent.place})
     t.see("stored as", shown(view.messages[0]))
     t.see("commit", producers.end(sent, COMMIT))
     t.wait(2.5)
@@ -176,21 +172,10 @@ def keys_are_found_after_the_commit(t: Remoting) -> None:
     producers = transacting(t)
     sent = producers.half(keys="k")
     t.wait(0.3)
-
-    def look() -> Answer:
-        ext = {
-            "topic": producers.topic,
-            "key": "k",
-            "maxNum": 32,
-            "beginTimestamp": 0,
-            "endTimestamp": t.now_ms() + 60_000,
-        }
-        return t.ask(RequestCode.QUERY_MESSAGE, ext)
-
-    t.see("before", look().code)
+    t.see("before", t.query(producers.topic, "k").code)
     producers.end(sent, COMMIT)
-    t.until(lambda: look().code == 0, 5)
-    t.see("after", [message.body for message in look().messages])
+    t.until(lambda: t.query(producers.topic, "k").code == 0, 5)
+    t.see("after", t.query(producers.topic, "k").bodies)
 
 
 @remoting_case("SendMessageProcessor.sendMessage", settings={"rejectTransactionMessage": "true"})

@@ -61,4 +61,4 @@ def a_message_that_nobody_looked_at_cannot_be_stored_again(t: Remoting) -> None:
         committed = producers.end(sent, COMMIT, tranStateTableOffset=offset, commitLogOffset=place)
         t.see(f"commit, {label}", committed)
         t.see(f"put back, {label}", t.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, {"msgId": message_id}))
-    t.see("stored", [each.body for each in t.stored(topic, 3).messages])
+    t.see("stored", t.stored(topic, 3).bodies)

@@ -42,6 +42,21 @@ class Answer:
         """The messages in the body."""
         return decode_messages(self.body)
 
+    @property
+    def bodies(self) -> list[str]:
+        """The bodies of the messages, as texts."""
+        return [message.body.decode() for message in self.messages]
+
+    @property
+    def found(self) -> "list[str] | Answer":
+        """The bodies of the messages that were found; the whole answer where none was."""
+        return self.bodies if self.code == 0 else self
+
+    @property
+    def place(self) -> int:
+        """The place in the commit log of the message that was sent, by the id that the broker gave it."""
+        return int(self["msgId"][-16:], 16)
+
     def __getitem__(self, field: str) -> str:
         """An ext field; a KeyError shows the whole answer."""
         try:

@@ -116,8 +116,8 @@ class PopGroup:
     def copies(self, count: int = 1, *, v2: bool = False) -> list[ReceivedMessage]:
         """What lies in the retry topic, as soon as there are `count` messages or half a minute is over."""
         name = pop_retry_topic(self.topic, self.name, v2=v2)
-        self.t.until(lambda: max_offset(self.t, name) >= count)
-        return self.t.pull(name, ONLOOKER).messages if max_offset(self.t, name) else []
+        self.t.until(lambda: self.t.max_offset(name) >= count)
+        return self.t.pull(name, ONLOOKER).messages if self.t.max_offset(name) else []
 
     def bring_back(self, count: int = 1) -> None:
         """Pop the `count` messages that are there for no time, and return when they lie in the retry topic."""
@@ -126,7 +126,7 @@ class PopGroup:
 
     def copied(self) -> int:
         """How many messages have come back by now."""
-        return max_offset(self.t, self.retry_topic)
+        return self.t.max_offset(self.retry_topic)
 
     # --- its offset
 
@@ -173,19 +173,9 @@ def all_popped(t: Remoting, messages: int, **more: Any) -> tuple[PopGroup, list[
     return group, group.handles(**more)
 
 
-def max_offset(t: Remoting, topic: str, queue: int = 0) -> int:
-    """The offset that the next message of a queue will have; 0 where there is no such queue."""
-    return int(t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"])
-
-
 def bodies(messages: list[ReceivedMessage]) -> list[str]:
     """The bodies alone, where nothing else matters."""
     return [message.body.decode() for message in messages]
-
-
-def texts(answer: Answer) -> list[str]:
-    """The bodies of the messages of an answer."""
-    return bodies(answer.messages)
 
 
 def see_refused_places(
@@ -214,7 +204,7 @@ def see_without(t: Remoting, code: int, ext: Mapping[str, object]) -> None:
 def records_since(t: Remoting, topic: str, queue: int, offset: int, mark: str) -> list[ReceivedMessage]:
     """The messages of a queue from an offset on whose body names `mark`: what this case caused, among others'."""
     found = []
-    while offset < (end := max_offset(t, topic, queue)):
+    while offset < (end := t.max_offset(topic, queue)):
         messages = t.pull(topic, ONLOOKER, queue, offset, max_messages=PULL_MAX).messages
         found += [each for each in messages if mark.encode() in each.body]
         offset = messages[-1].queue_offset + 1 if messages else end

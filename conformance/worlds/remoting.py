@@ -15,6 +15,9 @@ from ..json_text import dumps
 from .answer import Answer
 from .world import Pending, World
 
+_AHEAD_MS = 60_000
+"""The end of a query that shall find what has just been stored, whoever's clock is behind."""
+
 
 class SendFields(TypedDict, total=False):
     """What a send says of its message; each field of the header by its long name, None leaves it out.
@@ -97,8 +100,7 @@ class Remoting(World):
         return list(sends)
 
     def _reaches(self, topic: str, queue: str, end: int) -> bool:
-        ext = {"topic": topic, "queueId": queue}
-        return self.until(lambda: int(self.ask(RequestCode.GET_MAX_OFFSET, ext)["offset"]) >= end)
+        return self.until(lambda: self.max_offset(topic, queue) >= end)
 
     # --- pulling
 
@@ -114,8 +116,7 @@ class Remoting(World):
 
     def stored(self, topic: str, count: int = 1, queue: int = 0, seconds: float = 20.0) -> Answer:
         """A queue read from its beginning once it holds `count` messages; as it is then if they do not come in time."""
-        end = {"topic": topic, "queueId": queue}
-        self.until(lambda: int(self.ask(RequestCode.GET_MAX_OFFSET, end)["offset"]) >= count, seconds)
+        self.until(lambda: self.max_offset(topic, queue) >= count, seconds)
         return self.pull(topic, self.group(), queue)
 
     def message_at(self, topic: str, queue: int, offset: int) -> ReceivedMessage:
@@ -124,6 +125,11 @@ class Remoting(World):
         self.until(lambda: self.pull(topic, group, queue, offset, max_messages=1).body)
         [message] = self.pull(topic, group, queue, offset, max_messages=1).messages
         return message
+
+    def query(self, topic: str, key: object, **fields: object) -> Answer:
+        """Query by a key, for 32 messages stored at any time unless said otherwise."""
+        times = {"beginTimestamp": 0, "endTimestamp": self.now_ms() + _AHEAD_MS}
+        return self.ask(RequestCode.QUERY_MESSAGE, {"topic": topic, "key": key, "maxNum": 32, **times, **fields})
 
     # --- popping
 

@@ -57,7 +57,7 @@ class Producers:
             "topic": "none",
             "producerGroup": self.name,
             "tranStateTableOffset": sent["queueOffset"],
-            "commitLogOffset": int(sent["msgId"][-16:], 16),
+            "commitLogOffset": sent.place,
             "commitOrRollback": value,
             "fromTransactionCheck": False,
             "msgId": sent["transactionId"],

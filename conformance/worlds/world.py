@@ -232,6 +232,10 @@ class World(Closing):
             **fields,
         }
 
+    def max_offset(self, topic: str, queue: int | str = 0) -> int:
+        """The offset that the next message of a queue will have; 0 where there is no such queue."""
+        return int(self.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"])
+
     def messages_of(self, topic: str, group: str) -> list[ReceivedMessage]:
         """The messages of queue 0 of a topic, at most 32, as a pull by the remoting protocol finds them."""
         answer = self.ask(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group))
