@@ -1,11 +1,11 @@
 """Acknowledging popped messages, one at a time."""
 
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..case import remoting_case
 from ..worlds.handles import HANDLE_FIELDS, forged
 from ..worlds.pops import all_popped, bodies, one_popped, popping, see_without
 from ..worlds.remoting import Remoting
-
-ACK = 200051
 
 
 @remoting_case("AckMessageProcessor.appendAck")
@@ -141,7 +141,7 @@ def another_connection_may_acknowledge(t: Remoting) -> None:
     """A handle belongs to no client: whoever has it acknowledges with it."""
     group, handles = all_popped(t, 2, invisible_ms=2000)
     ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "extraInfo": handles[0], "offset": 0}
-    t.see("acknowledged", t.ask(ACK, ext, to=t.connect()), 0)
+    t.see("acknowledged", t.ask(RequestCode.ACK_MESSAGE, ext, to=t.connect()), 0)
     t.see("came back", bodies(group.copies()))
 
 
@@ -179,6 +179,6 @@ def an_ack_needs_its_fields(t: Remoting) -> None:
     """An acknowledgement without one of its fields, or with a word for a number, is refused unless it is the group."""
     group, handle = one_popped(t)
     ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "extraInfo": handle, "offset": 0}
-    see_without(t, ACK, ext)
-    t.see("queueId x", t.ask(ACK, {**ext, "queueId": "x"}))
-    t.see("offset x", t.ask(ACK, {**ext, "offset": "x"}))
+    see_without(t, RequestCode.ACK_MESSAGE, ext)
+    t.see("queueId x", t.ask(RequestCode.ACK_MESSAGE, {**ext, "queueId": "x"}))
+    t.see("offset x", t.ask(RequestCode.ACK_MESSAGE, {**ext, "offset": "x"}))

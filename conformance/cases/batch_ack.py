@@ -2,13 +2,13 @@
 
 from base64 import b64encode
 
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..case import remoting_case
 from ..json_text import dumps
 from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, bodies, popping
 from ..worlds.remoting import Remoting
-
-BATCH_ACK = 200151
 
 
 def entry(group: PopGroup, handle: str, offsets: list[int]) -> dict[str, object]:
@@ -30,7 +30,7 @@ def entry(group: PopGroup, handle: str, offsets: list[int]) -> dict[str, object]
 
 def batch_ack(t: Remoting, *entries: dict[str, object]) -> Answer:
     """Acknowledge what the entries name."""
-    return t.ask(BATCH_ACK, None, dumps({"acks": list(entries), "brokerName": t.broker_name}))
+    return t.ask(RequestCode.BATCH_ACK_MESSAGE, None, dumps({"acks": list(entries), "brokerName": t.broker_name}))
 
 
 @remoting_case("AckMessageProcessor.appendAck")
@@ -99,9 +99,9 @@ def copies_are_acknowledged_by_the_topic(t: Remoting) -> None:
 @remoting_case("AckMessageProcessor.processRequest")
 def an_empty_batch_is_refused(t: Remoting) -> None:
     """A batch acknowledgement without body, without acknowledgements or with an empty list of them is refused."""
-    t.see("no body", t.ask(BATCH_ACK), 208)
-    t.see("no list", t.ask(BATCH_ACK, None, b"{}"), 208)
-    t.see("null", t.ask(BATCH_ACK, None, b'{"acks":null}'), 208)
+    t.see("no body", t.ask(RequestCode.BATCH_ACK_MESSAGE), 208)
+    t.see("no list", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"{}"), 208)
+    t.see("null", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b'{"acks":null}'), 208)
     t.see("empty list", batch_ack(t), 208)
 
 
@@ -110,10 +110,10 @@ def a_malformed_batch_is_an_error(t: Remoting) -> None:
     """A batch acknowledgement that is no JSON, or has members of a wrong kind, is an error; the connection lives."""
     group = popping(t, 1)
     good = entry(group, group.handles()[0], [0])
-    t.see("no JSON", t.ask(BATCH_ACK, None, b"acks").code)
-    t.see("a list", t.ask(BATCH_ACK, None, b"[]").code)
-    t.see("a list of a number", t.ask(BATCH_ACK, None, b"[1]").code)
-    t.see("a number for the list", t.ask(BATCH_ACK, None, b'{"acks":1}').code)
+    t.see("no JSON", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"acks").code)
+    t.see("a list", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"[]").code)
+    t.see("a list of a number", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"[1]").code)
+    t.see("a number for the list", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b'{"acks":1}').code)
     t.see("no base64", batch_ack(t, {**good, "b": "?"}).code)
     t.see("a word for a number", batch_ack(t, {**good, "q": "x"}).code)
     for name in ("b", "c", "t", "r"):

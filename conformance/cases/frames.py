@@ -166,7 +166,7 @@ def headers_in_binary_are_answered_in_json(t: Remoting) -> None:
 @remoting_case("RocketMQSerializable.rocketMQProtocolEncode")
 def codes_of_pops_do_not_fit_the_binary_header(t: Remoting) -> None:
     """The compact header has 16 bits for a code, so what arrives of a pop's is unknown."""
-    t.see("pop", t.ask(200050 & 0xFFFF, {}, to=t.connect(binary=True)), 3)
+    t.see("pop", t.ask(RequestCode.POP_MESSAGE & 0xFFFF, {}, to=t.connect(binary=True)), 3)
 
 
 @remoting_case("RocketMQSerializable.rocketMQProtocolDecode")

@@ -1,12 +1,12 @@
 """Changing how long a popped message stays hidden."""
 
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.handles import HANDLE_FIELDS, forged
 from ..worlds.pops import all_popped, bodies, one_popped, popping, see_without
 from ..worlds.remoting import Remoting
-
-CHANGE = 200053
 
 
 def new_handle(old: str, answer: Answer, offset: int) -> str:
@@ -225,5 +225,5 @@ def a_change_needs_its_fields(t: Remoting) -> None:
         "offset": 0,
         "invisibleTime": 60_000,
     }
-    see_without(t, CHANGE, ext)
-    t.see("invisibleTime x", t.ask(CHANGE, {**ext, "invisibleTime": "x"}))
+    see_without(t, RequestCode.CHANGE_MESSAGE_INVISIBLETIME, ext)
+    t.see("invisibleTime x", t.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, {**ext, "invisibleTime": "x"}))

@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, popping, see_refused_places
 from ..worlds.remoting import Remoting
 from ..worlds.world import Pending
-
-NOTIFICATION = 200054
 
 
 def notification_fields(group: PopGroup, queue: int = -1, *, poll_ms: int = 0, **fields: object) -> dict[str, object]:
@@ -26,13 +26,14 @@ def notification_fields(group: PopGroup, queue: int = -1, *, poll_ms: int = 0, *
 
 def notification(group: PopGroup, queue: int = -1, **more: Any) -> Answer:
     """Ask whether there are messages."""
-    return group.t.ask(NOTIFICATION, notification_fields(group, queue, **more))
+    return group.t.ask(RequestCode.NOTIFICATION, notification_fields(group, queue, **more))
 
 
 def waiting(group: PopGroup, queue: int = -1, *, poll_ms: int = 10_000, **more: Any) -> Pending:
     """Begin a notification on a connection of its own, and return when it waits."""
     t = group.t
-    pending = t.start(NOTIFICATION, notification_fields(group, queue, poll_ms=poll_ms, **more), to=t.connect())
+    fields = notification_fields(group, queue, poll_ms=poll_ms, **more)
+    pending = t.start(RequestCode.NOTIFICATION, fields, to=t.connect())
     t.wait(0.3)
     return pending
 
@@ -166,9 +167,10 @@ def age_does_not_matter(t: Remoting) -> None:
     t.see("60 s ago", notification(group, bornTime=t.now_ms() - 60_000, poll_ms=1000), 0)
     group.fill()
     t.see("with a message", notification(group, bornTime=t.now_ms() - 60_000, poll_ms=1000), 0)
-    t.see("topic and group alone", t.ask(NOTIFICATION, {"topic": group.topic, "consumerGroup": group.name}), 0)
-    t.see("no topic", t.ask(NOTIFICATION, {"consumerGroup": group.name}), 1)
-    t.see("no group", t.ask(NOTIFICATION, {"topic": group.topic}), 1)
+    names = {"topic": group.topic, "consumerGroup": group.name}
+    t.see("topic and group alone", t.ask(RequestCode.NOTIFICATION, names), 0)
+    t.see("no topic", t.ask(RequestCode.NOTIFICATION, {"consumerGroup": group.name}), 1)
+    t.see("no group", t.ask(RequestCode.NOTIFICATION, {"topic": group.topic}), 1)
 
 
 @remoting_case("PopLongPollingService.polling, PopRequest.isTimeout")
@@ -182,7 +184,7 @@ def a_poll_time_may_be_absurd(t: Remoting) -> None:
         ("the first", {"bornTime": -(2**63), "pollTime": 10_000}),
     ):
         watch = t.stopwatch()
-        asked = t.start(NOTIFICATION, {**notification_fields(group), **fields}, to=t.connect())
+        asked = t.start(RequestCode.NOTIFICATION, {**notification_fields(group), **fields}, to=t.connect())
         t.see(what, t.arrival(asked, 5), 0)
         t.see("after", watch.between(0, 2))
     pending = waiting(group, poll_ms=2**62)

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..case import remoting_case
 from ..json_text import dumps
 from ..worlds.answer import Answer
 from ..worlds.handles import forged
 from ..worlds.pops import PopGroup, bodies, popping
 from ..worlds.remoting import Remoting
-from .batch_ack import BATCH_ACK, batch_ack, entry
+from .batch_ack import batch_ack, entry
 
 _ORDERED = "999"
 _LARGEST = str(2**63 - 1)
@@ -192,7 +194,7 @@ def numbers_of_a_batch_have_bounds(t: Remoting) -> None:
         t.see(what, [answer.code, answer.remark if what != "other bits" else None])
     t.see("bits behind the end", batch_ack(t, entry(group, handle, [40, 63])))
     named = {"acks": [entry(group, handle, [99])], "brokerName": "elsewhere"}
-    t.see("another broker", t.ask(BATCH_ACK, None, dumps(named)))
+    t.see("another broker", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, dumps(named)))
     t.see("came back", bodies(group.copies(2)))
 
 

@@ -1,17 +1,17 @@
 """Looking at what a pop would find."""
 
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, popping, see_refused_places
 from ..worlds.remoting import Remoting
 
-PEEK = 200052
-
 
 def peek(group: PopGroup, queue: int = -1, *, count: int = 32) -> Answer:
     """Look at messages."""
     ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": queue, "maxMsgNums": count}
-    return group.t.ask(PEEK, ext)
+    return group.t.ask(RequestCode.PEEK_MESSAGE, ext)
 
 
 @remoting_case("PeekMessageProcessor.processRequest")
@@ -89,5 +89,5 @@ def what_is_not_there_is_refused(t: Remoting) -> None:
     """A peek is refused for an unknown topic, queue or group, and where reading is not allowed."""
     group = popping(t)
     see_refused_places(group, peek, {9: 29, -5: 19}, unknown_group=19)
-    t.see("no topic", t.ask(PEEK, {"consumerGroup": group.name}), 1)
-    t.see("no group", t.ask(PEEK, {"topic": group.topic}), 1)
+    t.see("no topic", t.ask(RequestCode.PEEK_MESSAGE, {"consumerGroup": group.name}), 1)
+    t.see("no group", t.ask(RequestCode.PEEK_MESSAGE, {"topic": group.topic}), 1)

@@ -1,17 +1,17 @@
 """How many pops wait."""
 
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, popping, see_refused_places
 from ..worlds.remoting import Remoting
 from .notification import waiting as waiting_notification
 
-POLLING_INFO = 200055
-
 
 def polling_info(group: PopGroup, queue: int = -1) -> Answer:
     """Ask how many pops wait."""
-    return group.t.ask(POLLING_INFO, {"consumerGroup": group.name, "topic": group.topic, "queueId": queue})
+    return group.t.ask(RequestCode.POLLING_INFO, {"consumerGroup": group.name, "topic": group.topic, "queueId": queue})
 
 
 @remoting_case("PollingInfoProcessor.processRequest")
@@ -51,5 +51,5 @@ def what_is_not_there_is_refused(t: Remoting) -> None:
     """The question is refused for an unknown topic, queue or group, and where reading is not allowed."""
     group = popping(t)
     see_refused_places(group, polling_info, {9: 29}, unknown_group=0)
-    t.see("no queue", t.ask(POLLING_INFO, {"consumerGroup": group.name, "topic": group.topic}), 0)
-    t.see("no topic", t.ask(POLLING_INFO, {"consumerGroup": group.name}), 1)
+    t.see("no queue", t.ask(RequestCode.POLLING_INFO, {"consumerGroup": group.name, "topic": group.topic}), 0)
+    t.see("no topic", t.ask(RequestCode.POLLING_INFO, {"consumerGroup": group.name}), 1)

@@ -2,6 +2,8 @@
 
 import itertools
 
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..case import remoting_case
 from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
@@ -92,7 +94,7 @@ def a_read_ends_at_256_kib(t: Remoting) -> None:
     group = popping(t)
     for _ in range(10):
         group.send(b"x" * 60_000)
-    t.until(lambda: t.ask(30, {"topic": group.topic, "queueId": 0})["offset"] == "10")
+    t.until(lambda: t.max_offset(group.topic) == 10)
     for number in range(3):
         answer = group.pop()
         t.see(f"pop {number + 1}", [answer.code, len(answer.messages), answer["restNum"]])
@@ -203,7 +205,7 @@ def a_pop_needs_no_heartbeat(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.new("group")
     t.sent(topic)
     t.see("popped", t.pop(topic, group).bodies)
-    t.see("connections", t.ask(203, {"consumerGroup": group}), 206)
+    t.see("connections", t.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}), 206)
 
 
 @remoting_case("PopMessageProcessor.processRequest")

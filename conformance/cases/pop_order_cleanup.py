@@ -1,5 +1,7 @@
 """When a broker forgets the batches that are out in order: it looks when it writes their file, every 10 s."""
 
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, popping
@@ -38,7 +40,8 @@ def a_consumer_that_leaves_keeps_its_batch(t: Remoting) -> None:
     t.require(
         len(group.pop_in_order(queue=1, invisible_ms=LONG_MS, to=connection).messages) == 2, "no batch was popped"
     )
-    t.see("left", t.ask(35, {"clientID": client, "consumerGroup": group.name}, to=connection), 0)
+    who = {"clientID": client, "consumerGroup": group.name}
+    t.see("left", t.ask(RequestCode.UNREGISTER_CLIENT, who, to=connection), 0)
     t.disconnect(connection)
     _see_popped(t, "popped at once", group, 1)
     t.wait(WRITTEN_SECONDS)
@@ -49,7 +52,7 @@ def a_consumer_that_leaves_keeps_its_batch(t: Remoting) -> None:
 def a_deleted_group_has_no_batch(t: Remoting) -> None:
     """A group that was deleted and is made again later has nothing out: its messages come as for the first time."""
     group = _out(t, 1)
-    t.see("deleted", t.ask(207, {"groupName": group.name, "cleanOffset": False}), 0)
+    t.see("deleted", t.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": False}), 0)
     t.wait(WRITTEN_SECONDS)
     t.group(name=group.name)
     _see_popped(t, "popped", group, 1)
@@ -71,7 +74,7 @@ def a_queue_that_was_taken_away_has_no_batch(t: Remoting) -> None:
 def a_deleted_topic_has_no_batch(t: Remoting) -> None:
     """A topic of the same name as one that was deleted begins with nothing out."""
     group = _out(t, 1)
-    t.see("deleted", t.ask(215, {"topic": group.topic}), 0)
+    t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": group.topic}), 0)
     t.wait(WRITTEN_SECONDS)
     t.topic(name=group.topic, queues=2)
     group.fill(1, queue=1)

@@ -1,5 +1,7 @@
 """Pops that wait: how long, and what wakes them."""
 
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..case import remoting_case
 from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
@@ -266,7 +268,7 @@ def a_rebalance_wakes_no_poll(t: Remoting) -> None:
     t.heartbeat(second, groups=of, to=connection)
     t.wait(1)
     t.see("when one has joined", pending.arrived())
-    t.ask(35, {"clientID": second, "consumerGroup": group.name}, to=connection)
+    t.ask(RequestCode.UNREGISTER_CLIENT, {"clientID": second, "consumerGroup": group.name}, to=connection)
     t.disconnect(connection)
     t.wait(1)
     t.see("when it has left", pending.arrived())
@@ -308,7 +310,7 @@ def a_poll_of_a_deleted_topic_ends(t: Remoting) -> None:
     group = popping(t)
     watch = t.stopwatch()
     pending = group.waiting(poll_ms=3000)
-    t.ask(215, {"topic": group.topic})
+    t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": group.topic})
     t.see_arrival(pending, watch, 0, 6)
 
 

@@ -2,18 +2,18 @@
 
 from typing import Any
 
+from rocketmq_testkit.remoting.request_code import RequestCode
+
 from ..case import remoting_case
 from ..worlds.pops import PopGroup, bodies, popping
 from ..worlds.remoting import Remoting
-
-GET_CONSUME_STATS = 208
 
 
 def progress(group: PopGroup, *, everywhere: bool = False) -> list[Any]:
     """Queue, and the offsets of the broker, of the group and of what was pulled, for each queue of its topic or all."""
     ext = {"consumerGroup": group.name, **({} if everywhere else {"topic": group.topic})}
     rows = []
-    for queue, offsets in group.t.ask(GET_CONSUME_STATS, ext).json["offsetTable"].items():
+    for queue, offsets in group.t.ask(RequestCode.GET_CONSUME_STATS, ext).json["offsetTable"].items():
         place = queue if isinstance(queue, str) else str(queue)
         rows.append([place, offsets["brokerOffset"], offsets["consumerOffset"], offsets["pullOffset"]])
     return sorted(rows)
@@ -108,7 +108,7 @@ def a_deleted_group_begins_anew(t: Remoting) -> None:
     """A group that was deleted with its offsets pops everything again; its copies stay where they are."""
     group = popping(t, 2)
     group.bring_back(2)
-    t.see("deleted", t.ask(207, {"groupName": group.name, "cleanOffset": True}), 0)
+    t.see("deleted", t.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": True}), 0)
     t.see("copies", group.copied())
     t.see("offset", group.committed(setZeroIfNotFound=False))
     t.see("popped", sorted(group.pop().bodies))

@@ -1,15 +1,14 @@
 """Pops that are refused, and odd ones that are not."""
 
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC, SCHEDULE_TOPIC
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
-from .notification import NOTIFICATION, notification_fields
+from .notification import notification_fields
 from .polling_info import polling_info
 
-POP = 200050
-PEEK = 200052
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 
 
@@ -30,7 +29,7 @@ def a_group_must_have_a_proper_name(t: Remoting) -> None:
     t.see("empty", t.pop(topic, ""))
     group = t.new("group")
     t.see("unknown", t.pop(topic, group), 210)
-    t.see("its configuration", t.ask(352, {"group": group}).json["groupName"])
+    t.see("its configuration", t.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": group}).json["groupName"])
 
 
 @remoting_case("PopMessageProcessor.processRequest")
@@ -117,10 +116,10 @@ def the_first_objection_counts(t: Remoting) -> None:
     }
     right = t.pop_fields(topic, t.group())
     for name in list(wrong):
-        answer = t.ask(POP, {**right, **wrong})
+        answer = t.ask(RequestCode.POP_MESSAGE, {**right, **wrong})
         t.see(f"with a wrong {name}", [answer.code, answer.remark])
         del wrong[name]
-    t.see("nothing wrong", t.ask(POP, right), 210)
+    t.see("nothing wrong", t.ask(RequestCode.POP_MESSAGE, right), 210)
 
 
 @remoting_case("PopMessageProcessor.processRequest", settings={"brokerPermission": "2"})
@@ -128,9 +127,9 @@ def a_broker_must_be_readable(t: Remoting) -> None:
     """A broker without read permission refuses pops, peeks, notifications and questions for those that wait."""
     group = popping(t, 1)
     t.see("pop", group.pop(), 16)
-    t.see("notification", t.ask(NOTIFICATION, notification_fields(group)), 16)
+    t.see("notification", t.ask(RequestCode.NOTIFICATION, notification_fields(group)), 16)
     look = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "maxMsgNums": 32}
-    t.see("peek", t.ask(PEEK, look), 16)
+    t.see("peek", t.ask(RequestCode.PEEK_MESSAGE, look), 16)
     t.see("polling info", polling_info(group), 16)
     t.see("asked too late", group.pop(bornTime=1))
     t.see("33 messages", group.pop(max_messages=33))
@@ -143,9 +142,9 @@ def a_broker_must_have_a_timer(t: Remoting) -> None:
     group = popping(t, 1)
     t.see("pop", group.pop(), 1)
     t.see("in order", group.pop(order=True), 1)
-    t.see("notification", t.ask(NOTIFICATION, notification_fields(group)), 0)
+    t.see("notification", t.ask(RequestCode.NOTIFICATION, notification_fields(group)), 0)
     look = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "maxMsgNums": 32}
-    t.see("peek", t.ask(PEEK, look).bodies)
+    t.see("peek", t.ask(RequestCode.PEEK_MESSAGE, look).bodies)
     t.see("polling info", polling_info(group), 0)
     t.see("asked too late", group.pop(bornTime=1))
     t.see("33 messages", group.pop(max_messages=33))
@@ -193,11 +192,12 @@ def an_invisible_time_may_be_too_large_for_its_end(t: Remoting) -> None:
 def a_pop_needs_little(t: Remoting) -> None:
     """Numbers that a pop leaves out count as 0; a pop without topic or without group is refused."""
     group = popping(t, 1)
-    t.see("topic and group", t.ask(POP, {"topic": group.topic, "consumerGroup": group.name}), 210)
-    t.see("and a number", t.ask(POP, {"topic": group.topic, "consumerGroup": group.name, "maxMsgNums": 1}).bodies)
-    t.see("no group", t.ask(POP, {"topic": group.topic}))
-    t.see("no topic", t.ask(POP, {"consumerGroup": group.name}))
-    t.see("nothing", t.ask(POP, {}))
+    names = {"topic": group.topic, "consumerGroup": group.name}
+    t.see("topic and group", t.ask(RequestCode.POP_MESSAGE, names), 210)
+    t.see("and a number", t.ask(RequestCode.POP_MESSAGE, {**names, "maxMsgNums": 1}).bodies)
+    t.see("no group", t.ask(RequestCode.POP_MESSAGE, {"topic": group.topic}))
+    t.see("no topic", t.ask(RequestCode.POP_MESSAGE, {"consumerGroup": group.name}))
+    t.see("nothing", t.ask(RequestCode.POP_MESSAGE, {}))
 
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
@@ -212,7 +212,8 @@ def a_pop_s_numbers_must_be_numbers(t: Remoting) -> None:
         ("pollTime", ""),
         ("order", "yes"),
     ):
-        t.see(f"{name} {value!r}", t.ask(POP, {**t.pop_fields(group.topic, group.name), name: value}))
+        fields = {**t.pop_fields(group.topic, group.name), name: value}
+        t.see(f"{name} {value!r}", t.ask(RequestCode.POP_MESSAGE, fields))
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from rocketmq_testkit.emulator.check_point import CK_TAG, CheckPoint
 from rocketmq_testkit.emulator.names import revive_topic
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
@@ -13,6 +14,7 @@ from ..worlds.remoting import Remoting, compressed
 ONE_QUEUE: Mapping[str, str] = {"reviveQueueNum": "1", "timerPrecisionMs": "100"}
 """All check points in one queue, readable within 0.3 s of their times."""
 HOUR_MS = 3_600_000
+LATEST_MS = 2**63 - 1
 
 
 def pop_when_there(group: PopGroup) -> Answer:
@@ -97,6 +99,15 @@ def an_undecided_check_point_holds_its_queue_back(t: Remoting) -> None:
     t.see("came back", bodies(group.copies()))
     t.wait(8)
     t.see("8 s later", bodies(group.copies()))
+
+
+@remoting_case("PopReviveService.mergeAndRevive", settings=ONE_QUEUE, alone=True)
+def an_end_too_late_for_a_number_holds_its_queue_back(t: Remoting) -> None:
+    """A check point whose end no number can say is never decided, and nothing behind it, once its queue has a time."""
+    group = popping(t, 3)
+    for offset, invisible_ms in enumerate((3000, LATEST_MS, 3000)):
+        write_check_point(group, offset, 0, invisible_ms, 500 + 200 * offset)
+    t.see("came back in half a minute", bodies(group.copies(3)))
 
 
 @remoting_case("PopReviveService.reviveRetry")
@@ -203,7 +214,7 @@ def a_deleted_group_is_made_again(t: Remoting) -> None:
     """What a group had popped comes back although the group was deleted: where groups make themselves, so does it."""
     group = popping(t, 1)
     group.pop(invisible_ms=2000)
-    t.see("deleted", t.ask(207, {"groupName": group.name, "cleanOffset": False}), 0)
+    t.see("deleted", t.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": False}), 0)
     t.see("came back", bodies(group.copies()))
     t.see("popped", group.pop().bodies)
 
@@ -213,7 +224,7 @@ def a_deleted_topic_gives_nothing_back(t: Remoting) -> None:
     """What was popped from a topic does not come back once the topic is deleted."""
     group = popping(t, 1)
     group.pop(invisible_ms=2000)
-    t.see("deleted", t.ask(215, {"topic": group.topic}), 0)
+    t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": group.topic}), 0)
     t.wait(7)
     t.see("copies", group.copied())
 

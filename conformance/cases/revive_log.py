@@ -4,6 +4,7 @@ from typing import Any
 
 from rocketmq_testkit.emulator.names import TIMER_TOPIC, revive_topic
 from rocketmq_testkit.remoting.client import ReceivedMessage
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
@@ -183,4 +184,4 @@ def a_copy_that_the_timer_refuses_is_tried_later(t: Remoting) -> None:
 @remoting_case("TopicConfigManager.init")
 def the_revive_topic_has_a_queue_for_each_turn(t: Remoting) -> None:
     """The revive topic belongs to the cluster and has 8 queues."""
-    t.see("revive topic", t.ask(351, {"topic": revive_topic(t.cluster)}).json)
+    t.see("revive topic", t.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": revive_topic(t.cluster)}).json)
