@@ -23,7 +23,6 @@ from .operations import (
 from .store import MessageStore
 
 SECOND_MS = 1000
-_INDEX_MIN_MS = -(2**63)
 
 
 class KeyIndex:
