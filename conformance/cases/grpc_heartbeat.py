@@ -107,7 +107,7 @@ def a_producer_leaves_without_a_group(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.notifyClientTermination")
 def a_client_of_two_groups_leaves(t: Grpc) -> None:
-    """A client that named two groups leaves; the real proxy takes it out of the one that its farewell names."""
+    """A client that named two groups leaves; upstream's proxy takes it out of the one that its farewell names."""
     group, other = t.group(), t.group()
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
     t.see("heartbeat", t.heartbeat(client, other), 20000)

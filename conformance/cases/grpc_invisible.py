@@ -149,7 +149,7 @@ def handles_that_name_nothing(t: Grpc) -> None:
 
 @grpc_case("ReceiptHandleGroupKey.getChannelId")
 def a_client_without_a_stream(t: Grpc) -> None:
-    """A change by a client that has no telemetry stream: the real proxy fails."""
+    """A change by a client that has no telemetry stream fails inside upstream's proxy."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     t.see("answer", consumer.by(t.new("client")).change(handle, 10).status)

@@ -1,20 +1,11 @@
 """Receives of the gRPC proxy where the broker remembers pops by records, or keeps check points in memory."""
 
 from ..case import grpc_case
-from ..worlds.consumer import Consumer, attempts, consuming
+from ..worlds.consumer import attempts, consuming
 from ..worlds.grpc import Grpc
-from ..worlds.grpc_answer import Received
 from .grpc_wait import store
 from .pop_buffer import BUFFER
 from .pop_records import RECORDS
-
-
-def received_at_last(consumer: Consumer) -> Received:
-    """What the first receives of 5 s bring that bring something."""
-    for _ in range(3):
-        if (received := consumer.receive_nothing()).messages:
-            return received
-    return consumer.receive_nothing()
 
 
 def see_a_round(t: Grpc) -> None:
@@ -30,7 +21,7 @@ def see_a_round(t: Grpc) -> None:
     t.see("again", again)
     changed = consumer.change(again.handles[0], 2)
     t.see("changed", changed.status, 20000)
-    third = received_at_last(consumer)
+    third = consumer.received_at_last()
     t.see("a third time", third)
     t.see("acknowledged then", consumer.ack(third.handles[0]).status, 20000)
     t.see("nothing is left", consumer.receive_nothing().code)

@@ -220,7 +220,7 @@ def too_many_polls(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_client_without_settings(t: Grpc) -> None:
-    """A receive of a client whose settings are not known: the real proxy fails before it looks at anything."""
+    """A receive of a client whose settings are not known fails in upstream's proxy before anything is looked at."""
     topic, group = t.topic(kind="NORMAL", queues=1), t.group()
     t.sent(topic)
     t.see("answer", Consumer(t, topic, group, t.new("client")).receive())

@@ -87,7 +87,7 @@ def names_of_the_longest_length_are_looked_up(t: Grpc) -> None:
 
 @grpc_case("LocalTopicRouteService.getCurrentMessageQueueView")
 def a_topic_made_after_a_refused_route_is_found(t: Grpc) -> None:
-    """A route that was refused is found once its topic is made: the real proxy keeps the refusal for 20 s."""
+    """A route that was refused is found once its topic is made; upstream's proxy keeps the refusal for 20 s."""
     topic = t.new()
     t.see("before", t.route(topic), 40402)
     t.topic(name=topic, kind="NORMAL", queues=1)
@@ -97,7 +97,7 @@ def a_topic_made_after_a_refused_route_is_found(t: Grpc) -> None:
 
 @grpc_case("TopicRouteService.getAllMessageQueueView")
 def a_deleted_topic_has_no_route(t: Grpc) -> None:
-    """A topic that was deleted has no route any more: the real proxy answers from its cache for a while."""
+    """A topic that was deleted has no route any more; upstream's proxy answers from its cache for a while."""
     topic = t.topic(kind="NORMAL", queues=1)
     t.see("before", t.route(topic).status.code)
     t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic})

@@ -8,6 +8,10 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from .grpc import Grpc
 from .grpc_answer import Received
+from .world import Contradiction
+
+_SHORTEST_WAIT_SECONDS = 5.2
+"""The shortest long poll of a proxy is over by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,18 @@ class Consumer:
         pending = self.start_receive(**more)
         self.t.wait(seconds)
         return pending()
+
+    def received_at_last(self, seconds: float = 20) -> Received:
+        """The first answer, of receives one after the other, that has a message. Raises Contradiction if none has."""
+
+        def look() -> Received | None:
+            received = self.received_within(_SHORTEST_WAIT_SECONDS)
+            return received if received.messages else None
+
+        received = self.t.until(look, seconds)
+        if received is None:
+            raise Contradiction(f"nothing was received within {seconds:g} s")
+        return received
 
     def take(self, **more: Any) -> pb.Message:
         """Receive one message that is there."""
