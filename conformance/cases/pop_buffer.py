@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from rocketmq_testkit.emulator.names import TIMER_TOPIC
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.pops import PopGroup, bodies, popping, record_shown, records_since
 from ..worlds.remoting import Remoting
 from .batch_ack import batch_ack, entry
+from .notification import notification
+from .peek import peek
 from .polling_info import polling_info
 from .pop_progress import progress
 
@@ -255,10 +256,8 @@ def looks_begin_behind_the_memory(t: Remoting) -> None:
     """Notifications and peeks begin where the next pop would, behind what is in memory."""
     group = popping(t, 2)
     group.pop(max_messages=1, invisible_ms=20_000)
-    ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": -1, "pollTime": 0, "bornTime": t.now_ms()}
-    t.see("notification with one left", t.ask(RequestCode.NOTIFICATION, ext), 0)
-    look = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "maxMsgNums": 32}
-    t.see("peek with one left", t.ask(RequestCode.PEEK_MESSAGE, look).bodies)
+    t.see("notification with one left", notification(group), 0)
+    t.see("peek with one left", peek(group, 0).bodies)
     group.pop(invisible_ms=20_000)
-    t.see("notification with none left", t.ask(RequestCode.NOTIFICATION, {**ext, "bornTime": t.now_ms()}), 0)
-    t.see("peek with none left", t.ask(RequestCode.PEEK_MESSAGE, look))
+    t.see("notification with none left", notification(group), 0)
+    t.see("peek with none left", peek(group, 0))

@@ -14,13 +14,13 @@ from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, bodies, popping
 from ..worlds.remoting import Remoting
 from .batch_ack import batch_ack, entry
+from .pop_records import RECORDS
 
 NEEDS = frozenset({Capability.ADMIN, Capability.CRASH})
 RESTARTS = frozenset({Capability.ADMIN, Capability.RESTART})
 WRITTEN_ONCE: Mapping[str, str] = {"flushConsumerOffsetInterval": "3600000"}
 WRITTEN_OFTEN: Mapping[str, str] = {"flushConsumerOffsetInterval": "500"}
 BUFFER: Mapping[str, str] = {"enablePopBufferMerge": "true"}
-RECORDS: Mapping[str, str] = {"popConsumerKVServiceInit": "true", "popConsumerKVServiceEnable": "true"}
 RECORDS_IN_MEMORY: Mapping[str, str] = {**RECORDS, "enablePopBufferMerge": "true"}
 
 FIRST_WRITE_SECONDS = 11

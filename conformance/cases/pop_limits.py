@@ -6,13 +6,10 @@ from ..case import remoting_case
 from ..worlds.pops import bodies, popping
 from ..worlds.remoting import Remoting
 from .notification import waiting as waiting_notification
+from .pop_retry import SECOND_FORM
 
 IN_FLIGHT: Mapping[str, str] = {"enablePopMessageThreshold": "true", "popInflightMessageThreshold": "3"}
 FEW_WAIT: Mapping[str, str] = {"maxPopPollingSize": "2"}
-SECOND_FORM_ALONE: Mapping[str, str] = {
-    "enableRetryTopicV2": "true",
-    "retrieveMessageFromPopRetryTopicV1": "false",
-}
 
 
 @remoting_case("PopInflightMessageCounter.getGroupPopInFlightMessageNum", settings=IN_FLIGHT)
@@ -91,7 +88,7 @@ def a_broker_holds_so_many_pops(t: Remoting) -> None:
     t.see("one more", more.arrived())
 
 
-@remoting_case("PopMessageProcessor.processRequest", settings=SECOND_FORM_ALONE)
+@remoting_case("PopMessageProcessor.processRequest", settings=SECOND_FORM)
 def copies_of_the_first_form_may_be_left(t: Remoting) -> None:
     """Without retrieveMessageFromPopRetryTopicV1 a broker with enableRetryTopicV2 reads no copies of the first form."""
     group = popping(t, 1)

@@ -7,9 +7,7 @@ from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
 from ..worlds.world import Pending, Stopwatch
 from .notification import waiting as waiting_notification
-
-SECOND_FORM = {"enableRetryTopicV2": "true", "retrieveMessageFromPopRetryTopicV1": "false"}
-"""Otherwise a pop reads the retry topic of the first form instead in half of all cases."""
+from .pop_retry import SECOND_FORM
 
 
 def see_woken(

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 
 from rocketmq_testkit.emulator.names import TIMER_TOPIC
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.pops import PopGroup, bodies, popping, records_since
 from ..worlds.remoting import Remoting
 from .batch_ack import batch_ack, entry
+from .notification import notification
+from .peek import peek
 from .polling_info import polling_info
 from .pop_progress import progress
 
@@ -234,10 +235,8 @@ def looks_see_what_was_read(t: Remoting) -> None:
     group = popping(t, 2)
     group.pop()
     t.wait(0.5)
-    ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": -1, "pollTime": 0, "bornTime": t.now_ms()}
-    t.see("notification", t.ask(RequestCode.NOTIFICATION, ext), 0)
-    look = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "maxMsgNums": 32}
-    t.see("peek", t.ask(RequestCode.PEEK_MESSAGE, look).bodies)
+    t.see("notification", notification(group), 0)
+    t.see("peek", peek(group, 0).bodies)
 
 
 @remoting_case("PopConsumerService.getMessageAsync", settings=RECORDS)

@@ -6,7 +6,8 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
-from .notification import notification_fields
+from .notification import notification
+from .peek import peek
 from .polling_info import polling_info
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
@@ -127,9 +128,8 @@ def a_broker_must_be_readable(t: Remoting) -> None:
     """A broker without read permission refuses pops, peeks, notifications and questions for those that wait."""
     group = popping(t, 1)
     t.see("pop", group.pop(), 16)
-    t.see("notification", t.ask(RequestCode.NOTIFICATION, notification_fields(group)), 16)
-    look = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "maxMsgNums": 32}
-    t.see("peek", t.ask(RequestCode.PEEK_MESSAGE, look), 16)
+    t.see("notification", notification(group), 16)
+    t.see("peek", peek(group, 0), 16)
     t.see("polling info", polling_info(group), 16)
     t.see("asked too late", group.pop(bornTime=1))
     t.see("33 messages", group.pop(max_messages=33))
@@ -142,9 +142,8 @@ def a_broker_must_have_a_timer(t: Remoting) -> None:
     group = popping(t, 1)
     t.see("pop", group.pop(), 1)
     t.see("in order", group.pop(order=True), 1)
-    t.see("notification", t.ask(RequestCode.NOTIFICATION, notification_fields(group)), 0)
-    look = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "maxMsgNums": 32}
-    t.see("peek", t.ask(RequestCode.PEEK_MESSAGE, look).bodies)
+    t.see("notification", notification(group), 0)
+    t.see("peek", peek(group, 0).bodies)
     t.see("polling info", polling_info(group), 0)
     t.see("asked too late", group.pop(bornTime=1))
     t.see("33 messages", group.pop(max_messages=33))
