@@ -82,11 +82,9 @@ def full_files_are_deleted_when_they_are_old(t: Remoting) -> None:
         answer = t.pull(topic, t.group(), offset=offset)
         t.see(f"pull at {offset}", [answer.code, answer.remark, answer.fields, words(answer.messages)])
     for number in (0, KEPT - 1, KEPT):
-        place = sends[number].place
-        viewed = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place})
+        viewed = t.view(sends[number].place)
         t.see(f"view of m{number}", [viewed.code, words(viewed.messages) if viewed.code == 0 else []])
-        key = {"topic": topic, "key": f"k{number}", "maxNum": 32, "beginTimestamp": 0, "endTimestamp": t.now_ms()}
-        found = t.ask(RequestCode.QUERY_MESSAGE, key)
+        found = t.query(topic, f"k{number}")
         t.see(f"query of k{number}", [found.code, words(found.messages) if found.code == 0 else []])
     at = {"topic": topic, "queueId": 0}
     first = t.pull(topic, t.group(), offset=KEPT, max_messages=1).messages[0]

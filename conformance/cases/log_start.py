@@ -1,7 +1,6 @@
 """The first message of a log, which is at place 0 and is found there by whoever names no place."""
 
 from rocketmq_testkit.emulator.names import dlq_topic, retry_topic
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
@@ -10,7 +9,7 @@ from .send_back import back
 
 def _first(t: Remoting, topic: str) -> None:
     """Note whether the log of a fresh broker begins with what was sent first."""
-    view = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": 0})
+    view = t.view(0)
     t.see("at place 0", [view.code, [each.topic == topic for each in view.messages]])
 
 

@@ -44,15 +44,13 @@ def the_message_id_says_where_it_lies(t: Remoting) -> None:
     [message] = t.stored(topic).messages
     t.see("same id", message.offset_message_id == sent["msgId"])
     t.see("length", len(sent["msgId"]))
-    place = {"topic": topic, "offset": message.physical_offset}
-    t.see("by place", t.ask(RequestCode.VIEW_MESSAGE_BY_ID, place), 0)
+    t.see("by place", t.view(message.physical_offset, topic=topic), 0)
 
 
 @remoting_case("QueryMessageProcessor.viewMessageById")
 def a_place_beyond_the_log_has_no_message(t: Remoting) -> None:
     """Looking beyond the end of the log fails."""
-    answer = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"topic": "any", "offset": 999_999_999_999})
-    t.see("beyond", answer, 1)
+    t.see("beyond", t.view(999_999_999_999, topic="any"), 1)
 
 
 @remoting_case("MessageDecoder.decode")

@@ -12,10 +12,6 @@ INTO_A_RECORD = 4
 """There stands the record's magic code, which no size can be."""
 
 
-def _view(t: Remoting, offset: object, **fields: object) -> Answer:
-    return t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": offset, **fields})
-
-
 def _query(t: Remoting, topic: str, key: object, **fields: object) -> Answer:
     """Query without what an index tells of others' messages."""
     return t.query(topic, key, **fields).without("indexLastUpdatePhyoffset", "indexLastUpdateTimestamp")
@@ -30,8 +26,8 @@ def a_message_is_viewed_at_its_place(t: Remoting) -> None:
     """A message is viewed by its place in the log, which its id ends with; the topic asked for does not matter."""
     topic = t.topic(queues=1)
     [sent] = t.readable(topic, t.send(topic, "hello", tag="A", keys="k"))
-    t.see("viewed", _view(t, sent.place), 0)
-    t.see("viewed as another topic's", len(_view(t, sent.place, topic=t.new()).messages))
+    t.see("viewed", t.view(sent.place), 0)
+    t.see("viewed as another topic's", len(t.view(sent.place, topic=t.new()).messages))
 
 
 @remoting_case("QueryMessageProcessor.viewMessageById")
@@ -39,10 +35,10 @@ def nothing_is_viewed_where_no_message_begins(t: Remoting) -> None:
     """A view beyond the log, before it, inside a record or without a place fails."""
     topic = t.topic(queues=1)
     [sent] = t.sent(topic)
-    t.see("beyond", _view(t, FAR), 1)
-    t.see("before", _view(t, -1), 1)
-    t.see("inside", _view(t, sent.place + INTO_A_RECORD).code)
-    t.see("nowhere", _view(t, None), 1)
+    t.see("beyond", t.view(FAR), 1)
+    t.see("before", t.view(-1), 1)
+    t.see("inside", t.view(sent.place + INTO_A_RECORD).code)
+    t.see("nowhere", t.view(None), 1)
 
 
 @remoting_case("QueryMessageProcessor.queryMessage")

@@ -174,9 +174,7 @@ def locking_needs_a_body(t: Remoting) -> None:
 def queues_are_divided_among_clients(t: Remoting) -> None:
     """Each client of a group gets its share of a topic's queues by the strategy that it names."""
     topic, group = t.topic(queues=5), t.group()
-    clients = [t.new("client"), t.new("client")]
-    for client in clients:
-        t.heartbeat(client, groups={group: {topic: "*"}}, to=t.connect())
+    clients = _clients(t, 2, group, topic)
     for strategy in ("AVG", "AVG_BY_CIRCLE"):
         for number, client in enumerate(clients):
             t.see(f"{strategy}, client {number}", _shares(_assignment(t, client, group, topic, strategy)))
@@ -223,9 +221,7 @@ def a_group_may_be_told_to_pop(t: Remoting) -> None:
 def popping_clients_may_share_queues(t: Remoting) -> None:
     """Clients in mode POP with shared queues pop some more queues than their own; a high number means all."""
     topic, group = t.topic(queues=4), t.group()
-    clients = [t.new("client") for _ in range(4)]
-    for client in clients:
-        t.heartbeat(client, groups={group: {topic: "*"}}, to=t.connect())
+    clients = _clients(t, 4, group, topic)
     for share in (1, 2, 9):
         t.see(f"share {share}", _mode(t, group, topic, "POP", share), 0)
         for number, client in enumerate(clients):

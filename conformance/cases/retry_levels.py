@@ -1,26 +1,14 @@
 """How often a failed message comes again, and how late: by its tries, its group, and what the client asks for."""
 
 from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC, dlq_topic, retry_topic
-from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..json_text import dumps
 from ..worlds.remoting import Remoting
-from .send_back import back
+from .send_back import back, waiting_by_level
 
 FIRST_LEVEL, LAST_TRY = 3, 16
-
-
-def _waiting(t: Remoting, queue: int, begin: int, real_topic: str) -> list[ReceivedMessage]:
-    """What waits in a queue of a level for a topic, once it does."""
-
-    def look() -> list[ReceivedMessage]:
-        answer = t.pull(SCHEDULE_TOPIC, t.group(name="cases-schedule"), queue, begin)
-        found = answer.messages if answer.code == 0 else []
-        return [each for each in found if each.properties.get("REAL_TOPIC") == real_topic]
-
-    return t.until(look, 5)
 
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
@@ -28,11 +16,11 @@ def each_try_waits_longer(t: Remoting) -> None:
     """A message that is sent back by level 0 waits by level 3 first, by one more after each try, and dies after 16."""
     topic, group = t.topic(queues=1), t.group()
     for tries in range(LAST_TRY):
-        queue = FIRST_LEVEL + tries - 1
-        begin = t.max_offset(SCHEDULE_TOPIC, queue)
+        level = FIRST_LEVEL + tries
+        begin = t.max_offset(SCHEDULE_TOPIC, level - 1)
         [sent] = t.sent(topic, 1, reconsumeTimes=tries)
         t.see(f"tried {tries}", back(t, group, sent.place, maxReconsumeTimes=None), 0)
-        [waiting] = _waiting(t, queue, begin, retry_topic(group))
+        [waiting] = waiting_by_level(t, level, begin, retry_topic(group))
         t.see(f"tried {tries}: waits", [waiting.properties["DELAY"], waiting.reconsume_times])
     [sent] = t.sent(topic, 1, reconsumeTimes=LAST_TRY)
     t.see("tried 16", back(t, group, sent.place, maxReconsumeTimes=None), 0)
@@ -52,7 +40,7 @@ def a_groups_policy_does_not_change_the_levels(t: Remoting) -> None:
         begin = t.max_offset(SCHEDULE_TOPIC, FIRST_LEVEL - 1)
         [sent] = t.sent(topic)
         t.see("sent back", back(t, group, sent.place), 0)
-        [waiting] = _waiting(t, FIRST_LEVEL - 1, begin, retry_topic(group))
+        [waiting] = waiting_by_level(t, FIRST_LEVEL, begin, retry_topic(group))
         t.see(what, waiting.properties["DELAY"])
 
 

@@ -16,10 +16,11 @@ LAST_LEVEL = 18
 
 
 def back(
-    t: Remoting, group: str, offset: object, level: object = 0, *, to: RemotingClient | None = None, **fields: object
+    t: Remoting, group: str, place: object, level: object = 0, *, to: RemotingClient | None = None, **fields: object
 ) -> Answer:
+    """Send the message that lies at a place of the log back, to come again by a delay level."""
     ext = {
-        "offset": offset,
+        "offset": place,
         "group": group,
         "delayLevel": level,
         "originMsgId": "none",
@@ -29,6 +30,17 @@ def back(
         **fields,
     }
     return t.ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext, to=to)
+
+
+def waiting_by_level(t: Remoting, level: int, begin: int, real_topic: str) -> list[ReceivedMessage]:
+    """What waits by a level for a topic, from an offset of the level's queue on, once something does."""
+
+    def look() -> list[ReceivedMessage]:
+        answer = t.pull(SCHEDULE_TOPIC, t.group(name="cases-schedule"), level - 1, begin)
+        found = answer.messages if answer.code == 0 else []
+        return [each for each in found if each.properties.get("REAL_TOPIC") == real_topic]
+
+    return t.until(look, 5)
 
 
 def _retries(t: Remoting, group: str, count: int = 1, seconds: float = 15) -> list[ReceivedMessage]:
@@ -96,16 +108,9 @@ def a_high_level_is_the_last(t: Remoting) -> None:
     """A level above the last one counts as the last one."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
-    queue = {"topic": SCHEDULE_TOPIC, "queueId": LAST_LEVEL - 1}
-    begin = int(t.ask(RequestCode.GET_MAX_OFFSET, queue)["offset"])
+    begin = t.max_offset(SCHEDULE_TOPIC, LAST_LEVEL - 1)
     t.see("sent back", back(t, group, sent.place, 99), 0)
-
-    def look() -> list[dict[str, str]]:
-        answer = t.pull(SCHEDULE_TOPIC, t.group(name="cases-schedule"), LAST_LEVEL - 1, begin)
-        found = [message.properties for message in (answer.messages if answer.code == 0 else [])]
-        return [each for each in found if each.get("REAL_TOPIC") == retry_topic(group)]
-
-    t.see("waits as", t.until(look, 5))
+    t.see("waits as", [each.properties for each in waiting_by_level(t, LAST_LEVEL, begin, retry_topic(group))])
 
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")

@@ -4,7 +4,6 @@ from rocketmq_testkit.emulator.names import dlq_topic, retry_topic
 from rocketmq_testkit.emulator.record import decode
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient
 from rocketmq_testkit.remoting.client.messages import split_records
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
@@ -46,7 +45,7 @@ def what_waited_was_born_at_its_producer(t: Remoting) -> None:
         t.see(label, _born_at(message, ends))
     producers = transacting(t)
     sent = producers.half(to=ends["producer"])
-    t.see("half", _born_at(t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": sent.place}).messages[0], ends))
+    t.see("half", _born_at(t.view(sent.place).messages[0], ends))
     producers.end(sent, COMMIT)
     [message] = t.stored(producers.topic, seconds=5).messages
     t.see("committed", _born_at(message, ends))

@@ -1,7 +1,6 @@
 """Transactions: what makes a half message, which is its property, and what the flag of a send does without it."""
 
 from rocketmq_testkit.remoting.client import ReceivedMessage
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
@@ -14,8 +13,7 @@ FLAGS = (PREPARED, ROLLBACK, COMMIT)
 
 def _in_log(t: Remoting, sent: Answer) -> ReceivedMessage:
     """What was stored by a send, wherever it lies."""
-    view = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": sent.place})
-    [message] = view.messages
+    [message] = t.view(sent.place).messages
     return message
 
 

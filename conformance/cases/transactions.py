@@ -53,8 +53,7 @@ def a_half_message_lies_in_a_topic_of_its_own(t: Remoting) -> None:
     """A half message is stored in RMQ_SYS_TRANS_HALF_TOPIC and remembers its own topic and queue."""
     producers = transacting(t, queues=2)
     sent = producers.half(queue=1, tag="A")
-    view = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": sent.place})
-    t.see("stored as", shown(view.messages[0]))
+    t.see("stored as", shown(t.view(sent.place).messages[0]))
 
 
 @remoting_case("EndTransactionProcessor.processRequest")
@@ -145,8 +144,7 @@ def a_half_message_with_a_delay_loses_its_topic(t: Remoting) -> None:
     producers = transacting(t)
     sent = producers.half(properties={"DELAY": "1"})
     t.see("half", sent.without("queueOffset"), 0)
-    view = t.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": sent.place})
-    t.see("stored as", shown(view.messages[0]))
+    t.see("stored as", shown(t.view(sent.place).messages[0]))
     t.see("commit", producers.end(sent, COMMIT))
     t.wait(2.5)
     t.see("its topic", t.pull(producers.topic, t.group()), 19)

@@ -126,6 +126,10 @@ class Remoting(World):
         [message] = self.pull(topic, group, queue, offset, max_messages=1).messages
         return message
 
+    def view(self, place: object, **fields: object) -> Answer:
+        """Look at the message that begins at a place of the commit log."""
+        return self.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place, **fields})
+
     def query(self, topic: str, key: object, **fields: object) -> Answer:
         """Query by a key, for 32 messages stored at any time unless said otherwise."""
         times = {"beginTimestamp": 0, "endTimestamp": self.now_ms() + _AHEAD_MS}
