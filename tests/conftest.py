@@ -1,8 +1,22 @@
-"""Figures that tests have measured are told at the end of a run: a test notes one as its property `figure`."""
+"""Figures that tests have measured are told at the end of a run."""
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 FIGURE = "figure"
+
+
+@pytest.fixture
+def tell_figure(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """What a test calls with a figure. It travels with the test's report, also from a worker of xdist."""
+
+    def tell(figure: str) -> None:
+        # Not by the fixture record_property, which warns of a format of reports that nothing here depends on.
+        request.node.user_properties.append((FIGURE, figure))
+
+    return tell
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
