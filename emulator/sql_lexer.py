@@ -101,11 +101,23 @@ class Token:
     at: int
 
 
+def _units(text: str) -> str:
+    """A text in the units in which Java reads it and counts columns: UTF-16."""
+    if text.isascii() or max(text) <= "\uffff":
+        return text
+    return "".join(map(chr, memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")))
+
+
+def characters(units: str) -> str:
+    """The text that units stand for."""
+    return units if units.isascii() else units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
 class Lexer:
     """Makes the tokens of one expression."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self._text = _units(text)
         self._at = 0
 
     def next(self) -> Token:

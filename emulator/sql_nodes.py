@@ -12,7 +12,7 @@ from operator import ge, gt, le, lt
 
 from .errors import SqlError
 from .java_numbers import compare_doubles, parse_double
-from .sql_values import NUMBERS, PARSERS, JavaType, Value, compare, number_text
+from .sql_values import NUMBERS, PARSERS, JavaType, Value, compare, hash_set_order, number_text
 
 Properties = Mapping[str, str]
 Evaluate = Callable[[Properties], Value]
@@ -27,7 +27,7 @@ class Node:
     """A part of an expression: its text as upstream prints it, and how it is evaluated.
 
     `constant` is upstream's ConstantExpression, `boolean` its BooleanExpression; `value` is set for what never varies
-    (constants and negated numbers).
+    (constants and negated numbers). `chain` holds the symbol and the operands of AND or OR, `negated` that of NOT.
     """
 
     text: str
@@ -38,6 +38,7 @@ class Node:
     constant: bool = False
     boolean: bool = False
     chain: tuple[str, list[Evaluate]] | None = field(default=None, compare=False)
+    negated: Evaluate | None = field(default=None, compare=False)
 
     @property
     def is_property(self) -> bool:
@@ -113,14 +114,14 @@ def as_boolean(operand: Node) -> Node:
 
 
 def not_node(operand: Node) -> Node:
-    """NOT of a condition; unknown stays unknown."""
+    """NOT of a condition; unknown stays unknown, and NOT NOT is evaluated as neither."""
     inner = operand.evaluate
 
     def evaluate(properties: Properties) -> Truth:
         value = inner(properties)
         return None if value is None else not value
 
-    return Node(f"(NOT {operand.text})", evaluate, JavaType.BOOLEAN, boolean=True)
+    return Node(f"(NOT {operand.text})", operand.negated or evaluate, JavaType.BOOLEAN, boolean=True, negated=inner)
 
 
 def and_node(left: Node, right: Node) -> Node:
@@ -185,9 +186,19 @@ def equal_node(left: Node, right: Node) -> Node:
     return _equal(left, right)
 
 
+def not_equal_node(left: Node, right: Node) -> Node:
+    """`<>`. Raises SqlError as `equal_node` does."""
+    return not_node(equal_node(left, right))
+
+
 def is_null_node(operand: Node) -> Node:
     """IS NULL: true or false, but unknown turns into true as null equals null."""
     return _equal(operand, constant_node(None, JavaType.NULL))
+
+
+def is_not_null_node(operand: Node) -> Node:
+    """IS NOT NULL."""
+    return not_node(is_null_node(operand))
 
 
 def _equal(left: Node, right: Node) -> Node:
@@ -334,7 +345,7 @@ def in_node(operand: Node, values: Sequence[str], *, negated: bool) -> Node:
         return (text in wanted) is not negated if text else None
 
     symbol = "NOT IN" if negated else "IN"
-    shown = values if len(values) < 5 else sorted(wanted)  # upstream makes longer lists a set
+    shown = values if len(values) < 5 else hash_set_order(values)  # upstream makes longer lists a set
     return Node(f"{name} {symbol} ( {', '.join(shown)} )", evaluate, JavaType.BOOLEAN, boolean=True)
 
 

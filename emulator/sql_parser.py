@@ -7,11 +7,15 @@
     unary := + unary | - unary | NOT unary | literal | property | ( or )
 
 What follows a complete expression is not read. Error texts name what could have stood at the first wrong token, in
-the order of upstream's token numbers. Source: SelectorParser (5.3.3).
+the order of upstream's token numbers. Rules are generators that yield the rules they need, so that nesting needs no
+stack of Python's. Source: SelectorParser (5.3.3).
 """
 
+from collections.abc import Callable, Generator
+from typing import Any, TypeAlias
+
 from .errors import SqlError
-from .sql_lexer import ORDER, Kind, Lexer, Token, escape
+from .sql_lexer import ORDER, Kind, Lexer, Token, characters, escape
 from .sql_nodes import (
     Node,
     and_node,
@@ -22,9 +26,11 @@ from .sql_nodes import (
     equal_node,
     float_node,
     in_node,
+    is_not_null_node,
     is_null_node,
     negate_node,
     not_between_node,
+    not_equal_node,
     not_node,
     or_node,
     order_node,
@@ -42,6 +48,7 @@ _LITERALS = {
     Kind.FALSE: constant_node(False, JavaType.BOOLEAN),
     Kind.NULL: constant_node(None, JavaType.NULL),
 }
+_ANY = _LITERALS[Kind.TRUE]
 _OPERANDS = (
     Kind.NOT,
     Kind.TRUE,
@@ -54,6 +61,11 @@ _OPERANDS = (
     Kind.OPEN,
     Kind.MINUS,
 )
+
+_DEPTH_MAX = 6000
+"""Rules in each other, five for each parenthesis; upstream's stack suffices for a thousand and not for 1500 of them."""
+
+Rule: TypeAlias = Generator["Rule", Any, Node]
 
 
 class _SyntaxError(SqlError):
@@ -72,7 +84,7 @@ class Parser:
 
     def parse(self) -> Node:
         """The condition at the beginning of the text. Raises SqlError."""
-        return as_boolean(self._or())
+        return as_boolean(_run(self._or()))
 
     # tokens
 
@@ -108,49 +120,55 @@ class Parser:
             + "".join(f"{kind.value} ...\n    " for kind in expected)
         )
 
+    # nodes: while reading ahead there are none, for only wrong tokens are seen then
+
+    def _build(self, make: Callable[..., Node], *parts: Any, **more: Any) -> Node:
+        return _ANY if self._reading_ahead else make(*parts, **more)
+
+    def _condition(self, node: Node) -> Node:
+        return _ANY if self._reading_ahead else as_boolean(node)
+
     # rules
 
-    def _or(self) -> Node:
-        left = self._and()
+    def _or(self) -> Rule:
+        left = yield self._and()
         while self._next_is(Kind.OR):
             self._take(Kind.OR)
-            right = self._and()
-            left = or_node(as_boolean(left), as_boolean(right))
+            right = yield self._and()
+            left = self._build(or_node, self._condition(left), self._condition(right))
         return left
 
-    def _and(self) -> Node:
-        left = self._equal()
+    def _and(self) -> Rule:
+        left = yield self._equal()
         while self._next_is(Kind.AND):
             self._take(Kind.AND)
-            right = self._equal()
-            left = and_node(as_boolean(left), as_boolean(right))
+            right = yield self._equal()
+            left = self._build(and_node, self._condition(left), self._condition(right))
         return left
 
-    def _equal(self) -> Node:
-        left = self._compare()
+    def _equal(self) -> Rule:
+        left = yield self._compare()
         while self._next_is(Kind.IS, Kind.EQUAL, Kind.NOT_EQUAL):
-            kind = self._peek().kind
-            self._take(kind)
-            if kind is Kind.EQUAL:
-                left = equal_node(left, self._compare())
-            elif kind is Kind.NOT_EQUAL:
-                left = not_node(equal_node(left, self._compare()))
-            elif self._next_is(Kind.NULL):
+            kind = self._take(self._peek().kind).kind
+            if kind is Kind.IS:
+                make = is_null_node
+                if not self._next_is(Kind.NULL):
+                    self._take(Kind.NOT)
+                    make = is_not_null_node
                 self._take(Kind.NULL)
-                left = is_null_node(left)
+                left = self._build(make, left)
             else:
-                self._take(Kind.NOT)
-                self._take(Kind.NULL)
-                left = not_node(is_null_node(left))
+                right = yield self._compare()
+                left = self._build(equal_node if kind is Kind.EQUAL else not_equal_node, left, right)
         return left
 
-    def _compare(self) -> Node:
-        left = self._unary()
+    def _compare(self) -> Rule:
+        left = yield self._unary()
         while self._next_is(*_COMPARISONS):
-            left = self._comparison(left)
+            left = yield self._comparison(left)
         return left
 
-    def _comparison(self, left: Node) -> Node:
+    def _comparison(self, left: Node) -> Rule:
         negated = self._peek().kind is Kind.NOT
         if negated and self._peek(1).kind not in _AFTER_NOT:
             raise self._wrong_token(*_COMPARISONS[1:])
@@ -158,15 +176,16 @@ class Parser:
             self._take(Kind.NOT)
         kind = self._take(self._peek().kind).kind
         if kind in _ORDER_SYMBOLS:
-            return order_node(_ORDER_SYMBOLS[kind], left, self._unary())
+            right = yield self._unary()
+            return self._build(order_node, _ORDER_SYMBOLS[kind], left, right)
         if kind in _SEARCH_SYMBOLS:
-            return search_node(_SEARCH_SYMBOLS[kind], left, self._text(), negated=negated)
+            return self._build(search_node, _SEARCH_SYMBOLS[kind], left, self._text(), negated=negated)
         if kind is Kind.IN:
-            return in_node(left, self._texts(), negated=negated)
-        low = self._unary()
+            return self._build(in_node, left, self._texts(), negated=negated)
+        low = yield self._unary()
         self._take(Kind.AND)
-        high = self._unary()
-        return not_between_node(left, low, high) if negated else between_node(left, low, high)
+        high = yield self._unary()
+        return self._build(not_between_node if negated else between_node, left, low, high)
 
     def _texts(self) -> list[str]:
         self._take(Kind.OPEN)
@@ -178,37 +197,25 @@ class Parser:
         return texts
 
     def _text(self) -> str:
-        return self._take(Kind.STRING).image[1:-1].replace("''", "'")
+        return characters(self._take(Kind.STRING).image[1:-1].replace("''", "'"))
 
-    def _unary(self) -> Node:
+    def _unary(self) -> Rule:
         kind = self._peek().kind
         if kind is Kind.PLUS and (self._reading_ahead or self._plus_is_complete()):
             self._take(Kind.PLUS)
-            return self._unary()
+            return (yield self._unary())
         if not self._next_is(*_OPERANDS):
             raise self._wrong_token(*(() if kind is Kind.PLUS else (Kind.PLUS,)))
-        if kind is Kind.MINUS:
-            self._take(Kind.MINUS)
-            return negate_node(self._unary())
-        if kind is Kind.NOT:
-            self._take(Kind.NOT)
-            return not_node(as_boolean(self._unary()))
-        return self._primary(kind)
-
-    def _primary(self, kind: Kind) -> Node:
         if kind is Kind.OPEN:
             self._take(Kind.OPEN)
-            inner = self._or()
+            inner = yield self._or()
             self._take(Kind.CLOSE)
             return inner
-        if kind is Kind.STRING:
-            return constant_node(self._text(), JavaType.STRING)
-        image = self._take(kind).image
-        if kind is Kind.DECIMAL:
-            return decimal_node(image)
-        if kind is Kind.FLOAT:
-            return float_node(image)
-        return property_node(image) if kind is Kind.ID else _LITERALS[kind]
+        if kind in (Kind.MINUS, Kind.NOT):
+            self._take(kind)
+            operand = yield self._unary()
+            return self._build(negate_node, operand) if kind is Kind.MINUS else self._build(_negation, operand)
+        return self._build(_operand, self._text() if kind is Kind.STRING else self._take(kind).image, kind)
 
     def _plus_is_complete(self) -> bool:
         """Upstream reads all of the operand ahead and blames the plus sign for whatever is wrong in it."""
@@ -216,15 +223,46 @@ class Parser:
         self._index += 1
         self._reading_ahead = True
         try:
-            self._unary()
+            _run(self._unary())
         except _SyntaxError:
             return False
-        except SqlError:
-            return True  # only wrong tokens are seen when reading ahead
         finally:
             self._index, self._expected = index, expected
             self._reading_ahead = False
         return True
+
+
+def _run(rule: Rule) -> Node:
+    """The node of a rule. Raises SqlError, also where upstream's stack would not suffice."""
+    rules = [rule]
+    node: Node | None = None
+    while rules:
+        try:
+            needed = rules[-1].send(node)
+        except StopIteration as done:
+            rules.pop()
+            node = done.value
+        else:
+            if len(rules) >= _DEPTH_MAX:
+                raise SqlError("java.lang.StackOverflowError")
+            rules.append(needed)
+            node = None
+    assert node is not None  # every rule returns one
+    return node
+
+
+def _negation(operand: Node) -> Node:
+    return not_node(as_boolean(operand))
+
+
+def _operand(image: str, kind: Kind) -> Node:
+    if kind is Kind.STRING:
+        return constant_node(image, JavaType.STRING)
+    if kind is Kind.DECIMAL:
+        return decimal_node(image)
+    if kind is Kind.FLOAT:
+        return float_node(image)
+    return property_node(image) if kind is Kind.ID else _LITERALS[kind]
 
 
 def _error_order(kind: Kind) -> int:

@@ -4,10 +4,11 @@ A property is always a text. Upstream converts it to the class of what it is com
 such number ends the evaluation of the whole expression. Source: ComparisonExpression.__compare (5.3.3).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 from .java_numbers import compare_doubles, parse_boolean, parse_double, parse_integer, parse_long
+from .properties import string_hash
 
 Value = bool | int | float | str | None
 
@@ -73,3 +74,16 @@ def number_text(value: float, java_type: JavaType) -> str:
     if "." not in digits:
         digits += ".0"
     return f"{digits}E{int(exponent)}"
+
+
+def hash_set_order(texts: Sequence[str]) -> list[str]:
+    """Texts in the order in which a HashSet made of them shows them. Source: HashMap (OpenJDK 17)."""
+    slots = 16
+    while slots < int(len(texts) / 0.75) + 1:
+        slots *= 2
+
+    def slot(text: str) -> int:
+        value = string_hash(text) & 0xFFFFFFFF
+        return (value ^ value >> 16) & (slots - 1)
+
+    return sorted(dict.fromkeys(texts), key=slot)
