@@ -1,0 +1,80 @@
+"""Apache's own broker with authentication: SDKs that sign with the right keys are served, all others hear why not."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from interrupted_run import COMMAND
+from rocketmq_testkit.conformance.drivers.process import Addresses, DriverError, start
+from rocketmq_testkit.conformance.targets.address import AddressPlace
+from rocketmq_testkit.conformance.targets.apache import ApacheBroker
+from rocketmq_testkit.conformance.targets.apache_target import wait_registered
+from rocketmq_testkit.conformance.targets.target import Access
+from rocketmq_testkit.conformance.worlds.grpc import Grpc
+from rocketmq_testkit.conformance.worlds.remoting import Remoting
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.remoting.client import Credentials
+
+USER = Credentials("tester", "tester-secret")
+PACKAGE = "org.apache.rocketmq"
+BROKER_KEYS = {
+    "authenticationEnabled": "true",
+    "authenticationMetadataProvider": f"{PACKAGE}.auth.authentication.provider.LocalAuthenticationMetadataProvider",
+    "initAuthenticationUser": json.dumps({"username": USER.access_key, "password": USER.secret_key}),
+}
+PROXY_KEYS = {
+    "authenticationEnabled": True,
+    "authenticationMetadataProvider": f"{PACKAGE}.proxy.auth.ProxyAuthenticationMetadataProvider",
+}
+"""A proxy asks its broker for users."""
+WRONG = {
+    "another secret": (Credentials(USER.access_key, "another"), "check signature failed."),
+    "another user": (Credentials("stranger", USER.secret_key), "User:stranger is not found."),
+    "no keys": (None, "username cannot be null."),
+}
+
+
+@pytest.fixture(scope="module")
+def real() -> Iterator[ApacheBroker]:
+    with ApacheBroker("5.3.3", BROKER_KEYS, PROXY_KEYS) as broker:
+        wait_registered(broker)
+        yield broker
+
+
+def test_who_has_the_right_keys_is_served(real: ApacheBroker) -> None:
+    """Scenarios come out as recorded through SDKs of both protocols, with the keys of the target's words."""
+    keys = f"access_key={USER.access_key},secret_key={USER.secret_key}"
+    target = f"namesrv={real.namesrv},endpoint={real.endpoint},{keys}"
+    words = ["--target", target, "--sdk", "java-remoting,python", "-k", "scenarios.plain and (bare or tag_keys)"]
+    done = subprocess.run([COMMAND, "run", *words], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 same" in done.stdout
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_who_has_others_hears_why_not(real: ApacheBroker, wrong: str) -> None:
+    """Broker and proxy refuse a request with upstream's code and text."""
+    keys, text = WRONG[wrong]
+    place = AddressPlace(Access(real.namesrv, real.endpoint, credentials=keys))
+    token = wrong.replace(" ", "")
+    with Remoting(place, token) as remoting, Grpc(place, token) as grpc:
+        sent = remoting.send(remoting.new())
+        assert (sent.code, sent.remark) == (16, text)
+        status = grpc.call("QueryRoute", sv.QueryRouteRequest(topic=pb.Resource(name=grpc.new()))).status
+        assert (status.code, status.message) == (pb.UNAUTHORIZED, text)
+
+
+@pytest.mark.parametrize(("sdk", "code"), [("java-remoting", 16), ("python", None)])
+def test_an_sdk_with_another_secret_cannot_send(real: ApacheBroker, sdk: str, code: int | None) -> None:
+    """It raises an error of its own; Python's does not say why."""
+    with Remoting(AddressPlace(Access(real.namesrv, real.endpoint, credentials=USER)), sdk.partition("-")[0]) as t:
+        topic = t.topic(kind="NORMAL", queues=1)
+        keys, _ = WRONG["another secret"]
+        with start(sdk, Addresses(real.namesrv, real.endpoint, credentials=keys)) as driver:
+            driver.call("producer", as_="p", topics=[topic], group="own")
+            with pytest.raises(DriverError) as refused:
+                driver.call("send", on="p", topic=topic, body=b"hello")
+        assert refused.value.code == code
+        assert t.max_offset(topic) == 0
