@@ -20,6 +20,7 @@ from .check_point import ReviveLog
 from .clean_up import CleanUp
 from .client_questions import ClientQuestions
 from .clients import Clients
+from .codes import ResponseCode
 from .config import BrokerConfig, EmulationConfig
 from .consumer_inquiries import ConsumerInquiries
 from .consumption import Consumption
@@ -46,6 +47,7 @@ from .queue_locks import QueueLocks
 from .queue_reader import QueueReader
 from .recall import RecallService
 from .redelivery import Redelivery
+from .replication import Acknowledgements
 from .reply import ReplyService
 from .retry import RetryService
 from .revive import ReviveService
@@ -58,6 +60,8 @@ from .transaction_checks import TransactionChecks
 from .transaction_ops import OpLog
 from .transactions import TransactionService
 from .views import Views
+
+MASTER_ID = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +98,19 @@ class Broker:
         self.groups = Groups(config, scheduler)
         self.offsets = Offsets(config, scheduler)
         self.store = MessageStore(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
+        self.store.follows = self.broker_id != MASTER_ID
         self.pop_records = PopRecords()
         self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
+        self.running = True
+        """False between `stop` and `start`: it carries out nothing, and the name server does not know it."""
         self._start(Remains())
 
     def _start(self, remains: Remains) -> None:
         """Put the services together: those that hold nothing but memory are new, the others go on from what is left."""
         config, emulation = self.config, self._emulation
-        self._run = scheduler = self._scheduler.begin()
+        self.lifetime = scheduler = self._scheduler.begin()
+        self._duties = duties = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
+        """Of what a master does by itself, and a slave does not."""
         identity = f"{self.name}:{self.broker_id}"
         self.clients = Clients(config, scheduler, self.topics, self.groups, self._push)
         self.locks = QueueLocks(scheduler)
@@ -185,7 +194,7 @@ class Broker:
         )
         self.revive = ReviveService(
             config,
-            scheduler,
+            duties,
             self.store,
             self.topics,
             self.groups,
@@ -194,10 +203,8 @@ class Broker:
             redelivery,
             self.pop_in_flight,
         )
-        self.delays = DelayService(config, emulation, scheduler, self.store, remains.delay_offsets)
-        self.timers = TimerService(
-            config, scheduler, self.store, self._chance.stream(f"{identity} timer"), remains.timer
-        )
+        self.delays = DelayService(config, emulation, duties, self.store, remains.delay_offsets)
+        self.timers = TimerService(config, duties, self.store, self._chance.stream(f"{identity} timer"), remains.timer)
         self.store.hooks += [self.timers.before_put, self.delays.before_put]
         self.retry = RetryService(
             config, self.store, self.topics, self.groups, self.locks, self._chance.stream(f"{identity} retry")
@@ -207,7 +214,7 @@ class Broker:
         self.transactions = TransactionService(config, scheduler, self.store, op_log)
         self.checks = TransactionChecks(
             config,
-            scheduler,
+            duties,
             self.store,
             self.topics,
             self.offsets,
@@ -226,6 +233,7 @@ class Broker:
                 self.recall.handle_of,
             ),
         )
+        self.acknowledgements = Acknowledgements(config, scheduler, self.store, self._complete)
         self.questions = ClientQuestions(scheduler, self._push)
         self.replies = ReplyService(
             config, scheduler, self.store, self.clients, self.questions, self.sends.place, self._complete
@@ -258,7 +266,7 @@ class Broker:
             config, self._scheduler, self.store, topics, self.timers.congestion, self.clean_up.look_ahead
         )
         return {
-            ops.SendMessage: self.sends.send,
+            ops.SendMessage: self._send,
             ops.SendMessageBack: self.retry.send_back,
             ops.SendReplyMessage: self.replies.send,
             ops.PushAnswered: self.questions.answered,
@@ -345,7 +353,14 @@ class Broker:
         ordered batches. With `power_loss` the end of the commit log that was not flushed is gone, too; without, only
         the process died, and the operating system still has it.
         """
-        self._scheduler.end(self._run)
+        self._end_run()
+        self._start_again(power_loss=power_loss)
+
+    def _end_run(self) -> None:
+        self._scheduler.end(self.lifetime)
+        self._scheduler.end(self._duties)
+
+    def _start_again(self, *, power_loss: bool = False) -> None:
         self.store.crash(power_loss=power_loss)
         self.offsets.crash()
         self._start(Remains(self.orders.written(), self.delays.written(), self.timers.written()))
@@ -360,6 +375,43 @@ class Broker:
         for table in (self.offsets, self.orders, self.delays, self.timers):
             table.write()
         self.crash(power_loss=False)
+
+    def stop(self, *, kill: bool = False) -> None:
+        """Stop, in order or (`kill`) as `crash` without loss of power does, until `start`.
+
+        A broker that does not run refuses every operation with SERVICE_NOT_AVAILABLE: only those who need no
+        connection to ask it can still ask.
+        """
+        self.acknowledgements.refuse(self._not_running())
+        if kill:
+            self.crash(power_loss=False)
+        else:
+            self.restart()
+        self._end_run()
+        self.running = False
+        self.handlers = dict.fromkeys(self.handlers, self._refuse)
+
+    def start(self) -> None:
+        """Go on after `stop` with what was stored."""
+        self._start_again()
+        self.running = True
+
+    def _refuse(self, call: Call, operation: Operation) -> Result:
+        raise self._not_running()
+
+    def _not_running(self) -> EngineError:
+        return EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, f"the broker[{self.name}] is not running")
+
+    def take_tables(self, master: "Broker") -> None:
+        """A slave copies its master's topics, groups, offsets and request modes. Source: SlaveSynchronize (5.3.3)."""
+        self.topics.copy_from(master.topics)
+        self.offsets.copy_from(master.offsets)
+        self.groups.copy_from(master.groups)
+        self._request_modes.clear()
+        self._request_modes.update(master._request_modes)
+
+    def _send(self, call: Call, operation: ops.SendMessage) -> Result | Parked:
+        return self.acknowledgements.of(call, operation, self.sends.send(call, operation))
 
     # what goes back up
 

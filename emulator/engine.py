@@ -6,8 +6,9 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from .broker import Broker
+from .broker import MASTER_ID, Broker
 from .chance import Chance
 from .config import BrokerConfig, EmulationConfig, NamesrvConfig
 from .effects import Effect
@@ -16,6 +17,7 @@ from .gate import Channel, Gate, Node, Outcome
 from .journal import Journal
 from .name_server import NameServer
 from .operations import Operation, Result
+from .replication import Replica
 from .scheduler import Scheduler
 
 
@@ -81,25 +83,63 @@ class Engine:
         ]
         self.name_server = NameServer(namesrv or NamesrvConfig(), self.scheduler, self.brokers)
         for broker in self.brokers:
-            broker.topics.on_change = self.name_server.topic_created
+            broker.topics.on_change = partial(self.name_server.topic_registered, broker)
+        self._replicas = [
+            Replica(master, slave)
+            for slave in self.brokers
+            if slave.broker_id != MASTER_ID and (master := self.broker(slave.name)) is not None
+        ]
         self._direct = DirectChannel()
         self.excusing: list[Callable[[int], None]] = []
         """Who else remembers clients by the time: called with what `excuse_clients` is given."""
+        self.leaving: list[Callable[[Broker], None]] = []
+        """Who else waits for brokers: called with each that stops."""
 
     def broker(self, name: str, broker_id: int = 0) -> Broker | None:
         """A broker by its name and id (0 = master)."""
         return next((b for b in self.brokers if b.name == name and b.broker_id == broker_id), None)
 
     def crash(self, broker: Broker | None = None, *, power_loss: bool = True) -> None:
-        """Let a broker (default: the first) die without warning and start again at once.
+        """Let a broker (default: the first) die without warning and start again at once. One that is down stays down.
 
         `Broker.crash` says what is lost. Call it between requests or from a timer, not while one is carried out.
         """
-        (broker or self.brokers[0]).crash(power_loss=power_loss)
+        broker = broker or self.brokers[0]
+        if broker.running:
+            broker.crash(power_loss=power_loss)
+            self._started(broker)
 
     def restart(self, broker: Broker | None = None) -> None:
-        """Let a broker (default: the first) stop in order and start again at once."""
-        (broker or self.brokers[0]).restart()
+        """Let a broker (default: the first) stop in order and start again at once. One that is down stays down."""
+        broker = broker or self.brokers[0]
+        if broker.running:
+            broker.restart()
+            self._started(broker)
+
+    def stop(self, broker: Broker, *, kill: bool = False) -> None:
+        """Take a broker down until `start`, in order or (`kill`) without warning. One that is down stays down."""
+        if broker.running:
+            broker.stop(kill=kill)
+            self.name_server.unregistered(broker)
+            for replica in self._replicas:
+                if broker in (replica.master, replica.slave):
+                    replica.disconnect()
+            for left in self.leaving:
+                left(broker)
+
+    def start(self, broker: Broker) -> None:
+        """Bring a broker back with what it has stored. One that runs stays as it is."""
+        if not broker.running:
+            broker.start()
+            self._started(broker)
+
+    def _started(self, broker: Broker) -> None:
+        self.name_server.registered(broker)
+        for replica in self._replicas:
+            if replica.slave is broker:
+                replica.slave_started()
+            if broker in (replica.master, replica.slave):
+                replica.connect()
 
     def excuse_clients(self, ms: int) -> None:
         """Announce that the clock is about to jump by `ms` (>= 0) while clients go on by the wall clock.

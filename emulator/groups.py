@@ -3,6 +3,8 @@
 Source: SubscriptionGroupManager (5.3.3).
 """
 
+from dataclasses import replace
+
 from . import names
 from .codes import ResponseCode
 from .config import BrokerConfig
@@ -64,6 +66,11 @@ class Groups:
         """Store a configuration; the name is not checked."""
         self.table[config.group_name] = config
         self._touch()
+
+    def copy_from(self, other: "Groups") -> None:
+        """Become what another broker's table is; what groups are forbidden stays."""
+        self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
+        self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
     def delete(self, group: str) -> bool:
         """Forget a group; False when there was none."""

@@ -1,6 +1,6 @@
 """The name server: routes, clusters, key-value configuration.
 
-It reads the brokers' topic tables directly: what upstream's brokers register within milliseconds is visible at once.
+It reads the topic tables of running brokers directly: what upstream's register within milliseconds is visible at once.
 Addresses are added by the layer that owns the sockets. Source: DefaultRequestProcessor, ClientRequestProcessor,
 RouteInfoManager, KVConfigManager (5.3.3).
 """
@@ -51,8 +51,12 @@ REGISTER_PERIOD_MS = 30_000
 BLACK_LIST = frozenset({"configBlackList", "configStorePath", "kvConfigPath"})
 
 
+_Entry = tuple[str, str]
+"""Broker name and topic: a line of a route."""
+
+
 class NameServer:
-    """A gate node that knows all brokers of an engine."""
+    """A gate node that knows the brokers of an engine that run."""
 
     name = "namesrv"
 
@@ -62,9 +66,12 @@ class NameServer:
         self._brokers = brokers
         self._start_ms = scheduler.now_ms
         self._values: dict[str, dict[str, str]] = {}
-        self._wiped: set[str] = set()
-        self._given: set[tuple[str, str]] = set()
-        self._hidden: set[str] = set()
+        self._perms: dict[_Entry, int] = {}
+        """What administrators have made of permissions, until the broker registers the topic anew."""
+        self._hidden: set[_Entry] = set()
+        """Entries that administrators have deleted here alone."""
+        self._left: set[Broker] = set()
+        """Masters that have stopped while a slave of theirs runs on: what they registered stays."""
         self.handlers: Mapping[type[Operation], Callable[[Call, Any], Result | Parked]] = {
             GetRouteInfo: self.route,
             GetBrokerClusterInfo: self.cluster_info,
@@ -79,46 +86,115 @@ class NameServer:
             UpdateNamesrvConfig: self.update_config,
         }
 
+    # registrations
+
+    def registered(self, broker: "Broker") -> None:
+        """A broker has started: what administrators changed here in entries that were its own is gone."""
+        self._left.discard(broker)
+        if self._speaker(broker.name) is broker:
+            self._forget(broker.name)
+
+    def unregistered(self, broker: "Broker") -> None:
+        """A broker has said goodbye, or its connection broke: upstream drops it at once, too.
+
+        The topics of a broker name stay while any broker of that name runs. Source: RouteInfoManager.unRegisterBroker.
+        """
+        if self._running(broker.name):
+            self._left.add(broker)
+            return
+        self._left = {left for left in self._left if left.name != broker.name}
+        self._forget(broker.name)
+
+    def topic_registered(self, broker: "Broker", topic: str) -> None:
+        """A broker has created or changed a topic. A slave's counts only while there is no master."""
+        if self._speaker(broker.name) is broker:
+            self._hidden.discard((broker.name, topic))
+            self._perms.pop((broker.name, topic), None)
+
+    def _forget(self, name: str) -> None:
+        self._hidden = {entry for entry in self._hidden if entry[0] != name}
+        self._perms = {entry: perm for entry, perm in self._perms.items() if entry[0] != name}
+
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys(broker.name for broker in self._brokers if broker.running))
+
+    def _running(self, name: str) -> "list[Broker]":
+        """The brokers of a name, the master first."""
+        found = [broker for broker in self._brokers if broker.running and broker.name == name]
+        found.sort(key=lambda broker: broker.broker_id)
+        return found
+
+    def _speaker(self, name: str) -> "Broker | None":
+        """Who registers the topics of a name: its running broker with the lowest id."""
+        running = self._running(name)
+        return running[0] if running else None
+
+    def _tables(self, name: str) -> "list[Broker]":
+        """Whose topics a name has, most recent first."""
+        speaker = self._speaker(name)
+        if speaker is None:
+            return []
+        left = [broker for broker in self._left if broker.name == name and broker.broker_id < speaker.broker_id]
+        return [speaker, *sorted(left, key=lambda broker: broker.broker_id)]
+
+    def _find(self, name: str, topic: str) -> "tuple[Broker, TopicConfig] | None":
+        if (name, topic) not in self._hidden:
+            for broker in self._tables(name):
+                config = broker.topics.find(topic)
+                if config is not None:
+                    return broker, config
+        return None
+
+    def _topics(self, name: str) -> dict[str, None]:
+        """The topics of a broker name."""
+        found: dict[str, None] = {}
+        for broker in self._tables(name):
+            found |= dict.fromkeys(topic for topic in broker.topics.table if (name, topic) not in self._hidden)
+        return found
+
     # routes
 
     def route(self, call: Call, operation: GetRouteInfo) -> RouteResult:
         """Brokers and queues of a topic. Errors: TOPIC_NOT_EXIST."""
         topic = operation.topic
-        holders = [broker for broker in self._brokers if topic is not None and broker.topics.find(topic) is not None]
-        if topic is None or topic in self._hidden or not holders:
+        queues, message_type = {}, None
+        for name in self._names() if topic is not None else ():
+            assert topic is not None
+            found = self._find(name, topic)
+            if found is None:
+                continue
+            broker, config = found
+            message_type = message_type or broker.topics.message_type(topic)
+            queues[name] = QueueRoute(
+                name, config.read_queue_nums, config.write_queue_nums, self.perm(broker, config), config.topic_sys_flag
+            )
+        if topic is None or message_type is None:
             text = "null" if topic is None else topic
             raise EngineError(
                 ResponseCode.TOPIC_NOT_EXIST, f"No topic route info in name server for the topic: {text}\n{FAQ}"
             )
-        queues = {}
-        for broker in holders:
-            config = broker.topics.get(topic)
-            perm = self._perm(broker, config)
-            queues[broker.name] = QueueRoute(
-                broker.name, config.read_queue_nums, config.write_queue_nums, perm, config.topic_sys_flag
-            )
         order = self._values.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.config.order_message_enable else None
-        return RouteResult(
-            [self._member(name) for name in queues], list(queues.values()), order, holders[0].topics.message_type(topic)
-        )
+        return RouteResult([self._member(name) for name in queues], list(queues.values()), order, message_type)
 
-    def _perm(self, broker: "Broker", config: TopicConfig) -> int:
-        if (broker.name, config.topic_name) in self._given:
-            return PERM_READ | PERM_WRITE
-        perm, of_broker = config.perm, broker.config.broker_permission
+    def perm(self, broker: "Broker", config: TopicConfig) -> int:
+        """The permission bits of a topic of a broker, as routes tell them."""
+        changed = self._perms.get((broker.name, config.topic_name))
+        if changed is not None:
+            return changed
+        of_broker = broker.config.broker_permission
         if of_broker & (PERM_READ | PERM_WRITE) != PERM_READ | PERM_WRITE:
-            perm &= of_broker  # a broker that is closed in part registers its topics that way
-        return perm & ~PERM_WRITE if broker.name in self._wiped else perm
+            return config.perm & of_broker  # a broker that is closed in part registers its topics that way
+        return config.perm
 
     def _member(self, broker_name: str) -> BrokerMember:
-        same = [broker for broker in self._brokers if broker.name == broker_name]
+        running = self._running(broker_name)
         return BrokerMember(
-            same[0].config.broker_cluster_name, broker_name, sorted(broker.broker_id for broker in same)
+            running[0].config.broker_cluster_name, broker_name, [broker.broker_id for broker in running]
         )
 
     def cluster_info(self, call: Call, operation: GetBrokerClusterInfo) -> ClusterInfoResult:
         """All brokers and clusters."""
-        members = {name: self._member(name) for name in dict.fromkeys(broker.name for broker in self._brokers)}
+        members = {name: self._member(name) for name in self._names()}
         clusters: dict[str, list[str]] = {}
         for member in members.values():
             clusters.setdefault(member.cluster, []).append(member.broker_name)
@@ -137,39 +213,40 @@ class NameServer:
         if not enabled:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "disable")
         topics: dict[str, None] = {}
-        for broker in self._brokers:
-            if operation.cluster in (None, broker.config.broker_cluster_name):
-                topics |= dict.fromkeys(broker.topics.table)
-        return TopicListResult([topic for topic in topics if topic not in self._hidden])
+        for name in self._names_of(operation.cluster):
+            topics |= self._topics(name)
+        return TopicListResult(list(topics))
+
+    def _names_of(self, cluster: str | None) -> list[str]:
+        """The broker names of a cluster, None for all."""
+        return [name for name in self._names() if cluster in (None, self._member(name).cluster)]
 
     def delete_topic(self, call: Call, operation: DeleteTopicInNamesrv) -> Done:
-        """Forget a topic until the brokers register again."""
-        self._hidden.add(operation.topic)
+        """Forget a topic, everywhere or in one cluster, until the brokers register again."""
+        gone = {(name, operation.topic) for name in self._names_of(operation.cluster)}
+        self._hidden |= gone
         elapsed = self._scheduler.now_ms - self._start_ms
         register_ms = self._start_ms + (elapsed // REGISTER_PERIOD_MS + 1) * REGISTER_PERIOD_MS
-        self._scheduler.call_at(
-            register_ms, lambda: self._hidden.discard(operation.topic), "broker registration", operation.topic
-        )
+
+        def register() -> None:
+            self._hidden -= gone
+
+        self._scheduler.call_at(register_ms, register, "broker registration", operation.topic)
         return Done()
 
-    def topic_created(self, topic: str) -> None:
-        """A broker registered a topic anew."""
-        self._hidden.discard(topic)
-        self._given = {each for each in self._given if each[1] != topic}
-
     def set_perm(self, call: Call, operation: SetPermOfBroker) -> PermOfBrokerResult:
-        """Wipe or give back the write permission in the routes of a broker name; an unknown one has no topics."""
-        change = self._wiped.discard if operation.add else self._wiped.add
-        brokers = [broker for broker in self._brokers if broker.name == operation.broker_name]
-        if not brokers:
-            return PermOfBrokerResult(0)
-        change(operation.broker_name)
-        table = brokers[0].topics.table
-        every = {(operation.broker_name, topic) for topic in table}
-        # Giving back makes every topic readable and writable, whatever it was before.
-        self._given = self._given | every if operation.add else self._given - every
-        perms = [config.perm for config in table.values()]
-        return PermOfBrokerResult(sum(1 for perm in perms if perm & (PERM_READ | PERM_WRITE)))
+        """Wipe or give back the write permission in the routes of a broker name; an unknown one has no topics.
+
+        Giving back makes every topic readable and writable, whatever it was before.
+        """
+        name = operation.broker_name
+        topics = self._topics(name)
+        for topic in topics:
+            found = self._find(name, topic)
+            assert found is not None
+            perm = PERM_READ | PERM_WRITE if operation.add else self.perm(*found) & ~PERM_WRITE
+            self._perms[name, topic] = perm
+        return PermOfBrokerResult(len(topics))
 
     # values
 

@@ -84,6 +84,12 @@ class Offsets:
         """(group, topic, offsets by queue id)."""
         return ((group, topic, table) for (group, topic), table in self.committed.items())
 
+    def copy_from(self, other: "Offsets") -> None:
+        """Take over what another broker has committed; what only this one knows stays. The file is written."""
+        for place, table in other.committed.items():
+            self.committed[place] = dict(table)
+        self._file.write()
+
     def delete_group(self, group: str) -> None:
         """Forget a group."""
         self._forget(lambda name, _: name == group)

@@ -13,11 +13,22 @@ from .filters import MessageFilter, SqlError, build_subscription, filter_of, is_
 from .gate import Call
 from .groups import Groups
 from .offsets import Offsets
-from .operations import PARKED, Operation, Parked, PullMessage, PullResult, PullStatus, Result, SubscriptionData
+from .operations import (
+    PARKED,
+    GroupConfig,
+    Operation,
+    Parked,
+    PullMessage,
+    PullResult,
+    PullStatus,
+    Result,
+    SubscriptionData,
+)
 from .pull_hold import PullHold
 from .queue_reader import QueueReader, Read
 from .refusals import illegal_queue_id, refuse_on_slave
 from .scheduler import Scheduler
+from .suggestions import Suggestions
 from .topics import PERM_READ, Topics
 
 FLAG_COMMIT_OFFSET = 0x1
@@ -62,12 +73,17 @@ class PullService:
         self._reader = reader
         self._complete = complete
         self._emulation = emulation
+        self._suggestions = Suggestions(config, reader)
         self.hold = PullHold(scheduler, self._check_interval_ms, self._resume)
 
     def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
-        """Read a queue, or wait. Errors: SYSTEM_BUSY on a slave, then in upstream's order of checks, see `_check`."""
-        refuse_on_slave(self._config)
-        group_sys_flag, topic_sys_flag = self._check(call, operation)
+        """Read a queue, or wait. Errors: SYSTEM_BUSY on a slave, then in upstream's order of checks, see `_check`.
+
+        A slave that may be read from (`slaveReadEnable`) lets nobody wait: it sends who finds nothing to the master.
+        """
+        if not self._config.slave_read_enable:
+            refuse_on_slave(self._config)
+        group, topic_sys_flag = self._check(call, operation)
         message_filter = self._filter(operation)
         reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
         if reset is not None:
@@ -77,14 +93,15 @@ class PullService:
             read = self._read(operation, message_filter)
         if operation.sys_flag & FLAG_COMMIT_OFFSET:
             self._offsets.commit(operation.consumer_group, operation.topic, operation.queue_id, operation.commit_offset)
-        code = self._code(operation, read)
+        behind = self._suggestions.is_far_behind(operation, read)
+        code = self._suggestions.code(self._code(operation, read), read, behind)
         if code is ResponseCode.PULL_NOT_FOUND and operation.sys_flag & FLAG_SUSPEND:
             timeout_ms = operation.suspend_timeout_ms
             if not self._config.long_polling_enable:
                 timeout_ms = self._config.short_polling_time_mills
             self.hold.hold(call, operation, message_filter, operation.queue_offset, timeout_ms)
             return PARKED
-        return self._result(code, read, topic_sys_flag, group_sys_flag)
+        return self._result(code, read, topic_sys_flag, group, behind)
 
     def _check_interval_ms(self) -> int:
         if self._config.long_polling_enable:
@@ -94,20 +111,20 @@ class PullService:
     def _resume(self, call: Call, operation: PullMessage) -> None:
         """Read once more for a pull that waited; it does not wait or commit again."""
         try:
-            group_sys_flag, topic_sys_flag = self._check(call, operation)
+            group, topic_sys_flag = self._check(call, operation)
             message_filter = self._filter(operation)
             read = self._read(operation, message_filter)
             reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
             if reset is not None:
                 read = Read(PullStatus.OFFSET_RESET, reset, read.min_offset, read.max_offset)
-            outcome: Result | EngineError = self._result(
-                self._code(operation, read), read, topic_sys_flag, group_sys_flag
-            )
+            behind = self._suggestions.is_far_behind(operation, read)
+            code = self._suggestions.code(self._code(operation, read), read, behind)
+            outcome: Result | EngineError = self._result(code, read, topic_sys_flag, group, behind)
         except EngineError as refusal:
             outcome = refusal
         self._complete(call, operation, outcome)
 
-    def _check(self, call: Call, operation: PullMessage) -> tuple[int, int]:
+    def _check(self, call: Call, operation: PullMessage) -> tuple[GroupConfig, int]:
         config = self._config
         if not config.broker_permission & PERM_READ:
             raise _forbidden(f"the broker[{config.broker_name}] pulling message is forbidden", 1)
@@ -119,7 +136,7 @@ class PullService:
             raise _forbidden(f"the topic[{operation.topic}] pulling message is forbidden", 3)
         if not 0 <= operation.queue_id < topic.read_queue_nums:
             raise illegal_queue_id(call, operation.queue_id, topic, ResponseCode.INVALID_PARAMETER)
-        return group.group_sys_flag, topic.topic_sys_flag
+        return group, topic.topic_sys_flag
 
     def _filter(self, operation: PullMessage) -> MessageFilter | None:
         if operation.sys_flag & FLAG_SUBSCRIPTION:
@@ -176,6 +193,7 @@ class PullService:
         read = self._reader.read(
             operation.topic, operation.queue_id, operation.queue_offset, operation.max_msg_nums, message_filter
         )
+        read.next_offset = self._suggestions.next_offset(operation, read)
         self._offsets.note_pull(operation.consumer_group, operation.topic, operation.queue_id, read.next_offset)
         return read
 
@@ -186,8 +204,9 @@ class PullService:
             return code
         return ResponseCode.PULL_NOT_FOUND if operation.queue_offset == 0 else ResponseCode.PULL_OFFSET_MOVED
 
-    @staticmethod
-    def _result(code: ResponseCode, read: Read, topic_sys_flag: int, group_sys_flag: int) -> PullResult:
+    def _result(
+        self, code: ResponseCode, read: Read, topic_sys_flag: int, group: GroupConfig, behind: bool
+    ) -> PullResult:
         return PullResult(
             code,
             read.status,
@@ -196,8 +215,9 @@ class PullService:
             read.max_offset,
             read.records,
             read.offsets,
-            topic_sys_flag=topic_sys_flag,
-            group_sys_flag=group_sys_flag,
+            self._suggestions.broker_id(group, behind),
+            topic_sys_flag,
+            group.group_sys_flag,
         )
 
 

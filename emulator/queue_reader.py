@@ -93,6 +93,14 @@ class QueueReader:
             read.status = PullStatus.FOUND
         return read
 
+    def left_behind(self, topic: str, queue_id: int, offset: int) -> int:
+        """How many bytes the log goes on behind the beginning of a message, of the whole log when it is not held."""
+        queue = self._store.queues.get((topic, queue_id))
+        end = self._store.log.max_offset
+        if queue is None or not queue.first <= offset < queue.max_offset:
+            return end
+        return end - queue.physical[offset - queue.first]
+
 
 def property_map(record: bytes) -> dict[str, str]:
     """The properties of a record, without taking the rest apart."""

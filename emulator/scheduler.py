@@ -135,9 +135,10 @@ class Scheduler:
         for lifetime in self._lifetimes:
             lifetime.now_ms = now_ms
 
-    def begin(self) -> "Lifetime":
-        """A lifetime of timers, from now on."""
+    def begin(self, *, idle: bool = False) -> "Lifetime":
+        """A lifetime of timers, from now on; of an `idle` one no timer ever runs."""
         lifetime = Lifetime(self)
+        lifetime.ended = idle
         self._lifetimes.append(lifetime)
         return lifetime
 

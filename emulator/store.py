@@ -20,6 +20,7 @@ from .names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_retry
 from .scheduler import Scheduler
 
 PROPERTIES_MAX_BYTES = 32767
+_SLAVE = "the message store is in slave mode, so putMessage is forbidden"
 
 Hook = Callable[[Message], None]
 Arrival = Callable[[str, int, int, int, dict[str, str]], None]
@@ -51,6 +52,10 @@ class MessageStore:
         """Called after each append to one topic with queue id, offset and properties."""
         self.full_files: list[Callable[[], None]] = []
         """Called each time a file of the log is full."""
+        self.followers: list[MessageStore] = []
+        """Stores of slaves, which get every record."""
+        self.follows = False
+        """Whether it is a slave's: its log is its master's, and nothing else is stored."""
         self.last_store_timestamp = 0
 
     @property
@@ -76,9 +81,12 @@ class MessageStore:
         """Store a message as it is, past the hooks. Who needs the text of its properties, too, gives it.
 
         What says prepared or rolled back goes into the log alone: no queue holds it, and its offset is told to be 0.
-        Half messages do not say so any more when they come here. Source: CommitLog.DefaultAppendMessageCallback,
+        Half messages do not say so any more when they come here. Errors: MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE (in
+        the store of a slave). Source: CommitLog.DefaultAppendMessageCallback,
         DefaultMessageStore.CommitLogDispatcherBuildConsumeQueue (5.3.3).
         """
+        if self.follows:
+            raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, _SLAVE)
         properties = message.properties
         text = (props.encode(properties) if properties_text is None else properties_text).encode()
         body = message.body
@@ -105,24 +113,25 @@ class MessageStore:
             self._flushing.catch_up(now, self.log.max_offset)
         physical_offset = self.log.place(size, now)
         queue_offset = queue.append(physical_offset, size, tags_code) if queue is not None else 0
-        self.log.append(
-            records.encode(
-                topic_bytes,
-                queue_id,
-                message.flag,
-                queue_offset,
-                physical_offset,
-                message.sys_flag,
-                message.born_timestamp,
-                born_host,
-                now,
-                store_host,
-                message.reconsume_times,
-                message.prepared_transaction_offset,
-                body,
-                text,
-            )
+        record = records.encode(
+            topic_bytes,
+            queue_id,
+            message.flag,
+            queue_offset,
+            physical_offset,
+            message.sys_flag,
+            message.born_timestamp,
+            born_host,
+            now,
+            store_host,
+            message.reconsume_times,
+            message.prepared_transaction_offset,
+            body,
+            text,
         )
+        self.log.append(record)
+        for follower in self.followers:
+            follower.follow(record, tags_code)
         self.last_store_timestamp = now
         watcher = self.watchers.get(topic) if queued else None
         if watcher is not None:
@@ -130,6 +139,50 @@ class MessageStore:
         for arrival in self.arrivals:
             arrival(topic, queue_id, queue_offset, tags_code, properties)
         return Stored(queue_id, queue_offset, physical_offset, size, now)
+
+    def follow(self, record: bytes, tags_code: int) -> None:
+        """Store a record of the master as it is, and tell who waits here.
+
+        A queue that the master has begun anew, because its topic was deleted, takes nothing until it is as long as this
+        one. Source: DefaultHAClient, ConsumeQueue.putMessagePositionInfo (5.3.3).
+        """
+        found = records.decode(record)
+        now = self._scheduler.now_ms
+        if now >= self._flushing.next_look_ms:
+            self._flushing.catch_up(now, self.log.max_offset)
+        place = self.log.place(len(record), now)
+        if place != found.physical_offset:
+            raise AssertionError(f"a record of offset {found.physical_offset} came to {place}")
+        self.log.append(record)
+        self.last_store_timestamp = found.store_timestamp
+        if not found.sys_flag & records.SYS_TRANSACTION_PREPARED:
+            queue = self.queues.get((found.topic, found.queue_id))
+            if queue is None:
+                queue = self.queues[found.topic, found.queue_id] = ConsumeQueue(found.topic, found.queue_id)
+                queue.first = found.queue_offset
+            if queue.max_offset == found.queue_offset:
+                queue.append(place, len(record), tags_code)
+        properties = found.property_map()
+        for arrival in self.arrivals:
+            arrival(found.topic, found.queue_id, found.queue_offset, tags_code, properties)
+
+    def tags_code_at(self, record: bytes) -> int:
+        """What the consume queue says of a record that is held."""
+        found = records.decode(record)
+        queue = self.queues.get((found.topic, found.queue_id))
+        if queue is not None and queue.first <= found.queue_offset < queue.max_offset:
+            place, _, tags_code = queue.unit(found.queue_offset)
+            if place == found.physical_offset:
+                return tags_code
+        tag = found.property_map().get(props.TAGS)
+        return tags_code_of(tag) if tag else 0
+
+    def give_up(self, end: int) -> None:
+        """Cut off what lies at or after a physical offset."""
+        if end < self.log.max_offset:
+            self.log.truncate(end)
+            for queue in self.queues.values():
+                queue.truncate(end)
 
     def _too_large(self) -> EngineError:
         return EngineError(
@@ -142,11 +195,7 @@ class MessageStore:
         """Begin again: after a loss of power without what was not flushed, else with all that was stored."""
         now = self._scheduler.now_ms
         if power_loss:
-            end = max(self._flushing.flushed(now, self.log.max_offset), self.log.min_offset)
-            if end < self.log.max_offset:
-                self.log.truncate(end)
-                for queue in self.queues.values():
-                    queue.truncate(end)
+            self.give_up(max(self._flushing.flushed(now, self.log.max_offset), self.log.min_offset))
         self._flushing = Flushing(self._config, now, self.log.max_offset)
         self.wanted.clear()
         self.hooks.clear()

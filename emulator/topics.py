@@ -196,6 +196,11 @@ class Topics:
             self.put(found)
         return found
 
+    def copy_from(self, other: "Topics") -> None:
+        """Become what another broker's table is."""
+        self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
+        self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
+
     def delete(self, topic: str) -> bool:
         """Forget a topic; False when there was none."""
         if self.table.pop(topic, None) is None:

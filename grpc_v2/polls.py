@@ -28,7 +28,7 @@ from rocketmq_testkit.emulator.operations import (
 from .calls import RpcCall, Then
 from .proto import definition_pb2 as pb
 from .receive_metrics import ReceiveMetrics
-from .status import Refusal, broker_refused
+from .status import Refusal, broker_refused, proxy_exception
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.broker import Broker
@@ -72,6 +72,11 @@ class Polls:
         """A receive is answered, or nobody waits for it any more."""
         self._open.pop(poll, None)
         self.metrics.pops_in_progress = len(self._open)
+
+    def left(self, broker: "Broker") -> None:
+        """A broker has stopped: nobody waits there any more."""
+        for poll in list(self._open):
+            poll.left(broker)
 
     def forget(self) -> None:
         """Nothing under way will be answered: the proxy dies."""
@@ -159,6 +164,12 @@ class Poll:
             quiet = [end for end in ends if end.code == pb.MESSAGE_NOT_FOUND]
             self.end((quiet or ends)[0])
 
+    def left(self, broker: "Broker") -> None:
+        """Wait no longer at a broker that has stopped; the client is told when it was the last one."""
+        for wait in self._waits:
+            if self.open and wait.end is None and wait.broker is broker:
+                wait.left()
+
     def _cancelled(self) -> None:
         """The client gave up. Upstream's pops wait on, take a message, and give it back."""
         if not self.open:
@@ -182,11 +193,11 @@ class Poll:
 class _Wait:
     """The share of one broker in a poll: a call that asks it one thing after the other."""
 
-    __slots__ = ("_asking", "_broker", "_poll", "_then", "_waiting", "_was_full_of_others", "end", "pops")
+    __slots__ = ("_asking", "_poll", "_then", "_waiting", "_was_full_of_others", "broker", "end", "pops")
 
     def __init__(self, poll: Poll, broker: "Broker") -> None:
         self._poll = poll
-        self._broker = broker
+        self.broker = broker
         self._then: Then | None = None
         self._asking = False
         self._waiting = False
@@ -238,12 +249,17 @@ class _Wait:
         self.end = nothing_new()
         self.forget()
 
+    def left(self) -> None:
+        """The broker has stopped, and with it what waited there."""
+        self._waiting = self.pops = False
+        self._over(proxy_exception(pb.INTERNAL_SERVER_ERROR, f"the broker[{self.broker.name}] has stopped"))
+
     def forget(self) -> None:
         """Have the broker forget what waits there; nobody wants its outcome."""
         if self._waiting:
             self._waiting = False
             call = self._poll.call
-            call.proxy.tell(self._broker, call.channel, call.rpc.name, ForgetWaiting())
+            call.proxy.tell(self.broker, call.channel, call.rpc.name, ForgetWaiting())
 
     def _look(self) -> None:
         self._ask(self._poll.pop_for(0), self._looked)
@@ -289,7 +305,7 @@ class _Wait:
             poll.end(Refusal(pb.TOO_MANY_REQUESTS, "polling full"))
         elif not outcome.messages:
             self._over(nothing_new())
-        elif not poll.found(self._broker, outcome):
+        elif not poll.found(self.broker, outcome):
             if poll.patient and poll.call.proxy.now_ms < poll.deadline_ms:
                 self._wait_on()
             else:
@@ -299,7 +315,7 @@ class _Wait:
         self._then = then
         self._waiting = self._asking = True
         self.pops = isinstance(operation, PopMessage)
-        self._poll.call.proxy.engine.gate.submit(self._broker, self, operation)
+        self._poll.call.proxy.engine.gate.submit(self.broker, self, operation)
         self._asking = False
 
     def _over(self, why: Refusal) -> None:

@@ -50,7 +50,7 @@ class Proxy:
         self.log = log
         self.tick = tick
         self._call_later = call_later
-        self.routes = Routes(brokers, engine.chance.stream("grpc_v2 first queue"), endpoint)
+        self.routes = Routes(brokers, engine.name_server.perm, engine.chance.stream("grpc_v2 first queue"), endpoint)
         self.transactions = Transactions(config)
         self.polls = Polls()
         self.renewals = Renewals(self)
@@ -60,6 +60,7 @@ class Proxy:
             lambda session: on_expired(self, session),
         )
         engine.excusing.append(self.sessions.excuse)
+        engine.leaving.append(self.polls.left)
         self._ids = engine.chance.stream("grpc_v2 message ids")
 
     @property
@@ -120,7 +121,7 @@ class Proxy:
         self.engine.gate.submit(node, SilentCall(channel, label), operation)
 
     def tell_brokers(self, channel: Channel, label: str, operation: Operation) -> None:
-        """As `tell`, on every broker."""
+        """As `tell`, on every master that runs."""
         for broker in self.routes.masters:
             self.tell(broker, channel, label, operation)
 

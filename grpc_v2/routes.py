@@ -1,6 +1,7 @@
 """Where messages go and come from: queues for sends, brokers for receives, addresses for clients.
 
-The proxy reads the brokers' own topic tables, as upstream's LOCAL mode does, so there is no cache and no delay.
+The proxy reads the brokers' own topic tables, as upstream's LOCAL mode does, so there is no cache and no delay. In
+front of several masters it goes by the name server's permissions, as upstream's CLUSTER mode does.
 Source: LocalTopicRouteService, MessageQueueSelector, SendMessageActivity, ReceiveMessageActivity (5.3.3).
 """
 
@@ -21,10 +22,13 @@ from .status import Refusal, proxy_exception
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.broker import Broker
+    from rocketmq_testkit.emulator.operations import TopicConfig
 
 Address = tuple[str, int]
 Endpoint = Callable[[ServerCall, str, int, Address | None], Address]
 """(call, broker name, broker id, what the request says was dialled) -> where that client shall reach that broker."""
+Perm = Callable[["Broker", "TopicConfig"], int]
+"""The permission bits of a topic of a broker, as the name server tells them."""
 
 _IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z")
 _MASK = (1 << 64) - 1
@@ -32,26 +36,31 @@ _COUNTERS_MAX = 10_000
 
 
 class Routes:
-    """The queues of brokers, of which there is at least one master."""
+    """The queues of brokers, of which at least one is a master."""
 
-    def __init__(self, brokers: "Sequence[Broker]", chance: Stream, endpoint: Endpoint) -> None:
+    def __init__(self, brokers: "Sequence[Broker]", perm: Perm, chance: Stream, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._chance = chance
         self._turns: dict[str, int] = {}
-        self.masters = sorted((broker for broker in brokers if broker.broker_id == 0), key=lambda broker: broker.name)
-        """Brokers with id 0, by name."""
+        self._masters = sorted((broker for broker in brokers if broker.broker_id == 0), key=lambda broker: broker.name)
         self._default = next(broker for broker in brokers if broker.broker_id == 0)
+        self._perm = perm if len(self._masters) > 1 else _own_perm
+
+    @property
+    def masters(self) -> "list[Broker]":
+        """Brokers with id 0 that run, by name."""
+        return [broker for broker in self._masters if broker.running]
 
     def named(self, broker_name: str) -> "Broker":
         """The master of that name; upstream's LOCAL proxy knows one broker only and takes any name for it."""
-        for broker in self.masters:
+        for broker in self._masters:
             if broker.name == broker_name:
                 return broker
         return self._default
 
     def system_topics(self) -> Container[str]:
         """Topics that clients may not name."""
-        if len(self.masters) == 1:
+        if len(self._masters) == 1:
             return self._default.topics.system
         return frozenset().union(*(broker.topics.system for broker in self.masters))
 
@@ -75,7 +84,7 @@ class Routes:
             if config is None:
                 continue
             known = True
-            if config.perm & PERM_WRITE and config.write_queue_nums > 0:
+            if self._perm(broker, config) & PERM_WRITE and config.write_queue_nums > 0:
                 total += config.write_queue_nums
                 choices.append((broker, config.write_queue_nums))
         if not total:
@@ -102,7 +111,7 @@ class Routes:
             if config is None:
                 continue
             known = True
-            if config.perm & PERM_READ and config.read_queue_nums > 0:
+            if self._perm(broker, config) & PERM_READ and config.read_queue_nums > 0:
                 if broker.name == broker_name and not spread:
                     return [broker]
                 readable.append(broker)
@@ -149,6 +158,10 @@ class Routes:
         if known:
             return proxy_exception(pb.FORBIDDEN, text)
         return Refusal(pb.INTERNAL_SERVER_ERROR, unknown_topic())
+
+
+def _own_perm(_broker: "Broker", config: "TopicConfig") -> int:
+    return config.perm
 
 
 def consistent_hash(value: int, buckets: int) -> int:

@@ -20,6 +20,15 @@ class BrokerConfig(Config):
     trace_on: bool = key(True, "Stored with every message as TRACE_ON.")
     broker_permission: int = key(6, "Permission bits of the broker: 4 read, 2 write.", low=0, high=7)
     broker_role: str = key("ASYNC_MASTER", "Role in replication.", choices=("ASYNC_MASTER", "SYNC_MASTER", "SLAVE"))
+    in_sync_replicas: int = key(
+        1, "So many brokers must have a message before a SYNC_MASTER answers its send; itself is one.", low=1
+    )
+    slave_timeout: int = key(3000, "How long a SYNC_MASTER waits for its slaves.", unit="ms", low=0)
+    slave_read_enable: bool = key(False, "Slaves are pulled from, and masters suggest it to who is far behind.")
+    access_message_in_memory_max_ratio: int = key(
+        40, "Who is this share of the memory behind the end of the log is far behind.", unit="%", low=0, high=100
+    )
+    offset_check_in_slave: bool = key(False, "A slave corrects offsets that are out of range, as a master does.")
 
     # topics and groups
     auto_create_topic_enable: bool = key(True, "A send creates its topic from the template topic.")

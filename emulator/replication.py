@@ -1,0 +1,133 @@
+"""Slaves: the log of a master flows to them, its tables follow now and then, and a synchronous master waits for them.
+
+A record is at the slaves as soon as it is at the master, where upstream takes milliseconds; a connection between two
+brokers that both run is there at once, where upstream tries every five seconds. A slave that holds more than its
+master, which has lost its power, gives up the rest; upstream's keeps what can never fit together again.
+Source: DefaultHAService, GroupTransferService, SlaveSynchronize, BrokerController (5.3.3).
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .codes import ResponseCode
+from .config import BrokerConfig
+from .errors import EngineError
+from .gate import Call
+from .operations import PARKED, Operation, Parked, Result, SendMessage, SendResult
+from .properties import WAIT
+from .scheduler import Scheduler, Timer
+from .store import MessageStore
+
+if TYPE_CHECKING:
+    from .broker import Broker
+
+SLAVE = "SLAVE"
+SYNC_MASTER = "SYNC_MASTER"
+FIRST_LOOK_MS = 10_000
+LOOK_MS = 3_000
+TABLES_AGE_MS = 60_000
+"""A slave looks every three seconds, first ten seconds after its start, whether its tables are older than this."""
+
+Complete = Callable[[Call, Operation, Result | EngineError], None]
+
+
+class Acknowledgements:
+    """Sends of one run of a master that wait until enough brokers have their message."""
+
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, complete: Complete) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._store = store
+        self._complete = complete
+        self._waiting: dict[Call, tuple[SendMessage, SendResult, Timer]] = {}
+
+    def of(self, call: Call, operation: SendMessage, result: SendResult) -> SendResult | Parked:
+        """The answer to a send: at once, or when as many as `inSyncReplicas` have the message, the master included.
+
+        After `slaveTimeout` it is FLUSH_SLAVE_TIMEOUT: the message is stored all the same. With one, which is the
+        default, nobody waits.
+        """
+        if self._config.broker_role != SYNC_MASTER or operation.properties.get(WAIT) == "false" or self._enough:
+            return result
+        timer = self._scheduler.call_later(
+            self._config.slave_timeout, lambda: self._give_up(call), "slave acknowledgement", operation.topic
+        )
+        self._waiting[call] = (operation, result, timer)
+        return PARKED
+
+    def slave_has_all(self) -> None:
+        """A slave has caught up with the master."""
+        if self._enough:
+            for call in list(self._waiting):
+                operation, result, timer = self._waiting.pop(call)
+                timer.cancel()
+                self._complete(call, operation, result)
+
+    def refuse(self, refusal: EngineError) -> None:
+        """The master stops: nobody can be told any more that it has the message."""
+        for call, (operation, _, timer) in list(self._waiting.items()):
+            timer.cancel()
+            self._complete(call, operation, refusal)
+        self._waiting.clear()
+
+    @property
+    def _enough(self) -> bool:
+        return 1 + len(self._store.followers) >= self._config.in_sync_replicas
+
+    def _give_up(self, call: Call) -> None:
+        operation, result, _ = self._waiting.pop(call)
+        self._complete(call, operation, replace(result, code=ResponseCode.FLUSH_SLAVE_TIMEOUT))
+
+
+class Replica:
+    """A slave and its master, of one engine."""
+
+    def __init__(self, master: "Broker", slave: "Broker") -> None:
+        self.master = master
+        self.slave = slave
+        self._tables_ms = self._first_look_ms = 0
+        self.slave_started()
+        self.connect()
+
+    def slave_started(self) -> None:
+        """A run of the slave begins: count from now when it looks at its tables."""
+        self._tables_ms = self.slave.lifetime.now_ms
+        self._first_look_ms = self._tables_ms + FIRST_LOOK_MS
+        self._look_later()
+
+    def connect(self) -> None:
+        """The log flows while both run, after the slave was given what it lacks.
+
+        Upstream gives nothing to a slave that lacks what the master has deleted already, and neither does this.
+        """
+        master, slave = self.master.store, self.slave.store
+        self.disconnect()
+        if not (self.master.running and self.slave.running):
+            return
+        slave.give_up(master.log.max_offset)
+        if slave.log.max_offset < master.log.min_offset:
+            return
+        for _, record in master.log.records_from(slave.log.max_offset):
+            slave.follow(record, master.tags_code_at(record))
+        master.followers.append(slave)
+        self.master.acknowledgements.slave_has_all()
+
+    def disconnect(self) -> None:
+        """One of the two has stopped, or has lost its connections."""
+        if self.slave.store in self.master.store.followers:
+            self.master.store.followers.remove(self.slave.store)
+
+    # tables
+
+    def _look_later(self) -> None:
+        """At the first look at which the tables are too old."""
+        looks = -(-(self._tables_ms + TABLES_AGE_MS + 1 - self._first_look_ms) // LOOK_MS)
+        due_ms = self._first_look_ms + looks * LOOK_MS
+        self.slave.lifetime.call_at(due_ms, self._synchronize, "slave synchronization", self.slave.name)
+
+    def _synchronize(self) -> None:
+        self._tables_ms = self.slave.lifetime.now_ms
+        if self.master.running:
+            self.slave.take_tables(self.master)
+        self._look_later()
