@@ -36,6 +36,8 @@ _WHOLE = 90
 _RUN = re.compile(r"(.)\1{7,}")
 _OFTEN = 3
 """How many cases have a change before it is listed for all of them together."""
+_LABELS = 3
+"""How many labels of one case are named that have the same change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +168,21 @@ def _table(version: str, table: Mapping[str, Sequence[Change]]) -> Iterator[str]
 
 
 def _together(found: Sequence[Change]) -> Iterator[tuple[str, str, str]]:
-    """Changes that differ only in their places are one."""
-    rows: dict[tuple[tuple[str, ...], str, str], list[str]] = {}
+    """Changes that differ only in their places are one, and so are those of many labels."""
+    rows: dict[tuple[tuple[str, ...], str, str], list[tuple[str, ...]]] = {}
     for each in found:
-        key = tuple("*" if part.isdigit() else part for part in each.path), each.before, each.after
-        rows.setdefault(key, []).append(": ".join(each.path))
-    for (places, before, after), paths in rows.items():
-        yield (paths[0] if len(set(paths)) == 1 else ": ".join(places)), before, after
+        inside = tuple("*" if part.isdigit() else part for part in each.path[1:])
+        rows.setdefault((inside, each.before, each.after), []).append(each.path)
+    for (inside, before, after), paths in rows.items():
+        of_labels: dict[str, list[tuple[str, ...]]] = {}
+        for path in paths:
+            of_labels.setdefault(path[0], []).append(path)
+        if len(of_labels) > _LABELS:
+            label = f"{', '.join(list(of_labels)[:_LABELS])} and {len(of_labels) - _LABELS} more"
+            yield ": ".join((label, *inside)), before, after
+            continue
+        for label, mine in of_labels.items():
+            yield ": ".join(mine[0] if len(set(mine)) == 1 else (label, *inside)), before, after
 
 
 def _escaped(text: str) -> str:

@@ -113,6 +113,13 @@ def test_the_same_at_several_places_is_one_row(tmp_path: Path) -> None:
     assert table(tmp_path, here, there) == ['| a_case | all: \\*: properties: A | `"1"` | — |']
 
 
+def test_the_same_of_many_labels_is_one_row(tmp_path: Path) -> None:
+    """Three labels are named, and the others counted; the row stands where the first of them was."""
+    here: Notes = [(label, {"code": 0, "version": 1}) for label in "abcde"]
+    there: Notes = [(label, {"code": 0, "version": 2}) for label in "abcde"]
+    assert table(tmp_path, here, there) == ["| a_case | a, b, c and 2 more: version | `1` | `2` |"]
+
+
 def test_what_many_cases_show_stands_before(tmp_path: Path) -> None:
     """A change that several cases show is counted once for each, whatever number its names have."""
     truth = Truth(tmp_path)
