@@ -190,9 +190,12 @@ class ApacheBroker:
         """Whether both processes run."""
         return len(self._processes) == 2 and all(process.poll() is None for process in self._processes)
 
-    def restart(self) -> None:
-        """Stop broker and proxy in order and start them again on the same ports and store. Raises TargetError."""
+    def halt(self) -> None:
+        """Stop broker and proxy in order, until `resume`."""
         _stop(self._processes.pop())
+
+    def resume(self) -> None:
+        """Start broker and proxy again on the same ports and store. Raises TargetError."""
         self._run_broker(build(recipe(self.version)) / "lib")
 
     def crash(self) -> None:
@@ -200,7 +203,7 @@ class ApacheBroker:
         process = self._processes.pop()
         process.kill()
         process.wait()
-        self._run_broker(build(recipe(self.version)) / "lib")
+        self.resume()
 
     def _run(self, jars: Path, name: str, memory: list[str], main: str, sign: str) -> None:
         conf = self._home / "conf"

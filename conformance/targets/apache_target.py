@@ -29,7 +29,16 @@ class ApachePlace(AddressPlace):
 
     def restart(self) -> None:
         """Stop and start broker and proxy; the name server stays."""
-        self.broker.restart()
+        with self.away():
+            pass
+
+    def stop(self) -> None:
+        """Stop broker and proxy in order; the name server stays."""
+        self.broker.halt()
+
+    def start(self) -> None:
+        """Start them again."""
+        self.broker.resume()
         wait_registered(self.broker)
 
     def crash(self) -> None:

@@ -57,6 +57,18 @@ class ControlledPlace(AddressPlace):
         """Stop and start the broker; it is back at once."""
         self._control.ask("/restart", {})
 
+    def stop(self) -> None:
+        """Take broker and proxy down; their ports are closed."""
+        self._control.ask("/brokers/stop", {"broker": self._broker})
+
+    def start(self) -> None:
+        """Bring both back."""
+        self._control.ask("/brokers/start", {"broker": self._broker})
+
+    @property
+    def _broker(self) -> str:
+        return str(self._control.ask("/brokers")["brokers"][0]["name"])
+
     def crash(self) -> None:
         """Let the broker's process die, not its machine; it is back at once."""
         self._control.ask("/crash", {"power_loss": False})

@@ -27,6 +27,18 @@ class EmulatorPlace(Place):
         """Stop and start the broker; it is back at once."""
         self.emulator.restart()
 
+    def stop(self) -> None:
+        """Take broker and proxy down; their ports are closed."""
+        self.emulator.stop_broker(self._broker)
+
+    def start(self) -> None:
+        """Bring both back."""
+        self.emulator.start_broker(self._broker)
+
+    @property
+    def _broker(self) -> str:
+        return next(iter(self.emulator.brokers))
+
     def crash(self) -> None:
         """Let the broker's process die, not its machine; it is back at once."""
         self.emulator.crash(power_loss=False)

@@ -4,8 +4,8 @@ A target says what it can do; a case that needs more is not applicable to it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -39,7 +39,7 @@ class Capability(StrEnum):
     CONFIGURE = "configure"
     """It is started with the keys of broker.conf that a case asks for."""
     RESTART = "restart"
-    """It can be stopped and started again on the same addresses, keeping what was stored."""
+    """It can be stopped and started again on the same addresses, at once or later, keeping what was stored."""
     CRASH = "crash"
     """Its broker can be killed, and started again on what the operating system has of its files."""
     VIRTUAL_TIME = "virtual-time"
@@ -81,6 +81,23 @@ class Place(ABC):
     def restart(self) -> None:
         """Stop it in order and start it again on the same addresses. Errors: TargetError."""
         raise TargetError("this place cannot be restarted")
+
+    def stop(self) -> None:
+        """Stop it in order until `start`; its name server stays. Errors: TargetError."""
+        raise TargetError("this place cannot be stopped")
+
+    def start(self) -> None:
+        """Start it again on the same addresses, with what was stored. Errors: TargetError."""
+        raise TargetError("this place cannot be started")
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Nobody is there within the block. Errors: TargetError."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
 
     def crash(self) -> None:
         """Kill its process, which writes nothing more, and start it again. Errors: TargetError."""

@@ -1,7 +1,8 @@
 """What cases of both protocols share: names of their own, connections, the target's time, and notes."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
@@ -162,6 +163,13 @@ class World(Closing):
     def restart(self) -> None:
         """Stop the broker in order and let it start again; all connections are new ones then."""
         self.place.restart()
+        self._connect_again()
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Stop the broker in order for as long as the block lasts; all connections are new ones then."""
+        with self.place.away():
+            yield
         self._connect_again()
 
     def _connect_again(self) -> None:
