@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import names
+from . import filter_data, names
 from . import operations as ops
 from . import record as records
 from .ack import AckService
@@ -71,6 +71,7 @@ class Remains:
     orders: Mapping[Place, OrderInfo] = field(default_factory=dict)
     delay_offsets: Mapping[int, int] = field(default_factory=dict)
     timer: TimerRemains = field(default_factory=TimerRemains)
+    filters: Mapping[filter_data.Place, filter_data.FilterData] = field(default_factory=dict)
 
 
 class Broker:
@@ -112,7 +113,7 @@ class Broker:
         self._duties = duties = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
         """Of what a master does by itself, and a slave does not."""
         identity = f"{self.name}:{self.broker_id}"
-        self.clients = Clients(config, scheduler, self.topics, self.groups, self._push)
+        self.clients = Clients(config, scheduler, self.topics, self.groups, self._push, remains.filters)
         self.locks = QueueLocks(scheduler)
         self.reader = QueueReader(config, self.store)
         self.orders = Orders(scheduler, self._order_freed, remains.orders)
@@ -363,7 +364,8 @@ class Broker:
     def _start_again(self, *, power_loss: bool = False) -> None:
         self.store.crash(power_loss=power_loss)
         self.offsets.crash()
-        self._start(Remains(self.orders.written(), self.delays.written(), self.timers.written()))
+        filters = self.clients.filters.written()
+        self._start(Remains(self.orders.written(), self.delays.written(), self.timers.written(), filters))
 
     def restart(self) -> None:
         """Stop in order and start again at once: all files are written, and the merge buffer is stored.
@@ -372,7 +374,7 @@ class Broker:
         resets that nobody has taken, ends of transactions not yet noted, records in the cache of the KV variant.
         """
         self.pop_buffer.drain()
-        for table in (self.offsets, self.orders, self.delays, self.timers):
+        for table in (self.offsets, self.orders, self.delays, self.timers, self.clients.filters):
             table.write()
         self.crash(power_loss=False)
 

@@ -4,13 +4,13 @@ Source: ClientManageProcessor, ConsumerManager, ProducerManager, ClientHousekeep
 DefaultConsumerIdsChangeListener (5.3.3).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 
 from . import names
 from .config import BrokerConfig
 from .effects import Effect, NotifyConsumerIdsChanged
-from .filter_data import FilterTable
+from .filter_data import FilterData, FilterTable, Place
 from .filters import build_subscription
 from .gate import Channel
 from .groups import Groups
@@ -58,7 +58,15 @@ class ConsumerGroup:
 class Clients:
     """The tables of producers and consumers."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, topics: Topics, groups: Groups, push: Push) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        topics: Topics,
+        groups: Groups,
+        push: Push,
+        filters: Mapping[Place, FilterData] | None = None,
+    ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._topics = topics
@@ -67,7 +75,7 @@ class Clients:
         self._start_ms = scheduler.now_ms
         self.consumers: dict[str, ConsumerGroup] = {}
         self.producers: dict[str, dict[str, Member]] = {}
-        self.filters = FilterTable(scheduler)
+        self.filters = FilterTable(config, scheduler, filters)
         self._compensated: dict[tuple[str, str], tuple[SubscriptionData, int]] = {}
         """What requests asked for, and when, by group and topic."""
         self._compensated_until_ms = 0

@@ -3,16 +3,23 @@
 Source: ConsumerFilterManager, ConsumerFilterManager.FilterDataMapByTopic, ConsumerFilterData (5.3.3).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
+from . import properties as props
+from .config import BrokerConfig
 from .errors import SqlError
 from .filters import SQL92, SqlFilter, is_tag_type
+from .last_write import LastWrite
 from .operations import SubscriptionData
 from .scheduler import Scheduler
 from .value import value
 
-DEAD_FOR_MS = 24 * 3600 * 1000
-"""What nobody wants any more is forgotten after a day (filterDataCleanTimeSpan)."""
+Place = tuple[str, str]
+"""(topic, group)"""
+FILE_INTERVAL_MS = 10_000
+DEAD_AT_START_MS = 30_000
+"""Whom a broker knew before it was started counts as gone for so long."""
 
 
 @value
@@ -27,18 +34,41 @@ class FilterData:
 
 
 class FilterTable:
-    """The filters of one broker, by topic and group. They outlive the group that wanted them by a day."""
+    """The filters of one broker, by topic and group. They outlive the group that wanted them for a while.
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    `written`: what a former run of the broker has left, which nobody is known to want.
+    """
+
+    def __init__(
+        self, config: BrokerConfig, scheduler: Scheduler, written: Mapping[Place, FilterData] | None = None
+    ) -> None:
+        self._config = config
         self._scheduler = scheduler
-        self._data: dict[tuple[str, str], FilterData] = {}
+        dead_since = scheduler.now_ms - DEAD_AT_START_MS
+        self._data = {
+            place: replace(data, dead_since=dead_since) if data.dead_since is None else data
+            for place, data in (written or {}).items()
+        }
+        self._file: LastWrite[Place, FilterData] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
+
+    def write(self) -> None:
+        """Write the file now."""
+        self._file.write()
+
+    def written(self) -> dict[Place, FilterData]:
+        """The filters as the file has them."""
+        filters: dict[Place, FilterData | None] = {**self._data, **self._file.lost()}
+        return {place: data for place, data in filters.items() if data is not None}
 
     def find(self, topic: str, group: str) -> FilterData | None:
         """What is kept for a group of a topic."""
-        data = self._data.get((topic, group))
-        if data is None or data.dead_since is None or self._scheduler.now_ms - data.dead_since < DEAD_FOR_MS:
+        place = topic, group
+        data = self._data.get(place)
+        if data is None or data.dead_since is None:
             return data
-        del self._data[topic, group]
+        if self._scheduler.now_ms - data.dead_since < self._config.filter_data_clean_time_span:
+            return data
+        self._put(place, None)
         return None
 
     def register(self, group: str, subscriptions: Iterable[SubscriptionData]) -> None:
@@ -53,38 +83,61 @@ class FilterTable:
                 self._take_over(group, subscription)
         for topic, of_group in list(self._data):
             if of_group == group and topic not in wanted:
-                self._die(topic, group)
+                self._die((topic, group))
 
     def _take_over(self, group: str, subscription: SubscriptionData) -> None:
         place = subscription.topic, group
         old = self.find(*place)
-        if old is not None and subscription.sub_version <= old.version:
-            if subscription.sub_version == old.version:
-                old.dead_since = None
-            return
-        unchanged = old is not None and (old.expression, old.expression_type) == (
-            subscription.sub_string,
-            subscription.expression_type,
-        )
-        if old is not None and unchanged:
-            old.version, old.dead_since = subscription.sub_version, None
-            return
-        new = _compiled(subscription)
-        if new is None:
-            self._data.pop(place, None)
-        else:
-            self._data[place] = new
+        if old is None or subscription.sub_version > old.version:
+            unchanged = old is not None and (old.expression, old.expression_type) == (
+                subscription.sub_string,
+                subscription.expression_type,
+            )
+            if old is not None and unchanged:
+                self._put(place, replace(old, version=subscription.sub_version, dead_since=None))
+            else:
+                self._put(place, _compiled(subscription))
+        elif subscription.sub_version == old.version and old.dead_since is not None:
+            self._put(place, replace(old, dead_since=None))
 
     def unregister(self, group: str) -> None:
         """The group has no client any more."""
         for topic, of_group in list(self._data):
             if of_group == group:
-                self._die(topic, group)
+                self._die((topic, group))
 
-    def _die(self, topic: str, group: str) -> None:
-        data = self._data[topic, group]
+    def _die(self, place: Place) -> None:
+        data = self._data[place]
         if data.dead_since is None:
-            data.dead_since = self._scheduler.now_ms
+            self._put(place, replace(data, dead_since=self._scheduler.now_ms))
+
+    def _put(self, place: Place, data: FilterData | None) -> None:
+        old = self._data.pop(place, None)
+        if self._file.is_first_change(place):
+            self._file.keep(place, old)
+        if data is not None:
+            self._data[place] = data
+
+
+class RetryFilter:
+    """Lets copies of a retry topic through as a group's own filters would have let their originals through.
+
+    A message of whose first topic the group wants nothing in particular passes. Source: ExpressionForRetryMessageFilter
+    (5.3.3).
+    """
+
+    needs_properties = True
+
+    def __init__(self, table: FilterTable, group: str) -> None:
+        self._table = table
+        self._group = group
+
+    def matches_code(self, tags_code: int) -> bool:
+        return True
+
+    def matches_properties(self, properties: Mapping[str, str]) -> bool:
+        data = self._table.find(properties.get(props.RETRY_TOPIC, ""), self._group)
+        return data is None or data.filter.matches_properties(properties)
 
 
 def _compiled(subscription: SubscriptionData) -> FilterData | None:

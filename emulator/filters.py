@@ -8,6 +8,7 @@ from typing import Protocol
 
 from .codes import ResponseCode
 from .errors import EngineError, SqlError
+from .java_numbers import TRIMMED
 from .operations import SubscriptionData
 from .store import tags_code_of
 
@@ -77,7 +78,7 @@ def build_subscription(topic: str, expression: str | None, expression_type: str 
             parts.pop()
         if not parts:
             raise ValueError("subString split error")
-        tags = frozenset(part.strip() for part in parts if part.strip())
+        tags = frozenset(tag for tag in (part.strip(TRIMMED) for part in parts) if tag)
         return SubscriptionData(topic, expression, TAG, tags, frozenset(map(tags_code_of, tags)))
     if not expression:
         raise ValueError(f"Expression can't be null! {expression_type}")
@@ -90,11 +91,12 @@ def filter_of(subscription: SubscriptionData) -> MessageFilter | None:
 
     Raises SqlError when a SQL92 expression does not compile.
     """
+    if subscription.class_filter_mode:
+        return None
     if is_tag_type(subscription.expression_type):
-        if subscription.sub_string in ("", EVERYTHING) or subscription.class_filter_mode:
+        if subscription.sub_string == EVERYTHING:
             return None
-        codes = subscription.codes or frozenset(map(tags_code_of, subscription.tags))
-        return TagFilter(codes)
+        return TagFilter(subscription.codes)
     if subscription.expression_type == SQL92:
         return SqlFilter(subscription.sub_string)
     return None

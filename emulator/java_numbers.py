@@ -8,7 +8,8 @@ _DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?
 _HEX_DOUBLE = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII)
 _DIGITS = 19
 """A 64-bit number has no more."""
-_TRIMMED = "".join(map(chr, range(0x21)))
+TRIMMED = "".join(map(chr, range(0x21)))
+"""What String.trim takes away."""
 
 
 def parse_integer(text: str) -> int:
@@ -39,7 +40,7 @@ def integer_sum(one: int, other: int) -> int:
 
 def parse_double(text: str) -> float:
     """Double.valueOf: blanks around are fine, so are NaN, Infinity and hexadecimal. Raises ValueError otherwise."""
-    trimmed = text.strip(_TRIMMED)
+    trimmed = text.strip(TRIMMED)
     if _DOUBLE.fullmatch(trimmed):
         return float(trimmed.rstrip("fFdD") if trimmed[-1] in "fFdD" else trimmed)
     hexadecimal = _HEX_DOUBLE.fullmatch(trimmed)

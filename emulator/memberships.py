@@ -100,6 +100,8 @@ class Memberships:
             )
         if subscription.expression_type != SQL92:
             raise EngineError(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _NO_FILTER)
+        if not operation.has_expression:
+            raise EngineError(ResponseCode.SUBSCRIPTION_PARSE_FAILED, None)
         try:
             filter_of(subscription)
         except SqlError as error:

@@ -9,9 +9,11 @@ from .clients import BROADCASTING, Clients
 from .codes import ResponseCode
 from .config import BrokerConfig, EmulationConfig
 from .errors import FAQ, EngineError
+from .filter_data import RetryFilter
 from .filters import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
 from .gate import Call
 from .groups import Groups
+from .names import group_of_retry_topic, is_retry
 from .offsets import Offsets
 from .operations import (
     PARKED,
@@ -147,7 +149,7 @@ class PullService:
             self._clients.compensate(operation.consumer_group, subscription)
             self._check_kind(subscription)
             try:
-                return filter_of(subscription)
+                return self._of_retries(subscription) or filter_of(subscription)
             except SqlError:
                 return None  # upstream only asserts here: everything matches
         subscription = self._registered_subscription(operation)
@@ -162,7 +164,14 @@ class PullService:
         if data.version < operation.sub_version:
             raise EngineError(ResponseCode.FILTER_DATA_NOT_LATEST, "the consumer's consumer filter data not latest")
         self._check_kind(subscription)
-        return data.filter
+        return None if subscription.class_filter_mode else self._of_retries(subscription) or data.filter
+
+    def _of_retries(self, subscription: SubscriptionData) -> MessageFilter | None:
+        """The filter of a retry topic where it has one of its own."""
+        topic = subscription.topic
+        if not self._config.filter_support_retry or is_tag_type(subscription.expression_type) or not is_retry(topic):
+            return None
+        return RetryFilter(self._clients.filters, group_of_retry_topic(topic))
 
     def _check_kind(self, subscription: SubscriptionData) -> None:
         if not is_tag_type(subscription.expression_type) and not self._config.enable_property_filter:

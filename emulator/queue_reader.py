@@ -5,7 +5,6 @@ Pull, pop and peek all read through here. Source: DefaultMessageStore.getMessage
 
 from dataclasses import field
 
-from . import properties as props
 from . import record as records
 from .config import BrokerConfig
 from .filters import MessageFilter
@@ -80,7 +79,7 @@ class QueueReader:
             if (
                 message_filter is not None
                 and message_filter.needs_properties
-                and not message_filter.matches_properties(property_map(record))
+                and not message_filter.matches_properties(records.property_map(record))
             ):
                 read.next_offset = low + index + 1
                 continue
@@ -100,8 +99,3 @@ class QueueReader:
         if queue is None or not queue.first <= offset < queue.max_offset:
             return end
         return end - queue.physical[offset - queue.first]
-
-
-def property_map(record: bytes) -> dict[str, str]:
-    """The properties of a record, without taking the rest apart."""
-    return props.decode(records.decode(record).properties)

@@ -33,6 +33,7 @@ _HEAD = {
 }
 _HEAD_V4 = _HEAD[False, False]
 _SHORTEST = _HEAD_V4.size + 3  # with neither body nor topic nor properties
+_SYS_FLAG_OFFSET = 36
 _STORE_TIME_OFFSET = 56  # in records whose born host is IPv4; 12 more for IPv6
 _LONG = Struct(">q")
 _INT = Struct(">i")
@@ -120,7 +121,7 @@ def encoded_size(born_host: bytes, store_host: bytes, topic: bytes, body_length:
 
 def store_timestamp(record: bytes | bytearray | memoryview, at: int = 0) -> int:
     """The store timestamp of the record that begins at `at`."""
-    shift = 12 if _INT.unpack_from(record, at + 36)[0] & SYS_BORN_HOST_V6 else 0
+    shift = 12 if _INT.unpack_from(record, at + _SYS_FLAG_OFFSET)[0] & SYS_BORN_HOST_V6 else 0
     found: int = _LONG.unpack_from(record, at + _STORE_TIME_OFFSET + shift)[0]
     return found
 
@@ -212,6 +213,21 @@ def decode(record: bytes) -> Record:
         record[topic_at:topic_end].decode(),
         record[properties_at:properties_end].decode(),
     )
+
+
+def property_map(record: bytes) -> dict[str, str]:
+    """The properties of a record by name, without taking the rest apart: filters look at many records."""
+    sys_flag = _INT.unpack_from(record, _SYS_FLAG_OFFSET)[0]
+    head_size = _HEAD_V4.size
+    if sys_flag & HOST_BITS:
+        head_size = _HEAD[bool(sys_flag & SYS_BORN_HOST_V6), bool(sys_flag & SYS_STORE_HOST_V6)].size
+    body_end = head_size + _INT.unpack_from(record, head_size - 4)[0]
+    if record[7] == MAGIC_V1 & 0xFF:
+        topic_end = body_end + 1 + record[body_end]
+    else:
+        topic_end = body_end + 2 + _SHORT.unpack_from(record, body_end)[0]
+    at = topic_end + 2
+    return props.decode(record[at : at + _SHORT.unpack_from(record, topic_end)[0]].decode())
 
 
 def _no_record(data: bytes) -> ValueError:

@@ -56,6 +56,12 @@ class BrokerConfig(Config):
     short_polling_time_mills: int = key(1000, "How long a pull waits when long polling is off.", unit="ms", low=0)
     lite_pull_message_enable: bool = key(True, "Lite pull consumers are served.")
     enable_property_filter: bool = key(False, "SQL92 filters are allowed in pull consumers.")
+    filter_support_retry: bool = key(
+        False, "Pulls of a retry topic by SQL92 are filtered by what the group wants of each message's first topic."
+    )
+    filter_data_clean_time_span: int = key(
+        24 * 3600 * 1000, "How long SQL92 expressions are kept that no consumer wants any more.", unit="ms", low=0
+    )
     max_transfer_bytes_on_message_in_memory: int = key(262144, "Bytes of one read of a queue.", unit="bytes", low=1)
     max_transfer_count_on_message_in_memory: int = key(32, "Messages of one read of a queue.", low=1)
     max_filter_message_size: int = key(16000, "Bytes of queue units scanned by one read (20 each).", low=20)

@@ -124,11 +124,15 @@ class UnlockBatchMq(Operation):
 
 @value
 class CheckClientConfig(Operation):
-    """Would the broker accept this subscription? Errors: SUBSCRIPTION_PARSE_FAILED, SYSTEM_ERROR (SQL92 is off)."""
+    """Would the broker accept this subscription? Errors: SUBSCRIPTION_PARSE_FAILED, SYSTEM_ERROR (SQL92 is off).
+
+    `has_expression`: False where the client has left its expression out, which is another thing than an empty one.
+    """
 
     client_id: str
     group: str
     subscription: SubscriptionData
+    has_expression: bool = True
 
 
 @value

@@ -172,11 +172,13 @@ def unlock_batch_mq(call: RemotingCall, header: NoHeader, body: bytes) -> Unlock
 def check_client_config(call: RemotingCall, header: NoHeader, body: bytes) -> CheckClientConfig:
     """Without a body or a subscription there is nothing to object to."""
     members = json_object(body, "CheckClientRequestBody.getSubscriptionData") if body else {}
-    subscription = members.get("subscriptionData")
+    given = members.get("subscriptionData")
+    subscription = given if isinstance(given, dict) else {"subString": "*"}
     return CheckClientConfig(
         text(members.get("clientId")),
         text(members.get("group")),
-        client.subscription(subscription if isinstance(subscription, dict) else {"subString": "*"}),
+        client.subscription(subscription),
+        subscription.get("subString") is not None,
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 from engine_world import World, make_world, refused
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.engine import DirectChannel
-from rocketmq_testkit.emulator.filter_data import DEAD_FOR_MS
+from rocketmq_testkit.emulator.filter_data import DEAD_AT_START_MS
 from rocketmq_testkit.emulator.operations import (
     ConsumerData,
     Heartbeat,
@@ -17,12 +17,13 @@ from rocketmq_testkit.emulator.record import decode
 
 RED, BLUE, BROKEN = "color = 'red'", "color = 'blue'", "color ="
 CHANNEL = DirectChannel("c", ("10.0.0.1", 5000))
+DEAD_FOR_MS = 60_000
 
 
 @pytest.fixture
 def world() -> World:
     """A red and a blue message in topic `A`."""
-    world = make_world(enable_property_filter=True)
+    world = make_world(enable_property_filter=True, filter_data_clean_time_span=DEAD_FOR_MS)
     world.topic("A")
     for color in ("red", "blue"):
         world.send("A", color.encode(), color=color)
@@ -71,8 +72,8 @@ def test_a_broken_expression_takes_the_old_one_away(world: World, kind: str) -> 
 
 
 @pytest.mark.parametrize(("away_ms", "found"), [(DEAD_FOR_MS - 1, [b"red"]), (DEAD_FOR_MS, [b"blue"])])
-def test_an_expression_outlives_its_group_by_a_day(world: World, away_ms: int, found: list[bytes]) -> None:
-    """A group that comes back with an older version gets what it asked for last; after a day it is forgotten."""
+def test_an_expression_outlives_its_group_for_a_while(world: World, away_ms: int, found: list[bytes]) -> None:
+    """A group that comes back with an older version gets what it asked for last, until that is forgotten."""
     wants(world, RED, 5)
     leaves(world)
     world.advance(away_ms)
@@ -91,3 +92,32 @@ def test_tags_leave_an_expression_alone(world: World) -> None:
     world.advance(DEAD_FOR_MS)
     wants(world, "", 8)
     assert finds(world, 5) == ResponseCode.FILTER_DATA_NOT_EXIST.name
+
+
+def test_an_expression_outlives_a_restart(world: World) -> None:
+    """After a restart it is still there: an older one does not replace it, and a newer one does."""
+    wants(world, RED, 5)
+    world.broker.restart()
+    wants(world, BLUE, 3)
+    assert finds(world, 3) == [b"red"]
+    wants(world, BLUE, 6)
+    assert finds(world, 6) == [b"blue"]
+
+
+@pytest.mark.parametrize(("before_ms", "found"), [(9_999, [b"blue"]), (10_000, [b"red"])])
+def test_a_crash_forgets_what_was_not_written(world: World, before_ms: int, found: list[bytes]) -> None:
+    """Expressions are written every ten seconds, the first time ten seconds after the start."""
+    wants(world, RED, 5)
+    world.advance(before_ms)
+    world.broker.crash(power_loss=False)
+    wants(world, BLUE, 3)
+    assert finds(world, 3) == found
+
+
+def test_nobody_is_known_after_a_restart(world: World) -> None:
+    """What nobody asks for again is forgotten as if its group had left shortly before."""
+    wants(world, RED, 5)
+    world.broker.restart()
+    world.advance(DEAD_FOR_MS - DEAD_AT_START_MS)
+    wants(world, BLUE, 3)
+    assert finds(world, 3) == [b"blue"]

@@ -12,6 +12,7 @@ from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.filters import build_subscription
 from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.names import HALF_TOPIC
 from rocketmq_testkit.emulator.record import decode
@@ -539,8 +540,7 @@ class Session:
             assert isinstance(outcome, ops.HeartbeatResult), outcome
             self.see(obs.Beat(self.now_ms, client.channel.channel_id, client.group))
 
-        tags = frozenset(client.tags)
-        subscriptions = [ops.SubscriptionData(topic, client.expression, tags=tags) for topic in topics]
+        subscriptions = [build_subscription(topic, client.expression) for topic in topics]
         data = ops.ConsumerData(client.group, subscriptions=subscriptions)
         self.ask(client, ops.Heartbeat(client.channel.channel_id, ["producers"], [data]), on_answer)
 

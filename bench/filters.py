@@ -1,0 +1,95 @@
+"""How many messages a second a SQL92 filter decides about, in one process and without sockets.
+
+    python bench/filters.py [--messages N]
+
+The expression has two clauses, of which the second decides; one message in a hundred matches. Measured are the
+compiled expression alone, and pulls that read stored messages by it as a broker does. Ends with code 1 below the goal.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable
+from time import process_time
+
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.sql_filter import compile_sql
+from world import World
+
+EXPRESSION = "color = 'red' AND size > 98"
+GOAL = 200_000
+ROUNDS = 5
+NOW_MS = 1_700_000_000_000
+SUBSCRIPTION = 4
+"""The bit of a pull that brings its expression along."""
+
+
+def properties(number: int) -> dict[str, str]:
+    """Those of a usual message, and the two that the expression is about."""
+    return {
+        "KEYS": f"key-{number}",
+        "UNIQ_KEY": f"FD{number:030X}",
+        "WAIT": "true",
+        "TAGS": "TagA",
+        "color": "red",
+        "size": str(number % 100),
+    }
+
+
+def filled(count: int) -> World:
+    """A broker with so many messages of 1 KiB in one queue."""
+    config, emulation = BrokerConfig(), EmulationConfig()
+    config.enable_property_filter = True
+    emulation.store_max_bytes = 4 * 1024**3
+    world = World(Engine(brokers=[config], emulation=emulation, now_ms=NOW_MS))
+    world.topic("work")
+    body = b"x" * 1024
+    for number in range(count):
+        world.submit(ops.SendMessage("P", "work", 0, body, properties(number), ("10.0.0.1", 1), NOW_MS))
+    return world
+
+
+def alone(count: int) -> Callable[[], int]:
+    """The expression asked for properties that are there."""
+    compiled = compile_sql(EXPRESSION)
+    messages = [properties(number) for number in range(count)]
+    return lambda: sum(map(compiled.matches, messages))
+
+
+def pulled(count: int) -> Callable[[], int]:
+    """Pulls from the beginning of a queue to its end."""
+    world = filled(count)
+
+    def work() -> int:
+        offset = found = 0
+        while offset < count:
+            operation = ops.PullMessage("G", "work", 0, offset, 32, SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
+            result = world.submit(operation).outcome
+            assert isinstance(result, ops.PullResult)
+            offset, found = result.next_begin_offset, found + len(result.records)
+        return found
+
+    return work
+
+
+def main() -> int:
+    """Print messages for each second of processor time, the best of some rounds."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--messages", type=int, default=100_000)
+    count = parser.parse_args().messages
+    worst = float("inf")
+    for name, work in {"expression alone": alone(count), "pulls": pulled(count)}.items():
+        best = float("inf")
+        for _ in range(ROUNDS):
+            began = process_time()
+            found = work()
+            best = min(best, process_time() - began)
+            assert found == count // 100, f"{found} messages match"
+        worst = min(worst, count / best)
+        print(f"{name:16} {count / best:12,.0f} messages/s {best / count * 1e6:6.2f} us each")
+    return 0 if worst >= GOAL else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

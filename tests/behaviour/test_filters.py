@@ -1,0 +1,76 @@
+"""Filters: which messages a pop is given by tags or by an expression over properties, and what of the others."""
+
+import pytest
+from entrance import Entrance, handles
+from entrances import ALL, through
+
+SQL, TAG = "SQL92", "TAG"
+MESSAGES = (("small red", "red", "1"), ("large blue", "blue", "3"), ("large red", "red", "2"), ("large", "", "4"))
+"""Body, tag and property `size`."""
+FOUND = [
+    ("red", TAG, [b"small red", b"large red"]),
+    (" red || blue ||", TAG, [b"small red", b"large blue", b"large red"]),
+    ("RED", TAG, []),
+    ("size > 1", SQL, [b"large blue", b"large red", b"large"]),
+    ("size > 1 AND TAGS = 'red'", SQL, [b"large red"]),
+    ("TAGS IS NULL", SQL, [b"large"]),
+]
+
+
+def fill(e: Entrance, **more: str) -> None:
+    """Send the messages."""
+    for body, tag, size in MESSAGES:
+        e.put(body.encode(), tag=tag, size=size, **more)
+
+
+@pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
+@through(*ALL)
+def test_an_expression_finds_its_messages(e: Entrance, expression: str, kind: str, found: list[bytes]) -> None:
+    """In the order of sending, and what it does not find is passed for good."""
+    e.topic()
+    e.group()
+    fill(e)
+    assert e.bodies(expression=expression, kind=kind) == found
+    assert e.bodies() == []
+    assert e.committed() == len(MESSAGES)
+
+
+@pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
+@through(*ALL)
+def test_an_expression_in_order(e: Entrance, expression: str, kind: str, found: list[bytes]) -> None:
+    """One at a time: the next is given out when the last is acknowledged, and nothing between them blocks."""
+    e.fifo()
+    fill(e, message_group="g")
+    seen = []
+    while taken := e.take(order=True, count=1, expression=expression, kind=kind):
+        assert e.bodies(order=True, expression=expression, kind=kind) == []
+        seen += [message.body for message in taken]
+        e.ack(*handles(taken))
+    assert seen == found
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "again"), [("red", TAG, [b"large red", b"small red"]), ("size > 3", SQL, [b"large"])]
+)
+@through(*ALL)
+def test_what_comes_again_is_filtered_anew(e: Entrance, expression: str, kind: str, again: list[bytes]) -> None:
+    """By the expression of whoever reads it then; what that does not find is gone, too."""
+    e.topic()
+    e.group()
+    fill(e)
+    assert len(e.bodies()) == len(MESSAGES)
+    e.advance(15_000)
+    assert sorted(e.bodies(expression=expression, kind=kind)) == again
+    assert e.bodies() == []
+
+
+@through(*ALL)
+def test_tags_of_one_hash(e: Entrance) -> None:
+    """A broker compares hashes; a proxy looks at the tag itself, and acknowledges what is not wanted."""
+    e.topic()
+    e.group()
+    for tag in ("BB", "Aa", "BB"):
+        e.put(tag.encode(), tag=tag)
+    assert e.bodies(expression="Aa") == ([b"Aa"] if e.proxied else [b"BB", b"Aa", b"BB"])
+    e.advance(15_000)
+    assert e.bodies(expression="Aa") == ([b"Aa"] if e.proxied else [b"BB", b"Aa", b"BB"])
