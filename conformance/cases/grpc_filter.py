@@ -3,7 +3,7 @@
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ..case import grpc_case
-from ..worlds.consumer import Consumer, consumer_of, consuming
+from ..worlds.consumer import Consumer, consumer_of, consuming, consuming_in_order
 from ..worlds.grpc import Grpc
 
 
@@ -126,3 +126,53 @@ def the_filter_of_the_request_counts(t: Grpc) -> None:
     client = t.consumer(group, {topic: "B"})
     t.send(t.message(topic, "a", tag="A"))
     t.see("received", Consumer(t, topic, group, client).receive(expression="A").bodies)
+
+
+@grpc_case("PopMessageProcessor.popMsgFromQueue")
+def a_group_in_order_is_filtered(t: Grpc) -> None:
+    """A receive of a group in order takes what its expression finds; when that is acknowledged the next comes."""
+    for expression, kind, count in (
+        ("A", pb.TAG, 3),
+        ("n > 0 AND TAGS = 'A'", pb.SQL, 2),
+        ("n = 1 OR n = 2", pb.SQL, 2),
+    ):
+        consumer = consuming_in_order(t)
+        for number in range(5):
+            more = {"message_type": pb.FIFO, "message_group": "g", "tag": "AB"[number % 2]}
+            t.send(consumer.message(f"m{number}", properties={"n": str(number)}, **more))
+        by = {"expression": expression, "filter_type": kind, "max_messages": 1}
+        for _ in range(count):
+            received = consumer.receive(**by)
+            t.see(expression, received.bodies)
+            consumer.ack(received.handles[0])
+        t.see("in the end", consumer.receive_nothing(**by), 40401)
+
+
+@grpc_case("PopMessageResultFilterImpl.filterMessage")
+def a_group_in_order_and_tags_with_the_same_hash(t: Grpc) -> None:
+    """In order, too, a message whose tag only has the wanted one's hash is acknowledged: it blocks nobody."""
+    consumer = consuming_in_order(t)
+    for number, tag in enumerate(("BB", "Aa", "BB", "Aa")):
+        t.send(consumer.message(f"m{number}", tag=tag, message_type=pb.FIFO, message_group="g"))
+    received: list[str] = []
+    while len(received) < 2:
+        answer = consumer.receive(expression="Aa")
+        received += answer.bodies
+        consumer.ack(*answer.handles)
+    t.see("received", received)
+    t.see("in the end", consumer.receive_nothing(expression="Aa"), 40401)
+
+
+@grpc_case("PopMessageProcessor.popMsgFromTopic")
+def what_comes_again_is_filtered_anew(t: Grpc) -> None:
+    """A message that comes again is given to a receive whose expression finds it, and else is gone for its group."""
+    consumer = consuming(t)
+    for tag in ("A", "B"):
+        t.send(consumer.message(tag, tag=tag))
+    bodies: list[str] = []
+    while len(bodies) < 2:
+        bodies += consumer.receive(invisible_s=10).bodies
+    t.see("all", sorted(bodies))
+    t.wait(12)
+    t.see("again by B", t.until(lambda: consumer.received_within(5.2, expression="B").bodies))
+    t.see("by A", consumer.receive_nothing(expression="A"), 40401)
