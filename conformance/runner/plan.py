@@ -105,6 +105,11 @@ class _Parser:
         return lambda id_: wanted in id_.lower()
 
 
+def is_own(case: Case) -> bool:
+    """Whether a case needs a broker that most others cannot use."""
+    return case.mark.alone or bool(case.mark.settings)
+
+
 def in_order(cases: Iterable[Case]) -> list[Case]:
-    """Cases so that those which share a broker follow each other, the common one first."""
+    """Cases so that those which share a broker follow each other."""
     return sorted(cases, key=lambda case: (case.mark.alone, sorted(case.mark.settings.items())))

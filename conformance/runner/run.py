@@ -13,8 +13,8 @@ from ..scenario import Scenario, truth_of
 from ..targets.target import Target
 from ..truth import Truth
 from .crews import Crews
-from .plan import in_order
-from .pool import Pool, Work
+from .plan import in_order, is_own
+from .pool import Line, Pool, Work
 from .scenario_work import scenario_works
 from .work import run_case
 
@@ -80,11 +80,14 @@ def carry_out(
             crews = Crews()
             started.callback(crews.close)  # before the targets that they talk to, also after Ctrl-C
             pool = Pool(jobs, note)
-            works: list[Work] = []
+            lines: list[Line] = []
+            shared: list[Work] = []
             for target in targets:
-                works += scenario_works(scenarios, sdks, target, truth, crews, attempts=attempts)
-                works += [_case(case, target, truth) for case in in_order(cases)]
-            pool.run(works, targets)
+                shared += scenario_works(scenarios, sdks, target, truth, crews, attempts=attempts)
+                shared += [_case(case, target, truth) for case in cases if not is_own(case)]
+                own = [_case(case, target, truth) for case in in_order(filter(is_own, cases))]
+                lines.append(Line(own, target.own_at_once))  # first: they take long to start, while others only wait
+            pool.run([*lines, Line(shared)], targets)
             if pool.problem is not None:
                 run.problem = f"{type(pool.problem).__name__}: {pool.problem}"
     except KeyboardInterrupt:

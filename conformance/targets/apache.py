@@ -200,9 +200,7 @@ class ApacheBroker:
 
     def crash(self) -> None:
         """Kill broker and proxy, and start them again on the same ports and store. Raises TargetError."""
-        process = self._processes.pop()
-        process.kill()
-        process.wait()
+        _kill(self._processes.pop())
         self.resume()
 
     def _run(self, jars: Path, name: str, memory: list[str], main: str, sign: str) -> None:
@@ -260,12 +258,15 @@ class ApacheBroker:
         return "\n".join(texts)
 
     def stop(self) -> None:
-        """Stop both processes, the broker first, and remove the home; from another thread also while it starts."""
+        """Kill both processes and remove the home; from another thread also while it starts.
+
+        Nothing of it will be wanted again, and to stop in order takes it ten seconds.
+        """
         with self._spawning:
             self._stopped = True
         with self._stopping:  # who comes second waits until all are gone, for the program may end after that
             while self._processes:
-                _stop(self._processes.pop())
+                _kill(self._processes.pop())
         if self._home != Path():
             shutil.rmtree(self._home, ignore_errors=True)
 
@@ -276,8 +277,12 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(STOP_SECONDS)
     except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
 
 
 def _free_ports() -> tuple[int, int, int, int]:

@@ -16,8 +16,10 @@ from .apache import ApacheBroker, recipe
 from .target import COMMON_SETTINGS, Access, Capability, Place, Target, TargetError
 
 _REGISTERED_SECONDS = 40.0
-INSTANCES_MAX = 3
-"""Brokers that run side by side, 600 MB each."""
+OWN_MAX = 3
+"""Brokers with settings of their own that run beside the common one, 600 MB each."""
+STARTING_MAX = os.cpu_count() or 2
+"""Brokers that start at once: a start keeps a processor busy, and more of them only make each other late."""
 
 
 class ApachePlace(AddressPlace):
@@ -71,6 +73,7 @@ class ApacheTarget(Target):
     """Apache RocketMQ of one version, assembled from its published jars; `settings`: keys of every broker.conf."""
 
     capabilities = frozenset({Capability.ADMIN, Capability.CONFIGURE, Capability.RESTART, Capability.CRASH})
+    own_at_once = OWN_MAX
 
     def __init__(self, version: str, settings: Mapping[str, str] | None = None) -> None:
         self._settings = dict(settings or {})
@@ -84,6 +87,7 @@ class ApacheTarget(Target):
         self._alone: set[ApacheBroker] = set()
         self._over = False
         self._changed = threading.Condition()
+        self._starting = threading.Semaphore(STARTING_MAX)
 
     def start(self) -> None:
         """Fetch the jars; brokers start when they are first needed."""
@@ -122,10 +126,10 @@ class ApacheTarget(Target):
                 self._check_open()
                 self._alone.add(broker)  # before it starts: an interrupted run stops it from another thread
             try:
-                with broker:
-                    wait_registered(broker)
-                    yield ApachePlace(broker)
+                self._bring_up(broker)
+                yield ApachePlace(broker)
             finally:
+                broker.stop()
                 self._alone.discard(broker)
             return
         instance = self._take(frozenset(wanted.items()))
@@ -151,7 +155,7 @@ class ApacheTarget(Target):
                             raise TargetError(f"{self.name} did not start")
                         return instance
                     idle += self._out_of_use()
-                    if len(self._instances) < INSTANCES_MAX:
+                    if settings == self._common or self._own_count < OWN_MAX:
                         break
                     self._changed.wait()
                 instance = _Instance(settings, ApacheBroker(self.version, dict(settings)), users=1)
@@ -160,8 +164,7 @@ class ApacheTarget(Target):
             for each in idle:
                 each.broker.stop()
         try:
-            instance.broker.start()
-            wait_registered(instance.broker)
+            self._bring_up(instance.broker)
         except BaseException:
             with self._changed:
                 if instance in self._instances:
@@ -173,6 +176,20 @@ class ApacheTarget(Target):
             self._changed.notify_all()
         return instance
 
+    def _bring_up(self, broker: ApacheBroker) -> None:
+        with self._starting:
+            broker.start()
+            wait_registered(broker)
+
+    @property
+    def _common(self) -> frozenset[tuple[str, str]]:
+        """The settings of a place that asks for none."""
+        return frozenset({**COMMON_SETTINGS, **self._settings}.items())
+
+    @property
+    def _own_count(self) -> int:
+        return sum(1 for each in self._instances if each.settings != self._common)
+
     def _check_open(self) -> None:
         if self._over:
             raise TargetError(f"{self.name} was stopped")
@@ -182,7 +199,6 @@ class ApacheTarget(Target):
 
         The one with the common settings stays: it will be wanted again.
         """
-        common = frozenset({**COMMON_SETTINGS, **self._settings}.items())
-        idle = [each for each in self._instances if each.ready and not each.users and each.settings != common]
+        idle = [each for each in self._instances if each.ready and not each.users and each.settings != self._common]
         self._instances = [each for each in self._instances if each not in idle]
         return idle

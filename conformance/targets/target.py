@@ -119,6 +119,8 @@ class Target(ABC):
     capabilities: frozenset[Capability]
     emulated: bool = False
     """Whether it is this project's emulator, to which the differences of `explained.py` belong."""
+    own_at_once: int | None = None
+    """How many places with settings of their own, or lent alone, may be in use at once; None: any number."""
     unrecordable: str = ""
     """Why what it does is not what a version does, so that it cannot become recorded truth; empty if it can."""
 

@@ -1,0 +1,67 @@
+"""Works of a run are carried out side by side, as many of a line at once as it allows."""
+
+import threading
+from collections.abc import Iterable
+
+import pytest
+from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.runner.pool import Line, Pool, Work
+
+SECONDS_MAX = 20.0
+
+
+def done(name: str) -> list[Outcome]:
+    """What a work comes to."""
+    return [Outcome(name, "nowhere", Verdict.SAME, 0.0)]
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 8])
+def test_a_line_has_so_many_at_once(jobs: int) -> None:
+    """A line of one turn is worked off one by one, while the other threads go on with the next line."""
+    lock = threading.Lock()
+    at_it = most = 0
+    beside = threading.Semaphore(0)
+
+    def slow() -> Iterable[Outcome]:
+        nonlocal at_it, most
+        with lock:
+            at_it += 1
+            most = max(most, at_it)
+        if jobs > 1:
+            assert beside.acquire(timeout=SECONDS_MAX)  # until one of the other line was done meanwhile
+        with lock:
+            at_it -= 1
+        return done("slow")
+
+    def quick() -> Iterable[Outcome]:
+        beside.release()
+        return done("quick")
+
+    found: list[str] = []
+    pool = Pool(jobs, lambda outcome: found.append(outcome.id))
+    slows: list[Work] = [slow] * 5
+    pool.run([Line(slows, at_once=1), Line([quick] * 5)], [])
+    assert pool.problem is None
+    assert most == 1
+    assert sorted(found) == ["quick"] * 5 + ["slow"] * 5
+
+
+def test_lines_come_in_their_order() -> None:
+    """One thread takes all of the first line first."""
+    found: list[str] = []
+    pool = Pool(1, lambda outcome: found.append(outcome.id))
+    pool.run([Line([lambda: done("a"), lambda: done("b")], at_once=3), Line([lambda: done("c")])], [])
+    assert found == ["a", "b", "c"]
+
+
+def test_a_bug_ends_the_run() -> None:
+    """What a work raises is the pool's problem, and nothing more is begun."""
+
+    def broken() -> Iterable[Outcome]:
+        raise RuntimeError("broken")
+
+    found: list[str] = []
+    pool = Pool(1, lambda outcome: found.append(outcome.id))
+    pool.run([Line([broken]), Line([lambda: done("later")])], [])
+    assert str(pool.problem) == "broken"
+    assert found == []
