@@ -1,9 +1,10 @@
 """A change of the invisible time: a new check point, then an acknowledgement of the old one."""
 
 import pytest
-from entrance import Entrance, fields_of
+from entrance import Entrance
 from entrances import ALL, BROKER, through
 from grpc_texts import EXPIRED
+from rocketmq_testkit.conformance.worlds.handles import handle_fields
 
 RETRY = "%RETRY%G_T"
 
@@ -30,7 +31,7 @@ def test_the_new_handle(e: Entrance) -> None:
     e.filled(3)
     *_, last = e.take()
     e.advance(1_000)
-    old, new = fields_of(last.handle), fields_of(e.change(last.handle, 20_000).handle)
+    old, new = handle_fields(last.handle), handle_fields(e.change(last.handle, 20_000).handle)
     changed = {"start": "2", "popped": str(e.now_ms), "invisible": "20000"}
     assert {name: new[name] for name in old} == old | changed
 
@@ -142,7 +143,7 @@ def test_what_came_back_can_be_changed(e: Entrance) -> None:
     (again,) = e.take()
     e.advance(1_000)
     new = e.change(again.handle, 20_000)
-    assert fields_of(new.handle)["digit"] == "1"
+    assert handle_fields(new.handle)["digit"] == "1"
     e.advance(15_000)
     assert e.bodies() == []
     e.advance(10_000)
@@ -157,7 +158,7 @@ def test_a_change_of_an_ordered_message_keeps_its_pop_time(e: Entrance) -> None:
     (message,) = e.take(order=True)
     e.advance(4_000)
     answer = e.change(message.handle, 20_000)
-    old, new = fields_of(message.handle), fields_of(answer.handle)
+    old, new = handle_fields(message.handle), handle_fields(answer.handle)
     assert (new["popped"], new["invisible"], new["revive"]) == (old["popped"], "24000", "999")
     e.advance(19_999)
     assert e.bodies(order=True) == []

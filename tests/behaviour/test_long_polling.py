@@ -2,7 +2,7 @@
 
 import pytest
 from entrance import BrokerEntrance, Entrance, Waiting, handles
-from entrances import ALL, BROKER, broker_entrance, through
+from entrances import ALL, BROKER, through
 
 
 def bodies(waiting: Waiting) -> list[bytes] | None:
@@ -279,25 +279,28 @@ def test_a_peek_takes_nothing(e: BrokerEntrance) -> None:
     assert (empty.code, empty.remark) == (19, "NO_MESSAGE_IN_QUEUE")
 
 
-@pytest.mark.parametrize("name", BROKER)
-@pytest.mark.parametrize(
-    ("expression", "kind", "code", "remark"),
-    [("*", "TAG", 19, "OFFSET_OVERFLOW_ONE"), ("red", "TAG", 20, "NO_MATCHED_MESSAGE")],
-)
-def test_how_a_held_pull_ends(name: str, expression: str, kind: str, code: int, remark: str) -> None:
-    """Not before its time, with where to go on; what it did not want is passed over."""
-    e = broker_entrance(name)
+@through(*BROKER)
+def test_a_held_pull_ends_after_its_time(e: BrokerEntrance) -> None:
+    """With where to go on."""
     e.filled(1)
-    held = e.pull(1, suspend_ms=6_000, expression=expression, kind=kind)
-    if expression != "*":
-        e.send(b"1", tag="blue")
-    else:
-        e.advance(5_999)
-        assert held.answer is None
-    e.advance(15_000)
+    held = e.pull(1, suspend_ms=6_000)
+    e.advance(5_999)
+    assert held.answer is None
+    e.advance(5_001)
     assert held.answer is not None
-    assert (held.answer.code, held.answer.remark) == (code, remark)
-    assert held.answer.number == (1 if expression == "*" else 2)
+    assert (held.answer.code, held.answer.remark, held.answer.number) == (19, "OFFSET_OVERFLOW_ONE", 1)
+
+
+@through(*BROKER)
+def test_a_held_pull_passes_over_what_it_does_not_want(e: BrokerEntrance) -> None:
+    """At the next look, with where to go on."""
+    e.filled(1)
+    held = e.pull(1, suspend_ms=15_000, expression="red")
+    e.send(b"1", tag="blue")
+    assert held.answer is None
+    e.advance(5_000)
+    assert held.answer is not None
+    assert (held.answer.code, held.answer.remark, held.answer.number) == (20, "NO_MATCHED_MESSAGE", 2)
 
 
 @through(*BROKER)

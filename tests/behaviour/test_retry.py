@@ -416,14 +416,16 @@ def test_a_message_whose_time_was_changed_is_given_up(e: Entrance) -> None:
 
 
 @through("grpc")
-def test_what_is_expired_is_given_up_all_the_same(e: GrpcEntrance) -> None:
-    """It is a dead letter, and comes again too: the time of its acknowledgement is over."""
+@pytest.mark.parametrize(("after_ms", "again"), [(11_000, []), (15_000, [b"0"])])
+def test_what_is_expired_is_given_up_all_the_same(e: GrpcEntrance, after_ms: int, again: list[bytes]) -> None:
+    """It is a dead letter, and once its revive queue was looked through it comes again too."""
     e.filled(1)
     (message,) = e.take()
-    e.advance(11_000)
+    e.advance(after_ms)
     assert e.give_up(message).ok
     e.advance(5_000)
     assert len(e.records(DLQ)) == 1
+    assert e.bodies() == again
 
 
 @through("grpc")

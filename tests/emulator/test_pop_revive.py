@@ -4,9 +4,9 @@ import json
 from itertools import pairwise
 
 from engine_world import World, bodies, make_world
-from entrance import batch_body
 from rocketmq_testkit.emulator.check_point import CheckPoint
 from rocketmq_testkit.emulator.operations import SendMessage
+from rocketmq_testkit.remoting.client import batch_body
 from stored import filled, scheduled, stored, stored_bodies
 
 REVIVE = "rmq_sys_REVIVE_LOG_DefaultCluster"

@@ -8,7 +8,6 @@ Setting up and looking at what is stored needs no protocol and is the same for a
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from struct import pack
 from typing import Any, Protocol
 
 from rocketmq_testkit.emulator.engine import Engine
@@ -23,8 +22,6 @@ from rocketmq_testkit.emulator.operations import (
 from rocketmq_testkit.emulator.record import Record, decode
 
 START_MS = 1_700_000_000_000
-HANDLE = ("start", "popped", "invisible", "revive", "digit", "broker", "queue", "offset")
-"""The fields of a receipt handle; behind them a proxy's has the physical offset."""
 
 OF_CLIENTS = ("settings again", "client housekeeping", "grpc session")
 """Timers that say only that somebody is connected."""
@@ -179,18 +176,6 @@ class Entrance(ABC):
     # the way in
 
     @abstractmethod
-    def send(
-        self,
-        *bodies: bytes,
-        topic: str = "T",
-        tag: str = "",
-        keys: str = "",
-        message_group: str = "",
-        **properties: str,
-    ) -> None:
-        """Send messages to a topic, one by one; with a message group all to one queue."""
-
-    @abstractmethod
     def pop(
         self,
         topic: str = "T",
@@ -261,6 +246,12 @@ class Entrance(ABC):
         """Let a message be a dead letter and acknowledge it: one request to a proxy, two to the broker."""
 
     # short forms
+
+    def send(self, *bodies: bytes, **more: Any) -> None:
+        """Send messages one by one, with a message group all to one queue; all must be taken. `more`: see `put`."""
+        for body in bodies:
+            sent = self.put(body, **more)
+            assert sent.ok, sent
 
     def take(self, topic: str = "T", **options: Any) -> list[Taken]:
         """The messages that are there now; a proxy says that there are none with another code than that there are."""
@@ -368,29 +359,6 @@ def known_properties(
         "CHECK_IMMUNITY_TIME_IN_SECONDS": "" if immune_s is None else str(immune_s),
     }
     return {name: value for name, value in known.items() if value}
-
-
-def batch_body(parts: Iterable[tuple[bytes, dict[str, str]]]) -> bytes:
-    """Messages as the body of a batch has them."""
-    encoded = b""
-    for body, properties in parts:
-        text = "".join(f"{name}\x01{value}\x02" for name, value in properties.items()).encode()
-        size = 22 + len(body) + len(text)
-        encoded += pack(">iiiii", size, 0, 0, 0, len(body)) + body + pack(">h", len(text)) + text
-    return encoded
-
-
-def fields_of(handle: str) -> dict[str, str]:
-    """A receipt handle by the names of its fields."""
-    return dict(zip(HANDLE, handle.split(" "), strict=False))
-
-
-def forged(handle: str, **changes: object) -> str:
-    """A handle with other fields."""
-    values = handle.split(" ")
-    for name, value in changes.items():
-        values[HANDLE.index(name)] = str(value)
-    return " ".join(values)
 
 
 def handles(messages: Iterable[Taken]) -> list[str]:

@@ -8,10 +8,9 @@ from entrance import (
     Sent,
     Taken,
     attempt_in_order,
-    batch_body,
-    fields_of,
     known_properties,
 )
+from rocketmq_testkit.conformance.worlds.handles import handle_fields
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.effects import CheckTransactionState
@@ -20,6 +19,7 @@ from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.receipt import Receipt, real_topic
 from rocketmq_testkit.emulator.record import decode
+from rocketmq_testkit.remoting.client import batch_body
 
 
 class EngineEntrance(BrokerEntrance):
@@ -39,21 +39,6 @@ class EngineEntrance(BrokerEntrance):
     def _submit(self, operation: ops.Operation, client: str = "consumer") -> "EngineWaiting":
         channel = self._channels.setdefault(client, DirectChannel(client, ("10.0.0.7", 50_000)))
         return EngineWaiting(self.engine.submit(self.broker, operation, channel), self.broker.name)
-
-    def send(
-        self,
-        *bodies: bytes,
-        topic: str = "T",
-        tag: str = "",
-        keys: str = "",
-        message_group: str = "",
-        **properties: str,
-    ) -> None:
-        for body in bodies:
-            known = {"UNIQ_KEY": f"ID{next(self._names)}", "TAGS": tag, "KEYS": keys, "__SHARDINGKEY": message_group}
-            given = {name: value for name, value in known.items() if value} | properties
-            outcome = self._ask(ops.SendMessage("PG", topic, 0, body, given, ("10.0.0.9", 5000), self.now_ms))
-            assert isinstance(outcome, ops.SendResult), outcome
 
     def pop(
         self,
@@ -308,7 +293,7 @@ def _asked(check: CheckTransactionState) -> Asked:
 
 def place_of(handle: str, topic: str, group: str) -> tuple[str, int, int]:
     """Topic, queue and offset that a client puts beside a handle; what is no handle is taken for the first message."""
-    found = fields_of(handle)
+    found = handle_fields(handle)
     if found.get("digit") not in ("0", "1", "2"):
         return topic, 0, 0
     try:
@@ -319,7 +304,7 @@ def place_of(handle: str, topic: str, group: str) -> tuple[str, int, int]:
 
 def changed_handle(handle: str, pop_time: int, invisible_ms: int, revive_qid: int) -> str:
     """The handle that a client makes of the old one and of the answer to a change."""
-    old = fields_of(handle)
+    old = handle_fields(handle)
     start = old["start"] if revive_qid == 999 else old["offset"]
     return (
         f"{start} {pop_time} {invisible_ms} {revive_qid} {old['digit']} {old['broker']} {old['queue']} {old['offset']}"

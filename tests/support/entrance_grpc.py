@@ -46,23 +46,6 @@ class GrpcEntrance(Entrance):
             made.settle(subscribing(group, topic))
         return self._clients[client, group, topic]
 
-    def send(
-        self,
-        *bodies: bytes,
-        topic: str = "T",
-        tag: str = "",
-        keys: str = "",
-        message_group: str = "",
-        **properties: str,
-    ) -> None:
-        for body in bodies:
-            system: dict[str, object] = {"message_id": f"ID{next(self._names)}", "keys": keys.split()}
-            known = {"tag": tag, "message_group": message_group}
-            system |= {name: value for name, value in known.items() if value}
-            message = a_message(topic, body, user=properties, **system)
-            answer = self.world.client("producer").ask("SendMessage", a_send(message))
-            assert answer.status.code == OK, answer
-
     def pop(
         self,
         topic: str = "T",

@@ -14,14 +14,13 @@ from entrance import (
     Sent,
     Taken,
     attempt_in_order,
-    batch_body,
     known_properties,
 )
 from entrance_engine import changed_handle, place_of
 from remoting_world import Peer, Port
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting.client.messages import ReceivedMessage, decode_messages
+from rocketmq_testkit.remoting.client import ReceivedMessage, batch_body, decode_messages, properties_text
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -51,23 +50,6 @@ class RemotingEntrance(BrokerEntrance):
         peer = self._port.peer()
         first = peer.exchange(code, _texts(ext))
         return RemotingWaiting(peer, first, self.broker.name, order=ext.get("order") is True)
-
-    def send(
-        self,
-        *bodies: bytes,
-        topic: str = "T",
-        tag: str = "",
-        keys: str = "",
-        message_group: str = "",
-        **properties: str,
-    ) -> None:
-        for body in bodies:
-            known = {"UNIQ_KEY": f"ID{next(self._names)}", "TAGS": tag, "KEYS": keys, "__SHARDINGKEY": message_group}
-            given = {name: value for name, value in known.items() if value} | properties
-            text = "".join(f"{name}\x01{value}\x02" for name, value in given.items())
-            ext = {"a": "PG", "b": topic, "c": "TBW102", "d": 4, "e": 0, "f": 0, "g": self.now_ms, "h": 0, "i": text}
-            answer = self._ask(RequestCode.SEND_MESSAGE_V2, ext, body)
-            assert answer.code == 0, answer
 
     def pop(
         self,
@@ -134,9 +116,8 @@ class RemotingEntrance(BrokerEntrance):
         return self._sent(RequestCode.SEND_MESSAGE_V2, topic, body, given, a=topic, e=queue, f=4 if half else 0)
 
     def _sent(self, code: int, topic: str, body: bytes, properties: dict[str, str], **fields: object) -> Sent:
-        text = "".join(f"{name}\x01{value}\x02" for name, value in properties.items())
-        ext = {"a": "PG", "b": topic, "c": "TBW102", "d": 4, "e": 0, "f": 0, "g": self.now_ms, "h": 0, "i": text}
-        answer = self._ask(code, ext | fields, body)
+        ext = {"a": "PG", "b": topic, "c": "TBW102", "d": 4, "e": 0, "f": 0, "g": self.now_ms, "h": 0}
+        answer = self._ask(code, {**ext, "i": properties_text(properties), **fields}, body)
         if answer.code != 0:
             return Sent(False, answer.code, answer.remark or "")
         told = answer.ext_fields or {}

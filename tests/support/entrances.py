@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from entrance import BrokerEntrance, Entrance
+from entrance import Entrance
 from entrance_engine import EngineEntrance
 from entrance_grpc import GrpcEntrance
 from entrance_remoting import RemotingEntrance
@@ -28,10 +28,3 @@ def entrance(name: str, seed: int = 1, **keys: Any) -> Entrance:
     for key, value in keys.items():
         setattr(config if hasattr(config, key) else emulation, key, value)
     return ENTRANCES[name](config, emulation, seed)
-
-
-def broker_entrance(name: str, seed: int = 1, **keys: Any) -> BrokerEntrance:
-    """An entrance of its own, one of BROKER."""
-    made = entrance(name, seed, **keys)
-    assert isinstance(made, BrokerEntrance)
-    return made
