@@ -3,18 +3,26 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..actors import Style
 from ..drivers.process import Fields
 from ..scenario import scenario
 from ..stage import Stage
+from .retry import SECONDS, SHORT_LEVELS
+
+Expression = str | Mapping[str, str]
+"""Tags as a text, or `expr` and `type`."""
 
 
-def _filtered(s: Stage, expression: str | Mapping[str, str], messages: Sequence[tuple[str, Fields]]) -> Any:
+def _filtered(
+    s: Stage, expression: Expression, messages: Sequence[tuple[str, Fields]], style: Style | None = None
+) -> Any:
     """The bodies that come through; the last message must."""
-    topic, group = s.pair(s.usual)
+    topic, group = s.pair(style or s.usual)
     producer = s.producer(topic)
-    consumer = s.consumer(group, {topic: expression})
+    consumer = s.consumer(group, {topic: expression}, style)
+    more = {"group": "one"} if style == "orderly" else {}
     for content, fields in messages:
-        producer.send(topic, content, **fields)
+        producer.send(topic, content, **fields, **more)
     # One queue: when the last one is here, all before it were decided upon.
     s.wait_for(1, consumer, stem=messages[-1][0])
     return sorted(consumer.bodies)
@@ -50,14 +58,113 @@ _SIZED: Sequence[tuple[str, Fields]] = [
     ("tagged", {"tag": "x", "props": {"colour": "green", "size": "1"}}),
     ("last", {"props": {"colour": "red", "size": "31"}}),
 ]
+_RED_OR_TAGGED = {"expr": "(colour = 'red' AND size > 5) OR TAGS = 'x'", "type": "SQL92"}
 _NO_SQL = "its subscriptions take tags only"
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", verbs={"send"}, without={"cpp": _NO_SQL})
 def an_expression_over_properties(s: Stage) -> None:
     """A subscription by SQL92 is given the messages whose properties make it true."""
-    expression = {"expr": "(colour = 'red' AND size > 5) OR TAGS = 'x'", "type": "SQL92"}
-    s.see("received", _filtered(s, expression, _SIZED))
+    s.see("received", _filtered(s, _RED_OR_TAGGED, _SIZED))
+
+
+_HASHED: Sequence[tuple[str, Fields]] = [
+    ("BBBB", {"tag": "BBBB"}),
+    ("AaAa", {"tag": "AaAa"}),
+    ("AaBB", {"tag": "AaBB"}),
+    ("none", {}),
+    ("other case", {"tag": "aaaa"}),
+    ("last", {"tag": "AaAa"}),
+]
+"""Three tags that have one hash."""
+
+
+@scenario("PullAPIWrapper.processPullResult", verbs={"send"})
+def a_tag_of_the_same_hash_is_not_wanted(s: Stage) -> None:
+    """A message whose tag has only the hash of the wanted one comes from the broker, and is left out on the way."""
+    s.see("received", _filtered(s, "AaAa", _HASHED))
+
+
+@scenario("PullAPIWrapper.processPullResult", verbs={"send"})
+def two_tags_of_one_hash_are_wanted(s: Stage) -> None:
+    """Of three tags with one hash a subscription is given the messages of the two that it names."""
+    s.see("received", _filtered(s, "AaBB || AaAa", _HASHED))
+
+
+@scenario("FilterAPI.buildSubscriptionData", verbs={"send"})
+def a_list_of_tags_is_written_oddly(s: Stage) -> None:
+    """Blanks around tags of a list do not count, and empty ones are left out."""
+    s.see("received", _filtered(s, "  red  ||||blue|| ", _TAGGED))
+
+
+@scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"concurrent"}, without={"cpp": _NO_SQL})
+def an_expression_of_a_concurrent_consumer(s: Stage) -> None:
+    """A concurrent consumer by SQL92 is given the messages whose properties make it true."""
+    s.see("received", _filtered(s, _RED_OR_TAGGED, _SIZED, "concurrent"))
+
+
+@scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"orderly"}, without={"cpp": _NO_SQL})
+def an_expression_of_an_orderly_consumer(s: Stage) -> None:
+    """An orderly consumer by SQL92 is given the messages whose properties make it true."""
+    s.see("received", _filtered(s, _RED_OR_TAGGED, _SIZED, "orderly"))
+
+
+@scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"broadcast"}, without={"cpp": _NO_SQL})
+def an_expression_of_a_broadcasting_consumer(s: Stage) -> None:
+    """A broadcasting consumer by SQL92 is given the messages whose properties make it true."""
+    s.see("received", _filtered(s, _RED_OR_TAGGED, _SIZED, "broadcast"))
+
+
+@scenario("PopMessageProcessor.popMsgFromQueue", modes={"pop"})
+def an_expression_of_a_popping_consumer(s: Stage) -> None:
+    """A consumer that pops by SQL92 is given the messages whose properties make it true."""
+    s.see("received", _filtered(s, _RED_OR_TAGGED, _SIZED, "pop"))
+
+
+@scenario(
+    "PullMessageProcessor.processRequest",
+    verbs={"lite", "poll"},
+    without={"cpp": _NO_SQL, "go-remoting": "its pull consumer asks by the expression as if that were a tag"},
+)
+def an_expression_of_a_lite_consumer(s: Stage) -> None:
+    """A consumer that polls by SQL92 is given the messages whose properties make it true."""
+    s.see("received", _filtered(s, _RED_OR_TAGGED, _SIZED, "lite"))
+
+
+@scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"orderly"})
+def tags_of_an_orderly_consumer(s: Stage) -> None:
+    """An orderly consumer by tags is given their messages, and none whose tag has only the hash of one of them."""
+    s.see("received", _filtered(s, "AaAa || red", [*_HASHED[:-1], *_TAGGED], "orderly"))
+
+
+@scenario(
+    "ConsumeMessageConcurrentlyService.processConsumeResult",
+    modes={"concurrent"},
+    settings=SHORT_LEVELS,
+    passes=True,
+    without={"cpp": _NO_SQL},
+)
+def what_an_expression_found_comes_again(s: Stage) -> None:
+    """A message that came by SQL92 and was failed comes again."""
+    topic, group = s.pair("concurrent")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, {topic: _RED_OR_TAGGED}, "concurrent", fail={"large red": 1})
+    for content, fields in _SIZED:
+        producer.send(topic, content, **fields)
+    s.wait_for(2, consumer, stem="large red", seconds=SECONDS, passing=5)
+    s.wait_for(1, consumer, stem="last")
+    s.see(
+        "received",
+        sorted([body, message["attempt"]] for body, message in zip(consumer.bodies, consumer.messages, strict=True)),
+    )
+
+
+@scenario("MQClientInstance.checkClientInBroker", protocol="remoting", modes={"concurrent"}, without={"cpp": _NO_SQL})
+def a_consumer_starts_with_what_cannot_be_read(s: Stage) -> None:
+    """A Java consumer lets the broker look at its SQL92 expression first, and does not start if that is no good."""
+    topic, group = s.pair("concurrent")
+    unreadable = {"expr": "colour = = 'red'", "type": "SQL92"}
+    s.refusal("start", lambda: s.consumer(group, {topic: unreadable}, "concurrent"))
 
 
 @scenario("SqlFilter.compile", verbs={"simple"})
