@@ -1,0 +1,147 @@
+"""Real SDKs in front of several brokers: one is taken down, wiped or brought back, and a slave is read from."""
+
+import time
+from collections.abc import Iterable
+
+import pytest
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+JAVA = ("java-remoting", "java-remoting-4.9")
+REMOTING = (*JAVA, "go-remoting")
+PRODUCERS = (*REMOTING, "java-grpc", "go-grpc", "python")
+SECONDS = 60.0
+"""For what a client does by itself, on a machine that is busy with other things."""
+ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
+
+
+def started(emulator: Emulator, sdk: str) -> Driver:
+    return start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint))
+
+
+def send(driver: Driver, numbers: Iterable[int]) -> None:
+    """Messages whose bodies are numbers; each call has to succeed."""
+    for number in numbers:
+        driver.call("send", timeout=SECONDS, on="p", topic="orders", body=b"%d" % number)
+
+
+def holders(emulator: Emulator, numbers: range) -> set[str]:
+    """The brokers that hold these messages, none of which is lost."""
+    found = {int(message.body): message.broker for message in emulator.messages("orders")}
+    return {found[number] for number in numbers}
+
+
+def until_given(driver: Driver, expected: set[bytes]) -> None:
+    """Wait until a push consumer was given all of these."""
+    driver.wait_until(
+        lambda _: expected <= {body(event["msg"]) for event in driver.events("c") if event["ev"] == "msg"}, SECONDS
+    )
+
+
+def until_pulled_from_slave(emulator: Emulator, offset: int) -> None:
+    """Wait until the slave, the second broker, was pulled from up to an offset."""
+    deadline = time.monotonic() + SECONDS
+    while emulator.run_in_loop(lambda host: host.engine.brokers[1].offsets.pulled("billing", "orders", 0)) != offset:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("sdk", PRODUCERS)
+def test_sends_go_to_other_brokers_while_one_is_down(sdk: str) -> None:
+    """No send fails: SDKs of the remoting protocol try another broker, the proxy knows better at once."""
+    with Emulator(brokers=3, topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
+        driver.call("producer", as_="p", topics=["orders"], group="shop")
+        send(driver, range(18))
+        assert holders(emulator, range(18)) == set(emulator.brokers)
+        emulator.stop_broker("broker-b")
+        send(driver, range(18, 36))
+        assert holders(emulator, range(18, 36)) == {"broker-a", "broker-c"}
+
+
+@pytest.mark.parametrize("sdk", PRODUCERS)
+def test_sends_avoid_a_broker_whose_write_permission_was_wiped(sdk: str) -> None:
+    """Until it is given back, which a producer that starts then knows from its routes."""
+    with (
+        Emulator(brokers=2, topics=["orders:NORMAL:2"]) as emulator,
+        started(emulator, sdk) as driver,
+        RemotingClient(emulator.namesrv) as admin,
+    ):
+        for code, numbers, expected in (
+            (RequestCode.WIPE_WRITE_PERM_OF_BROKER, range(12), {"broker-b"}),
+            (RequestCode.ADD_WRITE_PERM_OF_BROKER, range(12, 24), {"broker-a", "broker-b"}),
+        ):
+            assert admin.request(code, {"brokerName": "broker-a"}).code == 0
+            driver.call("producer", as_="p", topics=["orders"], group=f"shop-{numbers.start}")
+            send(driver, numbers)
+            assert holders(emulator, numbers) == expected
+            driver.call("close", on="p")
+
+
+@pytest.mark.parametrize("sdk", [*REMOTING, "java-grpc"])
+def test_a_consumer_goes_on_when_a_broker_is_back(sdk: str) -> None:
+    """It gets what other brokers have meanwhile, and then what that one has, each message from its own broker."""
+    with Emulator(brokers=2, topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
+        emulator.group("billing")
+        topic = emulator.topic("orders")
+        driver.call("push", as_="c", group="billing", **ORDERS)
+        topic.send(b"a 1", broker="broker-a")
+        topic.send(b"b 1", broker="broker-b")
+        until_given(driver, {b"a 1", b"b 1"})
+        emulator.stop_broker("broker-b")
+        topic.send(b"a 2", broker="broker-a")
+        until_given(driver, {b"a 2"})
+        emulator.start_broker("broker-b")
+        topic.send(b"b 2", broker="broker-b")
+        until_given(driver, {b"b 2"})
+
+
+@pytest.mark.parametrize("sdk", JAVA)
+def test_a_slave_is_consumed_from_while_its_master_is_down(sdk: str) -> None:
+    """Also by a consumer that starts then: where its group was is known to the slave since its last look."""
+    keys = {"slaveReadEnable": True}
+    with Emulator(slaves=1, topics=["orders:NORMAL:1"], config=keys) as emulator, started(emulator, sdk) as driver:
+        emulator.group("billing")
+        topic = emulator.topic("orders")
+        topic.send(b"1")
+        topic.send(b"2")
+        emulator.clock.advance("61s")
+        emulator.stop_broker("broker-a")
+        driver.call("push", as_="c", group="billing", **ORDERS)
+        until_given(driver, {b"1", b"2"})
+
+
+@pytest.mark.parametrize("sdk", REMOTING)
+def test_a_consumer_goes_on_at_the_slave(sdk: str) -> None:
+    """One that runs already: Go's SDK asks none but the master where its group was, and needs it once."""
+    keys = {"slaveReadEnable": True}
+    with Emulator(slaves=1, topics=["orders:NORMAL:1"], config=keys) as emulator, started(emulator, sdk) as driver:
+        emulator.group("billing")
+        topic = emulator.topic("orders")
+        driver.call("push", as_="c", group="billing", **ORDERS)
+        topic.send(b"1")
+        until_given(driver, {b"1"})
+        emulator.clock.advance("61s")
+        driver.call("pause", on="c")
+        topic.send(b"2")
+        topic.send(b"3")
+        emulator.stop_broker("broker-a")
+        driver.call("resume", on="c")
+        until_given(driver, {b"2", b"3"})
+        until_pulled_from_slave(emulator, 3)
+
+
+@pytest.mark.parametrize("sdk", JAVA)
+def test_who_is_far_behind_is_sent_to_the_slave(sdk: str) -> None:
+    """A master suggests its slave, and the SDK pulls there next; offsets are committed at the master."""
+    keys = {"slaveReadEnable": True, "accessMessageInMemoryMaxRatio": 0}
+    with Emulator(slaves=1, topics=["orders:NORMAL:1"], config=keys) as emulator, started(emulator, sdk) as driver:
+        emulator.group("billing")
+        topic = emulator.topic("orders")
+        for number in range(100):
+            topic.send(b"%d" % number)
+        emulator.clock.advance("61s")
+        driver.call("push", as_="c", group="billing", **ORDERS)
+        until_given(driver, {b"%d" % number for number in range(100)})
+        until_pulled_from_slave(emulator, 100)

@@ -1,0 +1,165 @@
+"""A proxy in front of several brokers: which of them it asks, and what clients are told of one that is down."""
+
+import pytest
+from grpc_texts import PROXY_EXCEPTION
+from grpc_world import GrpcWorld, a_message, a_receive, a_send, an_ack, subscribing
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.operations import SetPermOfBroker
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+ENDPOINTS = pb.Endpoints(scheme=pb.IPv4, addresses=[pb.Address(host="127.0.0.1", port=8081)])
+
+
+def make_world(slaves: int = 0, **keys: object) -> GrpcWorld:
+    """Masters broker-a and broker-b with a topic of two queues; keys are by attribute name."""
+    masters = [BrokerConfig(broker_name=name) for name in ("broker-a", "broker-b")]
+    copies = [
+        BrokerConfig(broker_name=master.broker_name, broker_id=number, broker_role="SLAVE")
+        for master in masters
+        for number in range(1, slaves + 1)
+    ]
+    for config in masters:
+        for name, value in keys.items():
+            setattr(config, name, value)
+    world = GrpcWorld(*masters, *copies)
+    world.topic_everywhere(queues=2)
+    return world
+
+
+@pytest.fixture
+def world() -> GrpcWorld:
+    return make_world()
+
+
+def held(world: GrpcWorld) -> list[int]:
+    """How many messages each broker has of the topic."""
+    return [sum(queue.max_offset for queue in broker.store.queues_of("T")) for broker in world.engine.brokers]
+
+
+def sent(world: GrpcWorld, count: int) -> list[int]:
+    """The codes of so many sends."""
+    answers = [world.client().ask("SendMessage", a_send(a_message())) for _ in range(count)]
+    return [answer.status.code for answer in answers]
+
+
+def test_sends_go_to_brokers_that_run(world: GrpcWorld) -> None:
+    """When none does, it is as if there were no topic."""
+    world.engine.stop(world.engine.brokers[1])
+    assert sent(world, 4) == [pb.OK] * 4
+    assert held(world) == [4, 0]
+    world.engine.start(world.engine.brokers[1])
+    sent(world, 4)
+    assert held(world) == [6, 2]
+    for broker in world.engine.brokers:
+        world.engine.stop(broker)
+    assert sent(world, 1) == sent(GrpcWorld(), 1) == [pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE]
+
+
+def test_sends_avoid_a_broker_whose_write_permission_was_wiped(world: GrpcWorld) -> None:
+    """In front of several brokers the proxy goes by the name server; receives take no notice."""
+    sent(world, 4)
+    world.engine.ask(world.engine.name_server, SetPermOfBroker("broker-a", add=False))
+    sent(world, 4)
+    assert held(world) == [2, 6]
+    assert len(world.client().receive(a_receive(queue_id=-1)).bodies) == 2
+    world.engine.ask(world.engine.name_server, SetPermOfBroker("broker-b", add=False))
+    assert sent(world, 1) == [pb.FORBIDDEN]
+
+
+def test_routes_and_assignments_follow(world: GrpcWorld) -> None:
+    """A broker that is down is in neither; with its slave alone a broker name has queues, but none to receive from."""
+    world = make_world(slaves=1)
+    world.engine.stop(world.engine.brokers[1])
+    request = {"topic": pb.Resource(name="T"), "endpoints": ENDPOINTS}
+    route = world.client().ask("QueryRoute", sv.QueryRouteRequest(**request))
+    assert {(queue.broker.name, queue.broker.id) for queue in route.message_queues} == {
+        ("broker-a", 0),
+        ("broker-a", 1),
+        ("broker-b", 1),
+    }
+    asked = sv.QueryAssignmentRequest(group=pb.Resource(name="G"), **request)
+    assigned = world.client().ask("QueryAssignment", asked)
+    assert [item.message_queue.broker.name for item in assigned.assignments] == ["broker-a"]
+
+
+@pytest.mark.parametrize("threshold", [0, 10], ids=("pop", "notification"))
+def test_who_waits_at_a_broker_that_stops_is_told(threshold: int) -> None:
+    """With an error, so that it asks again, by then somewhere else; who waits at others waits on."""
+    world = make_world()
+    world.config.pop_with_notify_threshold = threshold
+    here = world.client("here").receive(a_receive(broker="broker-a", queue_id=-1, poll_ms=10_000))
+    there = world.client("there").receive(a_receive(broker="broker-b", queue_id=-1, poll_ms=10_000))
+    world.engine.stop(world.engine.brokers[1])
+    assert there.status.code == pb.INTERNAL_SERVER_ERROR
+    assert there.status.message == PROXY_EXCEPTION + "the broker[broker-b] has stopped"
+    assert not here.call.finished
+    again = world.client("there").receive(a_receive(broker="broker-b", queue_id=-1, poll_ms=10_000))
+    world.store(b"1")
+    world.store(b"2")
+    assert sorted(here.bodies + again.bodies) == [b"1", b"2"]
+    assert world.log == []
+
+
+def test_who_waits_at_all_brokers_waits_on_at_the_others() -> None:
+    """A receive that all brokers can serve ends with an error when the last of them has stopped."""
+    world = make_world()
+    world.config.receive_from_all_brokers = True
+    waiting = world.client().receive(a_receive(broker="", queue_id=-1, poll_ms=10_000))
+    world.engine.stop(world.engine.brokers[0])
+    assert not waiting.call.finished
+    world.engine.stop(world.engine.brokers[1])
+    assert waiting.status.code == pb.INTERNAL_SERVER_ERROR
+
+
+def test_a_message_stays_with_its_broker(world: GrpcWorld) -> None:
+    """It can be acknowledged there alone: not while that broker is down, and then it comes again from there."""
+    world.store(b"m", broker=1)
+    received = world.client().receive(a_receive(broker="broker-b", queue_id=-1))
+    world.engine.stop(world.engine.brokers[1])
+    answer = world.client().ask("AckMessage", an_ack(*received.messages))
+    assert answer.entries[0].status.code == pb.INTERNAL_SERVER_ERROR
+    world.engine.start(world.engine.brokers[1])
+    world.advance(20_000)
+    assert world.client().receive(a_receive(broker="broker-a", queue_id=-1)).bodies == []
+    assert world.client().receive(a_receive(broker="broker-b", queue_id=-1)).bodies == [b"m"]
+
+
+def test_messages_that_are_renewed_survive_a_broker_that_is_down() -> None:
+    """The proxy renews no more what is at a broker that refuses; the message comes again when that is back."""
+    world = make_world()
+    client = world.client("consumer")
+    client.settle(subscribing("G", "T", push=True))
+    world.store(b"m", broker=1)
+    received = client.receive(a_receive(broker="broker-b", queue_id=-1, auto_renew=True))
+    assert received.bodies == [b"m"]
+    world.engine.stop(world.engine.brokers[1])
+    for _ in range(20):
+        world.advance(30_000)
+        client.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name="G")))
+    world.engine.start(world.engine.brokers[1])
+    world.advance(10_000)
+    assert world.client("other").receive(a_receive(broker="broker-b", queue_id=-1)).bodies == [b"m"]
+    assert world.log == []
+
+
+def test_a_send_that_waits_for_slaves_in_vain() -> None:
+    """SLAVE_PERSISTENCE_TIMEOUT after slaveTimeout; the message is stored."""
+    world = make_world(broker_role="SYNC_MASTER", in_sync_replicas=2)
+    call = world.client().start("SendMessage", a_send(a_message()))
+    assert not call.finished
+    world.advance(3_000)
+    answer = sv.SendMessageResponse.FromString(call.sent[0])
+    assert answer.entries[0].status.code == pb.SLAVE_PERSISTENCE_TIMEOUT
+    assert sum(held(world)) == 1
+    assert sent(make_world(slaves=1, broker_role="SYNC_MASTER", in_sync_replicas=2), 2) == [pb.OK, pb.OK]
+
+
+def test_a_send_that_waits_is_told_when_its_broker_stops() -> None:
+    """Although the proxy goes on."""
+    world = make_world(broker_role="SYNC_MASTER", in_sync_replicas=2)
+    call = world.client().start("SendMessage", a_send(a_message()))
+    for broker in world.engine.brokers:
+        world.engine.stop(broker)
+    answer = sv.SendMessageResponse.FromString(call.sent[0])
+    assert answer.status.code == pb.INTERNAL_SERVER_ERROR
