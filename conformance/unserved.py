@@ -11,7 +11,6 @@ from rocketmq_testkit.remoting.request_code import RequestCode as Code
 
 _SEVERAL = "a broker's own traffic with its slaves, its controller or its name server: brokers here stand alone"
 _FILES = "of files that upstream has on a disk; what is stored here lies in memory"
-_UNITS = "of units, a flag of topics by which Alibaba tells its data centres apart; clients never see it"
 _USERS = "users and rights are kept by a real broker with authentication; here nobody is refused"
 
 UNSERVED: Mapping[tuple[Code, ...], str] = {
@@ -31,7 +30,6 @@ UNSERVED: Mapping[tuple[Code, ...], str] = {
         Code.GET_ALL_MESSAGE_REQUEST_MODE,
     ): _SEVERAL,
     tuple(code for code in Code if 1001 <= code <= 1013): _SEVERAL,
-    (Code.GET_UNIT_TOPIC_LIST, Code.GET_HAS_UNIT_SUB_TOPIC_LIST, Code.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST): _UNITS,
     (Code.VIEW_BROKER_STATS_DATA, Code.GET_BROKER_CONSUME_STATS): "rates of minutes and hours, for a monitor's eyes",
     (
         Code.CLEAN_UNUSED_TOPIC,
@@ -45,7 +43,6 @@ UNSERVED: Mapping[tuple[Code, ...], str] = {
         Code.GET_COLD_DATA_FLOW_CTR_INFO,
     ): _FILES,
     (Code.UPDATE_AND_CREATE_STATIC_TOPIC,): "queues that move between brokers need several that know of each other",
-    (Code.RESET_CONSUMER_CLIENT_OFFSET,): "5.3.3 resets on the broker (useServerSideResetOffset) and tells no client",
     tuple(code for code in Code if 3001 <= code <= 3010): _USERS,
 }
 """Request codes that upstream handles and the emulator answers as unknown, and why."""

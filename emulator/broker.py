@@ -19,13 +19,14 @@ from .chance import Chance
 from .check_point import ReviveLog
 from .clean_up import CleanUp
 from .client_questions import ClientQuestions
+from .client_resets import ClientResets
 from .clients import Clients
 from .codes import ResponseCode
 from .config import BrokerConfig, EmulationConfig
 from .consumer_inquiries import ConsumerInquiries
 from .consumption import Consumption
 from .delay import DelayService
-from .effects import Effect
+from .effects import Effect, Question
 from .errors import EngineError
 from .gate import Call, Channel, Gate
 from .groups import Groups
@@ -234,8 +235,8 @@ class Broker:
                 self.recall.handle_of,
             ),
         )
+        self.questions = ClientQuestions(scheduler, self._ask)
         self.acknowledgements = Acknowledgements(config, scheduler, self.store, self._complete)
-        self.questions = ClientQuestions(scheduler, self._push)
         self.replies = ReplyService(
             config, scheduler, self.store, self.clients, self.questions, self.sends.place, self._complete
         )
@@ -251,7 +252,10 @@ class Broker:
 
     def _table(self) -> dict[type[Operation], Callable[[Call, Any], Result | Parked]]:
         config, topics, groups, clients = self.config, self.topics, self.groups, self.clients
-        positions = Positions(config, self._emulation, self.store, topics, groups, self.offsets, self._was_reset)
+        resets = ClientResets(config, self.store, topics, clients, self.offsets, self._push)
+        positions = Positions(
+            config, self._emulation, self.store, topics, groups, self.offsets, self._was_reset, resets.reset
+        )
         memberships = Memberships(config, clients, self.locks, self._drop_waiting)
         assignments = Assignments(config, topics, groups, clients, self._read_queues, self._request_modes)
         in_flight = self.pop_in_flight
@@ -424,6 +428,13 @@ class Broker:
         if channel.active:
             self._journal.pushed(self._scheduler.now_ms, self.name, channel, effect)
             channel.push(effect)
+
+    def _ask(self, channel: Channel, question: Question) -> None:
+        """As `_push`; what cannot be sent is up to the channel, which may say so in time."""
+        if channel.active:
+            self._push(channel, question)
+        else:
+            channel.push(question)
 
     def _order_freed(self, topic: str, group: str, queue_id: int) -> None:
         self.pops.polling.wake(topic, group, queue_id)

@@ -9,19 +9,21 @@ from dataclasses import field
 
 from . import names
 from .config import BrokerConfig
-from .effects import Effect, NotifyConsumerIdsChanged
+from .effects import CloseConnection, Effect, NotifyConsumerIdsChanged
 from .filter_data import FilterData, FilterTable, Place
 from .filters import build_subscription
 from .gate import Channel
 from .groups import Groups
 from .operations import ConsumerData, Heartbeat, SubscriptionData
 from .scheduler import Scheduler
-from .topics import Topics
+from .topics import HAS_UNIT_SUBSCRIBERS, Topics
 from .value import value
 
 SCAN_PERIOD_MS = 10_000
 """Upstream looks for expired channels this often (ClientHousekeepingService)."""
 PRODUCER_EXPIRED_MS = 120_000
+FIRST_LATE_NOTICE_MS, LATE_NOTICE_PERIOD_MS = 30_000, 15_000
+"""When upstream tells of changes that it does not tell of at once (DefaultConsumerIdsChangeListener)."""
 BROADCASTING = "BROADCASTING"
 
 Push = Callable[[Channel, Effect], None]
@@ -36,6 +38,8 @@ class Member:
     language: str
     version: int
     last_update_ms: int
+    through_proxy: bool = False
+    """Of such members nobody is told that they join or leave; they themselves are, and cannot hear it."""
 
 
 @value
@@ -48,7 +52,6 @@ class ConsumerGroup:
     consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
     members: dict[str, Member] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
-    fingerprint: int = 0
 
     def client_ids(self) -> list[str]:
         """Ids in the order of joining, one for each connection."""
@@ -76,6 +79,9 @@ class Clients:
         self.consumers: dict[str, ConsumerGroup] = {}
         self.producers: dict[str, dict[str, Member]] = {}
         self.filters = FilterTable(config, scheduler, filters)
+        self._fingerprints: dict[str, int] = {}
+        """Of the last heartbeat for each group, 0 for one without; kept when the group has nobody any more."""
+        self._late_notices: dict[str, list[Channel]] = {}
         self._compensated: dict[tuple[str, str], tuple[SubscriptionData, int]] = {}
         """What requests asked for, and when, by group and topic."""
         self._compensated_until_ms = 0
@@ -98,48 +104,59 @@ class Clients:
 
     def _register_producer(self, channel: Channel, beat: Heartbeat, group: str) -> None:
         members = self.producers.setdefault(group, {})
-        members[channel.channel_id] = self._member(channel, beat, members.get(channel.channel_id))
-
-    def _member(self, channel: Channel, beat: Heartbeat, known: Member | None) -> Member:
-        if known is not None and known.client_id == beat.client_id:
+        known = members.get(channel.channel_id)
+        if known is None:
+            members[channel.channel_id] = self._member(channel, beat)
+        else:  # it stays what it was first, whatever the client calls itself now
             known.last_update_ms = self._scheduler.now_ms
-            return known
-        return Member(channel, beat.client_id, beat.language, beat.version, self._scheduler.now_ms)
+
+    def _member(self, channel: Channel, beat: Heartbeat) -> Member:
+        return Member(channel, beat.client_id, beat.language, beat.version, self._scheduler.now_ms, beat.through_proxy)
 
     def _register_consumer(self, channel: Channel, beat: Heartbeat, data: ConsumerData) -> bool:
+        resend = False
         if beat.through_proxy:
             config = self._groups.find(data.group)
         else:
+            resend = self._is_another(data.group, beat.fingerprint)
             config = self._groups.find_or_create(data.group)
             if config is None:
-                return False
+                return resend
             self._create_retry_topic(data, config.retry_queue_nums)
         group = self.consumers.get(data.group)
         if group is None:
             group = self.consumers[data.group] = ConsumerGroup(data.group)
-        resend = beat.fingerprint != 0 and group.fingerprint != beat.fingerprint and group.fingerprint != 0
-        if beat.fingerprint != 0:
-            group.fingerprint = beat.fingerprint
         group.consume_type = data.consume_type
         group.message_model = data.message_model
         group.consume_from_where = data.consume_from_where
         known = group.members.get(channel.channel_id)
-        member = self._member(channel, beat, known)
-        group.members[channel.channel_id] = member
+        if known is not None and known.client_id == beat.client_id:
+            known.last_update_ms = self._scheduler.now_ms
+        else:
+            group.members[channel.channel_id] = self._member(channel, beat)
         topics_changed = False if beat.without_sub else self._update_subscriptions(group, data.subscriptions)
-        wanted = config is None or config.notify_consumer_ids_changed_enable
-        if (member is not known or topics_changed) and wanted:
+        wanted = config is not None and config.notify_consumer_ids_changed_enable and not beat.through_proxy
+        if (known is None or topics_changed) and wanted:
             self.notify_ids_changed(group)
         if not beat.without_sub:
             self.filters.register(data.group, data.subscriptions)
         return resend
 
+    def _is_another(self, group: str, fingerprint: int) -> bool:
+        """Note the fingerprint of a heartbeat; whether the last one of the group, by whomever, had another."""
+        last = self._fingerprints.get(group)
+        self._fingerprints[group] = fingerprint
+        return last is not None and last != fingerprint
+
     def _create_retry_topic(self, data: ConsumerData, queues: int) -> None:
         topic = names.retry_topic(data.group)
-        if self._topics.find(topic) is None:
-            created = self._topics.create_internal(topic, queues)
-            subscribed = (self._topics.find(subscription.topic) for subscription in data.subscriptions)
-            created.order = any(found is not None and found.order for found in subscribed)
+        subscribed = (self._topics.find(subscription.topic) for subscription in data.subscriptions)
+        order = any(found is not None and found.order for found in subscribed)
+        retry = self._topics.find(topic)
+        if retry is None:
+            retry = self._topics.create_internal(topic, queues)
+            retry.topic_sys_flag = HAS_UNIT_SUBSCRIBERS if data.unit_mode else 0
+        retry.order = order
 
     @staticmethod
     def _update_subscriptions(group: ConsumerGroup, subscriptions: list[SubscriptionData]) -> bool:
@@ -163,9 +180,29 @@ class Clients:
         """Tell every member of a group, the joining one included; broadcasting groups are not told."""
         if not self._config.notify_consumer_ids_changed_enable or group.message_model == BROADCASTING:
             return
-        effect = NotifyConsumerIdsChanged(group.name)
-        for member in group.members.values():
-            self._push(member.channel, effect)
+        channels = [member.channel for member in group.members.values()]
+        if self._config.real_time_notify_consumer_change:
+            self._tell(group.name, channels)
+            return
+        if not self._late_notices:
+            self._scheduler.call_at(self._next_late_notice_ms(), self._tell_late, "late notices of changed groups")
+        self._late_notices[group.name] = channels
+
+    def _tell(self, group: str, channels: list[Channel]) -> None:
+        effect = NotifyConsumerIdsChanged(group)
+        for channel in channels:
+            self._push(channel, effect)
+
+    def _next_late_notice_ms(self) -> int:
+        rounds = max(self._scheduler.now_ms - self._start_ms - FIRST_LATE_NOTICE_MS, -1) // LATE_NOTICE_PERIOD_MS + 1
+        return self._start_ms + FIRST_LATE_NOTICE_MS + rounds * LATE_NOTICE_PERIOD_MS
+
+    def _tell_late(self) -> None:
+        """One notice for each group, however often it changed, to those who were in it after its last change."""
+        notices, self._late_notices = self._late_notices, {}
+        if self._config.notify_consumer_ids_changed_enable:
+            for group, channels in notices.items():
+                self._tell(group, channels)
 
     # leaving
 
@@ -195,12 +232,13 @@ class Clients:
 
     def _leave_consumer_group(self, name: str, channel_id: str, *, notify: bool) -> None:
         group = self.consumers.get(name)
-        if group is None or group.members.pop(channel_id, None) is None:
+        member = None if group is None else group.members.pop(channel_id, None)
+        if group is None or member is None:
             return
         if not group.members:
             del self.consumers[name]
             self.filters.unregister(name)
-        if notify:
+        if notify and not member.through_proxy:
             self.notify_ids_changed(group)
 
     def is_consumer(self, group: str, client_id: str) -> bool:
@@ -221,16 +259,24 @@ class Clients:
         self._scheduler.call_at(next_scan, self._scan, "client housekeeping")
 
     def _scan(self) -> None:
-        """Forget clients without heartbeat. Their peers are not told, as upstream does not tell them here."""
+        """Forget clients without heartbeat and close their connections.
+
+        Their peers are not told, as upstream does not tell them here; those of other groups are when it is closed.
+        """
         now = self._scheduler.now_ms
+        expired: dict[str, Channel] = {}
         for name, group in list(self.consumers.items()):
             for channel_id, member in list(group.members.items()):
                 if now - member.last_update_ms > self._config.channel_expired_timeout:
+                    expired[channel_id] = member.channel
                     self._leave_consumer_group(name, channel_id, notify=False)
         for name, members in list(self.producers.items()):
             for channel_id, member in list(members.items()):
                 if now - member.last_update_ms > PRODUCER_EXPIRED_MS:
+                    expired[channel_id] = member.channel
                     self._leave_producer_group(name, channel_id)
+        for channel in expired.values():
+            self._push(channel, CloseConnection())
         self._scanning = False
         if self.consumers or self.producers:
             self._scan_later()

@@ -8,6 +8,7 @@ from functools import partial
 
 from . import record as records
 from .client_questions import ClientQuestions
+from .client_versions import VERSION_3_0_7, VERSION_3_1_8, version_text
 from .clients import Clients, Member
 from .codes import ResponseCode
 from .config import BrokerConfig
@@ -31,16 +32,6 @@ from .topics import Topics
 
 RELAY_TIMEOUT_MS = 10_000
 STATUS_TIMEOUT_MS = 5_000
-_VERSION_3_1_8 = 62
-_VERSION_3_0_7 = 28
-_EARLY_VERSIONS = (
-    *(f"V3_0_0_{name}" for name in ("SNAPSHOT", "ALPHA1", *(f"BETA{number}" for number in range(1, 6)))),
-    *(f"V3_0_0_BETA{number}{end}" for number in range(6, 10) for end in ("_SNAPSHOT", "")),
-    "V3_0_0_FINAL",
-    *(f"V3_0_{number}{end}" for number in range(1, 16) for end in ("_SNAPSHOT", "")),
-    *(f"V3_1_{number}{end}" for number in range(8) for end in ("_SNAPSHOT", "")),
-)
-"""The names of the versions that are too old to be asked, by number (MQVersion)."""
 
 Complete = Callable[[Call, Operation, Outcome], None]
 
@@ -109,8 +100,8 @@ class ConsumerInquiries:
             )
         line: list[Member] = []
         for member in group.members.values():
-            if member.version < _VERSION_3_0_7:
-                version = _EARLY_VERSIONS[member.version]
+            if member.version < VERSION_3_0_7:
+                version = version_text(member.version)
                 raise EngineError(
                     ResponseCode.SYSTEM_ERROR, f"the client does not support this feature. version={version}"
                 )
@@ -155,8 +146,8 @@ class ConsumerInquiries:
         if member is None:
             shown = "null" if client_id is None else client_id
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"The Consumer <{group}> <{shown}> not online")
-        if member.version < _VERSION_3_1_8:
-            version = _EARLY_VERSIONS[member.version]
+        if member.version < VERSION_3_1_8:
+            version = version_text(member.version)
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR,
                 f"The Consumer <{client_id}> Version <{version}> too low to finish, please upgrade it to"

@@ -35,6 +35,26 @@ class CheckTransactionState(Effect):
     broker_name: str
 
 
+@value
+class ResetConsumerOffset(Effect):
+    """A consumer shall go on from other offsets of a topic, by queue id. Oneway, code 220.
+
+    `as_list`: written as C++ clients read it. Source: ResetOffsetBody, ResetOffsetBodyForC.
+    """
+
+    group: str
+    topic: str
+    timestamp: int
+    broker_name: str
+    offsets: Mapping[int, int]
+    as_list: bool = False
+
+
+@value
+class CloseConnection(Effect):
+    """The connection is to be closed, because its client says nothing any more."""
+
+
 class Question(Effect):
     """Base of what a client answers. The answer comes back under the ticket, a number from 1 up."""
 

@@ -24,6 +24,7 @@ from .operations import (
     GetNamesrvConfig,
     GetNamesrvTopicList,
     GetRouteInfo,
+    GetUnitTopicList,
     KvListResult,
     KvResult,
     Operation,
@@ -76,6 +77,7 @@ class NameServer:
             GetRouteInfo: self.route,
             GetBrokerClusterInfo: self.cluster_info,
             GetNamesrvTopicList: self.topic_list,
+            GetUnitTopicList: self.unit_topics,
             DeleteTopicInNamesrv: self.delete_topic,
             PutKvConfig: self.put_value,
             GetKvConfig: self.get_value,
@@ -220,6 +222,19 @@ class NameServer:
     def _names_of(self, cluster: str | None) -> list[str]:
         """The broker names of a cluster, None for all."""
         return [name for name in self._names() if cluster in (None, self._member(name).cluster)]
+
+    def unit_topics(self, call: Call, operation: GetUnitTopicList) -> TopicListResult:
+        """Names of topics with marks of units. Errors: SYSTEM_ERROR when the list is switched off."""
+        if not self.config.enable_topic_list:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, "disable")
+        flags: dict[str, int] = {}
+        for name in self._names():
+            for topic in self._topics(name):
+                found = self._find(name, topic)
+                if found is not None:
+                    flags.setdefault(topic, found[1].topic_sys_flag)
+        has, lacks = operation.has, operation.lacks
+        return TopicListResult([topic for topic, flag in flags.items() if flag & has == has and not flag & lacks])
 
     def delete_topic(self, call: Call, operation: DeleteTopicInNamesrv) -> Done:
         """Forget a topic, everywhere or in one cluster, until the brokers register again."""

@@ -47,6 +47,7 @@ class Positions:
         groups: Groups,
         offsets: Offsets,
         on_reset: Callable[[str, str, int], None],
+        reset_by_clients: Callable[[ResetOffset], ResetOffsetResult],
     ) -> None:
         self._config = config
         self._emulation = emulation
@@ -55,6 +56,7 @@ class Positions:
         self._groups = groups
         self._offsets = offsets
         self._on_reset = on_reset
+        self._reset_by_clients = reset_by_clients
 
     def query(self, call: Call, operation: QueryConsumerOffset) -> OffsetResult:
         """The committed offset; a young queue that holds its first message answers 0. Errors: QUERY_NOT_FOUND."""
@@ -137,10 +139,13 @@ class Positions:
         return TimestampResult(self._store.store_timestamp(queue, queue.min_offset))
 
     def reset(self, call: Call, operation: ResetOffset) -> ResetOffsetResult:
-        """Move a group; each queue's next pull or pop takes the new offset.
+        """Move a group; each queue's next pull or pop takes the new offset, or live consumers go there by themselves.
 
-        Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue).
+        Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue), or those of
+        `ClientResets.reset`.
         """
+        if not self._config.use_server_side_reset_offset:
+            return self._reset_by_clients(operation)
         topic, group = operation.topic, operation.group
         config = self._topics.find(topic)
         if config is None:

@@ -22,12 +22,11 @@ from .message import Message, Stored
 from .operations import SendMessage, SendResult, TopicConfig
 from .refusals import refuse_on_slave
 from .store import MessageStore
-from .topics import PERM_WRITE, Topics
+from .topics import HAS_UNIT_SUBSCRIBERS, PERM_WRITE, UNIT, Topics
 from .value import value
 
 _BATCH_HEAD = Struct(">iiiii")
 _SHORT = Struct(">h")
-_UNIT, _HAS_UNIT_SUBSCRIBERS = 1, 2  # bits of a topic's system flag (TopicSysFlag)
 
 
 @value
@@ -87,7 +86,7 @@ class SendService:
         names.check_topic(topic)
         if topic in names.NOT_ALLOWED_SEND_TOPICS:
             raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
-        unit = 0 if not operation.unit_mode else _HAS_UNIT_SUBSCRIBERS if names.is_retry(topic) else _UNIT
+        unit = 0 if not operation.unit_mode else HAS_UNIT_SUBSCRIBERS if names.is_retry(topic) else UNIT
         created = self._topics.create_on_send(topic, operation.default_topic, operation.default_topic_queue_nums, unit)
         if created is None:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!\n{FAQ}")

@@ -17,6 +17,8 @@ from .scheduler import Scheduler
 PERM_READ = 4
 PERM_WRITE = 2
 PERM_INHERIT = 1
+UNIT, HAS_UNIT_SUBSCRIBERS = 1, 2
+"""Bits of a topic's system flag (TopicSysFlag)."""
 
 MESSAGE_TYPES = ("UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL")
 _SCHEDULE_QUEUES = 18  # upstream's constant, whatever the delay levels are

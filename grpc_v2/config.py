@@ -63,6 +63,11 @@ class ProxyConfig(Config):
     )
     transaction_data_max_num: int = key(15, "Answers that one transaction id can hold open.", low=1)
 
+    # questions to clients
+    grpc_proxy_relay_request_timeout_in_seconds: int = key(
+        5, "How long a client may take to answer a question on its telemetry stream.", unit="s", low=0
+    )
+
     # transport
     grpc_max_inbound_message_size: int = key(130 * 1024 * 1024, "Largest request.", unit="bytes", low=1)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.effects import CheckTransactionState
+from rocketmq_testkit.emulator.effects import Effect
 from rocketmq_testkit.emulator.gate import Channel, Node
 from rocketmq_testkit.emulator.operations import Operation
 
@@ -13,6 +13,7 @@ from .method_table import Rpc
 from .polls import Polls
 from .proto import definition_pb2 as pb
 from .proxy_rules import check_group, check_topic, is_blank
+from .questions import Questions
 from .renewal import Renewals
 from .routes import Endpoint, Routes
 from .sessions import Session, SessionChannel, SessionRegistry
@@ -42,7 +43,7 @@ class Proxy:
         log: Callable[[str], None],
         tick: Callable[[], None],
         call_later: CallLater | None,
-        on_check: Callable[["Proxy", SessionChannel, CheckTransactionState], None],
+        on_push: Callable[["Proxy", SessionChannel, Effect], None],
         on_expired: Callable[["Proxy", Session], None],
     ) -> None:
         self.engine = engine
@@ -53,10 +54,11 @@ class Proxy:
         self.routes = Routes(brokers, engine.name_server.perm, engine.chance.stream("grpc_v2 first queue"), endpoint)
         self.transactions = Transactions(config)
         self.polls = Polls()
+        self.questions = Questions(engine.scheduler, config)
         self.renewals = Renewals(self)
         self.sessions = SessionRegistry(
             engine.scheduler,
-            lambda channel, effect: on_check(self, channel, effect),
+            lambda channel, effect: on_push(self, channel, effect),
             lambda session: on_expired(self, session),
         )
         engine.excusing.append(self.sessions.excuse)
@@ -87,6 +89,7 @@ class Proxy:
         for session in self.sessions:
             self.renewals.forget(session)
         self.sessions.close()
+        self.questions.forget()
         self.polls.forget()
 
     def topic_name(self, resource: pb.Resource) -> str:

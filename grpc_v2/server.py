@@ -13,7 +13,7 @@ from .reflection import Reflection
 from .routes import Endpoint
 from .services import RPCS
 from .services.clients import end_session
-from .services.transaction import check_transaction
+from .services.pushes import pushed
 from .sessions import Session, SessionRegistry
 from .transport import GrpcMethod
 from .transport.health import HealthService, ServingStatus
@@ -85,7 +85,7 @@ def messaging_methods(
     check(config)
     fronted = engine.brokers if brokers is None else brokers
     return MessagingService(
-        Proxy(engine, fronted, endpoint, config, log, tick or _no_tick, call_later, check_transaction, _expired)
+        Proxy(engine, fronted, endpoint, config, log, tick or _no_tick, call_later, pushed, _expired)
     )
 
 

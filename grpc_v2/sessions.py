@@ -8,7 +8,7 @@ open is never forgotten (see `deviations`). Source: GrpcClientSettingsManager, G
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.effects import CheckTransactionState, Effect
+from rocketmq_testkit.emulator.effects import Effect
 
 from .proto import definition_pb2 as pb
 
@@ -26,16 +26,16 @@ FORGOTTEN_AFTER_MS = 130_000
 class SessionChannel:
     """A client as the engine sees it."""
 
-    __slots__ = ("_on_check", "channel_id", "remote_address", "streams")
+    __slots__ = ("_on_push", "channel_id", "remote_address", "streams")
 
     def __init__(
-        self, client_id: str, remote_address: tuple[str, int], on_check: Callable[[CheckTransactionState], None] | None
+        self, client_id: str, remote_address: tuple[str, int], on_push: Callable[[Effect], None] | None
     ) -> None:
         self.channel_id = f"grpc:{client_id}"
         self.remote_address = remote_address
         self.streams: list[RpcCall] = []
         """Open telemetry streams, the newest last."""
-        self._on_check = on_check
+        self._on_push = on_push
 
     @property
     def active(self) -> bool:
@@ -43,9 +43,9 @@ class SessionChannel:
         return bool(self.streams)
 
     def push(self, effect: Effect) -> None:
-        """Hand a transaction check to the client's newest stream; gRPC clients know no other of the effects."""
-        if isinstance(effect, CheckTransactionState) and self._on_check is not None:
-            self._on_check(effect)
+        """Hand on what a broker has for the client."""
+        if self._on_push is not None:
+            self._on_push(effect)
 
 
 class Session:
@@ -77,11 +77,11 @@ class SessionRegistry:
     def __init__(
         self,
         scheduler: "Scheduler",
-        on_check: Callable[[SessionChannel, CheckTransactionState], None],
+        on_push: Callable[[SessionChannel, Effect], None],
         on_end: Callable[[Session], None],
     ) -> None:
         self._scheduler = scheduler
-        self._on_check = on_check
+        self._on_push = on_push
         self._on_end = on_end
         self._sessions: dict[str, Session] = {}
 
@@ -99,7 +99,7 @@ class SessionRegistry:
         """The session of a client with these settings, begun or changed."""
         session = self._sessions.get(client_id)
         if session is None:
-            channel = SessionChannel(client_id, remote_address, lambda effect: self._on_check(channel, effect))
+            channel = SessionChannel(client_id, remote_address, lambda effect: self._on_push(channel, effect))
             session = self._sessions[client_id] = Session(client_id, settings, channel, self._scheduler.now_ms)
         session.settings = settings
         session.channel.remote_address = remote_address

@@ -6,7 +6,7 @@ Frames that are sent while the connection's own bytes are being handled are coll
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.effects import Effect, Question
+from rocketmq_testkit.emulator.effects import CloseConnection, Effect, Question
 
 from . import push
 
@@ -18,11 +18,13 @@ class RemotingChannel:
     """A Channel of the gate.
 
     `peer_address` is the other end of the TCP connection and becomes the born host of messages; `remote_address` is
-    what a PROXY prologue said, or the same, and is shown in lists of connections. `local_address` is this end.
+    what a PROXY prologue said, or the same, and is shown in lists of connections. `local_address` is this end. `close`
+    closes the connection.
     """
 
     __slots__ = (
         "_awaited",
+        "_close",
         "_collected",
         "_service",
         "_write",
@@ -39,9 +41,11 @@ class RemotingChannel:
         peer_address: tuple[str, int],
         local_address: tuple[str, int],
         write: Callable[[bytes], None],
+        close: Callable[[], None] | None = None,
     ) -> None:
         self._service = service
         self._write = write
+        self._close = close
         self._collected: list[bytes] | None = None
         self._awaited: dict[int, int] = {}
         self.channel_id = service.next_channel_id(peer_address, local_address)
@@ -58,8 +62,12 @@ class RemotingChannel:
             self._write(frame)
 
     def push(self, effect: Effect) -> None:
-        """Send an effect as a request of the broker; nothing happens when the connection is gone."""
+        """Send an effect as a request of the broker, or close; nothing happens when the connection is gone."""
         if not self.active:
+            return
+        if isinstance(effect, CloseConnection):
+            if self._close is not None:
+                self._close()
             return
         opaque = self._service.next_opaque()
         if isinstance(effect, Question):

@@ -15,10 +15,13 @@ from rocketmq_testkit.emulator.effects import (
     NotifyConsumerIdsChanged,
     PushReplyMessage,
     Question,
+    ResetConsumerOffset,
 )
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.emulator.operations import MessageQueue
 
 from .answer import HEAD
+from .bodies.writing import dumps, message_queue, queue_map
 from .command import ONEWAY, VERSION_5_3_3
 from .request_code import RequestCode
 
@@ -29,6 +32,7 @@ PUSHED: Mapping[type[Effect], RequestCode] = {
     AskRunningInfo: RequestCode.GET_CONSUMER_RUNNING_INFO,
     AskToConsume: RequestCode.CONSUME_MESSAGE_DIRECTLY,
     AskConsumerStatus: RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT,
+    ResetConsumerOffset: RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
 }
 """The code of each effect."""
 
@@ -103,6 +107,23 @@ def _to_consume(effect: AskToConsume) -> tuple[dict[str, str], bytes]:
     return dict(effect.ext_fields), effect.record
 
 
+def _reset(effect: ResetConsumerOffset) -> tuple[dict[str, str], bytes]:
+    ext = {
+        "group": effect.group,
+        "topic": effect.topic,
+        "queueId": "-1",
+        "timestamp": str(effect.timestamp),
+        "isForce": "false",
+    }
+    queues = [
+        (MessageQueue(effect.topic, effect.broker_name, queue_id), offset)
+        for queue_id, offset in effect.offsets.items()
+    ]
+    if effect.as_list:
+        return ext, dumps({"offsetTable": [{**message_queue(queue), "offset": offset} for queue, offset in queues]})
+    return ext, dumps({"offsetTable": queue_map(queues)})
+
+
 _FIELDS: Mapping[type[Effect], Callable[..., tuple[dict[str, str], bytes]]] = {
     NotifyConsumerIdsChanged: _ids_changed,
     CheckTransactionState: _check_transaction,
@@ -110,4 +131,5 @@ _FIELDS: Mapping[type[Effect], Callable[..., tuple[dict[str, str], bytes]]] = {
     AskRunningInfo: _question,
     AskToConsume: _to_consume,
     AskConsumerStatus: _question,
+    ResetConsumerOffset: _reset,
 }

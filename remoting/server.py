@@ -1,6 +1,7 @@
 """The remoting protocol on Twisted. The only file of this folder that knows Twisted; TLS is put around it by the host.
 
-A connection is closed when its bytes make no sense, or when nothing was read or written for 120 s.
+A connection is closed when its bytes make no sense, when nothing was read or written for 120 s, or when its client has
+stopped to say that it lives.
 Source: NettyRemotingServer (5.3.3).
 """
 
@@ -80,7 +81,11 @@ class RemotingServerProtocol(Protocol):
     def connectionMade(self) -> None:  # Twisted's name
         transport = self._transport
         channel = RemotingChannel(
-            self.factory.service, _endpoint(transport.getPeer()), _endpoint(transport.getHost()), self._write
+            self.factory.service,
+            _endpoint(transport.getPeer()),
+            _endpoint(transport.getHost()),
+            self._write,
+            self.close,
         )
         self._connection = ServerConnection(self.factory.service, channel)
         self._used()

@@ -120,6 +120,12 @@ class BrokerConfig(Config):
     )
     channel_expired_timeout: int = key(120_000, "A client without heartbeat is forgotten.", unit="ms", low=1)
     notify_consumer_ids_changed_enable: bool = key(True, "Members of a group are told of joins and leaves.")
+    real_time_notify_consumer_change: bool = key(
+        True, "They are told at once; else every 15 s, once for all that happened."
+    )
+    use_server_side_reset_offset: bool = key(
+        True, "Resets are kept for the next read of each queue; else live consumers are told to reset themselves."
+    )
 
     # timers
     timer_wheel_enable: bool = key(True, "Messages with an arbitrary delay are accepted.")

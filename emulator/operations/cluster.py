@@ -66,6 +66,14 @@ class GetNamesrvTopicList(Operation):
 
 
 @value
+class GetUnitTopicList(Operation):
+    """Topics of the name server whose system flag has these bits and none of those (TopicSysFlag)."""
+
+    has: int
+    lacks: int = 0
+
+
+@value
 class TopicListResult(Result):
     """Names of topics; `broker` names one broker where the answer carries an address."""
 

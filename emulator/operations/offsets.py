@@ -75,9 +75,10 @@ class TimestampResult(Result):
 
 @value
 class ResetOffset(Operation):
-    """Move a group on the server side.
+    """Move a group, on the server side or by its consumers, as the broker is configured.
 
-    `queue_id` -1 = all read queues; `offset` None = by `timestamp` (< 0 = the end). Source: ResetOffsetRequestHeader.
+    `queue_id` -1 = all read queues; `offset` None = by `timestamp` (< 0 = the end). Where consumers do it, `force` lets
+    them go on as well as back, and `as_list` tells them as C++ reads it. Source: ResetOffsetRequestHeader.
     """
 
     group: str
@@ -86,6 +87,7 @@ class ResetOffset(Operation):
     queue_id: int = -1
     offset: int | None = None
     force: bool = True
+    as_list: bool = False
 
 
 @value

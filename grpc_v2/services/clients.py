@@ -48,10 +48,13 @@ def subscriptions(entries: Iterable[pb.SubscriptionEntry], now_ms: int) -> list[
     return found
 
 
-def register(proxy: Proxy, session: Session, language: str, group: str | None, label: str) -> None:
+def register(
+    proxy: Proxy, session: Session, language: str, group: str | None, label: str, *, subscribe: bool = True
+) -> None:
     """Tell every broker that the client lives; `group` is a consumer's group, None for a producer.
 
-    Raises ValueError when an expression of its subscriptions does not build.
+    With `subscribe`, which only settings do, its subscriptions become those of its group. Raises ValueError when an
+    expression of them does not build.
     """
     settings = session.settings
     producers: list[str] = []
@@ -67,7 +70,15 @@ def register(proxy: Proxy, session: Session, language: str, group: str | None, l
         proxy.tell_brokers(
             session.channel,
             label,
-            Heartbeat(client_id, producers, consumers, language=language, version=CLIENT_VERSION, through_proxy=True),
+            Heartbeat(
+                client_id,
+                producers,
+                consumers,
+                without_sub=not subscribe,
+                language=language,
+                version=CLIENT_VERSION,
+                through_proxy=True,
+            ),
         )
 
 
@@ -97,7 +108,7 @@ def heartbeat(call: RpcCall, request: sv.HeartbeatRequest) -> None:
     name = call.rpc.name
     if not session.is_producer:
         group = call.proxy.group_name(request.group)
-        register(call.proxy, session, _language(call), group, name)
+        register(call.proxy, session, _language(call), group, name, subscribe=False)
     elif session.settings.publishing.topics:
         register(call.proxy, session, _language(call), None, name)
     call.proxy.sessions.seen(session)

@@ -5,7 +5,7 @@ later: some clients wait for the answer only after they have done other things, 
 `deviations`).
 """
 
-from rocketmq_testkit.emulator.operations import Heartbeat
+from rocketmq_testkit.emulator.operations import Heartbeat, PushAnswered
 
 from ..calls import RpcCall
 from ..delays import times_ms
@@ -19,13 +19,14 @@ from ..settings import answered, with_defaults
 from ..status import OK, Refusal, StreamRefusal
 from ..transport import MethodKind, StatusCode
 from .clients import consume_type, register, subscriptions
+from .verification import take_result
 
 _FAILED = "process client telemetryCommand failed. "
 _LAST_KNOWN_TYPE = pb.PULL_CONSUMER  # 5.3.3 was built against messages that end here
 
 
 def telemetry(call: RpcCall, _request: None) -> None:
-    """Take settings and answer them; carry transaction checks to producers."""
+    """Take settings and answer them; carry transaction checks to producers, and messages to be consumed directly."""
     stream = _Stream(call)
     call.server_call.on_message = lambda command: call.guard(stream.take, command)
     call.server_call.on_half_close = lambda: call.guard(stream.end)
@@ -43,7 +44,7 @@ class _Stream:
         self._fresh = True
 
     def take(self, command: sv.TelemetryCommand) -> None:
-        """A command of the client. Only settings do something: no results are waited for by anybody."""
+        """A command of the client: settings, or the result of a direct consumption; others do nothing."""
         call = self._call
         call.proxy.tick()
         if is_blank(call.client_id):
@@ -55,6 +56,8 @@ class _Stream:
             except StreamRefusal as refusal:
                 call.server_call.finish(refusal.grpc_status, refusal.message)
                 self.forget()
+        elif command.WhichOneof("command") == "verify_message_result":
+            take_result(call.proxy, command)
 
     def end(self) -> None:
         """The client has sent its last command, so there will be no more answers."""
@@ -144,7 +147,7 @@ TELEMETRY = Rpc(
     sv.TelemetryCommand,
     sv.TelemetryCommand,
     telemetry,
-    (Heartbeat,),
+    (Heartbeat, PushAnswered),
     (pb.CLIENT_ID_REQUIRED,),
     MethodKind.BIDI,
     _refuse,

@@ -14,6 +14,7 @@ from rocketmq_testkit.emulator.operations import (
     GetNamesrvConfig,
     GetNamesrvTopicList,
     GetRouteInfo,
+    GetUnitTopicList,
     KvListResult,
     KvResult,
     PermOfBrokerResult,
@@ -24,6 +25,7 @@ from rocketmq_testkit.emulator.operations import (
     TopicListResult,
     UpdateNamesrvConfig,
 )
+from rocketmq_testkit.emulator.topics import HAS_UNIT_SUBSCRIBERS, UNIT
 
 from ..bodies import route
 from ..bodies.properties_text import read_properties
@@ -136,6 +138,24 @@ def get_topics_by_cluster(
 def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvTopicList:
     """Names of clusters and brokers, which are topics too, with the address of one broker."""
     return GetNamesrvTopicList(system=True)
+
+
+@TABLE.processor(RequestCode.GET_UNIT_TOPIC_LIST, header=NoHeader, answer=_topic_list)
+def get_unit_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
+    """Topics of a unit. Errors: SYSTEM_ERROR (turned off), as of the two that follow."""
+    return GetUnitTopicList(UNIT)
+
+
+@TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, header=NoHeader, answer=_topic_list)
+def get_unit_subscribed_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
+    """Topics that units subscribe to."""
+    return GetUnitTopicList(HAS_UNIT_SUBSCRIBERS)
+
+
+@TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, header=NoHeader, answer=_topic_list)
+def get_unit_subscribed_plain_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
+    """Those of them that are of no unit."""
+    return GetUnitTopicList(HAS_UNIT_SUBSCRIBERS, UNIT)
 
 
 @TABLE.processor(RequestCode.DELETE_TOPIC_IN_NAMESRV, header=DeleteTopicFromNamesrvRequestHeader)

@@ -23,6 +23,7 @@ from rocketmq_testkit.emulator.operations import (
     UpdateConsumerOffset,
 )
 
+from ..answer import NOT_SET
 from ..bodies.writing import dumps, number_map, queue_map
 from ..call import RemotingCall
 from ..header import Header, Int, Long, header
@@ -202,14 +203,16 @@ def _reset(call: RemotingCall, result: ResetOffsetResult) -> bytes:
         (MessageQueue(result.topic, result.broker_name, queue_id), offset)
         for queue_id, offset in result.offsets.items()
     )
-    return call.answer(None, None, dumps({"offsetTable": queue_map(items)}))
+    kept_here = call.service.broker_config.use_server_side_reset_offset
+    return call.answer(None if kept_here else NOT_SET, None, dumps({"offsetTable": queue_map(items)}))
 
 
 @TABLE.processor(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header=ResetOffsetRequestHeader, answer=_reset)
 def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: bytes) -> ResetOffset:
-    """On the server side; nothing is pushed, the next pull of each queue learns of it.
+    """The next pull of each queue learns of it, unless the broker lets consumers do it.
 
-    An offset counts only with a queue id; otherwise the timestamp decides.
+    An offset counts only with a queue id; otherwise the timestamp decides. C++ clients send their language, by which
+    upstream words what it tells consumers, whatever these are written in.
     """
     return ResetOffset(
         group=header.group,
@@ -218,6 +221,7 @@ def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: byt
         queue_id=header.queue_id,
         offset=header.offset if header.queue_id >= 0 else None,
         force=header.is_force,
+        as_list=call.language == "CPP",
     )
 
 

@@ -222,5 +222,8 @@ def test_every_served_code_was_met_or_has_a_reason() -> None:
         "GET_KVLIST_BY_NAMESPACE",
         "GET_TOPICS_BY_CLUSTER",
         "GET_SYSTEM_TOPIC_LIST_FROM_NS",
+        "GET_UNIT_TOPIC_LIST",
+        "GET_HAS_UNIT_SUB_TOPIC_LIST",
+        "GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST",
         "UPDATE_NAMESRV_CONFIG",
     }

@@ -1,0 +1,16 @@
+"""What a broker has for a client that came by gRPC. Source: ProxyChannel.writeAndFlush (5.3.3)."""
+
+from rocketmq_testkit.emulator.effects import AskToConsume, CheckTransactionState, Effect
+
+from ..proxy import Proxy
+from ..sessions import SessionChannel
+from .transaction import check_transaction
+from .verification import ask_to_consume
+
+
+def pushed(proxy: Proxy, channel: SessionChannel, effect: Effect) -> None:
+    """Put it on the client's telemetry stream; what gRPC clients do not know is passed over."""
+    if isinstance(effect, CheckTransactionState):
+        check_transaction(proxy, channel, effect)
+    elif isinstance(effect, AskToConsume):
+        ask_to_consume(proxy, channel, effect)

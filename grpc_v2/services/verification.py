@@ -1,0 +1,55 @@
+"""Direct consumption: a broker has a consumer's listener called with a stored message, over telemetry.
+
+Questions for the running info of a client are answered by nobody: 5.3.3 never passes them on, because the proxy finds
+no header at the broker's request. Source: GrpcClientChannel, ClientActivity, LocalProxyRelayService (5.3.3).
+"""
+
+import orjson
+from rocketmq_testkit.emulator import record as records
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.effects import AskToConsume
+from rocketmq_testkit.emulator.operations import PushAnswered
+
+from ..message_out import fill_message
+from ..proto import definition_pb2 as pb
+from ..proto import service_pb2 as sv
+from ..proxy import Proxy
+from ..questions import RelayResult
+from ..sessions import SessionChannel
+
+_LABEL = "VerifyMessage"
+_RESULTS = {
+    pb.OK: "CR_SUCCESS",
+    pb.FAILED_TO_CONSUME_MESSAGE: "CR_LATER",
+    pb.MESSAGE_CORRUPTED: "CR_RETURN_NULL",
+}
+
+
+def ask_to_consume(proxy: Proxy, channel: SessionChannel, effect: AskToConsume) -> None:
+    """Ask a consumer, on its newest telemetry stream, to consume a message; without a stream nobody will answer."""
+    broker = proxy.routes.named(effect.ext_fields.get("brokerName", ""))
+
+    def answered(result: RelayResult) -> None:
+        proxy.tell(broker, channel, _LABEL, PushAnswered(effect.ticket, result.code, result.remark, None, result.body))
+
+    nonce = proxy.questions.ask(answered, channel.channel_id)
+    if not channel.streams:
+        return
+    record = records.decode(effect.record)
+    command = sv.TelemetryCommand()
+    verify = command.verify_message_command
+    verify.nonce = nonce
+    fill_message(verify.message, record, record.topic, record.reconsume_times, proxy.now_ms)
+    channel.streams[-1].server_call.send(command.SerializeToString())
+
+
+def take_result(proxy: Proxy, command: sv.TelemetryCommand) -> None:
+    """A consumer says how it went, by the status of its command; what nobody asked for is passed over."""
+    then = proxy.questions.take(command.verify_message_result.nonce)
+    if then is None:
+        return
+    code = command.status.code
+    result = {"autoCommit": True, "order": False, "remark": "from gRPC client", "spentTimeMills": 0}
+    if code in _RESULTS:
+        result["consumeResult"] = _RESULTS[code]
+    then(RelayResult(ResponseCode.SUCCESS, "", orjson.dumps(result, option=orjson.OPT_SORT_KEYS)))

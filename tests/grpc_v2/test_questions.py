@@ -1,0 +1,133 @@
+"""Messages that administrators have clients consume, over their telemetry streams, in virtual time."""
+
+import orjson
+import pytest
+from grpc_world import GrpcWorld, Stream, subscribing
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import (
+    ClientAnswer,
+    ConsumeMessageDirectly,
+    ConsumerStatusResult,
+    GetConsumerRunningInfo,
+    GetConsumerStatus,
+    Operation,
+    SendMessage,
+    SendResult,
+)
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+
+def submit(world: GrpcWorld, operation: Operation) -> DirectCall:
+    return world.engine.submit(world.broker, operation, DirectChannel())
+
+
+def given(world: GrpcWorld, message: str, client: str = "c") -> DirectCall:
+    """An administrator has a client of the group G consume a message."""
+    return submit(world, ConsumeMessageDirectly("G", client, message, "T", {}))
+
+
+def asked(stream: Stream) -> list[sv.VerifyMessageCommand]:
+    """The messages that came down a stream."""
+    commands = [each for each in stream.commands if each.WhichOneof("command") == "verify_message_command"]
+    return [each.verify_message_command for each in commands]
+
+
+def answer(stream: Stream, code: int = pb.OK) -> None:
+    """The client has consumed the message that came last."""
+    result = sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=asked(stream)[-1].nonce))
+    result.status.code = code  # type: ignore[assignment]  # an enum's value
+    stream.send(result)
+
+
+@pytest.fixture
+def message(world: GrpcWorld) -> str:
+    """The broker's id of a stored message."""
+    world.topic()
+    sent = world.ask(SendMessage("PG", "T", 0, b"hello", {}, ("10.0.0.9", 5000), world.now_ms))
+    assert isinstance(sent, SendResult)
+    return sent.msg_id
+
+
+@pytest.mark.parametrize(
+    ("code", "result"),
+    [
+        (pb.OK, "CR_SUCCESS"),
+        (pb.FAILED_TO_CONSUME_MESSAGE, "CR_LATER"),
+        (pb.MESSAGE_CORRUPTED, "CR_RETURN_NULL"),
+        (pb.VERIFY_FIFO_MESSAGE_UNSUPPORTED, None),
+    ],
+)
+def test_a_client_consumes_what_it_is_given(world: GrpcWorld, message: str, code: int, result: str | None) -> None:
+    """And its status is the result."""
+    stream = world.client("c").settle(subscribing())
+    call = given(world, message)
+    assert [each.message.body for each in asked(stream)] == [b"hello"]
+    assert call.outcome is None
+    answer(stream, code)
+    assert isinstance(call.outcome, ClientAnswer)
+    assert (call.outcome.code, call.outcome.remark) == (0, "")
+    assert orjson.loads(call.outcome.body).get("consumeResult") == result
+
+
+def test_the_newest_stream_is_asked(world: GrpcWorld, message: str) -> None:
+    """It may answer on another."""
+    client = world.client("c")
+    first, second = client.settle(subscribing()), client.settle(subscribing())
+    call = given(world, message)
+    assert (len(asked(first)), len(asked(second))) == (0, 1)
+    first.send(sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=asked(second)[0].nonce)))
+    assert isinstance(call.outcome, ClientAnswer)
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_no_answer(world: GrpcWorld, message: str, gone: bool) -> None:
+    """After five seconds, at the next look, the proxy says so itself; what comes later is nothing."""
+    stream = world.client("c").settle(subscribing())
+    if gone:
+        stream.call.cancel()
+    call = given(world, message)
+    world.advance(5_000)
+    assert call.outcome is None
+    world.advance(1_000)
+    busy = ClientAnswer(ResponseCode.SYSTEM_BUSY, "call remote timeout", None, b"")
+    assert call.outcome == busy
+    if not gone:
+        answer(stream)
+    world.advance(60_000)
+    assert call.outcome == busy
+
+
+def test_other_questions_are_asked_of_nobody(world: GrpcWorld) -> None:
+    """Running info is waited for in vain, and so is where a client is on a topic."""
+    stream = world.client("c").settle(subscribing())
+    before = len(stream.commands)
+    info = submit(world, GetConsumerRunningInfo("G", "c", {"jstackEnable": "true"}))
+    status = submit(world, GetConsumerStatus("T", "G"))
+    world.advance(5_000)
+    assert status.outcome == ConsumerStatusResult({})
+    world.advance(5_000)
+    assert isinstance(info.outcome, EngineError)
+    assert info.outcome.code is ResponseCode.CONSUME_MSG_TIMEOUT
+    assert all(each.WhichOneof("command") == "settings" for each in stream.commands[before:])
+
+
+def test_a_closed_service_asks_nobody_any_more(world: GrpcWorld, message: str) -> None:
+    """No timer is left behind."""
+    world.client("c").settle(subscribing())
+    given(world, message)
+    world.service.close()
+    assert "question to a grpc client" not in [timer.kind for timer in world.engine.scheduler.scheduled()]
+
+
+def test_heartbeats_leave_subscriptions_alone(world: GrpcWorld) -> None:
+    """The last settings of a group's clients count; a group that only a heartbeat names subscribes to nothing."""
+    first, second = world.client("a"), world.client("b")
+    first.settle(subscribing(topic="T"))
+    second.settle(subscribing(topic="U"))
+    for group in ("G", "H"):
+        first.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name=group)))
+    consumers = world.broker.clients.consumers
+    assert {name: list(group.subscriptions) for name, group in consumers.items()} == {"G": ["U"], "H": []}
