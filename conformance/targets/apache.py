@@ -129,12 +129,20 @@ class ApacheBroker:
         return [process.pid for process in self._processes]
 
     def start(self) -> None:
-        """Start it and wait until it serves. Raises BuildError without jars, TargetError when it does not come up."""
+        """Start it, once, and wait until it serves.
+
+        Raises BuildError without jars, TargetError when it does not come up or was stopped, also before.
+        """
         jars = build(recipe(self.version)) / "lib"
-        self._stopped = False
-        self._home = Path(tempfile.mkdtemp(prefix=f"apache-{self.version}-"))
+        with self._spawning:
+            self._check_wanted()
+            self._home = Path(tempfile.mkdtemp(prefix=f"apache-{self.version}-"))
         try:
             self._start(jars)
+        except OSError:
+            self._check_wanted()  # files are gone from under it
+            self.stop()
+            raise
         except BaseException:
             self.stop()
             raise
@@ -220,8 +228,7 @@ class ApacheBroker:
         }[name]
         output = self._home / f"{name}.out"
         with output.open("wb") as printed, self._spawning:
-            if self._stopped:
-                raise TargetError(f"Apache RocketMQ {self.version} was stopped while it started")
+            self._check_wanted()
             process = subprocess.Popen(
                 [
                     "java",
@@ -249,6 +256,11 @@ class ApacheBroker:
                 raise TargetError(f"the {name} of Apache RocketMQ {self.version} {state}:\n{self.log_tail(name)}")
             time.sleep(0.02)
 
+    def _check_wanted(self) -> None:
+        """Nothing may be made behind the back of somebody who has stopped it."""
+        if self._stopped:
+            raise TargetError(f"Apache RocketMQ {self.version} was stopped")
+
     def log_tail(self, name: str = "proxy", lines: int = 30) -> str:
         """The end of what a process printed and of the broker's log."""
         texts = []
@@ -258,7 +270,7 @@ class ApacheBroker:
         return "\n".join(texts)
 
     def stop(self) -> None:
-        """Kill both processes and remove the home; from another thread also while it starts.
+        """Kill both processes and remove the home; from another thread also while it starts, or before.
 
         Nothing of it will be wanted again, and to stop in order takes it ten seconds.
         """

@@ -1,0 +1,39 @@
+"""A real broker that is stopped leaves nothing, at whatever moment that is."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance.targets.apache import ApacheBroker
+from rocketmq_testkit.conformance.targets.target import TargetError
+
+
+def test_one_that_was_stopped_before_its_start() -> None:
+    """It does not start any more: who waited for a turn may come after the end of the run."""
+    broker = ApacheBroker()
+    broker.stop()
+    with pytest.raises(TargetError, match=r"Apache RocketMQ 5\.3\.3 was stopped"):
+        broker.start()
+    assert broker.pids == []
+    assert broker.home == Path()
+
+
+def test_one_that_is_stopped_while_it_starts() -> None:
+    """Its start ends with an error, its processes and its home are gone."""
+    broker = ApacheBroker()
+    errors: list[TargetError] = []
+
+    def start() -> None:
+        with pytest.raises(TargetError) as raised:
+            broker.start()
+        errors.append(raised.value)
+
+    starting = threading.Thread(target=start)
+    starting.start()
+    while not broker.pids and starting.is_alive():
+        starting.join(0.005)
+    broker.stop()
+    starting.join(60)
+    assert len(errors) == 1
+    assert broker.pids == []
+    assert not broker.home.exists()
