@@ -105,7 +105,8 @@ def a_delay_beyond_all_times_is_past(t: Remoting) -> None:
     t.see("stored", str(t.max_offset(topic)))
 
 
-@remoting_case("DefaultMessageStore.asyncPutMessages")
+# 5.5.0's timer stops for good at a timed batch: on a broker of its own, like the next case.
+@remoting_case("DefaultMessageStore.asyncPutMessages", alone=True)
 def a_batch_waits_for_its_own_time(t: Remoting) -> None:
     """A batch whose request has a time waits, sent as one without a handle; times of its messages are stored unread."""
     topic = t.topic(queues=1)
@@ -121,7 +122,7 @@ def a_batch_waits_for_its_own_time(t: Remoting) -> None:
     t.see("handle of one sent by the code of a single message", handle_of(single)[:3])
 
 
-@remoting_case("TimerMessageStore.convertMessage")
+@remoting_case("TimerMessageStore.convertMessage", alone=True)
 def a_batch_comes_at_its_time(t: Remoting) -> None:
     """The messages of a timed batch come one by one, each with the properties of the request."""
     topic = t.topic(queues=2)
