@@ -223,6 +223,5 @@ def a_read_ends_after_so_many_units(t: Remoting) -> None:
     t.readable(topic, t.send(topic, "last", tag="large", properties={"size": "2"}))
     for expression, kind in (("size > 1", "SQL92"), ("large", "TAG")):
         for count in (1, 10, 20, 32):
-            by = {"expression": expression, "type": kind, "max_messages": count}
-            answer = t.pull(topic, t.group(), **by)
+            answer = t.pull(topic, t.group(), expression=expression, type=kind, max_messages=count)
             t.see(f"{count} by {expression}", [answer.code, answer["nextBeginOffset"], answer.bodies])

@@ -1,6 +1,6 @@
 """Subscriptions that change, and consumers of one group that do not want the same."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rocketmq_testkit.remoting.client import RemotingClient
@@ -96,19 +96,17 @@ def a_group_that_comes_back_wants_anew(t: Remoting) -> None:
 def hashes_of_a_heartbeat_count(t: Remoting) -> None:
     """Of a heartbeat's tags only the hashes are compared, and only where its expression is not the star."""
     group, client = _Group(t), t.connect()
-    for version, (label, expression, members) in enumerate(
-        (
-            ("hashes of another tag", "red", {"codeSet": [java_hash("blue")]}),
-            ("tags without hashes", "red", {"codeSet": []}),
-            ("hashes without tags", "red", {"tagsSet": []}),
-            ("star with hashes", "*", {"codeSet": [java_hash("blue")], "tagsSet": ["blue"]}),
-            ("nothing with hashes", "", {"codeSet": [java_hash("blue")], "tagsSet": ["blue"]}),
-            ("nothing", "", {}),
-            ("class filter", "red", {"classFilterMode": True}),
-            ("class filter and SQL92", BLUE, {"classFilterMode": True, "expressionType": "SQL92"}),
-        ),
-        1,
-    ):
+    wanted: Sequence[tuple[str, str, Mapping[str, Any]]] = (
+        ("hashes of another tag", "red", {"codeSet": [java_hash("blue")]}),
+        ("tags without hashes", "red", {"codeSet": []}),
+        ("hashes without tags", "red", {"tagsSet": []}),
+        ("star with hashes", "*", {"codeSet": [java_hash("blue")], "tagsSet": ["blue"]}),
+        ("nothing with hashes", "", {"codeSet": [java_hash("blue")], "tagsSet": ["blue"]}),
+        ("nothing", "", {}),
+        ("class filter", "red", {"classFilterMode": True}),
+        ("class filter and SQL92", BLUE, {"classFilterMode": True, "expressionType": "SQL92"}),
+    )
+    for version, (label, expression, members) in enumerate(wanted, 1):
         group.beat(client, version, expression, **members)
         group.see(label, version)
 

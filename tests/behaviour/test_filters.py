@@ -17,10 +17,10 @@ FOUND = [
 ]
 
 
-def fill(e: Entrance, **more: str) -> None:
+def fill(e: Entrance, message_group: str = "") -> None:
     """Send the messages."""
     for body, tag, size in MESSAGES:
-        e.put(body.encode(), tag=tag, size=size, **more)
+        e.put(body.encode(), tag=tag, message_group=message_group, size=size)
 
 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
@@ -40,7 +40,7 @@ def test_an_expression_finds_its_messages(e: Entrance, expression: str, kind: st
 def test_an_expression_in_order(e: Entrance, expression: str, kind: str, found: list[bytes]) -> None:
     """One at a time: the next is given out when the last is acknowledged, and nothing between them blocks."""
     e.fifo()
-    fill(e, message_group="g")
+    fill(e, "g")
     seen = []
     while taken := e.take(order=True, count=1, expression=expression, kind=kind):
         assert e.bodies(order=True, expression=expression, kind=kind) == []
