@@ -1,0 +1,134 @@
+"""Apache's own mqadmin asks live clients, has them do things, and moves them."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Protocol
+
+import pytest
+from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
+from rocketmq_testkit.fixtures import Emulator
+
+
+class Server(Protocol):
+    """What the fixture of this folder is to a test."""
+
+    @property
+    def emulator(self) -> Emulator: ...
+
+    def start(self, sdk: str) -> Driver: ...
+
+
+def _is(text: str, event: object) -> bool:
+    return isinstance(event, dict) and event.get("ev") == "msg" and body(event["msg"]) == text.encode()
+
+
+def consume(driver: Driver, emulator: Emulator, name: str, *texts: str) -> None:
+    """A consumer of the group named like the topic has taken these messages, and committed them."""
+    topic = emulator.topic(name, queues=1)
+    for text in texts:
+        topic.send(text.encode())
+    sub = {name: {"expr": "*", "type": "TAG"}}
+    driver.call("push", as_="c", group=name, sub=sub, mode="concurrent", from_="first")
+    for text in texts:
+        driver.wait_for_event(partial(_is, text), timeout=30)
+    emulator.clock.advance("1ms")  # the event comes out of the listener, before it has answered
+
+
+def client_of(namesrv: str, group: str) -> str:
+    """The id of the only client of a group, as mqadmin prints it."""
+    printed = mqadmin(namesrv, "consumerConnection", "-g", group)
+    [client] = re.findall(r"^(\S+@\S+)\s+\S+:\d+\s+JAVA\s+V5_3_3\s*$", printed, re.MULTILINE)
+    return str(client)
+
+
+def test_a_live_consumer_tells_how_it_is_doing(server: Server) -> None:
+    """consumerStatus prints its subscription, its queues and its stack, and judges how its group shares them."""
+    namesrv = server.emulator.namesrv
+    with server.start("java-remoting") as driver:
+        consume(driver, server.emulator, "adm-info", "one", "two")
+        client = client_of(namesrv, "adm-info")
+        printed = mqadmin(namesrv, "consumerStatus", "-g", "adm-info", "-i", client, "-s")
+        assert re.search(r"^adm-info\s+\S*\s*\*\s*$|Topic: adm-info\s", printed, re.MULTILINE), printed
+        assert "#Consumer jstack#" in printed
+        assert "java.lang.Thread.run" in printed
+        printed = mqadmin(namesrv, "consumerStatus", "-g", "adm-info")
+        assert "Same subscription in the same group of consumer" in printed
+        assert "Rebalance OK" in printed
+
+
+def test_a_live_consumer_consumes_once_more(server: Server) -> None:
+    """queryMsgById has it called with a message that it has consumed already, and prints what came of it."""
+    namesrv, emulator = server.emulator.namesrv, server.emulator
+    with server.start("java-remoting") as driver:
+        consume(driver, emulator, "adm-direct", "again")
+        client = client_of(namesrv, "adm-direct")
+        [message] = emulator.messages("adm-direct")
+        words = ("-t", "adm-direct", "-g", "adm-direct", "-d", client, "-i", message.offset_message_id)
+        printed = mqadmin(namesrv, "queryMsgById", *words)
+        assert "consumeResult=CR_SUCCESS" in printed, printed
+        driver.wait_for_event(partial(_is, "again"), timeout=30)
+
+
+def test_connected_producers(server: Server) -> None:
+    """producerConnection prints them by their group and a topic."""
+    emulator = server.emulator
+    emulator.topic("adm-pc")
+    with server.start("java-remoting") as driver:
+        driver.call("producer", as_="p", topics=["adm-pc"], group="adm-pc-producer")
+        driver.call("send", on="p", topic="adm-pc", body=b"m")
+        printed = mqadmin(emulator.namesrv, "producerConnection", "-g", "adm-pc-producer", "-t", "adm-pc")
+        assert re.search(r"^0001\s+\S+@\S+\s+\S+:\d+\s+JAVA\s+V5_3_3\s*$", printed, re.MULTILINE), printed
+
+
+@pytest.fixture(params=["true", "false"], ids=["by the broker", "by its consumers"])
+def resetting(request: pytest.FixtureRequest) -> Iterator[Emulator]:
+    """An emulator whose resets are kept for the next pull, or carried out by consumers."""
+    with Emulator(config={"useServerSideResetOffset": request.param}) as emulator:
+        yield emulator
+
+
+def test_a_live_consumer_is_reset(resetting: Emulator) -> None:
+    """resetOffsetByTime lets it consume everything again."""
+    namesrv = resetting.namesrv
+    with start("java-remoting", Addresses(namesrv=namesrv, endpoint=resetting.endpoint)) as driver:
+        consume(driver, resetting, "adm-reset", "one", "two")
+        printed = mqadmin(namesrv, "resetOffsetByTime", "-g", "adm-reset", "-t", "adm-reset", "-s", "0")
+        assert re.search(r"^broker-a\s+0\s+0\s*$", printed, re.MULTILINE), printed
+        for text in ("one", "two"):
+            driver.wait_for_event(partial(_is, text), timeout=60)
+
+
+def test_values_of_the_name_server(server: Server) -> None:
+    """updateKvConfig and deleteKvConfig keep and forget a value, updateOrderConf the order configuration of a topic."""
+    namesrv = server.emulator.namesrv
+    place = ("-s", "adm-namespace", "-k", "adm-key")
+    assert "success" in mqadmin(namesrv, "updateKvConfig", *place, "-v", "adm-value")
+    assert "success" in mqadmin(namesrv, "deleteKvConfig", *place)
+    assert "success" in mqadmin(namesrv, "updateOrderConf", "-t", "adm-order", "-m", "put", "-v", "broker-a:4")
+    assert "orderConf=[broker-a:4]" in mqadmin(namesrv, "updateOrderConf", "-t", "adm-order", "-m", "get")
+    assert "success" in mqadmin(namesrv, "updateOrderConf", "-t", "adm-order", "-m", "delete")
+    assert "CODE: 22" in mqadmin(namesrv, "updateOrderConf", "-t", "adm-order", "-m", "get")
+
+
+def test_offsets_are_given_to_another_group(server: Server) -> None:
+    """cloneGroupOffset lets a group be where another is."""
+    namesrv, emulator = server.emulator.namesrv, server.emulator
+    with server.start("java-remoting") as driver:
+        consume(driver, emulator, "adm-clone", "one", "two")
+        driver.call("close", on="c")
+    emulator.group("adm-clone-copy")
+    words = ("-s", "adm-clone", "-d", "adm-clone-copy", "-t", "adm-clone")
+    assert "clone group offset success" in mqadmin(namesrv, "cloneGroupOffset", *words)
+    offsets = emulator.run_in_loop(lambda host: dict(host.engine.brokers[0].offsets.committed))
+    assert offsets["adm-clone-copy", "adm-clone"] == {0: 2}
+
+
+def test_messages_of_an_administrator(server: Server) -> None:
+    """sendMessage stores one, and consumeMessage prints it."""
+    namesrv, emulator = server.emulator.namesrv, server.emulator
+    emulator.topic("adm-msg", queues=1)
+    assert "SEND_OK" in mqadmin(namesrv, "sendMessage", "-t", "adm-msg", "-p", "of-an-administrator", "-c", "A")
+    printed = mqadmin(namesrv, "consumeMessage", "-t", "adm-msg", "-b", "broker-a", "-i", "0", "-o", "0", "-c", "1")
+    assert "of-an-administrator" in printed, printed
