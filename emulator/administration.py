@@ -1,7 +1,5 @@
 """Requests of administrators about topics and groups of a broker. Source: AdminBrokerProcessor (5.3.3)."""
 
-from collections.abc import Iterable
-
 from . import names
 from .clients import Clients
 from .codes import ResponseCode
@@ -198,13 +196,10 @@ class GroupAdministration:
     def stats(self, call: Call, operation: GetConsumeStats) -> ConsumeStatsResult:
         """Progress by queue; an unknown group has none."""
         group = operation.consumer_group
-        topics: Iterable[str]
-        if operation.topic:
-            topics = [operation.topic]
-        else:
-            state = self._clients.consumers.get(group)
-            subscribed = list(state.subscriptions) if state is not None else []
-            topics = dict.fromkeys([*subscribed, *self._offsets.topics_of(group)])
+        topics = operation.topics
+        if not topics:
+            asked = [operation.topic] if operation.topic else self._offsets.topics_of(group)
+            topics = [topic for topic in asked if self._clients.may_consume(group, topic)]
         found: dict[MessageQueue, OffsetWrapper] = {}
         for topic in topics:
             config = self._topics.find(topic)
@@ -245,8 +240,12 @@ class GroupAdministration:
         return TopicListResult(self._offsets.topics_of(operation.group))
 
     def clone_offset(self, call: Call, operation: CloneGroupOffset) -> Done:
-        """Copy a group's offsets of a topic; a blank topic copies nothing, as upstream."""
-        source = self._offsets.committed.get((operation.src_group, operation.topic))
-        for queue_id, offset in (source or {}).items():
-            self._offsets.commit(operation.dest_group, operation.topic, queue_id, offset)
+        """Give a group the offsets that another has of a topic; a blank topic copies nothing, as upstream.
+
+        Nor does an unknown one, or one that live consumers of the source do not subscribe to, unless `offline`.
+        """
+        source, topic = operation.src_group, operation.topic
+        wanted = operation.offline or self._clients.may_consume(source, topic)
+        if self._topics.find(topic) is not None and wanted:
+            self._offsets.clone(source, operation.dest_group, topic)
         return Done()

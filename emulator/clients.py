@@ -5,13 +5,13 @@ DefaultConsumerIdsChangeListener (5.3.3).
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from . import names
 from .config import BrokerConfig
 from .effects import CloseConnection, Effect, NotifyConsumerIdsChanged
 from .filter_data import FilterData, FilterTable, Place
-from .filters import build_subscription
+from .filters import EVERYTHING
 from .gate import Channel
 from .groups import Groups
 from .operations import ConsumerData, Heartbeat, SubscriptionData
@@ -292,6 +292,14 @@ class Clients:
         found = state.subscriptions.get(topic) if state is not None else None
         return found or self._compensation(group, topic)
 
+    def may_consume(self, group: str, topic: str) -> bool:
+        """Whether a group wants a topic as far as anybody knows: one that is not alive has not said otherwise.
+
+        Source: AdminBrokerProcessor.getTopicsForCollectingConsumeStats, .cloneGroupOffset (5.3.3).
+        """
+        state = self.consumers.get(group)
+        return state is None or not state.subscriptions or self.subscription(group, topic) is not None
+
     def compensate(self, group: str, subscription: SubscriptionData) -> None:
         """Remember the expression of a request of a group that may never heartbeat."""
         now = self._scheduler.now_ms
@@ -299,15 +307,23 @@ class Clients:
             self._forget_compensated(now)
         self._compensated[group, subscription.topic] = subscription, now
 
-    def compensate_pop(self, group: str, topic: str, subscription: SubscriptionData, retry_topic: str) -> None:
+    def compensate_pop(self, group: str, subscription: SubscriptionData, retry_topic: str) -> None:
         """Remember what a pop asked for, and that it reads the whole of its retry topic."""
         self.compensate(group, subscription)
-        if self._compensation(group, retry_topic) is None:
-            self._compensated[group, retry_topic] = build_subscription(retry_topic, "*"), self._scheduler.now_ms
+        held = self._compensated.get((group, retry_topic))
+        kind = subscription.expression_type
+        if held is None or held[0].sub_string != EVERYTHING or held[0].expression_type != kind:
+            retry = SubscriptionData(retry_topic, EVERYTHING, kind)
+        else:
+            retry = held[0]  # pops are many, and this one says the same again
+        self._compensated[group, retry_topic] = retry, self._scheduler.now_ms
 
     def _compensation(self, group: str, topic: str) -> SubscriptionData | None:
         found = self._compensated.get((group, topic))
-        return None if found is None or self._is_expired(found[1]) else found[0]
+        if found is None or self._is_expired(found[1]):
+            return None
+        subscription, asked_ms = found
+        return replace(subscription, sub_version=asked_ms)
 
     def _is_expired(self, asked_ms: int) -> bool:
         """Whether a scan has come by since the request was too old."""

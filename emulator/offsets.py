@@ -37,6 +37,17 @@ class Offsets:
             self._file.keep(place, table.get(queue_id))
         table[queue_id] = offset
 
+    def clone(self, source: str, dest: str, topic: str) -> None:
+        """Give a group what another has committed, and nothing else; does nothing where that is nothing."""
+        table = self.committed.get((source, topic))
+        if table is None:
+            return
+        before = self.committed.get((dest, topic), {})
+        for queue_id in sorted(before.keys() | table.keys()):
+            if self._file.is_first_change((dest, topic, queue_id)):
+                self._file.keep((dest, topic, queue_id), before.get(queue_id))
+        self.committed[dest, topic] = dict(table)
+
     def query(self, group: str, topic: str, queue_id: int) -> int:
         """A waiting reset, else the committed offset, else -1."""
         if self._resets:

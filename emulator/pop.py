@@ -12,7 +12,7 @@ from .clients import Clients
 from .codes import ResponseCode
 from .config import BrokerConfig
 from .errors import EngineError
-from .filters import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
+from .filters import SQL92, MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
 from .gate import Call, Gate
 from .groups import Groups
 from .java_numbers import long_sum
@@ -144,17 +144,20 @@ class PopService:
         group, topic = operation.consumer_group, operation.topic
         retry = pop_retry_topic(topic, group, v2=self._config.enable_retry_topic_v2)
         if not operation.exp:
-            self._clients.compensate_pop(group, topic, build_subscription(topic, "*"), retry)
+            self._clients.compensate_pop(group, build_subscription(topic, "*"), retry)
             return None
-        if not is_tag_type(operation.exp_type) and operation.exp_type != "SQL92":
-            raise parse_failed()
         try:
             subscription = build_subscription(topic, operation.exp, operation.exp_type)
-            message_filter = filter_of(subscription)
-        except (ValueError, SqlError):
+        except ValueError:
             raise parse_failed() from None
-        self._clients.compensate_pop(group, topic, subscription, retry)
-        return message_filter
+        # Also where nobody can compile it.
+        self._clients.compensate_pop(group, subscription, retry)
+        if not is_tag_type(operation.exp_type) and operation.exp_type != SQL92:
+            raise parse_failed()
+        try:
+            return filter_of(subscription)
+        except SqlError:
+            raise parse_failed() from None
 
     # one pop
 

@@ -94,10 +94,13 @@ class GroupsResult(Result):
 
 @value
 class GetConsumeStats(Operation):
-    """Progress of a group on one topic, or on all that it has offsets for or subscribes to (`topic` None)."""
+    """Progress of a group on a topic, or on all that it has offsets of (`topic` None), without those that a live group
+    does not subscribe to; or on `topics`, whatever it subscribes to.
+    """
 
     consumer_group: str
     topic: str | None = None
+    topics: list[str] = field(default_factory=list)
 
 
 @value
@@ -184,11 +187,12 @@ class ConsumeTimeSpanResult(Result):
 
 @value
 class CloneGroupOffset(Operation):
-    """Copy a group's offsets of a topic to another group."""
+    """Copy a group's offsets of a topic to another group; `offline`: also of one that a live group does not want."""
 
     src_group: str
     dest_group: str
     topic: str
+    offline: bool = False
 
 
 @value

@@ -62,10 +62,11 @@ class GetSubscriptionGroupConfigRequestHeader(Header):
 
 @header
 class GetConsumeStatsRequestHeader(Header):
-    """Progress of a group, on one topic or on all; unknown ones have none. Not emulated: `topicList`."""
+    """Progress of a group, on one topic, on all or, with a semicolon behind each, on those of `topic_list`."""
 
     consumer_group: str
     topic: str | None = None
+    topic_list: str | None = None
 
 
 @header
@@ -160,8 +161,10 @@ def _progress(call: RemotingCall, result: ConsumeStatsResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_CONSUME_STATS, header=GetConsumeStatsRequestHeader, answer=_progress)
 def get_consume_stats(call: RemotingCall, header: GetConsumeStatsRequestHeader, body: bytes) -> GetConsumeStats:
-    """An empty topic means all topics."""
-    return GetConsumeStats(header.consumer_group, header.topic or None)
+    """A blank topic means all topics."""
+    listed, topic = header.topic_list or "", header.topic or ""
+    topics = [each for each in listed.split(";") if each] if listed.strip() else []
+    return GetConsumeStats(header.consumer_group, topic if topic.strip() else None, topics)
 
 
 def _group_list(call: RemotingCall, result: GroupListResult) -> bytes:

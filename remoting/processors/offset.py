@@ -227,8 +227,8 @@ def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: byt
 
 @TABLE.processor(RequestCode.CLONE_GROUP_OFFSET, header=CloneGroupOffsetRequestHeader)
 def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader, body: bytes) -> CloneGroupOffset:
-    """`offline` makes no difference, as upstream never reads it."""
-    return CloneGroupOffset(header.src_group, header.dest_group, header.topic)
+    """Of all topics it copies nothing, as upstream looks for the offsets of the topic that is asked for."""
+    return CloneGroupOffset(header.src_group, header.dest_group, header.topic, header.offline)
 
 
 def _all_offsets(call: RemotingCall, result: AllOffsetsResult) -> bytes:

@@ -5,6 +5,7 @@ from engine_world import World, make_world
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AllOffsetsResult,
+    CloneGroupOffset,
     ConsumerData,
     ConsumeStatsResult,
     CorrectionOffsetResult,
@@ -213,6 +214,44 @@ def test_stats(world: World) -> None:
     empty = world.engine.ask(world.broker, GetConsumeStats("nobody"))
     assert isinstance(empty, ConsumeStatsResult)
     assert empty.offsets == {}
+
+
+def topics_with_progress(world: World, topic: str | None = None, topics: list[str] | None = None) -> list[str]:
+    """The topics of which the statistics of group G tell."""
+    found = world.ask(ConsumeStatsResult, GetConsumeStats("G", topic, topics or []))
+    return sorted({queue.topic for queue in found.offsets})
+
+
+def test_stats_of_what_a_live_group_wants(world: World) -> None:
+    """A live group's statistics leave out what neither heartbeat nor request subscribes to; a list is not judged."""
+    world.engine.ask(world.broker, GetGroup("G"))
+    for topic in ("left", "read", "new"):
+        world.topic(topic)
+    for topic in ("left", "read"):
+        world.engine.ask(world.broker, UpdateConsumerOffset("G", topic, 0, 0))
+    assert topics_with_progress(world) == ["left", "read"]
+    world.heartbeat("c", topics={"read": "*", "new": "*"})
+    assert topics_with_progress(world) == ["read"]
+    assert topics_with_progress(world, "left") == []
+    assert topics_with_progress(world, "read", ["left", "new"]) == ["left", "new"]
+    world.pull("left")
+    assert topics_with_progress(world) == ["left", "read"]
+
+
+def test_offsets_are_cloned(world: World) -> None:
+    """A clone has the source's offsets and no others; of what a live source does not want only one that is offline."""
+    world.topic("A", 2)
+    for group in ("G", "copy"):
+        world.engine.ask(world.broker, GetGroup(group))
+    world.engine.ask(world.broker, UpdateConsumerOffset("G", "A", 0, 2))
+    world.engine.ask(world.broker, UpdateConsumerOffset("copy", "A", 1, 1))
+    world.heartbeat("c", topics={"other": "*"})
+    offsets = world.broker.offsets
+    for offline, expected in ((False, {1: 1}), (True, {0: 2})):
+        world.engine.ask(world.broker, CloneGroupOffset("G", "copy", "A", offline))
+        assert offsets.committed["copy", "A"] == expected
+    world.engine.ask(world.broker, UpdateConsumerOffset("G", "A", 0, 3))
+    assert offsets.query("copy", "A", 0) == 2
 
 
 def test_routes(world: World) -> None:

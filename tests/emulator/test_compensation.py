@@ -1,7 +1,8 @@
 """What a request asked for stands for the subscription of a group that sends no heartbeats, for a while."""
 
-from engine_world import World
+from engine_world import World, refused
 from rocketmq_testkit.emulator.clients import SCAN_PERIOD_MS
+from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.operations import CreateGroup, GroupConfig
 
 EXPIRED_MS = 600_000
@@ -26,6 +27,35 @@ def test_it_is_forgotten_after_ten_minutes(world: World) -> None:
     world.pop("A", expression="y")
     assert wanted(world) == "y"
     assert wanted(world, "%RETRY%G_A") == "*"
+
+
+def test_each_request_renews_it(world: World) -> None:
+    """Of topic and retry topic alike; its version is the time of the last request."""
+    world.topic("A")
+    world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
+    world.pop("A")
+    world.advance(EXPIRED_MS - SCAN_PERIOD_MS)
+    asked = world.now_ms
+    world.pop("A")
+    world.advance(EXPIRED_MS)
+    for topic in ("A", "%RETRY%G_A"):
+        found = world.broker.clients.subscription("G", topic)
+        assert found is not None
+        assert found.sub_version == asked
+    world.advance(SCAN_PERIOD_MS)
+    assert wanted(world) is None
+    assert wanted(world, "%RETRY%G_A") is None
+
+
+def test_an_expression_stands_that_nobody_can_compile(world: World) -> None:
+    """The pop is refused, and what it asked for is remembered, with its kind for the retry topic as well."""
+    world.topic("A")
+    world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
+    assert refused(world.pop("A", expression="a >", kind="SQL92")).code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
+    assert wanted(world) == "a >"
+    retries = world.broker.clients.subscription("G", "%RETRY%G_A")
+    assert retries is not None
+    assert (retries.sub_string, retries.expression_type) == ("*", "SQL92")
 
 
 def test_it_does_not_grow_with_the_names_of_old_groups(world: World) -> None:

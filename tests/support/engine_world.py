@@ -96,11 +96,12 @@ class World:
         order: bool = False,
         attempt: str | None = None,
         expression: str = "*",
+        kind: str = "TAG",
     ) -> DirectCall:
         return self.engine.submit(
             self.broker,
             PopMessage(
-                group, topic, queue, count, invisible_ms, poll_ms, self.now_ms, 0, "TAG", expression, order, attempt
+                group, topic, queue, count, invisible_ms, poll_ms, self.now_ms, 0, kind, expression, order, attempt
             ),
         )
 
