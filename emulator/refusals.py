@@ -26,3 +26,13 @@ def refuse_on_slave(config: BrokerConfig) -> None:
     """A slave takes neither sends nor pulls (rejectRequest of both processors, 5.3.3). Errors: SYSTEM_BUSY."""
     if config.broker_role == "SLAVE":
         raise EngineError(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")
+
+
+def refuse_to_store(config: BrokerConfig) -> None:
+    """The store of a slave takes nothing (HookUtils.checkBeforePutMessage, 5.3.3). Errors: SERVICE_NOT_AVAILABLE."""
+    if config.broker_role == "SLAVE":
+        raise EngineError(
+            ResponseCode.SERVICE_NOT_AVAILABLE,
+            "service not available now. It may be caused by one of the following reasons: the broker's disk is full "
+            "[CL:  0.00 CQ:  0.00 INDEX:  0.00], messages are put to the slave, message store has been shut down, etc.",
+        )

@@ -17,7 +17,7 @@ from .message import Message
 from .operations import Done, GroupConfig, SendMessage, SendMessageBack, TopicConfig
 from .queue_locks import QueueLocks
 from .record import Record
-from .refusals import refuse_on_slave
+from .refusals import refuse_on_slave, refuse_to_store
 from .store import MessageStore
 from .topics import PERM_WRITE, Topics
 
@@ -51,9 +51,11 @@ class RetryService:
         """Store a copy for a later retry, or in the dead letter topic after too many.
 
         A group without retry queues loses the message and is told success.
-        Errors: SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (broker or retry topic), SYSTEM_ERROR (no such message).
+        Errors: SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (broker or retry topic), SYSTEM_ERROR (no such message, or
+        the copy cannot be stored), SYSTEM_BUSY on a slave.
         """
-        refuse_on_slave(self._config)
+        if not operation.through_proxy:
+            refuse_on_slave(self._config)
         group = self._group(operation.group)
         if not self._config.broker_permission & PERM_WRITE:
             ip = records.unpack_host(self._store.store_host)[0]
@@ -68,6 +70,7 @@ class RetryService:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"look message by offset failed, {operation.offset}")
         message = self._copy(records.decode(stored), operation, group, queue_id)
         try:
+            refuse_to_store(self._config)
             self._store.put(message)
         except EngineError as refusal:
             raise EngineError(ResponseCode.SYSTEM_ERROR, refusal.code.name) from None

@@ -20,7 +20,7 @@ from .half_message import is_half
 from .human_time import human_time
 from .message import Message, Stored
 from .operations import SendMessage, SendResult, TopicConfig
-from .refusals import refuse_on_slave
+from .refusals import refuse_on_slave, refuse_to_store
 from .store import MessageStore
 from .topics import HAS_UNIT_SUBSCRIBERS, PERM_WRITE, UNIT, Topics
 from .value import value
@@ -58,9 +58,11 @@ class SendService:
         """Store a message or a batch.
 
         Errors: INVALID_PARAMETER (topic name, queue id), NO_PERMISSION (system topics), TOPIC_NOT_EXIST,
-        MESSAGE_ILLEGAL (sizes, batches to retry topics), SUBSCRIPTION_GROUP_NOT_EXIST (retry topics).
+        MESSAGE_ILLEGAL (sizes, batches to retry topics), SUBSCRIPTION_GROUP_NOT_EXIST (retry topics), SYSTEM_BUSY on a
+        slave, through the proxy SERVICE_NOT_AVAILABLE.
         """
-        refuse_on_slave(self._config)
+        if not operation.through_proxy:
+            refuse_on_slave(self._config)
         queue_id = self.place(call, operation)
         if operation.batch:
             return self._send_batch(operation, queue_id)
@@ -122,6 +124,7 @@ class SendService:
                     f"the broker[{self._broker_ip()}] sending transaction message is forbidden",
                 )
             self._hooks.prepare_transaction(message, operation)
+        refuse_to_store(self._config)
         stored = self._store.put(message)
         return SendResult(
             ResponseCode.SUCCESS,
@@ -151,6 +154,7 @@ class SendService:
         parts = split_batch(body)
         # The hooks look at the batch as a whole; what its messages say for themselves (a delay) is stored unread.
         whole = self._message(operation, queue_id, body, dict(shared))
+        refuse_to_store(self._config)
         self._store.prepare(whole)
         stored: list[Stored] = []
         for part_flag, part_body, part_properties in parts:

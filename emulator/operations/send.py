@@ -12,7 +12,8 @@ class SendMessage(Operation):
 
     `queue_id` < 0 lets the broker choose. `born_host` is the client's (address, port). `sys_flag` bits: compression
     0x1 and 0x700, transaction type 0xC (prepared or rolled back: no queue gets it). The store takes the body: after
-    the append the operation no longer holds it. Source: SendMessageRequestHeader (5.3.3).
+    the append the operation no longer holds it. `through_proxy`: the gRPC proxy hands it over, past the question
+    whether the broker takes requests (rejectRequest). Source: SendMessageRequestHeader (5.3.3).
     """
 
     producer_group: str
@@ -30,6 +31,7 @@ class SendMessage(Operation):
     max_reconsume_times: int | None = None
     unit_mode: bool = False
     batch: bool = False
+    through_proxy: bool = False
 
     def take_body(self) -> bytes:
         """The body, which the operation no longer holds afterwards (the journal keeps operations, not bodies)."""
@@ -86,8 +88,8 @@ class SendMessageBack(Operation):
     """A consumer gives a message back for a later retry.
 
     `offset` is the physical offset of the message. `delay_level` 0 lets the broker choose 3 + reconsume times, < 0
-    means the dead letter queue at once. `max_reconsume_times` None takes the group's.
-    Source: ConsumerSendMsgBackRequestHeader (5.3.3).
+    means the dead letter queue at once. `max_reconsume_times` None takes the group's. `through_proxy`: as that of
+    SendMessage. Source: ConsumerSendMsgBackRequestHeader (5.3.3).
     """
 
     group: str
@@ -97,6 +99,7 @@ class SendMessageBack(Operation):
     origin_topic: str | None = None
     unit_mode: bool = False
     max_reconsume_times: int | None = None
+    through_proxy: bool = False
 
 
 @value

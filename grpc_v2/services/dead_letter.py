@@ -41,7 +41,13 @@ def forward_message_to_dead_letter_queue(call: RpcCall, request: sv.ForwardMessa
         call.reply(sv.ForwardMessageToDeadLetterQueueResponse(status=_DONE))
 
     operation = SendMessageBack(
-        group, handle.commit_log_offset, _AT_ONCE, request.message_id, real_topic, max_reconsume_times=0
+        group,
+        handle.commit_log_offset,
+        _AT_ONCE,
+        request.message_id,
+        real_topic,
+        max_reconsume_times=0,
+        through_proxy=True,
     )
     call.ask(broker, operation, acknowledge)
 

@@ -238,7 +238,14 @@ def _dead_letter(receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> 
     _tell(
         receive,
         broker,
-        SendMessageBack(receive.group, handle.commit_log_offset, -1, origin_topic=topic, max_reconsume_times=0),
+        SendMessageBack(
+            receive.group,
+            handle.commit_log_offset,
+            -1,
+            origin_topic=topic,
+            max_reconsume_times=0,
+            through_proxy=True,
+        ),
     )
     _acknowledge(receive, broker, handle)
 

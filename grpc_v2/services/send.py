@@ -77,6 +77,7 @@ def send_message(call: RpcCall, request: sv.SendMessageRequest) -> None:
         flag,
         reconsume_times=reconsume_times,
         batch=is_batch,
+        through_proxy=True,
     )
 
     def stored(outcome: Outcome) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from engine_world import World, refused
 from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.operations import EndTransaction, Operation, PullMessage, SendMessageBack
+from rocketmq_testkit.emulator.operations import EndTransaction, Operation, PullMessage, SendMessage, SendMessageBack
 
 BUSY = "[REJECTREQUEST]system busy, start flow control for a while"
 
@@ -25,6 +25,21 @@ def test_a_slave_refuses(world: World, operation: Operation, code: ResponseCode,
     world.broker.config.set("brokerRole", "SLAVE")
     refusal = refused(world.engine.submit(world.broker, operation))
     assert (refusal.code, refusal.remark) == (code, remark)
+
+
+def test_the_proxy_asks_the_store_of_a_slave(world: World) -> None:
+    """Nobody tells the proxy that the broker is busy: the message is refused where it would be stored."""
+    world.topic("A")
+    world.send("A")
+    world.broker.config.set("brokerRole", "SLAVE")
+    for batch in (False, True):
+        message = SendMessage("P", "A", 0, b"", {}, ("127.0.0.1", 1), 0, batch=batch, through_proxy=True)
+        refusal = refused(world.engine.submit(world.broker, message))
+        assert refusal.code is ResponseCode.SERVICE_NOT_AVAILABLE
+        assert "messages are put to the slave" in str(refusal.remark)
+    refusal = refused(world.engine.submit(world.broker, SendMessageBack("G", 0, -1, through_proxy=True)))
+    assert (refusal.code, refusal.remark) == (ResponseCode.SYSTEM_ERROR, "SERVICE_NOT_AVAILABLE")
+    assert world.broker.store.max_offset("A", 0) == 1
 
 
 def test_a_slave_pops_and_acknowledges(world: World) -> None:
