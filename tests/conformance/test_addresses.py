@@ -11,6 +11,7 @@ from rocketmq_testkit.conformance.runner.run import Run, carry_out
 from rocketmq_testkit.conformance.scenario import scenario, scenarios_of
 from rocketmq_testkit.conformance.stage import Stage
 from rocketmq_testkit.conformance.targets.choose import target as choose
+from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 from rocketmq_testkit.conformance.targets.target import COMMON_SETTINGS, Capability, TargetError
 from rocketmq_testkit.conformance.truth import Truth
 from rocketmq_testkit.conformance.worlds.remoting import Remoting
@@ -91,6 +92,19 @@ def test_with_its_control_port_it_can_be_crashed_and_restarted(served: Emulator)
             assert [each.body for each in t.messages_of(topic, t.group())] == [b"m0", b"m0"]
         with pytest.raises(TargetError, match="cannot be configured"), target.lend({"k": "v"}):
             pass
+
+
+@pytest.mark.parametrize("controlled", [False, True])
+def test_it_can_be_away_for_a_while(served: Emulator, controlled: bool) -> None:
+    """An emulator, by its control port too: nobody answers meanwhile, and then it goes on with what was stored."""
+    target = choose(addresses(served, f"control={served.control}")) if controlled else EmulatorTarget()
+    with target, target.lend({}, alone=True) as place, Remoting(place, "t2") as t:
+        topic = t.topic(queues=1)
+        t.sent(topic)
+        with t.away(), pytest.raises(ConnectionRefusedError), RemotingClient(t.broker_address):
+            pass
+        t.sent(topic)
+        assert [each.body for each in t.messages_of(topic, t.group())] == [b"m0", b"m0"]
 
 
 def test_with_its_control_port_a_scenario_may_stop_it(served: Emulator) -> None:
