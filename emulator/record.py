@@ -165,6 +165,7 @@ def decode(record: bytes) -> Record:
     if sys_flag & HOST_BITS:
         head = _HEAD[bool(sys_flag & SYS_BORN_HOST_V6), bool(sys_flag & SYS_STORE_HOST_V6)]
         fields = head.unpack_from(record)
+    # Each named, here and in the call: to hand the tuple on, as `*fields`, makes decoding a fifth slower.
     (
         size,
         magic,
