@@ -158,7 +158,7 @@ def a_delayed_message_is_filtered_by_its_own_tag(t: Remoting) -> None:
     _see_pulls(t, topic)
 
 
-@remoting_case("TransactionalMessageUtil.buildTransactionalMessage")
+@remoting_case("EndTransactionProcessor.endMessageTransaction")
 def a_committed_message_is_filtered_by_its_own_tag(t: Remoting) -> None:
     """A half message that is committed is found by its tag and properties."""
     producers = transacting(t)

@@ -36,7 +36,7 @@ def a_word_in_the_wrong_place(t: Remoting) -> None:
     )
 
 
-@remoting_case("TokenMgrError.lexicalError")
+@remoting_case("TokenMgrError.LexicalError")
 def a_sign_that_is_none(t: Remoting) -> None:
     """A sign that begins no word is refused with its code, and with what was read of the word so far."""
     see_outcomes(
