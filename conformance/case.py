@@ -18,7 +18,7 @@ from enum import StrEnum
 from types import ModuleType
 from typing import Any, TypeVar
 
-from .targets.target import Capability
+from .targets.target import BESIDE, Capability
 
 _MARK = "__rocketmq_case__"
 
@@ -38,7 +38,8 @@ class CaseError(Exception):
 class Mark:
     """What a decorator says of a case. `source`: class and method of upstream that the behaviour comes from.
 
-    `needs`: what the target must be able to do. `settings`: keys of broker.conf that the case needs. `alone`: it
+    `needs`: what the target must be able to do. `settings`: keys of broker.conf that the case needs; with
+    keys that begin with `beside.` there is a second broker, which has them besides those of the first. `alone`: it
     changes what all share (a configuration, a system topic), so it gets a broker of its own.
     """
 
@@ -68,6 +69,8 @@ class Case:
     def needs(self) -> frozenset[Capability]:
         """All that the target must be able to do."""
         start = {Capability.CONFIGURE} if self.mark.settings or self.mark.alone else set()
+        if any(key.startswith(BESIDE) for key in self.mark.settings):
+            start.add(Capability.SEVERAL_BROKERS)
         return self.mark.needs | start
 
 

@@ -29,12 +29,11 @@ DELIBERATE: Mapping[str, str] = {
 GAPS: Mapping[str, str] = {}
 """Case id, or `scenario@sdk`, and what the emulator lacks."""
 
-_ALONE = "a broker that stands alone waits for nobody's disk"
+_MEMORY = "what is stored here lies in memory: nobody waits for a disk"
 
 UNPROVOKED: Mapping[tuple[str, str], str] = {
     ("EndTransaction", "NO_PERMISSION"): "5.3.3 stores a half message of the timer's own topic there; its timer ends",
-    ("SendMessage", "HA_NOT_AVAILABLE"): _ALONE,
-    ("SendMessage", "MASTER_PERSISTENCE_TIMEOUT"): _ALONE,
-    ("SendMessage", "SLAVE_PERSISTENCE_TIMEOUT"): _ALONE,
+    ("SendMessage", "HA_NOT_AVAILABLE"): "5.3.3 answers no send so: a slave that is missing is one that is late",
+    ("SendMessage", "MASTER_PERSISTENCE_TIMEOUT"): _MEMORY,
 }
 """What the emulator can answer by its source and no case gets: operation or RPC, code, and why."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from rocketmq_testkit.remoting.request_code import RequestCode as Code
 
-_SEVERAL = "a broker's own traffic with its slaves, its controller or its name server: brokers here stand alone"
+_SEVERAL = "a broker's own traffic with its slaves, its controller or its name server: brokers here share a process"
 _FILES = "of files that upstream has on a disk; what is stored here lies in memory"
 _USERS = "users and rights are kept by a real broker with authentication; here nobody is refused"
 

@@ -3,7 +3,8 @@
     with ApacheBroker("5.3.3", {"transactionCheckInterval": "3000"}) as real:
         connect(real.namesrv, real.endpoint)
 
-Broker and proxy are one process (the proxy's local mode), the name server another. Each instance has free ports and a
+Broker and proxy are one process (the proxy's local mode), the name server another; a second broker, if the settings
+have keys for one, is a third. Each instance has free ports and a
 temporary home of its own, so several can stand side by side; both are gone afterwards.
 """
 
@@ -26,7 +27,7 @@ from typing import Self
 from ..drivers.build import build
 from ..drivers.java_build import JAVA_TOOLS, copy_jars
 from ..drivers.recipe import Launch, Recipe, Workshop
-from .target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError
+from .target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError, of_each
 
 START_SECONDS = 240.0
 """On an idle machine it is 6 s."""
@@ -93,7 +94,7 @@ class ApacheBroker:
         proxy_settings: Mapping[str, object] | None = None,
     ) -> None:
         self.version = version
-        self._settings = dict(settings or {})
+        self._settings, self._settings_beside = of_each(settings or {})
         self._proxy_settings = dict(proxy_settings or {})
         self._home = Path()
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -103,6 +104,8 @@ class ApacheBroker:
         self.namesrv = ""
         self.broker = ""
         self.endpoint = ""
+        self.beside = ""
+        """The address of the second broker, empty when there is none."""
         self.start_seconds = 0.0
         """From the start of the name server until broker and proxy accept connections."""
 
@@ -148,7 +151,7 @@ class ApacheBroker:
             raise
 
     def _start(self, jars: Path) -> None:
-        namesrv_port, broker_port, grpc_port, remoting_port = _free_ports()
+        namesrv_port, broker_port, grpc_port, remoting_port, beside_port = _free_ports()
         self.namesrv = f"127.0.0.1:{namesrv_port}"
         self.broker = f"127.0.0.1:{broker_port}"
         self.endpoint = f"127.0.0.1:{grpc_port}"
@@ -164,7 +167,18 @@ class ApacheBroker:
             "storePathRootDir": str(self._home / "store"),
             **self._settings,
         }
-        (conf / "broker.conf").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        if self._settings_beside:
+            self.beside = f"127.0.0.1:{beside_port}"
+            settings["brokerIP2"] = "127.0.0.1"  # where slaves are told to copy from
+            beside = {
+                **settings,
+                "listenPort": str(beside_port),
+                "haListenPort": str(beside_port + 1),
+                "storePathRootDir": str(self._home / "beside" / "store"),
+                **self._settings_beside,
+            }
+            _write_properties(conf / "beside.conf", beside)
+        _write_properties(conf / "broker.conf", settings)
         proxy = {
             "rocketMQClusterName": settings["brokerClusterName"],
             "proxyMode": "LOCAL",
@@ -182,6 +196,16 @@ class ApacheBroker:
             jars, "namesrv", ["-Xms128m", "-Xmx256m"], "org.apache.rocketmq.namesrv.NamesrvStartup", "boot success"
         )
         self._run_broker(jars)
+        if self.beside:
+            (self._home / "beside").mkdir()
+            self._run(
+                jars,
+                "broker",
+                ["-Xms256m", "-Xmx512m", "-XX:MaxDirectMemorySize=512m"],
+                "org.apache.rocketmq.broker.BrokerStartup",
+                "boot success",
+            )
+            self._processes.insert(1, self._processes.pop())  # the last one is stopped and started by cases
         self.start_seconds = time.monotonic() - begin
 
     def _run_broker(self, jars: Path) -> None:
@@ -195,8 +219,10 @@ class ApacheBroker:
 
     @property
     def alive(self) -> bool:
-        """Whether both processes run."""
-        return len(self._processes) == 2 and all(process.poll() is None for process in self._processes)
+        """Whether all processes run."""
+        return len(self._processes) == (3 if self.beside else 2) and all(
+            process.poll() is None for process in self._processes
+        )
 
     def halt(self) -> None:
         """Stop broker and proxy in order, until `resume`."""
@@ -215,6 +241,7 @@ class ApacheBroker:
         conf = self._home / "conf"
         switches = {
             "namesrv": ["-c", str(conf / "namesrv.conf")],
+            "broker": ["-c", str(conf / "beside.conf")],
             "proxy": [
                 "-pm",
                 "local",
@@ -226,6 +253,7 @@ class ApacheBroker:
                 str(conf / "rmq-proxy.json"),
             ],
         }[name]
+        user_home = self._home / "beside" if name == "broker" else self._home
         output = self._home / f"{name}.out"
         with output.open("wb") as printed, self._spawning:
             self._check_wanted()
@@ -234,7 +262,7 @@ class ApacheBroker:
                     "java",
                     *_JVM,
                     *memory,
-                    f"-Duser.home={self._home}",
+                    f"-Duser.home={user_home}",
                     f"-Drmq.logback.configurationFile=rmq.{name}.logback.xml",
                     "-cp",
                     f"{jars}/*",
@@ -297,17 +325,23 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _free_ports() -> tuple[int, int, int, int]:
-    """Ports that were free a moment ago. The broker also takes its port - 2 (fast remoting) and + 1 (replication).
+def _write_properties(path: Path, settings: Mapping[str, str]) -> None:
+    path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+
+
+def _free_ports() -> tuple[int, int, int, int, int]:
+    """Ports that were free a moment ago, the second and the last of them for brokers.
+
+    A broker also takes its port - 2 (fast remoting) and + 1 (replication).
 
     They lie below those that the system gives to outgoing connections, any of which could be taken until the broker
     gets to it.
     """
     while True:
-        ports = random.sample(range(*_PORTS), 4)
-        wanted = {*ports, ports[1] - 2, ports[1] + 1}
-        if len(wanted) == 6 and all(map(_is_free, wanted)):
-            return ports[0], ports[1], ports[2], ports[3]
+        ports = random.sample(range(*_PORTS), 5)
+        wanted = {*ports, ports[1] - 2, ports[1] + 1, ports[4] - 2, ports[4] + 1}
+        if len(wanted) == 9 and all(map(_is_free, wanted)):
+            return ports[0], ports[1], ports[2], ports[3], ports[4]
 
 
 def _is_free(port: int) -> bool:

@@ -28,6 +28,7 @@ class ApachePlace(AddressPlace):
     def __init__(self, broker: ApacheBroker) -> None:
         super().__init__(Access(broker.namesrv, broker.endpoint))
         self.broker = broker
+        self.beside = broker.beside
 
     def restart(self) -> None:
         """Stop and start broker and proxy; the name server stays."""
@@ -50,10 +51,11 @@ class ApachePlace(AddressPlace):
 
 
 def wait_registered(broker: ApacheBroker) -> None:
-    """Return when the name server knows the broker, which is a moment after both accept connections."""
+    """Return when the name server knows all brokers, which is a moment after they accept connections."""
+    addresses = [address.encode() for address in (broker.broker, broker.beside) if address]
     deadline = time.monotonic() + _REGISTERED_SECONDS
     with RemotingClient(broker.namesrv) as namesrv:
-        while b'"brokerAddrTable":{}' in namesrv.request(RequestCode.GET_BROKER_CLUSTER_INFO).body:
+        while not all(address in namesrv.request(RequestCode.GET_BROKER_CLUSTER_INFO).body for address in addresses):
             if time.monotonic() > deadline:
                 raise TargetError(f"the broker did not register with its name server:\n{broker.log_tail()}")
             time.sleep(0.02)
@@ -72,7 +74,15 @@ class _Instance:
 class ApacheTarget(Target):
     """Apache RocketMQ of one version, assembled from its published jars; `settings`: keys of every broker.conf."""
 
-    capabilities = frozenset({Capability.ADMIN, Capability.CONFIGURE, Capability.RESTART, Capability.CRASH})
+    capabilities = frozenset(
+        {
+            Capability.ADMIN,
+            Capability.CONFIGURE,
+            Capability.RESTART,
+            Capability.CRASH,
+            Capability.SEVERAL_BROKERS,
+        }
+    )
     own_at_once = OWN_MAX
 
     def __init__(self, version: str, settings: Mapping[str, str] | None = None) -> None:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from rocketmq_testkit.fixtures import Emulator
 
-from .target import COMMON_SETTINGS, REFERENCE_VERSION, Access, Capability, Place, Target
+from .target import COMMON_SETTINGS, REFERENCE_VERSION, Access, Capability, Place, Target, of_each
 
 
 class EmulatorPlace(Place):
@@ -14,6 +14,7 @@ class EmulatorPlace(Place):
     def __init__(self, emulator: Emulator) -> None:
         self.emulator = emulator
         self.access = Access(emulator.namesrv, emulator.endpoint)
+        self.beside = next(iter([*list(emulator.brokers.values())[1:], *emulator.slaves.values()]), "")
 
     def now_ms(self) -> int:
         """The emulator's time."""
@@ -57,11 +58,20 @@ class EmulatorTarget(Target):
     unrecordable = "only what real brokers do is recorded; give --target apache:VERSION"
     truth = REFERENCE_VERSION
     capabilities = frozenset(
-        {Capability.ADMIN, Capability.CONFIGURE, Capability.RESTART, Capability.CRASH, Capability.VIRTUAL_TIME}
+        {
+            Capability.ADMIN,
+            Capability.CONFIGURE,
+            Capability.RESTART,
+            Capability.CRASH,
+            Capability.VIRTUAL_TIME,
+            Capability.SEVERAL_BROKERS,
+        }
     )
 
     @contextmanager
     def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:
         """A new emulator."""
-        with Emulator(profile="faithful", config={**COMMON_SETTINGS, **settings}) as emulator:
+        first, second = of_each(settings)
+        brokers = [{}, second] if second else [{}]
+        with Emulator(profile="faithful", config={**COMMON_SETTINGS, **first}, brokers=brokers) as emulator:
             yield EmulatorPlace(emulator)

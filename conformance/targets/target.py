@@ -27,6 +27,17 @@ COMMON_SETTINGS: Mapping[str, str] = {
 """Keys of broker.conf that every place has that we start ourselves; a case may set them otherwise."""
 
 
+BESIDE = "beside."
+"""Settings whose names begin so are keys of a second broker, which stands beside the first where there are any."""
+
+
+def of_each(settings: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The keys of the first broker, and those that the second one has otherwise; none where there is no second."""
+    first = {key: value for key, value in settings.items() if not key.startswith(BESIDE)}
+    second = {key.removeprefix(BESIDE): value for key, value in settings.items() if key.startswith(BESIDE)}
+    return first, second
+
+
 class TargetError(Exception):
     """A target does not start or died; the text ends with what its logs say."""
 
@@ -69,6 +80,8 @@ class Place(ABC):
     """One running RocketMQ, lent to a case or a driver."""
 
     access: Access
+    beside: str = ""
+    """The `host:port` of a second broker that a case has asked for."""
 
     @abstractmethod
     def now_ms(self) -> int:
@@ -127,6 +140,8 @@ class Target(ABC):
     @abstractmethod
     def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> AbstractContextManager[Place]:
         """A place whose broker.conf has these keys besides COMMON_SETTINGS; `alone`: nobody else uses it meanwhile.
+
+        Keys that begin with BESIDE bring a second broker, which has the keys of the first and these.
 
         Errors: TargetError.
         """

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, TypeVar
 
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
@@ -55,6 +56,7 @@ class World(Closing):
         self.placeholders.put(self.cluster, "cluster")
         self.placeholders.put(self.broker_name, "broker name")
         self.placeholders.put(self.broker_address, "broker")
+        self.placeholders.put(place.beside, "second broker")
         self.placeholders.put(place.access.namesrv, "namesrv")
         self.placeholders.put(place.access.endpoint, "endpoint")
 
@@ -62,6 +64,11 @@ class World(Closing):
         """Close all connections."""
         for connection in self._connections:
             connection.close()
+
+    @cached_property
+    def beside(self) -> RemotingClient:
+        """A connection to the second broker, for cases that have asked for one."""
+        return self.connect(self.place.beside)
 
     # --- notes
 
@@ -104,8 +111,12 @@ class World(Closing):
         read: int | None = None,
         write: int | None = None,
         name: str | None = None,
+        to: RemotingClient | None = None,
     ) -> str:
-        """A new topic. `kind`: message type (NORMAL, FIFO, DELAY, TRANSACTION); `perm`: 4 read, 2 write."""
+        """A new topic, at the first broker if no other is given.
+
+        `kind`: message type (NORMAL, FIFO, DELAY, TRANSACTION); `perm`: 4 read, 2 write.
+        """
         name = self.new() if name is None else name
         ext: dict[str, object] = {
             "topic": name,
@@ -119,7 +130,7 @@ class World(Closing):
         }
         if kind is not None:
             ext["attributes"] = f"+message.type={kind}"
-        answer = self.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, ext)
+        answer = self.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, ext, to=to)
         self.require(answer.code == 0, f"the topic {name} was not made: {answer}")
         return name
 
@@ -177,6 +188,7 @@ class World(Closing):
             self.disconnect(connection)
         self.namesrv = self.connect(self.place.access.namesrv)
         self.broker = self.connect(self.broker_address)
+        self.__dict__.pop("beside", None)  # made anew when it is wanted
 
     def pushed(self, connection: RemotingClient) -> list[RemotingCommand]:
         """What the broker has pushed down a connection since the last look; it has all arrived before an answer."""
