@@ -65,12 +65,14 @@ class Consumer:
     """A consumer called `name` in a driver process.
 
     `messages`: all that it was given, `t` being when, and `ok` whether it was a success; `did` is a listener's answer.
+    `invisible_ms`: for how long a simple consumer receives what it acknowledges at once.
     """
 
     def __init__(self, driver: Driver, name: str, style: Style) -> None:
         self.driver = driver
         self.name = name
         self.style = style
+        self.invisible_ms = INVISIBLE_MS
         self.messages: list[Fields] = []
         self._pending: Future[Fields] | None = None
         self._seen = 0
@@ -99,7 +101,7 @@ class Consumer:
         elif self._pending is None:
             # In the background: the driver's other commands need not wait for it.
             if self.style == "simple":
-                self._pending = self.post_receive(INVISIBLE_MS)
+                self._pending = self.post_receive(self.invisible_ms)
             else:
                 self._pending = self.driver.post("poll", on=self.name, bg=True, max=_BATCH, ms=_POLL_MS)
         elif self._pending.done():
@@ -108,6 +110,10 @@ class Consumer:
     def begun(self) -> list[Fields]:
         """What its listener was called with so far, also where it has not answered; for push consumers with `begin`."""
         return [event["msg"] for event in self.driver.events(self.name) if event["ev"] == "begin"]
+
+    def is_answered(self) -> bool:
+        """Whether no receive or poll of its own is under way."""
+        return self._pending is None or self._pending.done()
 
     def take(self) -> None:
         """Wait for what is under way, and acknowledge or commit it."""

@@ -413,6 +413,7 @@ class Stage:
     def leave(self, *consumers: Consumer) -> None:
         """Let consumers leave their group by the SDK's own shutdown, with what was under way still taken."""
         for consumer in consumers:
+            self.wait_until(consumer.is_answered, "what is under way", passing=self.poll_step)
             consumer.take()
         for closing in [consumer.post_close() for consumer in consumers]:
             self.finish(closing)

@@ -1,18 +1,23 @@
 """Everything that is sent is received, in each way that an SDK can consume."""
 
-from ..actors import Style, comparison
+from ..actors import Consumer, Producer, Style, comparison
 from ..bulk import COLOUR, COUNT, QUEUES, order_of, send_bulk
 from ..scenario import scenario
 from ..stage import Stage
 
-_COMMITTED: tuple[Style, ...] = ("concurrent", "orderly", "lite")
-"""Ways to consume whose group is behind what was acknowledged, so that its offset tells that all was."""
+SHORT_MS = 30_000
+"""For how long messages are hidden where a consumer may say so: none takes that long to acknowledge them."""
+PROXY_SECONDS = 60.0
+"""For how long the proxy hides what a push consumer of the gRPC protocol is given."""
+_REVIVED_SECONDS = 10.0
+"""What is not acknowledged is back this long after it was hidden."""
 
 
 def _each_once(s: Stage, style: Style) -> None:
+    popped = style == "pop" or (s.grpc and style != "orderly")
     topic, group = s.pair(style, queues=QUEUES)
     producer = s.producer(topic)
-    consumer = s.consumer(group, topic, style)
+    consumer = _consumer(s, group, topic, style)
     sent = send_bulk(producer, topic, style)
     s.wait_for(COUNT, consumer)
     # A message that comes once more shall be seen.
@@ -20,19 +25,43 @@ def _each_once(s: Stage, style: Style) -> None:
     s.see("received", comparison(sent, [consumer.messages]))
     if style == "orderly":
         s.see("order", order_of(consumer.messages))
-    if style in _COMMITTED and (style != "lite" or "commit" in s.verbs):
+    if popped:
+        _see_who_comes_after(s, producer, consumer, topic, group)
+    elif style != "broadcast" and (style != "lite" or "commit" in s.verbs):
         s.until_committed(topic, group, ordered=style == "orderly")
 
 
-@scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"})
+def _consumer(s: Stage, group: str, topic: str, style: Style) -> Consumer:
+    consumer = s.consumer(group, topic, style, **({"consume_ms": SHORT_MS} if style == "pop" else {}))
+    consumer.invisible_ms = SHORT_MS
+    return consumer
+
+
+def _see_who_comes_after(s: Stage, producer: Producer, before: Consumer, topic: str, group: str) -> None:
+    """Close a consumer, let the time pass for which messages are hidden, and see what is left to the next.
+
+    Groups that pop are where they were given messages, acknowledged or not: only what comes again tells.
+    """
+    watch = s.stopwatch()
+    s.leave(before)
+    hidden = SHORT_MS / 1000 if before.style in ("simple", "pop") else PROXY_SECONDS
+    s.world.wait(max(hidden + _REVIVED_SECONDS - watch.seconds, 0.0))
+    after = _consumer(s, group, topic, before.style)
+    producer.send(topic, "after")
+    s.wait_for(1, after, stem="after")
+    s.settle(after)
+    s.see("who comes after it", after.bodies)
+
+
+@scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"}, passes=True)
 def a_simple_consumer_gets_each_message_once(s: Stage) -> None:
-    """A simple consumer that acknowledges is given everything that is sent, whole, and each message once."""
+    """A simple consumer is given everything that is sent, whole and once; what it acknowledged the next one is not."""
     _each_once(s, "simple")
 
 
-@scenario("PullMessageProcessor.processRequest", modes={"concurrent"})
+@scenario("PullMessageProcessor.processRequest", modes={"concurrent"}, passes=True)
 def a_concurrent_consumer_gets_each_message_once(s: Stage) -> None:
-    """A concurrent push consumer is given everything that is sent, whole, and each message once."""
+    """A concurrent push consumer is given everything that is sent, whole and once, and leaves nothing of it."""
     _each_once(s, "concurrent")
 
 
@@ -48,9 +77,9 @@ def a_broadcast_consumer_gets_each_message_once(s: Stage) -> None:
     _each_once(s, "broadcast")
 
 
-@scenario("PopMessageProcessor.processRequest", modes={"pop"})
+@scenario("PopMessageProcessor.processRequest", modes={"pop"}, passes=True)
 def a_popping_consumer_gets_each_message_once(s: Stage) -> None:
-    """A push consumer that the broker lets pop is given everything that is sent, whole, and each message once."""
+    """A push consumer that is let pop is given everything that is sent, whole and once, and leaves nothing of it."""
     _each_once(s, "pop")
 
 
