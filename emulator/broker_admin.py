@@ -47,17 +47,12 @@ class BrokerAdministration:
 
     def update_config(self, call: Call, operation: UpdateBrokerConfig) -> Done:
         """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value): nothing changes."""
-        for name in operation.properties:
-            if name in BLACK_LIST:
-                raise EngineError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
-        trial = self._config.copy()
+        if BLACK_LIST & operation.properties.keys():
+            raise EngineError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
         try:
-            for name, value in operation.properties.items():
-                trial.set(name, value)
+            self._config.update(operation.properties)
         except ConfigError as error:
             raise EngineError(ResponseCode.SYSTEM_ERROR, str(error)) from None
-        for name in operation.properties:
-            self._config.set(name, trial.get(name))
         self._version_counter += 1
         self._version_timestamp = self._scheduler.now_ms
         self._config_changed()

@@ -306,12 +306,8 @@ class NameServer:
         """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value)."""
         if BLACK_LIST & operation.properties.keys():
             raise EngineError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
-        trial = self.config.copy()
         try:
-            for name, value in operation.properties.items():
-                trial.set(name, value)
+            self.config.update(operation.properties)
         except ConfigError as error:
             raise EngineError(ResponseCode.SYSTEM_ERROR, str(error)) from None
-        for name in operation.properties:
-            self.config.set(name, trial.get(name))
         return Done()

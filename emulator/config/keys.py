@@ -5,6 +5,7 @@ camelCase of the attribute. One more key is one more field: the generated page, 
 `updateBrokerConfig` follow from it.
 """
 
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Self
@@ -65,10 +66,19 @@ class Config:
 
         Raises ConfigError for an unknown name (with the nearest known one), a wrong type or a value out of range.
         """
-        attribute = self.attributes().get(name)
-        if attribute is None:
-            raise ConfigError(unknown_key(name, self.attributes()))
-        setattr(self, attribute, self._convert(name, attribute, value))
+        self.update({name: value})
+
+    def update(self, properties: Mapping[str, Any]) -> None:
+        """Set several keys. Raises ConfigError as `set` does, and then has set none."""
+        known = self.attributes()
+        changed = {}
+        for name, value in properties.items():
+            attribute = known.get(name)
+            if attribute is None:
+                raise ConfigError(unknown_key(name, known))
+            changed[attribute] = self._convert(name, attribute, value)
+        for attribute, value in changed.items():
+            setattr(self, attribute, value)
 
     def get(self, name: str) -> Any:
         """The value of a key by its public name."""
