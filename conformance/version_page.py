@@ -94,7 +94,7 @@ def changes(here: Notes, there: Notes) -> Iterator[Change]:
 def _inside(path: tuple[str, ...], left: Any, right: Any) -> Iterator[Change]:
     if left == right:
         return
-    if isinstance(left, dict) and isinstance(right, dict):
+    if isinstance(left, dict) and isinstance(right, dict) and (left.keys() & right.keys() or not (left and right)):
         for key in sorted(left.keys() | right.keys()):
             yield from _inside((*path, key), left.get(key, _NOTHING), right.get(key, _NOTHING))
     elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right) and _is_long(left, right):

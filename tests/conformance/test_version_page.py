@@ -64,6 +64,16 @@ def test_a_change_is_shown_by_its_way() -> None:
     ]
 
 
+def test_what_has_nothing_in_common_is_one_value() -> None:
+    """An answer and a failure are told apart as a whole; what is empty lacks what the other has."""
+    here: Notes = [("settings", {"fifo": True}), ("properties", {"A": "1", "B": "2"})]
+    assert rows(here, [("settings", {"grpc": "INTERNAL"}), ("properties", {})]) == [
+        ("settings", '`{"fifo": true}`', '`{"grpc": "INTERNAL"}`'),
+        ("properties: A", '`"1"`', "—"),
+        ("properties: B", '`"2"`', "—"),
+    ]
+
+
 def test_a_short_list_is_one_value() -> None:
     """A way to each number of it would say less."""
     assert rows([("queues", [0, 1, 2])], [("queues", [2, 1, 0])]) == [("queues", "`[0, 1, 2]`", "`[2, 1, 0]`")]
