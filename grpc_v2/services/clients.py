@@ -98,6 +98,11 @@ def _known(call: RpcCall) -> Session:
     return call.session
 
 
+def _is_forgotten(proxy: Proxy, session: Session, group: str) -> bool:
+    """Whether a broker has forgotten the client, whose settings are remembered for longer here than upstream does."""
+    return not all(broker.clients.is_consumer(group, session.client_id) for broker in proxy.routes.masters)
+
+
 def _language(call: RpcCall) -> str:
     return check_language(call.server_call.metadata.get("x-mq-language", ""))
 
@@ -108,7 +113,8 @@ def heartbeat(call: RpcCall, request: sv.HeartbeatRequest) -> None:
     name = call.rpc.name
     if not session.is_producer:
         group = call.proxy.group_name(request.group)
-        register(call.proxy, session, _language(call), group, name, subscribe=False)
+        forgotten = group == session.settings.subscription.group.name and _is_forgotten(call.proxy, session, group)
+        register(call.proxy, session, _language(call), group, name, subscribe=forgotten)
     elif session.settings.publishing.topics:
         register(call.proxy, session, _language(call), None, name)
     call.proxy.sessions.seen(session)

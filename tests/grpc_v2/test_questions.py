@@ -122,6 +122,16 @@ def test_a_closed_service_asks_nobody_any_more(world: GrpcWorld, message: str) -
     assert "question to a grpc client" not in [timer.kind for timer in world.engine.scheduler.scheduled()]
 
 
+def test_a_forgotten_client_brings_its_subscriptions_back(world: GrpcWorld) -> None:
+    """A broker forgets it after two minutes of silence; its next heartbeat is as good as its settings."""
+    client = world.client("a")
+    client.settle(subscribing())
+    world.advance(140_000)
+    assert world.broker.clients.consumers == {}
+    client.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name="G")))
+    assert list(world.broker.clients.consumers["G"].subscriptions) == ["T"]
+
+
 def test_heartbeats_leave_subscriptions_alone(world: GrpcWorld) -> None:
     """The last settings of a group's clients count; a group that only a heartbeat names subscribes to nothing."""
     first, second = world.client("a"), world.client("b")
