@@ -71,14 +71,14 @@ def test_routes_and_assignments_follow(world: GrpcWorld) -> None:
     """A broker that is down is in neither; with its slave alone a broker name has queues, but none to receive from."""
     world = make_world(slaves=1)
     world.engine.stop(world.engine.brokers[1])
-    request = {"topic": pb.Resource(name="T"), "endpoints": ENDPOINTS}
-    route = world.client().ask("QueryRoute", sv.QueryRouteRequest(**request))
+    topic = pb.Resource(name="T")
+    route = world.client().ask("QueryRoute", sv.QueryRouteRequest(topic=topic, endpoints=ENDPOINTS))
     assert {(queue.broker.name, queue.broker.id) for queue in route.message_queues} == {
         ("broker-a", 0),
         ("broker-a", 1),
         ("broker-b", 1),
     }
-    asked = sv.QueryAssignmentRequest(group=pb.Resource(name="G"), **request)
+    asked = sv.QueryAssignmentRequest(topic=topic, group=pb.Resource(name="G"), endpoints=ENDPOINTS)
     assigned = world.client().ask("QueryAssignment", asked)
     assert [item.message_queue.broker.name for item in assigned.assignments] == ["broker-a"]
 
