@@ -161,7 +161,8 @@ class Remoting(World):
             "maxMsgNums": max_messages,
             "invisibleTime": invisible_ms,
             "pollTime": poll_ms,
-            "bornTime": self.now_ms(),
+            # A pop that does not wait has no time of birth here: a busy broker would find that it comes too late.
+            "bornTime": self.now_ms() if poll_ms > 0 else 0,
             "initMode": init_mode,
             "expType": type,
             "exp": expression,
