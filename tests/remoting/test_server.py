@@ -63,6 +63,9 @@ def request(code: int = 9999, ext: dict[str, str] | None = None, *, opaque: int 
     return frame.encode(RemotingCommand(code, opaque=opaque, ext_fields=ext))
 
 
+_BEAT = b'{"clientID":"c","consumerDataSet":[],"producerDataSet":[{"groupName":"P"}]}'
+
+
 def answers(transport: Transport) -> list[RemotingCommand]:
     """What was written."""
     return [frame.decode(*each) for each in frame.FrameSplitter().feed(transport.value())]
@@ -101,6 +104,19 @@ def test_answers_before_malformed_bytes_are_written(server: Server) -> None:
     protocol.dataReceived(request() + b"\xff" * 20)
     assert [each.code for each in answers(transport)] == [3]
     assert transport.disconnecting
+
+
+def test_a_client_that_is_silent_loses_its_connection(server: Server) -> None:
+    """By the engine's time, though the connection is used; who says that it lives keeps its own."""
+    beat = frame.encode(RemotingCommand(RequestCode.HEART_BEAT, opaque=1, body=_BEAT))
+    (silent, transport), (alive, other) = server.connect(), server.connect()
+    silent.dataReceived(beat)
+    for _ in range(13):
+        alive.dataReceived(beat)
+        silent.dataReceived(request())
+        server.engine.scheduler.advance_to(server.engine.scheduler.now_ms + 10_000)
+    assert transport.disconnecting
+    assert not other.disconnecting
 
 
 def test_an_idle_connection_is_closed_after_120_s(server: Server) -> None:
