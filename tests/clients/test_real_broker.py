@@ -1,5 +1,6 @@
 """Apache's own broker as a target: started from published jars, asked, and gone afterwards."""
 
+import os
 import re
 import signal
 import subprocess
@@ -8,20 +9,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from interrupted_run import COMMAND
+from interrupted_run import COMMAND, Moment, interrupted
+from rocketmq_testkit.conformance.case import all_cases
 from rocketmq_testkit.conformance.command import main
-from rocketmq_testkit.conformance.targets.apache import ApacheBroker
+from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.runner.run import carry_out
 from rocketmq_testkit.conformance.targets.apache_target import ApachePlace, ApacheTarget
 from rocketmq_testkit.conformance.targets.choose import target as choose
-from rocketmq_testkit.conformance.targets.target import TargetError
+from rocketmq_testkit.conformance.targets.target import Place, TargetError
+from rocketmq_testkit.conformance.truth import Truth
 from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 FEW = "limits.names_of_topics_have_few_characters or pop.a_popped_message_is_hidden"
-QUICK = "limits or tag or offsets or routes"
-"""Cases that wait for nothing, more than fifty."""
-ALONE = "timer_metrics.a_restart_keeps_the_counts"
+QUICK = "errors. or tag. or sql_logic or sql_numbers or sql_texts or sql_grammar"
+"""Cases that take little time and share a broker, sixty."""
+ALONE = "pop_crash.a_batch_in_order_blocks_after_a_crash"
+"""A case that has a broker to itself for half a minute."""
+RETRYING = "retry.a_message_is_failed_twice"
+"""A scenario that keeps its SDK at work for forty seconds."""
 NAMESRV, PROXY = "org.apache.rocketmq.namesrv.NamesrvStartup", "org.apache.rocketmq.proxy.ProxyStartup"
+DRIVER = "testkit.driver.remoting.Main"
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +38,9 @@ def real() -> Iterator[ApacheTarget]:
         yield target
 
 
-def at_address(broker: ApacheBroker) -> str:
+def at_address(place: Place) -> str:
     """The target of a broker that runs, as somebody else gives it."""
-    return f"namesrv={broker.namesrv},endpoint={broker.endpoint}"
+    return f"namesrv={place.access.namesrv},endpoint={place.access.endpoint}"
 
 
 def is_alive(pid: int) -> bool:
@@ -46,19 +54,11 @@ def keys_of(t: Remoting) -> dict[str, str]:
     return dict(line.partition("=")[::2] for line in lines)
 
 
-def homes_of(pid: int) -> list[str]:
-    """Folders of brokers that a run has started: those that its processes name on their command lines."""
-    listed = subprocess.run(["ps", "-ww", "-e", "-o", "ppid=,args="], capture_output=True, text=True, check=True).stdout
-    return [line for line in listed.splitlines() if line.split()[0] == str(pid) and "org.apache.rocketmq" in line]
-
-
 def test_the_real_broker_does_what_is_recorded(real: ApacheTarget) -> None:
     """A few cases, as the command runs them against somebody's broker."""
     with real.lend({}) as place:
-        target = f"namesrv={place.access.namesrv},endpoint={place.access.endpoint}"
-        done = subprocess.run(
-            [COMMAND, "run", "--target", target, "-k", FEW], capture_output=True, text=True, timeout=120, check=False
-        )
+        words = [COMMAND, "run", "--target", at_address(place), "-k", FEW]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 same" in done.stdout
 
@@ -78,6 +78,25 @@ def test_a_restarted_broker_keeps_its_messages(real: ApacheTarget) -> None:
             assert [each.body for each in t.pull(topic, t.group()).messages] == [b"m0", b"m1", b"m2"]
         assert all(map(is_alive, [*beside, *place.broker.pids]))
         assert other.broker.pids == beside
+
+
+def test_a_broker_at_an_address_that_is_killed_ends_the_run(real: ApacheTarget) -> None:
+    """What was found before is kept, no other case is tried, and the end is told."""
+    cases = [each for each in all_cases() if each.noun == "errors"]
+    with real.lend({"popPollingSize": "7"}) as place:
+        assert isinstance(place, ApachePlace)
+        pid = place.broker.pids[1]
+        seen: list[Outcome] = []
+
+        def kill(outcome: Outcome) -> None:
+            seen.append(outcome)
+            if len(seen) == 3:
+                os.kill(pid, signal.SIGKILL)
+                os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+        run = carry_out(cases, [choose(at_address(place))], Truth(), jobs=1, each=kill)
+    assert [each.verdict for each in run.outcomes] == [Verdict.SAME] * 3
+    assert run.problem.startswith(f"TargetError: endpoint={place.access.endpoint} cannot be reached")
 
 
 def test_a_broker_has_the_keys_of_its_target_and_is_gone_afterwards() -> None:
@@ -112,29 +131,33 @@ def test_a_broker_that_does_not_start_says_why(real: ApacheTarget) -> None:
     assert "java" in str(problem.value)
 
 
-def test_an_interrupted_run_leaves_no_broker_behind() -> None:
-    """Neither while the broker starts nor while it is asked: Ctrl-C stops what was started, and says what was found."""
-    run = subprocess.Popen(
-        [COMMAND, "run", "--target", "apache:5.3.3", "--jobs", "4", "-k", "pop or send"],
-        stdout=subprocess.PIPE,
-        text=True,
-        # A background process of a shell ignores the signal; a terminal's does not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    try:
-        deadline = time.monotonic() + 60
-        while not (started := homes_of(run.pid)) and time.monotonic() < deadline:
-            time.sleep(0.1)  # a process of its own is waited for
-        run.send_signal(signal.SIGINT)
-        printed, _ = run.communicate(timeout=60)
-    finally:
-        run.kill()
-    assert started
-    assert run.returncode == 1
-    assert "interrupted" in printed
-    left = subprocess.run(["ps", "-ww", "-e", "-o", "args="], capture_output=True, text=True, check=True).stdout
-    for line in started:
-        assert line.split(None, 1)[1] not in left
+def test_a_run_that_is_interrupted_early_leaves_no_broker_behind(tmp_path: Path) -> None:
+    """Ctrl-C while the broker starts stops what was started."""
+    words = ["--target", "apache:5.3.3", "--jobs", "4", "-k", QUICK]
+    left = interrupted(tmp_path, words, lambda now: any(NAMESRV in line for line in now.started))
+    assert left.code == 1
+    assert "interrupted" in left.printed
+    assert (left.processes, left.folders) == ([], [])
+
+
+def test_a_run_that_is_interrupted_in_its_midst_leaves_nothing_behind(tmp_path: Path) -> None:
+    """With outcomes found, a broker shared and one for a case alone, and an SDK at work: all end, and what was found is
+    said, of which nothing comes from the end itself."""
+
+    def in_its_midst(now: Moment) -> bool:
+        brokers = [line for line in now.started if PROXY in line]
+        return "... 50 of" in now.printed and len(brokers) == 2 and any(DRIVER in line for line in now.started)
+
+    selected = f"{QUICK} or {ALONE} or {RETRYING}"
+    words = ["--target", "apache:5.3.3", "--jobs", "3", "--sdk", "java-remoting", "-k", selected]
+    left = interrupted(tmp_path, words, in_its_midst)
+    assert left.code == 1
+    assert "interrupted; what is shown was found before" in left.printed
+    found = re.search(r"^(\d+) outcomes in", left.printed, re.MULTILINE)
+    assert found is not None, left.printed
+    assert int(found[1]) >= 50
+    assert "ERROR" not in left.printed
+    assert (left.processes, left.folders) == ([], [])
 
 
 def test_jars_are_fetched_by_version(capsys: pytest.CaptureFixture[str]) -> None:
