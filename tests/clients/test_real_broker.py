@@ -57,8 +57,8 @@ def keys_of(t: Remoting) -> dict[str, str]:
 def test_the_real_broker_does_what_is_recorded(real: ApacheTarget) -> None:
     """A few cases, as the command runs them against somebody's broker."""
     with real.lend({}) as place:
-        words = [COMMAND, "run", "--target", at_address(place), "-k", FEW]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+        words = ["run", "--target", at_address(place), "-k", FEW]
+        done = subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 same" in done.stdout
 
