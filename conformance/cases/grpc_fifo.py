@@ -154,6 +154,21 @@ def queues_are_blocked_one_by_one(t: Grpc) -> None:
     t.see("received", sorted(received))
 
 
+@grpc_case("ConsumerOrderInfoManager.commitAndNext")
+def message_groups_of_a_queue_wait_for_each_other(t: Grpc) -> None:
+    """What is not acknowledged holds other message groups of its queue back, and brings theirs again that follow it."""
+    consumer = consuming_in_order(t)
+    for name, group in (("a1", "a"), ("b1", "b"), ("a2", "a"), ("b2", "b"), ("c1", "c")):
+        t.send(consumer.message(name, message_type=pb.FIFO, message_group=group))
+    watch = t.stopwatch()
+    first = consumer.receive(invisible_s=10, max_messages=4)
+    t.see("first", _shown(first))
+    for number in (0, 2, 3):
+        t.see(f"acknowledged {number}", consumer.ack(first.handles[number]).status, 20000)
+    t.see("again", _shown(consumer.received_within(11, max_messages=4, await_s=12, deadline=15)))
+    t.see("after", watch.between(9, 13))
+
+
 @grpc_case("SendMessageQueueSelector.select")
 def a_message_group_has_one_queue(t: Grpc) -> None:
     """All messages of a message group are in one queue, the one that the group's hash names."""
