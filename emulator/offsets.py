@@ -84,12 +84,12 @@ class Offsets:
         return self._resets.pop((group, topic, queue_id), None) if self._resets else None
 
     def topics_of(self, group: str) -> list[str]:
-        """Topics that a group has committed offsets of."""
-        return [topic for name, topic in self.committed if name == group]
+        """Topics that a group has committed offsets of; none where its name has an @, as upstream splits names."""
+        return [topic for name, topic in self.committed if name == group and "@" not in name]
 
     def groups_of(self, topic: str) -> list[str]:
-        """Groups that have committed offsets of a topic."""
-        return [group for group, name in self.committed if name == topic]
+        """Groups that have committed offsets of a topic, without those that the broker keeps for broadcasts."""
+        return [group for group, name in self.committed if name == topic and "@" not in group]
 
     def all(self) -> Iterator[tuple[str, str, dict[int, int]]]:
         """(group, topic, offsets by queue id)."""

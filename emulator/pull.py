@@ -5,6 +5,7 @@ Source: PullMessageProcessor, DefaultPullMessageResultHandler (5.3.3).
 
 from collections.abc import Callable
 
+from .broadcast_offsets import BroadcastOffsets
 from .clients import BROADCASTING, Clients
 from .codes import ResponseCode
 from .config import BrokerConfig, EmulationConfig
@@ -76,6 +77,7 @@ class PullService:
         self._complete = complete
         self._emulation = emulation
         self._suggestions = Suggestions(config, reader)
+        self._broadcasts = BroadcastOffsets(config, scheduler, clients, offsets)
         self.hold = PullHold(scheduler, self._check_interval_ms, self._resume)
 
     def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
@@ -97,6 +99,7 @@ class PullService:
             self._offsets.commit(operation.consumer_group, operation.topic, operation.queue_id, operation.commit_offset)
         behind = self._suggestions.is_far_behind(operation, read)
         code = self._suggestions.code(self._code(operation, read), read, behind)
+        self._broadcasts.pulled(call, operation, code, read.next_offset)
         if code is ResponseCode.PULL_NOT_FOUND and operation.sys_flag & FLAG_SUSPEND:
             timeout_ms = operation.suspend_timeout_ms
             if not self._config.long_polling_enable:

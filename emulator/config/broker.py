@@ -123,6 +123,9 @@ class BrokerConfig(Config):
     real_time_notify_consumer_change: bool = key(
         True, "They are told at once; else every 15 s, once for all that happened."
     )
+    enable_broadcast_offset_store: bool = key(True, "How far broadcasting consumers have read is noted.")
+    broadcast_offset_expire_second: int = key(120, "Of those that have left, for so long.", unit="s", low=0)
+    broadcast_offset_expire_max_second: int = key(300, "Of those that do not pull, for so long.", unit="s", low=0)
     use_server_side_reset_offset: bool = key(
         True, "Resets are kept for the next read of each queue; else live consumers are told to reset themselves."
     )

@@ -1,0 +1,80 @@
+"""What the broker notes of broadcasting consumers, in virtual time."""
+
+from engine_world import World, make_world
+from rocketmq_testkit.emulator.operations import ConsumerData, Heartbeat, PullMessage, SubscriptionData
+from rocketmq_testkit.emulator.operations import UnregisterClient as Unregister
+
+
+def broadcasting(world: World, *clients: str) -> None:
+    """Clients of the group G that broadcasts T."""
+    for client in clients:
+        world.heartbeat(client, topics={"T": "*"}, model="BROADCASTING")
+
+
+def pull(world: World, client: str, offset: int) -> None:
+    world.engine.submit(
+        world.broker, PullMessage("G", "T", 0, offset, 1, 4, 0, 0, 0, "*", "TAG"), world.channels[client]
+    )
+
+
+def noted(world: World) -> dict[int, int] | None:
+    return world.broker.offsets.committed.get(("G@broadcast", "T"))
+
+
+def with_messages() -> World:
+    world = make_world()
+    world.topic("T")
+    for _ in range(5):
+        world.send("T")
+    return world
+
+
+def test_the_slowest_is_noted_every_five_seconds() -> None:
+    """Never further back than it was."""
+    world = with_messages()
+    broadcasting(world, "a", "b")
+    pull(world, "a", 4)
+    pull(world, "b", 1)
+    world.advance(4_999)
+    assert noted(world) is None
+    world.advance(1)
+    assert noted(world) == {0: 1}
+    pull(world, "b", 3)
+    pull(world, "b", 2)
+    world.advance(5_000)
+    assert noted(world) == {0: 3}
+    assert world.broker.offsets.groups_of("T") == []
+
+
+def test_who_is_away_for_long_does_not_count() -> None:
+    """Two minutes after its last pull when it has left, five when it is there; then nothing is due any more."""
+    world = with_messages()
+    broadcasting(world, "a", "b")
+    pull(world, "a", 1)
+    pull(world, "b", 4)
+    world.engine.submit(world.broker, Unregister("a", consumer_group="G"), world.channels["a"])
+    for _ in range(11):
+        world.advance(10_000)
+        broadcasting(world, "b")
+    assert noted(world) == {0: 1}
+    for _ in range(2):
+        world.advance(10_000)
+        broadcasting(world, "b")
+    assert noted(world) == {0: 4}
+    world.advance(400_000)
+    assert "broadcast offsets" not in [timer.kind for timer in world.engine.scheduler.scheduled()]
+
+
+def test_others_are_not_noted() -> None:
+    """Strangers, groups that share, and consumers that pull by themselves."""
+    world = with_messages()
+    world.heartbeat("c", topics={"T": "*"})
+    pull(world, "c", 1)
+    data = ConsumerData("G", "CONSUME_ACTIVELY", "BROADCASTING", subscriptions=[SubscriptionData("T")])
+    world.engine.submit(world.broker, Heartbeat("c", [], [data]), world.channels["c"])
+    pull(world, "c", 1)
+    world.broker.config.enable_broadcast_offset_store = False
+    broadcasting(world, "c")
+    pull(world, "c", 1)
+    world.advance(10_000)
+    assert noted(world) is None
