@@ -25,7 +25,6 @@ UNSERVED: Mapping[tuple[Code, ...], str] = {
         Code.BROKER_HEARTBEAT,
         Code.NOTIFY_MIN_BROKER_ID_CHANGE,
         Code.EXCHANGE_BROKER_HA_INFO,
-        Code.GET_BROKER_HA_STATUS,
         Code.RESET_MASTER_FLUSH_OFFSET,
         Code.GET_ALL_MESSAGE_REQUEST_MODE,
     ): _SEVERAL,

@@ -48,7 +48,7 @@ from .queue_locks import QueueLocks
 from .queue_reader import QueueReader
 from .recall import RecallService
 from .redelivery import Redelivery
-from .replication import Acknowledgements
+from .replication import Acknowledgements, Replica, ReplicationStatus
 from .reply import ReplyService
 from .retry import RetryService
 from .revive import ReviveService
@@ -103,6 +103,8 @@ class Broker:
         self.store.follows = self.broker_id != MASTER_ID
         self.pop_records = PopRecords()
         self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
+        self.replicas: list[Replica] = []
+        """What links it to its slaves, or to its master."""
         self.running = True
         """False between `stop` and `start`: it carries out nothing, and the name server does not know it."""
         self._start(Remains())
@@ -337,6 +339,7 @@ class Broker:
             ops.GetBrokerConfig: broker_admin.get_config,
             ops.UpdateBrokerConfig: broker_admin.update_config,
             ops.GetBrokerRuntimeInfo: broker_admin.runtime_info,
+            ops.GetBrokerHaStatus: ReplicationStatus(self).get,
             ops.DeleteExpiredCommitLog: self.clean_up.delete_files,
             ops.CleanExpiredConsumeQueue: self.clean_up.forget_queues,
             ops.GetAllDelayOffset: self.delays.get_offsets,

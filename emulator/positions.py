@@ -141,11 +141,14 @@ class Positions:
     def reset(self, call: Call, operation: ResetOffset) -> ResetOffsetResult:
         """Move a group; each queue's next pull or pop takes the new offset, or live consumers go there by themselves.
 
-        Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue), or those of
+        Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, a slave), or
+        those of
         `ClientResets.reset`.
         """
         if not self._config.use_server_side_reset_offset:
             return self._reset_by_clients(operation)
+        if self._config.broker_role == "SLAVE":
+            raise EngineError(ResponseCode.SYSTEM_ERROR, "Can not reset offset in slave broker")
         topic, group = operation.topic, operation.group
         config = self._topics.find(topic)
         if config is None:

@@ -14,7 +14,17 @@ from .codes import ResponseCode
 from .config import BrokerConfig
 from .errors import EngineError
 from .gate import Call
-from .operations import PARKED, Operation, Parked, Result, SendMessage, SendResult
+from .operations import (
+    PARKED,
+    FollowerState,
+    GetBrokerHaStatus,
+    HaStatusResult,
+    Operation,
+    Parked,
+    Result,
+    SendMessage,
+    SendResult,
+)
 from .properties import WAIT
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
@@ -80,12 +90,35 @@ class Acknowledgements:
         self._complete(call, operation, replace(result, code=ResponseCode.FLUSH_SLAVE_TIMEOUT))
 
 
+class ReplicationStatus:
+    """Tells how far a broker and its slaves are."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+
+    def get(self, call: Call, operation: GetBrokerHaStatus) -> HaStatusResult:
+        """A slave whose master is away is connected to nobody. Source: DefaultHAService.getRuntimeInfo (5.3.3)."""
+        store = self._broker.store
+        followers = [
+            FollowerState(replica.slave.name, replica.slave.broker_id, replica.slave.store.log.max_offset)
+            for replica in self._broker.replicas
+            if replica.slave.store in store.followers
+        ]
+        master_name = None
+        if self._broker.config.broker_role == SLAVE:
+            follows = any(store in replica.master.store.followers for replica in self._broker.replicas)
+            master_name = self._broker.name if follows else ""
+        return HaStatusResult(store.log.max_offset, followers, master_name, store.last_store_timestamp)
+
+
 class Replica:
     """A slave and its master, of one engine."""
 
     def __init__(self, master: "Broker", slave: "Broker") -> None:
         self.master = master
         self.slave = slave
+        master.replicas.append(self)
+        slave.replicas.append(self)
         self._tables_ms = self._first_look_ms = 0
         self.slave_started()
         self.connect()

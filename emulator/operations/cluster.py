@@ -199,6 +199,33 @@ class GetBrokerRuntimeInfo(Operation):
 
 
 @value
+class GetBrokerHaStatus(Operation):
+    """How far the slaves of a master are, or a slave is."""
+
+
+@value
+class FollowerState:
+    """A slave as its master sees it: broker name and id, and the end of its log."""
+
+    broker_name: str
+    broker_id: int
+    acknowledged_offset: int
+
+
+@value
+class HaStatusResult(Result):
+    """The end of the broker's own log; a master's slaves that are connected, or the name of a slave's master.
+
+    `master_name` is None for a master, and empty for a slave without connection. `last_ms`: when the last record came.
+    """
+
+    max_offset: int
+    followers: list[FollowerState]
+    master_name: str | None
+    last_ms: int
+
+
+@value
 class RuntimeInfoResult(Result):
     """Upstream's keys and texts. Source: AdminBrokerProcessor.prepareRuntimeInfo (5.3.3)."""
 

@@ -10,7 +10,9 @@ from rocketmq_testkit.emulator.operations import (
     CleanExpiredConsumeQueue,
     DeleteExpiredCommitLog,
     GetBrokerConfig,
+    GetBrokerHaStatus,
     GetBrokerRuntimeInfo,
+    HaStatusResult,
     MessagesResult,
     QueryConsumeQueue,
     QueryConsumeQueueResult,
@@ -23,6 +25,7 @@ from rocketmq_testkit.emulator.operations import (
 )
 
 from ..answer import NOT_SET
+from ..bodies import replication
 from ..bodies.properties_text import read_properties
 from ..bodies.writing import data_version, dumps
 from ..call import RemotingCall
@@ -122,6 +125,16 @@ def _table(call: RemotingCall, result: RuntimeInfoResult) -> bytes:
 def get_runtime_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerRuntimeInfo:
     """Counters and state of the broker."""
     return GetBrokerRuntimeInfo()
+
+
+def _replication(call: RemotingCall, result: HaStatusResult) -> bytes:
+    return call.answer(None, None, replication.ha_status(call, result))
+
+
+@TABLE.processor(RequestCode.GET_BROKER_HA_STATUS, header=NoHeader, answer=_replication)
+def get_ha_status(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerHaStatus:
+    """How far a master's slaves are, or a slave is."""
+    return GetBrokerHaStatus()
 
 
 def _config(call: RemotingCall, result: TextResult) -> bytes:

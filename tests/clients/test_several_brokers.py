@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable
 
 import pytest
+from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
@@ -77,6 +78,22 @@ def test_sends_avoid_a_broker_whose_write_permission_was_wiped(sdk: str) -> None
             send(driver, numbers)
             assert holders(emulator, numbers) == expected
             driver.call("close", on="p")
+
+
+def test_mqadmin_administers_several_brokers() -> None:
+    """It lists them with their ids, makes topics by cluster and by broker, wipes a broker, and asks for its slaves."""
+    with Emulator(brokers=2, slaves=1) as emulator:
+        listed = mqadmin(emulator.namesrv, "clusterList")
+        assert all(address in listed for address in (*emulator.brokers.values(), *emulator.slaves.values()))
+        second = emulator.brokers["broker-b"]
+        mqadmin(emulator.namesrv, "updateTopic", "-c", "DefaultCluster", "-t", "everywhere")
+        mqadmin(emulator.namesrv, "updateTopic", "-b", second, "-t", "there")
+        assert emulator.topics["everywhere"].brokers == ("broker-a", "broker-b")
+        assert emulator.topics["there"].brokers == ("broker-b",)
+        wiped = mqadmin(emulator.namesrv, "wipeWritePerm", "-b", "broker-b")
+        assert "wipe write perm of broker[broker-b] in name server" in wiped
+        status = mqadmin(emulator.namesrv, "haStatus", "-b", second)
+        assert emulator.slaves["broker-b:1"] in status
 
 
 @pytest.mark.parametrize("sdk", [*REMOTING, "java-grpc"])

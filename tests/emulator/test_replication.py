@@ -15,9 +15,12 @@ from rocketmq_testkit.emulator.operations import (
     CreateTopic,
     DeleteTopic,
     EndTransaction,
+    FollowerState,
     GetBrokerClusterInfo,
+    GetBrokerHaStatus,
     GetRouteInfo,
     GroupConfig,
+    HaStatusResult,
     OffsetResult,
     Operation,
     PullMessage,
@@ -25,6 +28,7 @@ from rocketmq_testkit.emulator.operations import (
     PullStatus,
     QueryConsumerOffset,
     RecallMessage,
+    ResetOffset,
     Result,
     RouteResult,
     SendMessage,
@@ -305,6 +309,27 @@ def suggested(outcome: Result | EngineError | None) -> int:
     """The suggested broker id of a pull that was answered."""
     assert isinstance(outcome, PullResult)
     return outcome.suggest_which_broker_id
+
+
+def test_how_far_a_slave_is_can_be_asked(pair: Pair) -> None:
+    """The master tells of slaves that are connected, a slave of itself."""
+    pair.send("T")
+    end = pair.broker.store.log.max_offset
+    now = pair.now_ms
+    follower = FollowerState("broker-a", 1, end)
+    assert pair.ask(HaStatusResult, GetBrokerHaStatus()) == HaStatusResult(end, [follower], None, now)
+    assert pair.of_slave(HaStatusResult, GetBrokerHaStatus()) == HaStatusResult(end, [], "broker-a", now)
+    pair.engine.stop(pair.slave)
+    assert pair.ask(HaStatusResult, GetBrokerHaStatus()).followers == []
+    pair.engine.start(pair.slave)
+    pair.engine.stop(pair.broker)
+    assert pair.of_slave(HaStatusResult, GetBrokerHaStatus()).master_name == ""
+
+
+def test_a_slave_resets_no_group(pair: Pair) -> None:
+    """Where groups are is the master's to say."""
+    with pytest.raises(EngineError, match="Can not reset offset in slave broker"):
+        pair.engine.ask(pair.slave, ResetOffset("G", "T", timestamp=-1))
 
 
 # tables

@@ -1,0 +1,48 @@
+"""The state of replication. Source: HARuntimeInfo (5.3.3)."""
+
+from typing import Any
+
+from rocketmq_testkit.emulator.operations import FollowerState, HaStatusResult
+
+from ..call import RemotingCall
+from .writing import dumps
+
+_MASTER_ID = 0
+
+
+def ha_status(call: RemotingCall, result: HaStatusResult) -> bytes:
+    """What a master, or a slave, says of itself. Rates are zero: nothing is measured."""
+    client: dict[str, Any] = {
+        "activated": False,
+        "lastReadTimestamp": 0,
+        "lastWriteTimestamp": 0,
+        "masterFlushOffset": 0,
+        "maxOffset": 0,
+        "transferredByteInSecond": 0,
+    }
+    is_master = result.master_name is None
+    if not is_master:
+        client["maxOffset"] = result.max_offset
+        client["lastReadTimestamp"] = client["lastWriteTimestamp"] = result.last_ms
+        if result.master_name:
+            client["masterAddr"] = call.broker_address(result.master_name, _MASTER_ID)
+    return dumps(
+        {
+            "haClientRuntimeInfo": client,
+            "haConnectionInfo": [_follower(call, result, each) for each in result.followers],
+            "inSyncSlaveNums": len(result.followers),
+            "master": is_master,
+            "masterCommitLogMaxOffset": result.max_offset if is_master else 0,
+        }
+    )
+
+
+def _follower(call: RemotingCall, result: HaStatusResult, follower: FollowerState) -> dict[str, Any]:
+    return {
+        "addr": call.broker_address(follower.broker_name, follower.broker_id),
+        "diff": result.max_offset - follower.acknowledged_offset,
+        "inSync": True,
+        "slaveAckOffset": follower.acknowledged_offset,
+        "transferFromWhere": follower.acknowledged_offset,
+        "transferredByteInSecond": 0,
+    }
