@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import config_page
-from rocketmq_testkit.conformance import version_page
+from rocketmq_testkit.conformance import unserved, version_page
 from rocketmq_testkit.conformance.truth import Truth
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,7 +14,7 @@ MODULES: Mapping[str, str] = {
     "request-codes.md": "rocketmq_testkit.remoting.coverage",
     "rpcs.md": "rocketmq_testkit.grpc_v2.coverage",
 }
-"""Pages whose module prints them; beside docs/config-keys.md and what versions do otherwise."""
+"""Pages whose module prints them; beside docs/config-keys.md, what versions do otherwise, and a table."""
 
 
 def main() -> int:
@@ -27,7 +27,18 @@ def main() -> int:
     for name, module in MODULES.items():
         printed = subprocess.run([sys.executable, "-m", module], cwd=ROOT / "scripts", capture_output=True, check=True)
         (docs / name).write_bytes(printed.stdout)
+    conformance = docs / "conformance.md"
+    conformance.write_text(with_table(conformance.read_text(), list(unserved.rows())))
     return 0
+
+
+def with_table(page: str, table: list[str]) -> str:
+    """A page with a table in place of the one that has its head; what stands around it stays."""
+    before, head, rest = page.partition(table[0])
+    _, end, after = rest.partition("\n\n")
+    if not head or not end:
+        raise ValueError(f"the page has no table with the head {table[0]}")
+    return before + "\n".join(table) + end + after
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 
 import config_page
+import pages
+import pytest
 from rocketmq_testkit.fixtures.profiles import FAST, PROFILES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,3 +32,13 @@ def test_every_key_is_read_somewhere() -> None:
     words = set(re.findall(r"\w+", text))
     declared = {attribute for _, config in config_page.SECTIONS for attribute in config.attributes().values()}
     assert sorted(declared - words) == []
+
+
+def test_a_table_takes_the_place_of_the_one_with_its_head() -> None:
+    """What stands around it stays; a page without such a table is refused."""
+    page = "# Words\n\n| what | why |\n|---|---|\n| old | gone |\n\nMore words.\n\n| what else |\n"
+    table = ["| what | why |", "|---|---|", "| new | here |", "| newer | too |"]
+
+    assert pages.with_table(page, table) == page.replace("| old | gone |", "| new | here |\n| newer | too |")
+    with pytest.raises(ValueError, match=re.escape("no table with the head | who |")):
+        pages.with_table(page, ["| who |"])
