@@ -41,6 +41,17 @@ def until_given(driver: Driver, expected: set[bytes]) -> None:
     )
 
 
+def until_held(driver: Driver, consumer: str, count: int) -> None:
+    """Wait until a push consumer holds so many queues of the topic."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        held = [queue for queue in driver.call("queues", on=consumer)["queues"] if queue["topic"] == "orders"]
+        if len(held) == count:
+            return
+        assert time.monotonic() < deadline, held
+        time.sleep(0.1)
+
+
 def until_pulled_from_slave(emulator: Emulator, offset: int) -> None:
     """Wait until the slave, the second broker, was pulled from up to an offset."""
     deadline = time.monotonic() + SECONDS
@@ -78,6 +89,36 @@ def test_sends_avoid_a_broker_whose_write_permission_was_wiped(sdk: str) -> None
             send(driver, numbers)
             assert holders(emulator, numbers) == expected
             driver.call("close", on="p")
+
+
+@pytest.mark.parametrize("sdk", JAVA)
+def test_an_order_topic_is_fixed_to_its_brokers(sdk: str) -> None:
+    """A producer goes by the order configuration that comes with the route: to these brokers and queues alone."""
+    keys = {"orderMessageEnable": True}
+    with Emulator(brokers=2, topics=["orders:NORMAL:4"], config=keys) as emulator:
+        mqadmin(emulator.namesrv, "updateOrderConf", "-m", "put", "-t", "orders", "-v", "broker-b:2")
+        with started(emulator, sdk) as driver:
+            driver.call("producer", as_="p", topics=["orders"], group="shop")
+            send(driver, range(12))
+        found = {(message.broker, message.queue_id) for message in emulator.messages("orders")}
+        assert found == {("broker-b", 0), ("broker-b", 1)}
+
+
+@pytest.mark.parametrize("sdk", JAVA)
+def test_queues_of_all_brokers_are_spread_and_handed_over(sdk: str) -> None:
+    """Two consumers have half of them each; when one has left, the other has all, and what that one did not consume."""
+    with Emulator(brokers=3, topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
+        emulator.group("billing")
+        driver.call("push", as_="c", group="billing", **ORDERS)
+        with started(emulator, sdk) as other:
+            other.call("push", as_="d", group="billing", **ORDERS)
+            until_held(driver, "c", 3)
+            until_held(other, "d", 3)
+        until_held(driver, "c", 6)
+        topic = emulator.topic("orders")
+        for broker in emulator.brokers:
+            topic.send(broker.encode(), broker=broker)
+        until_given(driver, {broker.encode() for broker in emulator.brokers})
 
 
 def test_mqadmin_administers_several_brokers() -> None:
