@@ -16,8 +16,10 @@ SHORT_LEVELS = {"messageDelayLevel": " ".join(["1s"] * 18)}
 RETRIES = 16
 OWN_POLICY = {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": [1000, 3000]}}
 """Delay levels are not for gRPC clients: their group says how long what they fail waits."""
+SHORT_POLICY = {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": [1000]}}
 GROWING_POLICY = {"type": "EXPONENTIAL", "exponentialRetryPolicy": {"initial": 1000, "max": 3000, "multiplier": 2}}
 FEW_RETRIES = 3
+TICK_SECONDS = 0.5
 GONE_SECONDS = 4.0
 """What is sent back is there again after one second and a bit, if it was kept."""
 INVISIBLE_MS = 10_000
@@ -60,17 +62,23 @@ def a_message_ends_in_the_dead_letter_queue(s: Stage) -> None:
     s.see("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
 
 
-def _see_failures(s: Stage, topic: str, group: str) -> None:
-    """Let a listener fail a message until it is a dead letter, and note the attempts that it was told of."""
+def _see_failures(s: Stage, topic: str, group: str, *, ticks: bool = False) -> None:
+    """Let a listener fail a message until it is a dead letter, and note the attempts that it was told of.
+
+    `ticks`: send others meanwhile, which wake the poll that what comes back does not.
+    """
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", fail={"bad": RETRIES + 9})
     producer.send(topic, "bad", keys=["k"])
 
     def buried() -> bool:
+        if ticks:
+            producer.send(topic, "tick")
+            s.idle(TICK_SECONDS)
         return bool(s.stored(dlq_topic(group)))
 
     s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=2 * SECONDS, passing=5)
-    s.see("attempts", [message["attempt"] for message in consumer.messages])
+    s.see("attempts", [message["attempt"] for message in consumer.of("bad")])
     [dead] = s.stored(dlq_topic(group))
     s.see("dead letter", [dead.body, dead.properties["KEYS"]])
 
@@ -96,6 +104,12 @@ def a_message_is_tried_by_the_policy_of_its_group(s: Stage) -> None:
     """A message that always fails is tried once more than its group retries, by the times that the group has."""
     # More queues, more polls: one of them begins soon, and finds what has come back.
     _see_failures(s, s.topic(queues=8), s.group(retryMaxTimes=FEW_RETRIES, groupRetryPolicy=OWN_POLICY))
+
+
+@scenario("ConsumerProcessor.popMessage", modes={"concurrent"}, protocol="grpc", passes=True)
+def a_message_dies_after_sixteen_retries_by_a_policy(s: Stage) -> None:
+    """A message that a gRPC listener always fails is tried seventeen times, which is counted, and is a dead letter."""
+    _see_failures(s, s.topic(), s.group(groupRetryPolicy=SHORT_POLICY), ticks=True)
 
 
 @scenario("ConsumeMessagePopConcurrentlyService.processConsumeResult", modes={"pop"})

@@ -14,6 +14,12 @@ CHECKS = 15
 """So often it asks."""
 GONE_SECONDS = 9
 """It would have asked twice or three times."""
+ANSWERED_SECONDS = 5
+"""So long may an answer take; where it does not count, it is asked for again and again meanwhile."""
+IMMUNE_SECONDS = 9
+SHORTER = {**SHORT, "transactionTimeOut": "3000"}
+"""It asks about what is older than 3 s. No scenario of another sort has this: the age of a message is what its
+producer's clock makes of it, so time may not have been jumped over before."""
 
 
 @scenario("EndTransactionProcessor.processRequest", verbs={"send_tx"})
@@ -131,3 +137,30 @@ def an_open_one_waits_for_its_producer(s: Stage) -> None:
     s.see("asked before", len(before.checks()))
     s.see("asked after", [[check["answer"], text(check["msg"])] for check in after.checks()])
     s.see("received", sorted(consumer.bodies))
+
+
+@scenario("TransactionalMessageUtil.getImmunityTime", verbs={"send_tx"}, settings=SHORTER)
+def an_open_one_asks_to_be_left_alone(s: Stage) -> None:
+    """A producer is asked later about a message with CHECK_IMMUNITY_TIME_IN_SECONDS than about others.
+
+    Its answer counts only where its SDK says that it answers a check: by itself it would come too late.
+    """
+    topic, group = s.topic(kind="TRANSACTION"), s.group()
+    producer = s.producer(topic, check="COMMIT")
+    consumer = s.consumer(group, topic)
+    _until_asked(s, producer, topic)
+    immune = {"CHECK_IMMUNITY_TIME_IN_SECONDS": str(IMMUNE_SECONDS)}
+    watch = s.stopwatch()
+    producer.send(topic, "patient", verb="send_tx", outcome="UNKNOWN", props=immune)
+    producer.send(topic, "hasty", verb="send_tx", outcome="UNKNOWN")
+
+    def asked() -> list[str]:
+        return [text(check["msg"]) for check in producer.checks()]
+
+    s.wait_until(asked, "a check", consumers=[consumer])
+    s.see("asked first", sorted(set(asked())))
+    s.wait_until(lambda: "patient" in asked(), "a check of the other", consumers=[consumer])
+    s.see("asked about the other after", watch.between(IMMUNE_SECONDS - 0.5, IMMUNE_SECONDS + 6))
+    s.comes(lambda: consumer.of("patient"), consumers=[consumer], seconds=ANSWERED_SECONDS)
+    # What is asked for while its answer is on the way is committed twice.
+    s.see("received", sorted(set(consumer.bodies)))

@@ -1,0 +1,117 @@
+"""Which queues clients ask for: what waits for messages of a topic, as its broker counts it."""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Final
+
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..actors import Consumer, Style
+from ..drivers.process import Fields
+from ..json_text import dumps
+from ..scenario import scenario
+from ..stage import Stage
+
+QUEUES: Final = 4
+ANY_QUEUE: Final = -1
+INVISIBLE_MS: Final = 30_000
+AWAIT_MS: Final = 15_000
+"""Longer than it takes to count what waits."""
+QUIET_SECONDS: Final = 3.0
+"""What a consumer asks for at its start, it asks for within this time, one after the other."""
+
+Counts = dict[str, int]
+"""How many polls wait for each queue; `any` is the one that stands for all of a broker."""
+
+
+def _waiting(s: Stage, topic: str, group: str) -> Counts:
+    counts = {}
+    for queue in range(ANY_QUEUE, QUEUES):
+        asked = {"consumerGroup": group, "topic": topic, "queueId": queue}
+        count = int(s.world.ask(RequestCode.POLLING_INFO, asked)["pollingNum"])
+        if count:
+            counts["any" if queue == ANY_QUEUE else str(queue)] = count
+    return counts
+
+
+def _see_waiting(s: Stage, label: str, topic: str, group: str, consumers: Sequence[Consumer] = ()) -> None:
+    """Note the most that waited for each queue at once, when that has not grown for a while."""
+    most: Counts = {}
+    changed = time.monotonic()
+
+    def at_rest() -> bool:
+        nonlocal most, changed
+        now = _waiting(s, topic, group)
+        grown = {queue: max(most.get(queue, 0), now.get(queue, 0)) for queue in {*most, *now}}
+        if grown != most:
+            most, changed = grown, time.monotonic()
+        return bool(most) and time.monotonic() - changed > QUIET_SECONDS
+
+    s.wait_until(at_rest, f"polls of {group} in {topic}", consumers=consumers)
+    s.see(label, dict(sorted(most.items())))
+
+
+def _pushed(s: Stage, style: Style) -> None:
+    topic, group = s.pair(style, queues=QUEUES)
+    consumers = [s.consumer(group, topic, style)]
+    _see_waiting(s, "one consumer", topic, group, consumers)
+    consumers.append(s.consumer(group, topic, style, process=1))
+    _see_waiting(s, "two consumers", topic, group, consumers)
+
+
+def _received(s: Stage, topic: str, group: str) -> None:
+    consumer = s.consumer(group, topic, "simple", await_ms=AWAIT_MS)
+    receives: list[Future[Fields]] = []
+    for label, count in (("one receive", 1), ("three receives", 2)):
+        receives += [consumer.post_receive(INVISIBLE_MS) for _ in range(count)]
+        _see_waiting(s, label, topic, group)
+    for each in receives:
+        s.finish(each)
+
+
+@scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"})
+def receives_are_for_any_queue(s: Stage) -> None:
+    """Each receive of a simple consumer waits once, for all queues of its broker."""
+    _received(s, s.topic(queues=QUEUES), s.group())
+
+
+@scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"})
+def receives_in_order_are_for_any_queue(s: Stage) -> None:
+    """Each receive of a simple consumer whose group is given messages in order waits once, for all queues."""
+    _received(s, s.topic(kind="FIFO", queues=QUEUES), s.group(orderly=True))
+
+
+@scenario("RouteActivity.queryAssignment", modes={"concurrent"}, protocol="grpc")
+def a_push_consumer_is_assigned_its_broker(s: Stage) -> None:
+    """A gRPC push consumer is assigned its broker as a whole: one receive of it waits there, whoever else does."""
+    _pushed(s, "concurrent")
+
+
+@scenario("RouteActivity.queryAssignment", modes={"orderly"}, protocol="grpc")
+def a_push_consumer_in_order_is_assigned_each_queue(s: Stage) -> None:
+    """A gRPC push consumer in order is assigned each queue: a receive of it waits for each, and all for any queue."""
+    _pushed(s, "orderly")
+
+
+@scenario("QueryAssignmentProcessor.allocate4Pop", modes={"pop"})
+def a_popping_consumer_is_assigned_its_broker(s: Stage) -> None:
+    """A popping push consumer whose group shares all queues is assigned its broker as a whole: one pop waits there."""
+    _pushed(s, "pop")
+
+
+@scenario("QueryAssignmentProcessor.allocate4Pop", modes={"pop"})
+def popping_consumers_are_assigned_shares(s: Stage) -> None:
+    """Popping push consumers that share with one other are assigned their own queues and those of the next one."""
+    topic, group = s.pair("pop", queues=QUEUES)
+    mode = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 1}
+    answer = s.world.ask(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(mode))
+    s.require(answer.code == 0, f"{group} shall share: {answer}")
+    consumers = [s.consumer(group, topic, "pop", process=number) for number in range(3)]
+
+    def divided() -> bool:
+        waiting = _waiting(s, topic, group)
+        return bool(waiting) and "any" not in waiting
+
+    s.wait_until(divided, f"{group} divides {topic}", consumers=consumers)
+    _see_waiting(s, "three consumers", topic, group, consumers)
