@@ -105,3 +105,21 @@ def a_kind_that_nobody_knows_is_not_kept(t: Remoting) -> None:
     group.see("SQL92", (2,))
     group.wants(RED, 3, "sql92")
     group.see("in small letters", (2, 3))
+
+
+FORGETFUL = {"filterDataCleanTimeSpan": "1000"}
+_WRITTEN_SECONDS = 12
+"""Brokers look for what they may forget when they write it down, every 10 s."""
+
+
+@remoting_case("ConsumerFilterManager.clean", settings=FORGETFUL)
+def an_expression_of_nobody_is_forgotten_in_time(t: Remoting) -> None:
+    """What no consumer wants any more is forgotten after filterDataCleanTimeSpan; what one wants is kept."""
+    gone, there = _Group(t), _Group(t)
+    for group in (gone, there):
+        group.wants(RED, 5)
+    gone.leaves()
+    t.wait(_WRITTEN_SECONDS)
+    for label, group in (("gone", gone), ("there", there)):
+        group.wants(BLUE, 3)
+        group.see(label, (3, 5))

@@ -1,6 +1,7 @@
 """ReceiveMessage of the gRPC proxy: which messages a filter lets through."""
 
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case
 from ..worlds.consumer import Consumer, consumer_of, consuming, consuming_in_order
@@ -154,7 +155,7 @@ def a_group_in_order_and_tags_with_the_same_hash(t: Grpc) -> None:
     consumer = consuming_in_order(t)
     for number, tag in enumerate(("BB", "Aa", "BB", "Aa")):
         t.send(consumer.message(f"m{number}", tag=tag, message_type=pb.FIFO, message_group="g"))
-    received: list[str] = []
+    received: list[bytes] = []
     while len(received) < 2:
         answer = consumer.receive(expression="Aa")
         received += answer.bodies
@@ -169,10 +170,24 @@ def what_comes_again_is_filtered_anew(t: Grpc) -> None:
     consumer = consuming(t)
     for tag in ("A", "B"):
         t.send(consumer.message(tag, tag=tag))
-    bodies: list[str] = []
+    bodies: list[bytes] = []
     while len(bodies) < 2:
         bodies += consumer.receive(invisible_s=10).bodies
     t.see("all", sorted(bodies))
     t.wait(12)
     t.see("again by B", t.until(lambda: consumer.received_within(5.2, expression="B").bodies))
     t.see("by A", consumer.receive_nothing(expression="A"), 40401)
+
+
+@grpc_case("ConsumerFilterManager.register")
+def settings_register_an_expression(t: Grpc) -> None:
+    """Pulls of a group that bring no expression along are filtered by what the last settings of its clients say."""
+    topic, group = t.topic(kind="NORMAL", queues=1), t.group()
+    for number in range(4):
+        t.send(t.message(topic, f"m{number}", tag="AB"[number % 2], properties={"n": str(number)}))
+    client = t.new("client")
+    for expression, kind in (("n > 1", pb.SQL), ("n >", pb.SQL), ("A", pb.TAG), ("n < 1", pb.SQL), ("*", pb.TAG)):
+        t.open(client, t.subscription(group, {topic: expression}, filter_type=kind)).command()
+        pulled = t.ask(RequestCode.PULL_MESSAGE, t.pull_fields(topic, group, sysFlag=0, expression=None, type=None))
+        t.see(expression, pulled.found)
+        t.wait(0.05)
