@@ -173,7 +173,11 @@ def test_a_target_may_lack_a_capability(tmp_path: Path) -> None:
     def spreads(s: Stage) -> None:
         """It needs brokers."""
 
-    [found] = outcomes(Truth(tmp_path), "python", spreads)
+    class OneBroker(EmulatorTarget):
+        capabilities = EmulatorTarget.capabilities - {Capability.SEVERAL_BROKERS}
+
+    works = scenario_works([a_scenario(spreads)], ["python"], OneBroker(), Truth(tmp_path), Crews())
+    [found] = [outcome for work in works for outcome in work()]
     assert (found.verdict, found.reason) == (Verdict.NOT_APPLICABLE, "needs several-brokers")
 
 
