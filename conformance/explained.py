@@ -38,6 +38,5 @@ UNPROVOKED: Mapping[tuple[str, str], str] = {
     ("SendMessage", "MASTER_PERSISTENCE_TIMEOUT"): _MEMORY,
     ("SendMessage", "SERVICE_NOT_AVAILABLE"): _BUSY,
     ("EndTransaction", "SERVICE_NOT_AVAILABLE"): _BUSY,
-    ("RecallMessage", "SERVICE_NOT_AVAILABLE"): _BUSY,
 }
 """What the emulator can answer by its source and no case gets: operation or RPC, code, and why."""
