@@ -1,10 +1,9 @@
 """What real brokers answer and nothing is compared with, each with its reason.
 
-`python -m rocketmq_testkit.conformance.unserved` prints the table of docs/conformance.md; a test holds that to this,
-and this to the table of request codes.
+`make pages` writes it as a table into docs/conformance.md; a test holds that to this, and this to the table of request
+codes.
 """
 
-import sys
 from collections.abc import Iterator, Mapping
 
 from rocketmq_testkit.remoting.request_code import RequestCode as Code
@@ -66,7 +65,3 @@ def rows() -> Iterator[str]:
         yield f"| {', '.join(f'{code:d} {code.name}' for code in codes)} | {reason} |"
     for what, reason in UNCOMPARED.items():
         yield f"| {what} | {reason} |"
-
-
-if __name__ == "__main__":
-    sys.stdout.writelines(f"{row}\n" for row in rows())

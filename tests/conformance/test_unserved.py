@@ -27,5 +27,5 @@ def test_reasons_are_sentences() -> None:
 
 
 def test_the_page_has_the_list() -> None:
-    """docs/conformance.md shows what `python -m rocketmq_testkit.conformance.unserved` prints."""
+    """docs/conformance.md shows it; `make pages` would change nothing."""
     assert "\n".join(rows()) in PAGE.read_text()
