@@ -45,8 +45,8 @@ def a_slave_stores_nothing(t: Grpc) -> None:
     _become(t, "brokerRole=SLAVE")
     for kind, topic in topics.items():
         later = t.now_ms() + 60_000 if kind == pb.DELAY else None
-        group = {"message_group": "one"} if kind == pb.FIFO else {}
-        sent = t.send(t.message(topic, "m", message_type=kind, deliver_ms=later, **group))
+        group = "one" if kind == pb.FIFO else None
+        sent = t.send(t.message(topic, "m", message_type=kind, deliver_ms=later, message_group=group))
         # How full the broker's disks are says nothing of it.
         t.see(pb.MessageType.Name(kind), [sent.status.code, _DISKS.sub("[disks]", sent.status.message)])
     t.see("given up", consumer.forward(handle))
