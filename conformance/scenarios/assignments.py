@@ -18,7 +18,7 @@ ANY_QUEUE: Final = -1
 INVISIBLE_MS: Final = 30_000
 AWAIT_MS: Final = 15_000
 """Longer than it takes to count what waits."""
-QUIET_SECONDS: Final = 3.0
+QUIET_SECONDS: Final = 2.0
 """What a consumer asks for at its start, it asks for within this time, one after the other."""
 
 Counts = dict[str, int]
