@@ -67,6 +67,29 @@ class CommitLog:
         del self._tail[kept:]
         self.max_offset = end
 
+    def parts_from(self, other: "CommitLog") -> int:
+        """Where this log is another one no longer: the end of the last record that both hold alike."""
+        if self._begins(other):
+            return self.max_offset
+        end = max(self.min_offset, other.min_offset)
+        for ours, theirs in zip(self.records_from(end), other.records_from(end), strict=False):
+            if ours != theirs:
+                break
+            end = ours[0] + len(ours[1])
+        return end
+
+    def _begins(self, other: "CommitLog") -> bool:
+        """Whether another log goes on where this one ends."""
+        for number, segment in self._segments.items():
+            theirs = other._segments.get(number)
+            if theirs is None and number < other._first:
+                continue  # dropped there already
+            if theirs is None or theirs[: len(segment)] != segment:
+                return False
+            if number != self._last and len(theirs) != len(segment):
+                return False
+        return True
+
     def read(self, physical_offset: int, size: int) -> bytes:
         """`size` bytes at an offset that is known to be held."""
         at = physical_offset % self.segment_bytes

@@ -1,8 +1,8 @@
 """Slaves: the log of a master flows to them, its tables follow now and then, and a synchronous master waits for them.
 
 A record is at the slaves as soon as it is at the master, where upstream takes milliseconds; a connection between two
-brokers that both run is there at once, where upstream tries every five seconds. A slave that holds more than its
-master, which has lost its power, gives up the rest; upstream's keeps what can never fit together again.
+brokers that both run is there at once, where upstream tries every five seconds. A slave that holds what its master has
+lost with its power gives that up; upstream's keeps what can never fit together again.
 Source: DefaultHAService, GroupTransferService, SlaveSynchronize, BrokerController (5.3.3).
 """
 
@@ -138,9 +138,9 @@ class Replica:
         self.disconnect()
         if not (self.master.running and self.slave.running):
             return
-        slave.give_up(master.log.max_offset)
         if slave.log.max_offset < master.log.min_offset:
             return
+        slave.give_up(slave.log.parts_from(master.log))
         for _, record in master.log.records_from(slave.log.max_offset):
             slave.follow(record, master.tags_code_at(record))
         master.followers.append(slave)

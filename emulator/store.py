@@ -183,6 +183,7 @@ class MessageStore:
             self.log.truncate(end)
             for queue in self.queues.values():
                 queue.truncate(end)
+            self._flushing = Flushing(self._config, self._scheduler.now_ms, end)
 
     def _too_large(self) -> EngineError:
         return EngineError(

@@ -1,5 +1,6 @@
 """A master and its slave: the log, what may be asked of a slave, tables that follow, sends that wait for it."""
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -417,3 +418,37 @@ def code_of(call: DirectCall) -> ResponseCode:
     """The code of a send that was answered."""
     assert isinstance(call.outcome, SendResult), call.outcome
     return call.outcome.code
+
+
+# whatever happens
+
+
+@pytest.mark.parametrize("seed", [*range(11), 156])
+def test_whatever_happens_the_slave_is_a_copy(seed: int) -> None:
+    """While both run their logs and queues are equal, whoever was down, killed or without power before."""
+    chance = random.Random(seed)
+    pair = make_pair(slave_read_enable=True, enable_pop_buffer_merge=bool(seed % 2))
+    master, slave, engine = pair.broker, pair.slave, pair.engine
+    for number in range(250):
+        match chance.randrange(12):
+            case 0 | 1 | 2 | 3 if master.running:
+                properties = chance.choice([{}, {"DELAY": "1"}, {"TAGS": "a"}, {"TRAN_MSG": "true", "PGROUP": "PG"}])
+                pair.sent(b"%d" % number, **properties)
+            case 4 | 5 if master.running:
+                for message in pair.popped("T", count=2, invisible_ms=5_000):
+                    if chance.random() < 0.5:
+                        pair.ack("T", pair.receipt(message))
+            case 6:
+                engine.stop(chance.choice([master, slave]), kill=chance.random() < 0.5)
+            case 7 | 8:
+                engine.start(chance.choice([master, slave]))
+            case 9:
+                engine.crash(chance.choice([master, slave]), power_loss=chance.random() < 0.5)
+            case _:
+                pair.advance(chance.choice([1, 900, 20_000]))
+        ours, copy = logs(pair)
+        if master.running and slave.running:
+            assert copy == ours
+            assert {place: list(queue.physical) for place, queue in slave.store.queues.items() if queue.physical} == {
+                place: list(queue.physical) for place, queue in master.store.queues.items() if queue.physical
+            }
