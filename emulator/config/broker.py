@@ -24,9 +24,9 @@ class BrokerConfig(Config):
         1, "So many brokers must have a message before a SYNC_MASTER answers its send; itself is one.", low=1
     )
     slave_timeout: int = key(3000, "How long a SYNC_MASTER waits for its slaves.", unit="ms", low=0)
-    slave_read_enable: bool = key(False, "Slaves are pulled from, and masters suggest it to who is far behind.")
+    slave_read_enable: bool = key(False, "Slaves are pulled from, and masters suggest it to consumers far behind.")
     access_message_in_memory_max_ratio: int = key(
-        40, "Who is this share of the memory behind the end of the log is far behind.", unit="%", low=0, high=100
+        40, "Consumers are far behind that are this share of the memory behind the end.", unit="%", low=0, high=100
     )
     offset_check_in_slave: bool = key(False, "A slave corrects offsets that are out of range, as a master does.")
 
@@ -121,11 +121,15 @@ class BrokerConfig(Config):
     channel_expired_timeout: int = key(120_000, "A client without heartbeat is forgotten.", unit="ms", low=1)
     notify_consumer_ids_changed_enable: bool = key(True, "Members of a group are told of joins and leaves.")
     real_time_notify_consumer_change: bool = key(
-        True, "They are told at once; else every 15 s, once for all that happened."
+        True, "Consumers hear of a change of their group at once; else every 15 s, once for all that happened."
     )
     enable_broadcast_offset_store: bool = key(True, "How far broadcasting consumers have read is noted.")
-    broadcast_offset_expire_second: int = key(120, "Of those that have left, for so long.", unit="s", low=0)
-    broadcast_offset_expire_max_second: int = key(300, "Of those that do not pull, for so long.", unit="s", low=0)
+    broadcast_offset_expire_second: int = key(
+        120, "How long that is kept of consumers that have left.", unit="s", low=0
+    )
+    broadcast_offset_expire_max_second: int = key(
+        300, "How long that is kept of consumers that do not pull.", unit="s", low=0
+    )
     use_server_side_reset_offset: bool = key(
         True, "Resets are kept for the next read of each queue; else live consumers are told to reset themselves."
     )
