@@ -9,7 +9,8 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.remoting import Remoting, SendFields, short_names
+from ..worlds.remoting import Remoting, short_names
+from ..worlds.send_fields import SendFields
 
 Parts = Iterable[tuple[bytes, Mapping[str, str]]]
 

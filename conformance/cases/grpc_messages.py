@@ -129,7 +129,7 @@ def the_answer_ends_with_a_time(t: Grpc) -> None:
 def a_message_of_a_remoting_client(t: Grpc) -> None:
     """A message that was sent by the remoting protocol is received like one of gRPC."""
     consumer = consuming(t)
-    t.remoting_send(consumer.topic, b"hello", "TAGS\x01A\x02KEYS\x01k1 k2\x02a\x011\x02")
+    t.store(consumer.topic, "hello", unique=False, tag="A", keys="k1 k2", properties={"a": "1"})
     message = consumer.take()
     system = message.system_properties
     t.see("tag and keys", [system.tag, list(system.keys)])

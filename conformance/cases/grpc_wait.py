@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 
-from rocketmq_testkit.emulator import names
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case
 from ..worlds.consumer import Consumer, attempts, consuming
@@ -25,23 +23,8 @@ def waiting(consumer: Consumer, *, await_s: float = 8, **more: object) -> Callab
 def store(consumer: Consumer, queue: int = 0, body: str = "hello", **properties: str) -> None:
     """Store a message in a given queue, which only the remoting protocol can say, and return when it can be read."""
     t = consumer.t
-    text = "".join(f"{name}\x01{value}\x02" for name, value in {"UNIQ_KEY": t.message_id(), **properties}.items())
-    fields = {
-        "producerGroup": "PG",
-        "topic": consumer.topic,
-        "defaultTopic": names.AUTO_CREATE_TOPIC,
-        "defaultTopicQueueNums": 4,
-        "queueId": queue,
-        "sysFlag": 0,
-        "bornTimestamp": t.now_ms(),
-        "flag": 0,
-        "properties": text,
-    }
-    answer = t.ask(RequestCode.SEND_MESSAGE, fields, body.encode())
-    t.require(answer.code == 0, f"a message was not stored: {answer}")
-    place = {"topic": consumer.topic, "queueId": queue}
-    end = int(answer["queueOffset"]) + 1
-    t.until(lambda: int(t.ask(RequestCode.GET_MAX_OFFSET, place)["offset"]) >= end)
+    answer = t.store(consumer.topic, body, queue=queue, properties=properties)
+    t.until(lambda: t.max_offset(consumer.topic, queue) > int(answer["queueOffset"]))
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage, PopLongPollingService.notifyMessageArriving")

@@ -5,7 +5,8 @@ from typing import Any, Unpack
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
-from ..worlds.remoting import Remoting, SendFields
+from ..worlds.remoting import Remoting
+from ..worlds.send_fields import SendFields
 from ..worlds.world import Pending
 
 SOON = 2.0

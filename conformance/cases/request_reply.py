@@ -10,7 +10,8 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.remoting import Remoting, SendFields, reply_to, short_names
+from ..worlds.remoting import Remoting, reply_to, short_names
+from ..worlds.send_fields import SendFields
 
 
 def asker(t: Remoting) -> tuple[str, RemotingClient]:

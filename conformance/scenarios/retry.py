@@ -2,7 +2,7 @@
 
 import time
 
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC, dlq_topic, pop_retry_topic, retry_topic
+from rocketmq_testkit.emulator.names import dlq_topic, pop_retry_topic, retry_topic
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..actors import text
@@ -223,19 +223,8 @@ def a_popped_message_at_its_limit(s: Stage) -> None:
     topic, group = s.pair("pop")
     consumer = s.consumer(group, topic, "pop", fail={"old": 99, "young": 99})
     for content, age_ms in (("old", 5 * HOUR_MS), ("young", 15_000)):
-        fields = {
-            "producerGroup": "PG",
-            "topic": topic,
-            "defaultTopic": AUTO_CREATE_TOPIC,
-            "defaultTopicQueueNums": 1,
-            "queueId": 0,
-            "sysFlag": 0,
-            "bornTimestamp": int(time.time() * 1000) - age_ms,
-            "flag": 0,
-            "reconsumeTimes": RETRIES,
-        }
-        answer = s.world.ask(RequestCode.SEND_MESSAGE, fields, content.encode())
-        s.require(answer.code == 0, f"the message was not stored: {answer}")
+        born_ms = int(time.time() * 1000) - age_ms
+        s.world.store(topic, content, unique=False, bornTimestamp=born_ms, reconsumeTimes=RETRIES)
     s.wait_for(1, consumer, stem="old")
     s.wait_for(1, consumer, stem="young")
     watch = s.stopwatch()

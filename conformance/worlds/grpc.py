@@ -16,7 +16,6 @@ from rocketmq_testkit.grpc_v2.method_table import SERVICE
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services import RPCS
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..targets.target import Place
 from .authorization import authorization
@@ -433,23 +432,6 @@ class Grpc(World):
             max_delivery_attempts=most,
         )
         return self.call("ForwardMessageToDeadLetterQueue", request, client=client)
-
-    def remoting_send(self, topic: str, body: bytes, properties: str) -> None:
-        """Store a message by the remoting protocol in queue 0."""
-        fields = {
-            "producerGroup": "PG",
-            "topic": topic,
-            "defaultTopic": AUTO_CREATE_TOPIC,
-            "defaultTopicQueueNums": 4,
-            "queueId": 0,
-            "sysFlag": 0,
-            "bornTimestamp": self.now_ms(),
-            "flag": 0,
-            "properties": properties,
-            "reconsumeTimes": 0,
-        }
-        answer = self.ask(RequestCode.SEND_MESSAGE, fields, body)
-        self.require(answer.code == 0, f"a message was not stored: {answer}")
 
     # --- transactions and timed messages
 

@@ -10,7 +10,8 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from .answer import Answer
-from .remoting import Remoting, SendFields
+from .remoting import Remoting
+from .send_fields import SendFields
 from .world import Pending
 
 PULL_MAX = 32

@@ -5,70 +5,24 @@ Everything else is `ask(code, ext, body)`.
 
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout, properties_text
+from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..json_text import dumps
 from .answer import Answer
+from .send_fields import SendFields
 from .world import Pending, World
 
 _AHEAD_MS = 60_000
 """The end of a query that shall find what has just been stored, whoever's clock is behind."""
 
 
-class SendFields(TypedDict, total=False):
-    """What a send says of its message; each field of the header by its long name, None leaves it out.
-
-    `unique`: with a message id of the client's own, which is so unless said otherwise.
-    """
-
-    queue: int | str | None
-    tag: str | None
-    keys: str | None
-    properties: Mapping[str, str] | None
-    unique: bool
-    producerGroup: object
-    defaultTopic: object
-    defaultTopicQueueNums: object
-    sysFlag: object
-    bornTimestamp: object
-    flag: object
-    reconsumeTimes: object
-    unitMode: object
-    maxReconsumeTimes: object
-    batch: object
-    brokerName: object
-
-
 class Remoting(World):
     """A raw client of the remoting protocol. Calls return the Answer, whatever its code."""
 
     # --- sending
-
-    def send_fields(self, topic: str, **more: Unpack[SendFields]) -> dict[str, object]:
-        """The ext fields of a send by their long names."""
-        queue = more.pop("queue", 0)
-        text = {"TAGS": more.pop("tag", None), "KEYS": more.pop("keys", None), **(more.pop("properties", None) or {})}
-        if more.pop("unique", True) and "UNIQ_KEY" not in text:
-            text["UNIQ_KEY"] = self.message_id()
-        return {
-            "producerGroup": "PG",
-            "topic": topic,
-            "defaultTopic": AUTO_CREATE_TOPIC,
-            "defaultTopicQueueNums": 4,
-            "queueId": queue,
-            "sysFlag": 0,
-            "bornTimestamp": self.now_ms(),
-            "flag": 0,
-            "properties": properties_text({name: value for name, value in text.items() if value is not None}),
-            "reconsumeTimes": 0,
-            "unitMode": False,
-            "batch": False,
-            **more,
-        }
 
     def send(
         self,

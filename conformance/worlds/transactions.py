@@ -10,7 +10,8 @@ from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from .answer import Answer
-from .remoting import Remoting, SendFields
+from .remoting import Remoting
+from .send_fields import SendFields
 
 UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12
 """Values of commitOrRollback."""

@@ -4,10 +4,10 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout
+from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout, properties_text
 from rocketmq_testkit.remoting.client.closing import Closing
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
@@ -18,6 +18,7 @@ from ..targets.target import Place
 from .answer import Answer
 from .cluster import first_broker
 from .connections import open_connection
+from .send_fields import SendFields
 from .shape import shape
 
 T = TypeVar("T")
@@ -220,6 +221,35 @@ class World(Closing):
         """Ask without waiting; call what comes back for the answer."""
         connection = to or self.broker
         return Pending(connection, connection.submit(code, ext, body))
+
+    def send_fields(self, topic: str, **more: Unpack[SendFields]) -> dict[str, object]:
+        """The ext fields of a send by their long names."""
+        queue = more.pop("queue", 0)
+        text = {"TAGS": more.pop("tag", None), "KEYS": more.pop("keys", None), **(more.pop("properties", None) or {})}
+        if more.pop("unique", True) and "UNIQ_KEY" not in text:
+            text["UNIQ_KEY"] = self.message_id()
+        return {
+            "producerGroup": "PG",
+            "topic": topic,
+            "defaultTopic": AUTO_CREATE_TOPIC,
+            "defaultTopicQueueNums": 4,
+            "queueId": queue,
+            "sysFlag": 0,
+            "bornTimestamp": self.now_ms(),
+            "flag": 0,
+            "properties": properties_text({name: value for name, value in text.items() if value is not None}),
+            "reconsumeTimes": 0,
+            "unitMode": False,
+            "batch": False,
+            **more,
+        }
+
+    def store(self, topic: str, body: str | bytes, **more: Unpack[SendFields]) -> Answer:
+        """Have a message stored by the remoting protocol, whichever the case speaks; it must be taken."""
+        text = body.encode() if isinstance(body, str) else body
+        answer = self.ask(RequestCode.SEND_MESSAGE, self.send_fields(topic, **more), text)
+        self.require(answer.code == 0, f"a message was not stored: {answer}")
+        return answer
 
     def pull_fields(
         self,
