@@ -208,13 +208,13 @@ def a_name_server_can_forget_a_topic(t: Remoting) -> None:
 @remoting_case("AdminBrokerProcessor.updateAndCreateTopicList")
 def topics_can_be_made_together(t: Remoting) -> None:
     """UPDATE_AND_CREATE_TOPIC_LIST makes several topics, their attributes given as maps."""
-    names = [t.new(), t.new()]
+    topics = [t.new(), t.new()]
     config = {"readQueueNums": 1, "writeQueueNums": 2, "perm": 6, "topicFilterType": "SINGLE_TAG", "order": False}
-    both = [{**config, "topicName": names[0], "attributes": {"+message.type": "FIFO"}}]
-    both += [{**config, "topicName": names[1], "topicSysFlag": 0}]
+    both = [{**config, "topicName": topics[0], "attributes": {"+message.type": "FIFO"}}]
+    both += [{**config, "topicName": topics[1], "topicSysFlag": 0}]
     t.see("made", t.ask(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, None, dumps({"topicConfigList": both})))
-    for name in names:
-        t.see("config", t.config_of(name))
+    for topic in topics:
+        t.see("config", t.config_of(topic))
     bad = [{**config, "topicName": t.new(), "attributes": {}}, {**config, "topicName": "bad name!", "attributes": {}}]
     t.see("one bad", t.ask(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, None, dumps({"topicConfigList": bad})))
     t.see("the other one", t.config_of(str(bad[0]["topicName"])))
