@@ -23,7 +23,7 @@ test: $(VENV)/dev.stamp ## Install all that tests need and run all of them (half
 test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host (a minute)
 	$(STAGES) fast
 
-test-oldest: $(VENV)/dev.stamp ## Test with the oldest dependencies that are allowed, and with other protobufs
+test-oldest: $(VENV)/dev.stamp ## Test with the oldest dependencies that are allowed, other protobufs and Pythons
 	$(STAGES) oldest protobuf
 
 simulate: $(VENV)/dev.stamp ## Watch many random runs of the engine; SEEDS=10000 says how many (ten minutes)
@@ -55,8 +55,9 @@ conformance-real: $(VENV)/dev.stamp ## Ask real brokers again, write down what t
 bench: $(VENV)/dev.stamp ## Compare with the real broker (a quarter of an hour)
 	$(BIN)/python bench/run.py
 
-bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one (some minutes, 2 GiB)
+bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, and one with its journal (some minutes, 2 GiB)
 	$(BIN)/python bench/growth.py
+	$(BIN)/python bench/journal.py
 
 clean: ## Remove environments, reports and caches of this folder
 	rm -rf .venv .venv-oldest .venv-protobuf .ns .reports build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import namespace_links
 import oldest
+import pythons
 import system
 import verdict
 
@@ -41,7 +42,7 @@ RUN_SECONDS_MAX = 45 * 60.0
 """What is promised of a whole run on the build server."""
 PROTOCOLS = ("tests/remoting", "tests/transport", "tests/grpc_v2")
 ENGINE_AND_PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
-"""Needs nothing but Python; runs again with the oldest versions of everything and with other protobufs."""
+"""Needs nothing but Python; also run with the oldest versions of everything, other protobufs and other Pythons."""
 CLIENTS = ("tests/clients",)
 """Real SDKs and Apache's own tools against the emulator."""
 SIDECAR = ("tests/sidecar",)
@@ -52,8 +53,10 @@ WITHOUT_NEWEST = [f"--ignore=tests/grpc_v2/{name}" for name in NEWEST_ALONE]
 """Tests that import the official SDK or protoc, which want the newest protobuf."""
 OLDEST_PYTEST = "7.4.0"
 """For applications that use the plugin."""
-MIDDLE_PROTOBUFS = ("5", "6")
-"""Major versions between the oldest and the newest; the other stages use those."""
+MIDDLE_PROTOBUFS = {"5": "3.12", "6": "3.13"}
+"""Major versions between the oldest and the newest, which the other stages use; and the Python that each is tried with,
+where the machine has it.
+"""
 
 
 class StageFailed(Exception):
@@ -102,10 +105,10 @@ def pytest(report: str, *words: str, python: Path | None = None, workers: str = 
         raise StageFailed(f"{report} has left no report: nobody knows what it ran")
 
 
-def environment(folder: Path, *requirements: str | Path) -> Path:
-    """A fresh virtual environment with the given requirements of pip; returns its interpreter."""
+def environment(folder: Path, *requirements: str | Path, of: Path | None = None) -> Path:
+    """A fresh virtual environment, of this Python or another, with requirements of pip; returns its interpreter."""
     shutil.rmtree(folder, ignore_errors=True)
-    call(sys.executable, "-m", "venv", folder)
+    call(of or sys.executable, "-m", "venv", folder)
     python = folder / "bin" / "python"
     call(python, "-m", "pip", "install", "--quiet", *requirements)
     return python
@@ -221,12 +224,12 @@ def run_oldest() -> None:
 
 
 def run_protobuf() -> None:
-    """Test with the protobufs between the oldest and the newest."""
-    python = environment(PROTOBUF, "-e", ".[conformance,test]")
-    for major in MIDDLE_PROTOBUFS:
-        call(python, "-m", "pip", "install", "--quiet", f"protobuf=={major}.*")
-        folders = [folder for folder in existing(ENGINE_AND_PROTOCOLS) if folder != "tests/emulator"]
-        pytest(f"protobuf-{major}", "-m", "not alone", *WITHOUT_NEWEST, *folders, python=python)
+    """Test with the protobufs between the oldest and the newest, and with newer Pythons."""
+    for major, version in MIDDLE_PROTOBUFS.items():
+        other = pythons.find(version)
+        print(f"protobuf {major} with {other or f'this Python, for there is no {version}'}", flush=True)
+        python = environment(PROTOBUF, "-e", ".[conformance,test]", f"protobuf=={major}.*", of=other)
+        pytest(f"protobuf-{major}", "-m", "not alone", *WITHOUT_NEWEST, *existing(ENGINE_AND_PROTOCOLS), python=python)
 
 
 STAGES: tuple[Stage, ...] = (
@@ -241,7 +244,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("clients", "real SDKs", run_clients),
     Stage("sidecar", "the image", run_sidecar),
     Stage("oldest", "oldest allowed dependencies", run_oldest),
-    Stage("protobuf", "protobuf 5 and 6", run_protobuf),
+    Stage("protobuf", "protobuf 5 and 6, newer Pythons", run_protobuf),
 )
 ON_REQUEST = (Stage("fast", "engine, protocols and host", run_fast),)
 """Stages that only run when they are named."""

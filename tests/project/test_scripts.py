@@ -8,6 +8,7 @@ from pathlib import Path
 import namespace_links
 import oldest
 import pytest
+import pythons
 import stages
 import system
 import verdict
@@ -123,6 +124,32 @@ class TestNamespaceLinks:
         assert (tmp_path / ".ns" / "kit" / "emulator" / "a.py").is_file()
         assert not (tmp_path / ".ns" / "kit" / "emulator").readlink().is_absolute()
         assert not (tmp_path / ".ns" / "kit" / "gone").is_symlink()
+
+
+class TestPythons:
+    """pythons.py"""
+
+    def test_one_is_found_by_its_version(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It has to run and to be of that version; a program that only stands for it does not count."""
+        programs = {"3.96": "echo 3.96 /opt/python", "3.97": "exit 127", "3.98": "echo 3.9 /opt/python"}
+        for version, does in programs.items():
+            program = tmp_path / f"python{version}"
+            program.write_text(f"#!/bin/sh\n{does}\n")
+            program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+
+        found = [pythons.find(version) for version in (*programs, "3.99")]
+
+        assert found == [Path("/opt/python"), None, None, None]
+
+    def test_pyenv_is_asked_for_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Its programs are there for all versions, and run the one that is chosen."""
+        program = tmp_path / "python3.96"
+        program.write_text('#!/bin/sh\necho "$PYENV_VERSION" /opt/python\n')
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+
+        assert pythons.find("3.96") == Path("/opt/python")
 
 
 class TestSystem:
