@@ -13,6 +13,14 @@ SECONDS = 240.0
 HANG_SECONDS = 6
 SUSPEND_SECONDS = 3
 FOREVER_MS = 600_000
+BRIEF_SECONDS = 3
+ABANDONED_SECONDS = 36
+"""What a consumer that was closed has left waiting at the proxy waits no longer, and a short hang is long over."""
+SOON_SECONDS = 55
+"""What nobody has given back comes again after a minute."""
+TOGETHER_SECONDS = 5
+"""What was given back at once comes within this time."""
+TICK_SECONDS = 0.5
 _CONCURRENT_LIMIT_MS = 60_000
 _POP_LIMIT_MS = 5000
 """The shortest that the Java SDK takes: whole minutes of a concurrent consumer, and 5 s of a popping one."""
@@ -109,6 +117,48 @@ def a_popped_message_comes_again_while_a_listener_hangs(s: Stage) -> None:
     consumer = s.consumer(group, topic, "pop", begin=True, hang_ms={"slow": FOREVER_MS}, consume_ms=_POP_LIMIT_MS)
     producer.send(topic, "slow")
     _again_while_it_hangs(s, consumer)
+
+
+# --- closed while it hangs
+
+
+@scenario(
+    "DefaultReceiptHandleManager.clearGroup", modes={"concurrent"}, outcomes={"hang"}, protocol="grpc", passes=True
+)
+def a_grpc_consumer_is_closed_while_its_listener_hangs(s: Stage) -> None:
+    """What a gRPC listener hangs over when its consumer is closed comes to another one of its group.
+
+    At once where the SDK leaves its listener and tells the proxy that the client is gone, else after the minute that
+    the message was handed out for. What it has done by the end of a short hang counts where the SDK waits for it.
+    """
+    topic, group = s.pair("concurrent")
+    producer = s.producer(topic)
+    hangs = {"long": FOREVER_MS, "short": BRIEF_SECONDS * 1000}
+    leaver = s.consumer(group, topic, "concurrent", begin=True, hang_ms=hangs)
+    producer.send(topic, "long")
+    producer.send(topic, "short")
+    s.wait_until(lambda: len(leaver.begun()) == 2, "two calls", consumers=[leaver])
+    watch = s.stopwatch()
+    closing = leaver.post_close()
+    other = s.consumer(group, topic, "concurrent", process=1)
+
+    def nobody_else_waits() -> bool:
+        return bool(other.of("long")) or watch.seconds > ABANDONED_SECONDS
+
+    s.wait_until(nobody_else_waits, "no abandoned poll", consumers=[other], passing=4)
+
+    def given(body: str) -> list[Fields]:
+        # What comes back wakes no poll, so something else does.
+        producer.send(topic, "tick")
+        s.idle(TICK_SECONDS)
+        return other.of(body)
+
+    s.wait_until(lambda: given("long"), "the message comes to the other", consumers=[other], seconds=SECONDS, passing=4)
+    s.see("it came", "at once" if watch.seconds < SOON_SECONDS else "after a minute")
+    s.comes(lambda: given("short"), consumers=[other], seconds=TOGETHER_SECONDS)
+    came = [[text(each), each["attempt"]] for each in other.messages if text(each) in hangs]
+    s.see("given to the other", sorted(came))
+    s.see("closed", closing.done())
 
 
 # --- throw
