@@ -81,9 +81,9 @@ class PullService:
         self.hold = PullHold(scheduler, self._check_interval_ms, self._resume)
 
     def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
-        """Read a queue, or wait. Errors: SYSTEM_BUSY on a slave, then in upstream's order of checks, see `_check`.
+        """Read a queue, or wait.
 
-        A slave that may be read from (`slaveReadEnable`) lets nobody wait: it sends who finds nothing to the master.
+        Errors: SYSTEM_BUSY on a slave without `slaveReadEnable`, then in upstream's order of checks, see `_check`.
         """
         if not self._config.slave_read_enable:
             refuse_on_slave(self._config)
@@ -98,7 +98,7 @@ class PullService:
         if operation.sys_flag & FLAG_COMMIT_OFFSET:
             self._offsets.commit(operation.consumer_group, operation.topic, operation.queue_id, operation.commit_offset)
         behind = self._suggestions.is_far_behind(operation, read)
-        code = self._suggestions.code(self._code(operation, read), read, behind)
+        code = self._suggestions.code(self._code(operation, read))
         self._broadcasts.pulled(call, operation, code, read.next_offset)
         if code is ResponseCode.PULL_NOT_FOUND and operation.sys_flag & FLAG_SUSPEND:
             timeout_ms = operation.suspend_timeout_ms
@@ -123,7 +123,7 @@ class PullService:
             if reset is not None:
                 read = Read(PullStatus.OFFSET_RESET, reset, read.min_offset, read.max_offset)
             behind = self._suggestions.is_far_behind(operation, read)
-            code = self._suggestions.code(self._code(operation, read), read, behind)
+            code = self._suggestions.code(self._code(operation, read))
             outcome: Result | EngineError = self._result(code, read, topic_sys_flag, group, behind)
         except EngineError as refusal:
             outcome = refusal

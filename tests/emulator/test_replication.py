@@ -53,9 +53,8 @@ class Pair(World):
     def of_slave(self, kind: type[AnyResult], operation: Operation) -> AnyResult:
         return self.ask(kind, operation, self.slave)
 
-    def pull_slave(self, offset: int = 0, *, suspend_ms: int | None = None, topic: str = "T") -> PullResult:
-        flags = 4 if suspend_ms is None else 6
-        pull = PullMessage("G", topic, 0, offset, 32, flags, 0, suspend_ms or 0, 0, "*", "TAG")
+    def pull_slave(self, offset: int = 0) -> PullResult:
+        pull = PullMessage("G", "T", 0, offset, 32, 4, 0, 0, 0, "*", "TAG")
         return self.of_slave(PullResult, pull)
 
     def sent(self, body: bytes = b"m", **properties: str) -> DirectCall:
@@ -261,32 +260,37 @@ def test_a_slave_is_not_pulled_from_unless_it_may_be() -> None:
     assert len(pair.pull_slave().records) == 1
 
 
-def test_a_slave_is_pulled_from_and_names_the_master(pair: Pair) -> None:
-    """With messages it answers as the master does; where there are none it says to try at once, at the master."""
+def test_a_slave_is_pulled_from_as_its_master_is(pair: Pair) -> None:
+    """It answers alike, and lets who finds nothing wait for what the master stores."""
     pair.send("T", b"1")
     pair.send("T", b"2")
     found = pair.pull_slave()
     assert found == pair.pull("T").outcome
-    nothing = pair.pull_slave(2, suspend_ms=15_000)
-    assert (nothing.code, nothing.status) == (ResponseCode.PULL_RETRY_IMMEDIATELY, PullStatus.OFFSET_OVERFLOW_ONE)
+    pull = PullMessage("G", "T", 0, 2, 32, 6, 0, 15_000, 0, "*", "TAG")
+    waiting = pair.engine.submit(pair.slave, pull)
+    assert waiting.outcome is None
+    pair.send("T", b"3")
+    assert isinstance(waiting.outcome, PullResult)
+    assert len(waiting.outcome.records) == 1
+    nothing = pair.pull_slave(3)
+    assert (nothing.code, nothing.status) == (ResponseCode.PULL_NOT_FOUND, PullStatus.OFFSET_OVERFLOW_ONE)
     assert nothing.suggest_which_broker_id == 0
 
 
-@pytest.mark.parametrize(("offset", "corrected"), [(7, False), (7, True), (0, False)])
-def test_a_slave_leaves_offsets_as_they_are(pair: Pair, offset: int, corrected: bool) -> None:
+@pytest.mark.parametrize(
+    ("corrects", "code", "goes_on"),
+    [(False, ResponseCode.PULL_RETRY_IMMEDIATELY, 7), (True, ResponseCode.PULL_OFFSET_MOVED, 1)],
+)
+def test_a_slave_leaves_offsets_as_they_are(pair: Pair, corrects: bool, code: ResponseCode, goes_on: int) -> None:
     """It may lack what its master has; offsetCheckInSlave has it correct them all the same."""
-    if offset:
-        pair.send("T")
-    pair.slave.config.set("offsetCheckInSlave", corrected)
-    answer = pair.pull_slave(offset)
-    assert (answer.code, answer.next_begin_offset) == (
-        ResponseCode.PULL_RETRY_IMMEDIATELY,
-        1 if corrected else offset,
-    )
+    pair.send("T")
+    pair.slave.config.set("offsetCheckInSlave", corrects)
+    answer = pair.pull_slave(7)
+    assert (answer.code, answer.next_begin_offset) == (code, goes_on)
 
 
 def test_who_is_far_behind_is_sent_to_a_slave(pair: Pair) -> None:
-    """As the group says; a slave suggests itself to who is far behind, and the master to others."""
+    """As the group says: one broker to who is far behind, another to others. A slave says the same as its master."""
     for _ in range(3):
         pair.send("T")
     assert suggested(pair.pull("T").outcome) == 0
