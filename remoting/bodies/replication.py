@@ -13,7 +13,6 @@ _MASTER_ID = 0
 def ha_status(call: RemotingCall, result: HaStatusResult) -> bytes:
     """What a master, or a slave, says of itself. Rates are zero: nothing is measured."""
     client: dict[str, Any] = {
-        "activated": False,
         "lastReadTimestamp": 0,
         "lastWriteTimestamp": 0,
         "masterFlushOffset": 0,
