@@ -20,7 +20,7 @@ HEAD = """\
 
 Made by `make pages` from what real brokers of both versions did in the cases and scenarios of the
 [conformance suite](conformance.md). The emulator does as {reference} does, so these are also its differences from a
-{version}. What is not listed, {version} does as {reference} does.
+{version}. What is not listed, {version} does as {reference} does, as far as it was asked.
 
 Each row is one thing that was noted, with the way to it where it lies inside of something: `0` is the first of several,
 `*` stands for several of them, and — for nothing there. A version that left a case nothing to go on with has *given
