@@ -11,7 +11,7 @@ DELIBERATE: Mapping[str, str] = {
     "key_values.unknown_settings_of_the_name_server_are_ignored": "as config.unknown_settings_are_ignored",
     "protected.a_plain_message_ends_the_timer": "a message to the timer's topic is refused: it would end it",
     "groups.a_live_group_consumes_its_topics": "a topic's live groups are listed; upstream lists the topic's own name",
-    "broadcast_offsets.the_slowest_of_a_broadcast_is_noted": "as groups.a_live_group_consumes_its_topics, and only that",
+    "broadcast_offsets.the_slowest_of_a_broadcast_is_noted": "as groups.a_live_group_consumes_its_topics",
     "grpc_invisible.a_client_without_a_stream": "a change needs no stream",
     "grpc_invisible.the_new_handle_keeps_the_place_in_the_log": "the tenth field of upstream's handle is a slip",
     "grpc_invisible.the_new_handle_of_a_later_message_acknowledges": "acknowledged is acknowledged",
