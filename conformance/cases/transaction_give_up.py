@@ -31,7 +31,8 @@ def checks_count_though_nobody_can_be_asked(t: Remoting) -> None:
     watch = t.stopwatch()  # before the send: what waits for a processor after it is not the broker
     producers.half()
     t.see("put aside", [message.properties["TRANSACTION_CHECK_TIMES"] for message in producers.given_up()])
-    t.see("after", watch.between(6, 40))
+    # A busy broker's last look finds it in the round of the one before: then two rounds are enough.
+    t.see("after", watch.between(3.9, 40))
     late = producers.connect()
     t.wait(8)
     t.see("asked later", len(checks(t, late, seconds=0)))
