@@ -87,11 +87,17 @@ def some_settings_of_the_name_server_are_fixed(t: Remoting) -> None:
 
 @remoting_case("DefaultRequestProcessor.updateConfig", alone=True)
 def settings_of_the_name_server_can_be_changed(t: Remoting) -> None:
-    """A change holds at once; the list of all topics can be turned off."""
+    """A change holds at once; the lists of topics can be turned off."""
     off = b"enableAllTopicList=false\nenableTopicList=false\n"
     t.see("changed", ask(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, off), 0)
     t.see("all topics", ask(t, RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {}))
     t.see("topics of a cluster", ask(t, RequestCode.GET_TOPICS_BY_CLUSTER, {"cluster": t.cluster}))
+    for code in (
+        RequestCode.GET_UNIT_TOPIC_LIST,
+        RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST,
+        RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST,
+    ):
+        t.see(code.name, ask(t, code, {}))
     settings = settings_of(ask(t, RequestCode.GET_NAMESRV_CONFIG, {}).body)
     t.see("told", [settings["enableAllTopicList"], settings["enableTopicList"]])
 
