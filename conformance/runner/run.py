@@ -83,9 +83,10 @@ def carry_out(
             lines: list[Line] = []
             shared: list[Work] = []
             for target in targets:
-                shared += scenario_works(scenarios, sdks, target, truth, crews, attempts=attempts)
+                works = scenario_works(scenarios, sdks, target, truth, crews, attempts=attempts)
+                shared += works.common
                 shared += [_case(case, target, truth) for case in cases if not is_own(case)]
-                own = [_case(case, target, truth) for case in in_order(filter(is_own, cases))]
+                own = works.own + [_case(case, target, truth) for case in in_order(filter(is_own, cases))]
                 lines.append(Line(own, target.own_at_once))  # first: they take long to start, while others only wait
             pool.run([*lines, Line(shared)], targets)
             if pool.problem is not None:
