@@ -21,16 +21,17 @@ Made by `make pages` from the [conformance suite](conformance.md): {cases} cases
 and {scenarios} scenarios, which are stories of applications and go through SDKs.
 
 Each row is one behaviour: what is true; the keys of `broker.conf` that it takes, where they are not those that the
-suite always has (`beside.` is a second broker's); the test that shows it; class and method of upstream that it comes
-from; and the version and day of the real broker that was seen doing it, of scenarios with each SDK that can express
-them. A second version is one that does *otherwise*; how, is in {differences}.
+suite always has (`beside.` is a second broker's); the test that shows it, and by which protocol; class and method of
+upstream that it comes from; and the version and day of the real broker that was seen doing it, of scenarios with each
+SDK that can express them. A second version is one that does *otherwise*; how, is in {differences}.
 
-The test is run against the emulator, or against a [broker of yours](conformance.md#i-run-my-own-broker-at-this-address),
-by its name: `rocketmq-conformance run -k NAME`, a scenario with `--sdk all` or the names of some. Where the emulator
-does something else than {reference} for ever, which it does in {deliberate}, the row says why, and begins that with
-**Here otherwise**.
+By its name the test is run against the emulator, or against a
+[broker of yours](conformance.md#i-run-my-own-broker-at-this-address): `rocketmq-conformance run -k NAME`, a scenario
+with `--sdk all` or the names of some. Where the emulator does something else than {reference} for ever, as in
+{deliberate} rows, the reason stands behind **Here otherwise**.
 """
-_COLUMNS = "| behaviour | test | upstream | seen |\n|---|---|---|---|"
+_COLUMNS = "| behaviour | test | protocol | upstream | seen |\n|---|---|---|---|---|"
+_BOTH = "both"
 _EITHER = ("behaviour", "emulator")
 """Folders of tests that do without a network."""
 _ENDINGS = ("ing", "ed", "s")
@@ -43,9 +44,7 @@ def page(truth: Truth, tests: Sequence[str]) -> str:
     parts = [_head(truth, sum(map(len, of_cases.values())), sum(map(len, of_scenarios.values())))]
     parts.append(_contents("Cases", {module: (_noun(module), len(found)) for module, found in of_cases.items()}))
     parts.append(
-        _contents(
-            "Scenarios", {module: (_of_scenarios(module), len(found)) for module, found in of_scenarios.items()}
-        )
+        _contents("Scenarios", {module: (_of_scenarios(module), len(found)) for module, found in of_scenarios.items()})
     )
     for module, mine in of_cases.items():
         rows = [_row(case, [_note(case.id)], _seen(truth, case.noun, {case.name: ""})) for case in mine]
@@ -126,7 +125,7 @@ def _row(each: Case | Scenario, notes: Iterable[str], seen: str) -> str:
     settings = ", ".join(f"`{key}={value}`" for key, value in each.mark.settings.items())
     behaviour = " ".join(filter(None, (_escaped(each.sentence), settings and f"({settings})", *notes)))
     name = f"{TRUTH_FOLDER}.{each.id}" if isinstance(each, Scenario) else each.id
-    return f"| {behaviour} | `{name}` | {_escaped(each.mark.source)} | {seen} |"
+    return f"| {behaviour} | `{name}` | {each.mark.protocol or _BOTH} | {_escaped(each.mark.source)} | {seen} |"
 
 
 def _note(outcome_id: str, sdk: str = "") -> str:

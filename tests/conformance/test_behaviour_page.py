@@ -12,7 +12,7 @@ from rocketmq_testkit.conformance.scenario import TRUTH_FOLDER, all_scenarios
 from rocketmq_testkit.conformance.truth import Truth
 
 ROOT = Path(__file__).parents[2]
-ROW = re.compile(r"^\| (.*) \| `([a-z0-9_.]+)` \| (.+) \| (.+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| (.*) \| `([a-z0-9_.]+)` \| (remoting|grpc|both) \| (.+) \| (.+) \|$", re.MULTILINE)
 BYTES_MAX = 600 * 1024
 """Forges show larger files as plain text, or not at all."""
 
@@ -24,7 +24,7 @@ def made() -> str:
 
 def rows_of(page: str) -> dict[str, tuple[str, str, str]]:
     """Behaviour, source and what was seen, by the name of the test."""
-    return {test: (behaviour, source, seen) for behaviour, test, source, seen in ROW.findall(page)}
+    return {test: (behaviour, source, seen) for behaviour, test, _, source, seen in ROW.findall(page)}
 
 
 def test_the_page_is_current() -> None:
@@ -41,8 +41,9 @@ def test_every_case_and_scenario_is_named_once() -> None:
     page = made()
     known = {each.id: each for each in all_cases()}
     known |= {f"{TRUTH_FOLDER}.{each.id}": each for each in all_scenarios()}
-    assert sorted(test for _, test, _, _ in ROW.findall(page)) == sorted(known)
-    for test, (behaviour, source, seen) in rows_of(page).items():
+    assert sorted(test for _, test, *_ in ROW.findall(page)) == sorted(known)
+    for behaviour, test, protocol, source, seen in ROW.findall(page):
+        assert protocol == (known[test].mark.protocol or "both"), test
         plain = behaviour.replace("\\", "").replace("&lt;", "<")
         assert plain.startswith(known[test].sentence), test
         assert source == known[test].mark.source, test
@@ -92,7 +93,10 @@ def test_a_forge_can_show_it() -> None:
     ("noun", "files"),
     [
         ("pop", ["tests/behaviour/test_pop.py", "tests/emulator/test_pop.py"]),
-        ("pop_buffer", ["tests/behaviour/test_pop.py", "tests/emulator/test_pop.py", "tests/emulator/test_pop_buffer.py"]),
+        (
+            "pop_buffer",
+            ["tests/behaviour/test_pop.py", "tests/emulator/test_pop.py", "tests/emulator/test_pop_buffer.py"],
+        ),
         ("grpc_ack", ["tests/grpc_v2/test_ack.py"]),
         ("long_poll", ["tests/behaviour/test_long_polling.py"]),
         ("ack", ["tests/remoting/test_ack.py"]),
