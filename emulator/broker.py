@@ -166,6 +166,7 @@ class Broker:
             self.pop_in_flight,
             self.pop_consumer,
             self._complete,
+            self._queue_goes_on,
             self._gate,
         )
         self.notifications = NotificationService(
@@ -447,9 +448,12 @@ class Broker:
         if names.is_retry(topic):
             topic, queue_id = names.topic_of_pop_retry(topic, group), -1
         self.pops.polling.wake(topic, group, queue_id)
+        self.notifications.polling.wake(topic, group, queue_id, lambda waiting: waiting.for_pop)
 
     def _redelivered(self, topic: str, group: str) -> None:
         if self._emulation.wake_poll_on_redelivery:
+            if names.is_retry(topic):
+                topic = names.topic_of_pop_retry(topic, group)
             self.pops.polling.wake(topic, group, -1)
             self.notifications.polling.wake(topic, group, -1)
 

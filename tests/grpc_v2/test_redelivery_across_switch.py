@@ -68,7 +68,7 @@ class Load:
         self.chance = chance
         self.tags: dict[bytes, str] = {}
         self.numbers = count()
-        self.leaves = 0.4
+        self.leaves = 0.5
         """How likely a message is left."""
         self.sides: set[bool] = set()
         self.groups = [
@@ -84,7 +84,9 @@ class Load:
         body = b"%d" % next(self.numbers)
         self.tags[body] = tag
         waited = [group for group in self.groups if group.wants(tag) and group.open]
-        self.world.store(body, self.chance.randrange(len(self.world.engine.brokers)), self.chance.randrange(2), TAGS=tag)
+        self.world.store(
+            body, self.chance.randrange(len(self.world.engine.brokers)), self.chance.randrange(2), TAGS=tag
+        )
         self.collect()
         assert [group.name for group in waited if body not in group.copies] == []
 
@@ -144,14 +146,13 @@ class Load:
 
 
 @pytest.mark.parametrize("wake", [False, True], ids=("as 5.3.3", "woken"))
-@pytest.mark.parametrize("brokers", [1, 3])
+@pytest.mark.parametrize(("brokers", "seed"), [(1, 0), (3, 1)])
 @pytest.mark.parametrize("threshold", [0, SWITCH, 100])
-@pytest.mark.parametrize("seed", range(2))
-def test_what_is_left_comes_again_to_whom_its_tag_fits(seed: int, threshold: int, brokers: int, wake: bool) -> None:
+def test_what_is_left_comes_again_to_whom_its_tag_fits(threshold: int, brokers: int, seed: int, wake: bool) -> None:
     """On either side of the threshold and across it: not hidden, not late, counted, and to nobody else."""
     load = Load(a_world(threshold, brokers, wake=wake), Random(seed))
-    for _ in range(250):
-        load.chance.choices((load.send, load.more, load.pass_time), (4, 5, 3))[0]()
+    for _ in range(400):
+        load.chance.choices((load.send, load.more, load.pass_time), (4, 5, 8))[0]()
     load.leaves = 0.0
     for _ in range((INVISIBLE_MS + VISIBLE_MS + POLL_MS) // STEP_MS + 2):
         load.pass_time()
