@@ -118,7 +118,7 @@ class Broker:
         identity = f"{self.name}:{self.broker_id}"
         self.clients = Clients(config, scheduler, self.topics, self.groups, self._push, remains.filters)
         self.locks = QueueLocks(scheduler)
-        self.reader = QueueReader(config, self.store)
+        self.reader = QueueReader(config, self.store, self.topics.compacted)
         self.orders = Orders(scheduler, self._order_freed, remains.orders)
         self.pop_in_flight = PopInFlight(config, scheduler, self._queue_goes_on)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)

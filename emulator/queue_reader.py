@@ -3,6 +3,7 @@
 Pull, pop and peek all read through here. Source: DefaultMessageStore.getMessage (5.3.3).
 """
 
+from collections.abc import Collection
 from dataclasses import field
 
 from . import record as records
@@ -32,9 +33,11 @@ class Read:
 class QueueReader:
     """Bounded reads of consume queues."""
 
-    def __init__(self, config: BrokerConfig, store: MessageStore) -> None:
+    def __init__(self, config: BrokerConfig, store: MessageStore, compacted: Collection[str]) -> None:
         self._config = config
         self._store = store
+        self._compacted = compacted
+        """Topics whose messages upstream reads from logs of their own."""
 
     def read(
         self, topic: str, queue_id: int, offset: int, max_count: int, message_filter: MessageFilter | None
@@ -42,13 +45,19 @@ class QueueReader:
         """At most `max_count` messages (and upstream's bounds on count and bytes) from `offset` on.
 
         The first message is returned whatever its size; one read looks at no more than maxFilterMessageSize / 20
-        units.
+        units. Compacted topics are read without a filter (CompactionLog.getMessage); nothing is ever dropped from them
+        here, as upstream drops nothing before a queue has compactionMappedFileSize, 100 MiB.
         """
         queue = self._store.queues.get((topic, queue_id))
         if queue is None:
             self._store.wanted.add((topic, queue_id))
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, 0, 0)
         low, high = queue.first, queue.first + len(queue.physical)
+        if self._compacted and topic in self._compacted and self._config.enable_compaction:
+            message_filter = None
+            if offset > high:
+                return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high if low else 0, low, high)
+            offset = max(offset, low)
         if high == 0:
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
         if offset < low:

@@ -112,6 +112,9 @@ class SendService:
         unique_key = properties.get(props.UNIQ_KEY)
         if not unique_key:
             unique_key = properties[props.UNIQ_KEY] = self._unique_key()
+        compacted = self._topics.compacted
+        if compacted and operation.topic in compacted and not properties.get(props.KEYS, "").strip():
+            raise EngineError(ResponseCode.MESSAGE_ILLEGAL, "Required message key is missing")
         self._add_own(properties)
         message = self._message(operation, queue_id, operation.take_body(), properties)
         if names.is_retry(operation.topic):

@@ -21,6 +21,7 @@ UNIT, HAS_UNIT_SUBSCRIBERS = 1, 2
 """Bits of a topic's system flag (TopicSysFlag)."""
 
 MESSAGE_TYPES = ("UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL")
+CLEANUP_POLICY, COMPACTION = "cleanup.policy", "COMPACTION"
 _SCHEDULE_QUEUES = 18  # upstream's constant, whatever the delay levels are
 
 
@@ -47,7 +48,7 @@ def _long_from_minus_one(value: str) -> None:
 
 ATTRIBUTES: dict[str, tuple[bool, Callable[[str], None]]] = {
     "message.type": (True, _one_of(*MESSAGE_TYPES)),
-    "cleanup.policy": (False, _one_of("DELETE", "COMPACTION")),
+    CLEANUP_POLICY: (False, _one_of("DELETE", COMPACTION)),
     "queue.type": (False, _one_of("SimpleCQ", "BatchCQ")),
     "reserve.time": (True, _long_from_minus_one),
 }
@@ -61,6 +62,8 @@ class Topics:
         self._config = config
         self._scheduler = scheduler
         self.table: dict[str, TopicConfig] = {}
+        self.compacted: set[str] = set()
+        """Those whose messages need keys, because only the last one with each key is worth keeping."""
         self.system: set[str] = set(names.SYSTEM_TOPICS)
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
@@ -157,6 +160,8 @@ class Topics:
     def put(self, config: TopicConfig) -> None:
         """Store a configuration past all checks."""
         self.table[config.topic_name] = config
+        if config.attributes.get(CLEANUP_POLICY) == COMPACTION:  # for ever, it cannot be changed
+            self.compacted.add(config.topic_name)
         self._touch()
         self.on_change(config.topic_name)
 
@@ -201,12 +206,15 @@ class Topics:
     def copy_from(self, other: "Topics") -> None:
         """Become what another broker's table is."""
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
+        self.compacted.clear()
+        self.compacted.update(other.compacted)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
     def delete(self, topic: str) -> bool:
         """Forget a topic; False when there was none."""
         if self.table.pop(topic, None) is None:
             return False
+        self.compacted.discard(topic)
         self._touch()
         return True
 
