@@ -10,6 +10,7 @@ DELIBERATE: Mapping[str, str] = {
     "config.unknown_settings_are_ignored": "a setting that is unknown or unreadable is refused as a whole",
     "key_values.unknown_settings_of_the_name_server_are_ignored": "as config.unknown_settings_are_ignored",
     "protected.a_plain_message_ends_the_timer": "a message to the timer's topic is refused: it would end it",
+    "record_forms.a_flag_may_not_claim_long_hosts": "such a message is stored so that it can be read",
     "groups.a_live_group_consumes_its_topics": "a topic's live groups are listed; upstream lists the topic's own name",
     "broadcast_offsets.the_slowest_of_a_broadcast_is_noted": "as groups.a_live_group_consumes_its_topics",
     "grpc_invisible.a_client_without_a_stream": "a change needs no stream",

@@ -20,8 +20,9 @@ from .half_message import is_half
 from .human_time import human_time
 from .message import Message, Stored
 from .operations import SendMessage, SendResult, TopicConfig
-from .refusals import refuse_on_slave, refuse_to_store
+from .refusals import refuse_to_store
 from .store import MessageStore
+from .store_buffers import StoreBuffers
 from .topics import HAS_UNIT_SUBSCRIBERS, PERM_WRITE, UNIT, Topics
 from .value import value
 
@@ -45,10 +46,17 @@ class SendService:
     """Stores the messages of producers of one broker."""
 
     def __init__(
-        self, config: BrokerConfig, store: MessageStore, topics: Topics, chance: Stream, hooks: SendHooks
+        self,
+        config: BrokerConfig,
+        store: MessageStore,
+        topics: Topics,
+        buffers: StoreBuffers,
+        chance: Stream,
+        hooks: SendHooks,
     ) -> None:
         self._config = config
         self._store = store
+        self._buffers = buffers
         self._topics = topics
         self._chance = chance
         self._hooks = hooks
@@ -59,10 +67,10 @@ class SendService:
 
         Errors: INVALID_PARAMETER (topic name, queue id), NO_PERMISSION (system topics), TOPIC_NOT_EXIST,
         MESSAGE_ILLEGAL (sizes, batches to retry topics), SUBSCRIPTION_GROUP_NOT_EXIST (retry topics), SYSTEM_BUSY on a
-        slave, through the proxy SERVICE_NOT_AVAILABLE.
+        slave and without buffers; through the proxy SERVICE_NOT_AVAILABLE on a slave.
         """
         if not operation.through_proxy:
-            refuse_on_slave(self._config)
+            self._buffers.refuse_to_send()
         queue_id = self.place(call, operation)
         if operation.batch:
             return self._send_batch(operation, queue_id)
@@ -191,6 +199,11 @@ class SendService:
         properties[props.TRACE_ON] = "true" if config.trace_on else "false"
 
     def _message(self, operation: SendMessage, queue_id: int, body: bytes, properties: dict[str, str]) -> Message:
+        # Which form the hosts have is not the client's to say; upstream believes it, and nobody can read the record.
+        sys_flag = operation.sys_flag & ~records.HOST_BITS
+        many_tags = self._topics.multi_tag
+        if many_tags and operation.topic in many_tags:
+            sys_flag |= records.SYS_MULTI_TAGS
         return Message(
             operation.topic,
             queue_id,
@@ -198,7 +211,7 @@ class SendService:
             properties,
             operation.born_timestamp,
             records.pack_host(operation.born_host),
-            operation.sys_flag,
+            sys_flag,
             operation.flag,
             operation.reconsume_times,
         )

@@ -21,6 +21,7 @@ UNIT, HAS_UNIT_SUBSCRIBERS = 1, 2
 """Bits of a topic's system flag (TopicSysFlag)."""
 
 MESSAGE_TYPES = ("UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL")
+MULTI_TAG = "MULTI_TAG"
 CLEANUP_POLICY, COMPACTION = "cleanup.policy", "COMPACTION"
 _SCHEDULE_QUEUES = 18  # upstream's constant, whatever the delay levels are
 
@@ -64,6 +65,8 @@ class Topics:
         self.table: dict[str, TopicConfig] = {}
         self.compacted: set[str] = set()
         """Those whose messages need keys, because only the last one with each key is worth keeping."""
+        self.multi_tag: set[str] = set()
+        """Those of the filter type MULTI_TAG, whose messages are marked."""
         self.system: set[str] = set(names.SYSTEM_TOPICS)
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
@@ -162,6 +165,7 @@ class Topics:
         self.table[config.topic_name] = config
         if config.attributes.get(CLEANUP_POLICY) == COMPACTION:  # for ever, it cannot be changed
             self.compacted.add(config.topic_name)
+        (self.multi_tag.add if config.topic_filter_type == MULTI_TAG else self.multi_tag.discard)(config.topic_name)
         self._touch()
         self.on_change(config.topic_name)
 
@@ -208,6 +212,8 @@ class Topics:
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
         self.compacted.clear()
         self.compacted.update(other.compacted)
+        self.multi_tag.clear()
+        self.multi_tag.update(other.multi_tag)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
     def delete(self, topic: str) -> bool:
@@ -215,6 +221,7 @@ class Topics:
         if self.table.pop(topic, None) is None:
             return False
         self.compacted.discard(topic)
+        self.multi_tag.discard(topic)
         self._touch()
         return True
 
