@@ -55,6 +55,7 @@ from .revive import ReviveService
 from .scheduler import Scheduler
 from .send import SendHooks, SendService
 from .store import MessageStore
+from .store_buffers import StoreBuffers
 from .timer import TimerRemains, TimerService
 from .topics import Topics
 from .transaction_checks import TransactionChecks
@@ -211,8 +212,9 @@ class Broker:
         self.delays = DelayService(config, emulation, duties, self.store, remains.delay_offsets)
         self.timers = TimerService(config, duties, self.store, self._chance.stream(f"{identity} timer"), remains.timer)
         self.store.hooks += [self.timers.before_put, self.delays.before_put]
+        buffers = StoreBuffers(config)
         self.retry = RetryService(
-            config, self.store, self.topics, self.groups, self.locks, self._chance.stream(f"{identity} retry")
+            config, self.store, self.topics, self.groups, self.locks, buffers, self._chance.stream(f"{identity} retry")
         )
         self.recall = RecallService(config, scheduler, self.store, self.topics)
         op_log = OpLog(config, scheduler, self.store)
@@ -231,6 +233,7 @@ class Broker:
             config,
             self.store,
             self.topics,
+            buffers,
             self._chance.stream(f"{identity} send"),
             SendHooks(
                 lambda message, operation: self.transactions.prepare(message),

@@ -168,6 +168,17 @@ class BrokerConfig(Config):
     flush_disk_type: str = key(
         "ASYNC_FLUSH", "When a message is on disk: before its answer, or later.", choices=("ASYNC_FLUSH", "SYNC_FLUSH")
     )
+    sync_flush_timeout: int = key(
+        5000,
+        "How long a send waits for that with SYNC_FLUSH. Here it is so at once, yet too late where this is 0 or less.",
+        unit="ms",
+    )
+    transient_store_pool_enable: bool = key(
+        False, "Messages are written through buffers. Without any, remoting clients that send are told that it is busy."
+    )
+    transient_store_pool_size: int = key(
+        5, "Buffers that there are if they are wanted at the start; what is wanted later has none.", low=0
+    )
     flush_interval_commit_log: int = key(
         500, "With ASYNC_FLUSH, how often dirty pages are looked for.", unit="ms", low=1
     )
