@@ -8,6 +8,7 @@ from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
 from ..worlds.transactions import COMMIT, transacting
+from .replicas import see_sent_at_once
 from .send_back import back
 from .several_brokers import RESTART, by_broker
 
@@ -117,10 +118,7 @@ def a_slave_serves_while_its_master_is_away(t: Remoting) -> None:
 def a_send_is_answered_when_the_slave_has_its_message(t: Remoting) -> None:
     """A synchronous master waits no longer than that; the slave has as much of the log then."""
     followed(t)
-    topic = t.topic(queues=1)
-    watch = t.stopwatch()
-    t.see("sent", t.send(topic), 0)
-    t.see("after", watch.between(0, 2))
+    see_sent_at_once(t, t.topic(queues=1))
 
 
 @remoting_case("DefaultHAService.getRuntimeInfo", settings=WAITED_FOR)
