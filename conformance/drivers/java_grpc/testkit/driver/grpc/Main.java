@@ -32,9 +32,14 @@ public final class Main {
 
     final ClientServiceProvider provider = ClientServiceProvider.loadService();
     final Loop loop = new Loop(Main::codeOf);
-    final ClientConfiguration configuration;
+    private final Options options;
 
     private Main(Options options) {
+        this.options = options;
+    }
+
+    /** Where and how the client of a command connects. */
+    ClientConfiguration configuration(Command command) throws Exception {
         ClientConfigurationBuilder builder = ClientConfiguration.newBuilder()
             .setEndpoints(options.text("endpoint"))
             .enableSsl(options.flag("tls"));
@@ -42,7 +47,10 @@ public final class Main {
             builder.setCredentialProvider(
                 new StaticSessionCredentialsProvider(options.accessKey(), options.secretKey()));
         }
-        configuration = builder.build();
+        if (command.has("namespace")) {
+            builder.setNamespace(command.text("namespace"));
+        }
+        return builder.build();
     }
 
     public static void main(String[] args) throws Exception {
@@ -76,13 +84,14 @@ public final class Main {
         reply.put("verbs", loop.verbs());
         reply.put("modes", MODES);
         reply.put("outcomes", List.of("success", "fail", "hang", "throw"));
+        reply.put("options", List.of("namespace"));
         return reply;
     }
 
     private Map<String, Object> simple(Command command) throws Exception {
         loop.free(command);
         SimpleConsumer consumer = provider.newSimpleConsumerBuilder()
-            .setClientConfiguration(configuration)
+            .setClientConfiguration(configuration(command))
             .setConsumerGroup(command.text("group"))
             .setSubscriptionExpressions(subscriptions(command))
             .setAwaitDuration(Duration.ofMillis(command.number("await_ms", 5000L)))

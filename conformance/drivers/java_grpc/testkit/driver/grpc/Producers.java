@@ -41,7 +41,8 @@ final class Producers {
 
     private Map<String, Object> producer(Command command) throws Exception {
         main.loop.free(command);
-        ProducerBuilder builder = main.provider.newProducerBuilder().setClientConfiguration(main.configuration);
+        ProducerBuilder builder =
+            main.provider.newProducerBuilder().setClientConfiguration(main.configuration(command));
         if (!command.texts("topics").isEmpty()) {
             builder.setTopics(command.texts("topics").toArray(new String[0]));
         }
