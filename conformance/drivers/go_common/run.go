@@ -34,7 +34,7 @@ type Driver struct {
 	Allocations []string
 	// Options are what clients can be made with besides.
 	Options []string
-	Verbs       map[string]Handler
+	Verbs   map[string]Handler
 	// Explain returns class and code of an error of the SDK, or nil for no code.
 	Explain func(error) (string, *int64)
 
