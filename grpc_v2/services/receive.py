@@ -24,7 +24,7 @@ from rocketmq_testkit.emulator.operations import (
 
 from ..calls import RpcCall
 from ..instants import duration_ms, set_timestamp
-from ..java_texts import negative_batch
+from ..java_texts import departed_client, negative_batch
 from ..message_out import fill_message
 from ..method_table import NAMES, Rpc
 from ..polls import Poll
@@ -32,6 +32,7 @@ from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy_rules import check_invisible_time, poll_time_ms
 from ..receipt import ReceiptHandle
+from ..sessions import Session
 from ..settings import DEFAULT_REQUEST_TIMEOUT_MS, attempts_of
 from ..status import OK, Refusal
 from ..transport import MethodKind
@@ -66,6 +67,15 @@ class _Receive:
     subscription: SubscriptionData
     max_attempts: int
     auto_renew: bool
+
+
+@dataclass(slots=True)
+class _Found:
+    """A message that a broker has found. `reconsume_times`: how often it was delivered before."""
+
+    handle: ReceiptHandle
+    record: records.Record
+    reconsume_times: int
 
 
 def receive_message(call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
@@ -143,22 +153,23 @@ def _hand_out(receive: _Receive, broker: "Broker", result: PopResult) -> bool:
     """Send what a broker found, as far as it is for this client; False when nothing is."""
     call = receive.call
     counts = _order_counts(result.order_count_info)
-    frames: list[bytes] = []
+    found: list[_Found] = []
     for popped in result.messages:
-        handle = _handle(broker, result, popped)
-        if call.server_call.cancelled:
-            _give_back(receive, broker, handle)
-            continue
-        reconsume_times = counts.get((popped.topic_digit, popped.queue_id), popped.reconsume_times)
-        frame = _frame(receive, broker, popped, handle, reconsume_times)
-        if frame is not None:
-            frames.append(frame)
-    if not frames:
+        times = counts.get((popped.topic_digit, popped.queue_id), popped.reconsume_times)
+        each = _Found(_handle(broker, result, popped), records.decode(popped.record), times)
+        if _fits(receive, broker, each):
+            found.append(each)
+    if not found:
+        return False
+    session = _renewing(receive)
+    if call.server_call.cancelled:
+        for each in found:
+            _give_back(receive, broker, each.handle)
         return False
     send = call.server_call.send
     send(_FOUND)
-    for frame in frames:
-        send(frame)
+    for each in found:
+        send(_frame(receive, each, session))
     _finish(call)
     return True
 
@@ -177,31 +188,45 @@ def _handle(broker: "Broker", result: PopResult, popped: PoppedMessage) -> Recei
     )
 
 
-def _frame(
-    receive: _Receive, broker: "Broker", popped: PoppedMessage, handle: ReceiptHandle, reconsume_times: int
-) -> bytes | None:
-    """The frame of a message; None when it is not for this client, or was delivered too often."""
-    record = records.decode(popped.record)
+def _fits(receive: _Receive, broker: "Broker", found: _Found) -> bool:
+    """Whether a message is for this client; it is done with here when not, or when it was delivered too often."""
     tags = receive.subscription.tags
-    if tags and record.property_map().get(props.TAGS) not in tags:
-        _acknowledge(receive, broker, handle)
+    if tags and found.record.property_map().get(props.TAGS) not in tags:
+        _acknowledge(receive, broker, found.handle)
+        return False
+    if found.reconsume_times >= receive.max_attempts:
+        _dead_letter(receive, broker, found.handle)
+        return False
+    return True
+
+
+def _renewing(receive: _Receive) -> Session | None:
+    """Who holds what is handed out with auto_renew; None where that is not asked for, or nobody has sent settings.
+
+    Raises Refusal when the client has left meanwhile: what was found stays hidden for its time, as upstream has it.
+    """
+    call = receive.call
+    if not receive.auto_renew or call.session is None:
         return None
-    if reconsume_times >= receive.max_attempts:
-        _dead_letter(receive, broker, handle)
-        return None
-    now_ms = receive.call.proxy.now_ms
+    session = call.proxy.sessions.find(call.client_id)
+    if session is None:
+        raise Refusal(pb.INTERNAL_SERVER_ERROR, departed_client())
+    return session
+
+
+def _frame(receive: _Receive, found: _Found, session: Session | None) -> bytes:
+    """The frame of a message, which is remembered for who holds it."""
+    proxy = receive.call.proxy
+    handle = found.handle
     response = sv.ReceiveMessageResponse()
     message = response.message
-    fill_message(message, record, receive.topic, reconsume_times, now_ms)
+    fill_message(message, found.record, receive.topic, found.reconsume_times, proxy.now_ms)
     system = message.system_properties
     system.receipt_handle = handle.encode()
-    system.queue_id = popped.queue_id
-    system.queue_offset = popped.queue_offset
-    session = receive.call.session
-    if receive.auto_renew and session is not None:
-        receive.call.proxy.renewals.remember(
-            session, receive.topic, receive.group, system.message_id, handle, reconsume_times
-        )
+    system.queue_id = handle.queue_id
+    system.queue_offset = handle.offset
+    if session is not None:
+        proxy.renewals.remember(session, receive.topic, receive.group, system.message_id, handle, found.reconsume_times)
     return response.SerializeToString()
 
 
