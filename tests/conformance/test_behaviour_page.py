@@ -7,8 +7,8 @@ from pathlib import Path
 import pages
 import pytest
 from rocketmq_testkit.conformance import behaviour_page, explained
-from rocketmq_testkit.conformance.case import all_cases
-from rocketmq_testkit.conformance.scenario import TRUTH_FOLDER, all_scenarios
+from rocketmq_testkit.conformance.case import Case, all_cases
+from rocketmq_testkit.conformance.scenario import TRUTH_FOLDER, Scenario, all_scenarios
 from rocketmq_testkit.conformance.truth import Truth
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ def test_the_page_is_current() -> None:
 def test_every_case_and_scenario_is_named_once() -> None:
     """With its sentence, its source and, in place of nothing, what was seen."""
     page = made()
-    known = {each.id: each for each in all_cases()}
+    known: dict[str, Case | Scenario] = {each.id: each for each in all_cases()}
     known |= {f"{TRUTH_FOLDER}.{each.id}": each for each in all_scenarios()}
     assert sorted(test for _, test, *_ in ROW.findall(page)) == sorted(known)
     for behaviour, test, protocol, source, seen in ROW.findall(page):
