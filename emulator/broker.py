@@ -102,6 +102,7 @@ class Broker:
         self.offsets = Offsets(config, scheduler)
         self.store = MessageStore(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
         self.store.follows = self.broker_id != MASTER_ID
+        self.store.batched = self.topics.batched
         self.pop_records = PopRecords()
         self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
         self.replicas: list[Replica] = []
@@ -119,7 +120,7 @@ class Broker:
         identity = f"{self.name}:{self.broker_id}"
         self.clients = Clients(config, scheduler, self.topics, self.groups, self._push, remains.filters)
         self.locks = QueueLocks(scheduler)
-        self.reader = QueueReader(config, self.store, self.topics.compacted)
+        self.reader = QueueReader(config, self.store, self.topics)
         self.orders = Orders(scheduler, self._order_freed, remains.orders)
         self.pop_in_flight = PopInFlight(config, scheduler, self._queue_goes_on)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)

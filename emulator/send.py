@@ -152,6 +152,8 @@ class SendService:
         if names.is_retry(topic):
             group = topic
             raise EngineError(ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {group}")
+        if topic in self._topics.batched and props.UNIQ_KEY in shared:
+            return self._send_whole(operation, queue_id)
         if delay_level(shared) > 0 or operation.sys_flag & records.SYS_TRANSACTION_MASK:
             raise self._illegal()
         body = operation.take_body()
@@ -186,6 +188,28 @@ class SendService:
             unique_key,
             stored[0].physical_offset,
             self._recall_handle(whole, unique_key or ""),
+        )
+
+    def _send_whole(self, operation: SendMessage, queue_id: int) -> SendResult:
+        """Store a batch as one record, which takes as many offsets of its queue as the batch has messages."""
+        body = operation.take_body()
+        properties = dict(operation.properties)
+        self._add_own(properties)
+        properties[props.INNER_NUM] = str(len(split_batch(body)))
+        message = self._message(operation, queue_id, body, properties)
+        message.sys_flag |= records.SYS_NEED_UNWRAP | records.SYS_INNER_BATCH
+        refuse_to_store(self._config)
+        stored = self._store.put(message)
+        unique_key = properties[props.UNIQ_KEY]
+        return SendResult(
+            ResponseCode.SUCCESS,
+            records.offset_message_id(self._store.store_host, stored.physical_offset),
+            queue_id,
+            stored.queue_offset,
+            unique_key,
+            stored.physical_offset,
+            self._recall_handle(message, unique_key),
+            batch_unique_id=unique_key,
         )
 
     def _recall_handle(self, message: Message, unique_key: str) -> str | None:

@@ -23,6 +23,7 @@ UNIT, HAS_UNIT_SUBSCRIBERS = 1, 2
 MESSAGE_TYPES = ("UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL")
 MULTI_TAG = "MULTI_TAG"
 CLEANUP_POLICY, COMPACTION = "cleanup.policy", "COMPACTION"
+QUEUE_TYPE, BATCH_QUEUE = "queue.type", "BatchCQ"
 _SCHEDULE_QUEUES = 18  # upstream's constant, whatever the delay levels are
 
 
@@ -50,7 +51,7 @@ def _long_from_minus_one(value: str) -> None:
 ATTRIBUTES: dict[str, tuple[bool, Callable[[str], None]]] = {
     "message.type": (True, _one_of(*MESSAGE_TYPES)),
     CLEANUP_POLICY: (False, _one_of("DELETE", COMPACTION)),
-    "queue.type": (False, _one_of("SimpleCQ", "BatchCQ")),
+    QUEUE_TYPE: (False, _one_of("SimpleCQ", BATCH_QUEUE)),
     "reserve.time": (True, _long_from_minus_one),
 }
 """Attribute -> whether it may change once its topic is there, and what refuses a value."""
@@ -65,6 +66,8 @@ class Topics:
         self.table: dict[str, TopicConfig] = {}
         self.compacted: set[str] = set()
         """Those whose messages need keys, because only the last one with each key is worth keeping."""
+        self.batched: set[str] = set()
+        """Those whose queues may hold several messages in one record."""
         self.multi_tag: set[str] = set()
         """Those of the filter type MULTI_TAG, whose messages are marked."""
         self.system: set[str] = set(names.SYSTEM_TOPICS)
@@ -165,6 +168,8 @@ class Topics:
         self.table[config.topic_name] = config
         if config.attributes.get(CLEANUP_POLICY) == COMPACTION:  # for ever, it cannot be changed
             self.compacted.add(config.topic_name)
+        if config.attributes.get(QUEUE_TYPE) == BATCH_QUEUE:
+            self.batched.add(config.topic_name)
         (self.multi_tag.add if config.topic_filter_type == MULTI_TAG else self.multi_tag.discard)(config.topic_name)
         self._touch()
         self.on_change(config.topic_name)
@@ -210,10 +215,13 @@ class Topics:
     def copy_from(self, other: "Topics") -> None:
         """Become what another broker's table is."""
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
-        self.compacted.clear()
-        self.compacted.update(other.compacted)
-        self.multi_tag.clear()
-        self.multi_tag.update(other.multi_tag)
+        for mine, theirs in (
+            (self.compacted, other.compacted),
+            (self.batched, other.batched),
+            (self.multi_tag, other.multi_tag),
+        ):
+            mine.clear()
+            mine.update(theirs)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
     def delete(self, topic: str) -> bool:
@@ -221,6 +229,7 @@ class Topics:
         if self.table.pop(topic, None) is None:
             return False
         self.compacted.discard(topic)
+        self.batched.discard(topic)
         self.multi_tag.discard(topic)
         self._touch()
         return True
