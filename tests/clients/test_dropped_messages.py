@@ -1,7 +1,7 @@
 """Real SDKs whose next message was dropped while nobody consumed, because the store is full."""
 
 import pytest
-from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.fixtures import Emulator
 
 SECONDS = 60.0
@@ -25,7 +25,7 @@ def until_given(driver: Driver, consumer: str, expected: set[bytes]) -> list[byt
 @pytest.mark.parametrize("sdk", ["java-remoting", "go-remoting", "go-grpc"])
 def test_a_consumer_goes_on_at_the_first_that_is_kept(sdk: str) -> None:
     """Those of the remoting protocol are told that their offset has moved, and move; the others notice nothing."""
-    subscription = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
+    subscription: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
     with Emulator(topics=["orders:NORMAL:1"], config=SMALL) as emulator:
         emulator.group("billing")
         topic = emulator.topic("orders")
