@@ -88,7 +88,9 @@ class PullService:
         if not self._config.slave_read_enable:
             refuse_on_slave(self._config)
         group, topic_sys_flag = self._check(call, operation)
-        message_filter = self._filter(call, operation)
+        message_filter = self._filter(operation)
+        if self._config.reject_pull_consumer_enable:
+            self._refuse_pull_consumer(call, operation.consumer_group)
         reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
         if reset is not None:
             low_high = self._reader.read(operation.topic, operation.queue_id, reset, 1, None)
@@ -117,7 +119,9 @@ class PullService:
         """Read once more for a pull that waited; it does not wait or commit again."""
         try:
             group, topic_sys_flag = self._check(call, operation)
-            message_filter = self._filter(call, operation)
+            message_filter = self._filter(operation)
+            if self._config.reject_pull_consumer_enable:
+                self._refuse_pull_consumer(call, operation.consumer_group)
             read = self._read(operation, message_filter)
             reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
             if reset is not None:
@@ -143,12 +147,6 @@ class PullService:
             raise illegal_queue_id(call, operation.queue_id, topic, ResponseCode.INVALID_PARAMETER)
         return group, topic.topic_sys_flag
 
-    def _filter(self, call: Call, operation: PullMessage) -> MessageFilter | None:
-        found = self._wanted(operation)
-        if self._config.reject_pull_consumer_enable:
-            self._refuse_pull_consumer(call, operation.consumer_group)
-        return found
-
     def _refuse_pull_consumer(self, call: Call, name: str) -> None:
         group = self._clients.consumers.get(name)
         if group is not None and (group.consume_type != ACTIVELY or call.channel.channel_id in group.members):
@@ -160,7 +158,7 @@ class PullService:
             f"the consumer's group info not exist, or the pull consumer is rejected by server.\n{FAQ}",
         )
 
-    def _wanted(self, operation: PullMessage) -> MessageFilter | None:
+    def _filter(self, operation: PullMessage) -> MessageFilter | None:
         if operation.sys_flag & FLAG_SUBSCRIPTION:
             try:
                 subscription = build_subscription(operation.topic, operation.subscription, operation.expression_type)

@@ -40,7 +40,7 @@ class QueueReader:
         self._store = store
         self._compacted: Collection[str] = topics.compacted
         """Topics whose messages upstream reads from logs of their own."""
-        self._batched: Collection[str] = topics.batched
+        self._special: Collection[str] = topics.special
 
     def read(
         self, topic: str, queue_id: int, offset: int, max_count: int, message_filter: MessageFilter | None
@@ -56,7 +56,8 @@ class QueueReader:
             self._store.wanted.add((topic, queue_id))
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, 0, 0)
         low, high = queue.first, queue.first + len(queue.physical)
-        if self._compacted and topic in self._compacted and self._config.enable_compaction:
+        special = self._special and topic in self._special
+        if special and topic in self._compacted and self._config.enable_compaction:
             message_filter = None
             if offset > high:
                 return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high if low else 0, low, high)
@@ -75,7 +76,7 @@ class QueueReader:
         bytes_max = min(config.max_transfer_bytes_on_message_in_memory, _TRANSFER_BYTES_MAX)
         units_max = max(config.max_filter_message_size // _UNIT_BYTES, max_count)
         read = Read(PullStatus.NO_MATCHED_MESSAGE, offset, low, high)
-        if self._batched and isinstance(queue, BatchConsumeQueue):
+        if special and isinstance(queue, BatchConsumeQueue):
             return self._read_batches(queue, read, count_max, bytes_max, message_filter)
         found, offsets, positions = read.records, read.offsets, read.physical_offsets
         log, physical, sizes, codes = self._store.log, queue.physical, queue.sizes, queue.tags_codes

@@ -19,7 +19,7 @@ from .gate import Call
 from .half_message import is_half
 from .human_time import human_time
 from .message import Message, Stored
-from .operations import SendMessage, SendResult, TopicConfig
+from .operations import SendMessage, SendResult, TopicConfig, WholeBatchSendResult
 from .refusals import refuse_to_store
 from .store import MessageStore
 from .store_buffers import StoreBuffers
@@ -58,6 +58,7 @@ class SendService:
         self._store = store
         self._buffers = buffers
         self._topics = topics
+        self._special = topics.special
         self._chance = chance
         self._hooks = hooks
         self._unique_count = 0
@@ -120,8 +121,7 @@ class SendService:
         unique_key = properties.get(props.UNIQ_KEY)
         if not unique_key:
             unique_key = properties[props.UNIQ_KEY] = self._unique_key()
-        compacted = self._topics.compacted
-        if compacted and operation.topic in compacted and not properties.get(props.KEYS, "").strip():
+        if self._special and operation.topic in self._topics.compacted and not properties.get(props.KEYS, "").strip():
             raise EngineError(ResponseCode.MESSAGE_ILLEGAL, "Required message key is missing")
         self._add_own(properties)
         message = self._message(operation, queue_id, operation.take_body(), properties)
@@ -201,7 +201,7 @@ class SendService:
         refuse_to_store(self._config)
         stored = self._store.put(message)
         unique_key = properties[props.UNIQ_KEY]
-        return SendResult(
+        return WholeBatchSendResult(
             ResponseCode.SUCCESS,
             records.offset_message_id(self._store.store_host, stored.physical_offset),
             queue_id,
@@ -209,7 +209,6 @@ class SendService:
             unique_key,
             stored.physical_offset,
             self._recall_handle(message, unique_key),
-            batch_unique_id=unique_key,
         )
 
     def _recall_handle(self, message: Message, unique_key: str) -> str | None:
@@ -223,10 +222,11 @@ class SendService:
         properties[props.TRACE_ON] = "true" if config.trace_on else "false"
 
     def _message(self, operation: SendMessage, queue_id: int, body: bytes, properties: dict[str, str]) -> Message:
-        # Which form the hosts have is not the client's to say; upstream believes it, and nobody can read the record.
-        sys_flag = operation.sys_flag & ~records.HOST_BITS
-        many_tags = self._topics.multi_tag
-        if many_tags and operation.topic in many_tags:
+        sys_flag = operation.sys_flag
+        if sys_flag:
+            # Which form hosts have is not the client's to say; upstream believes it, and nobody can read the record.
+            sys_flag &= ~records.HOST_BITS
+        if self._special and operation.topic in self._topics.multi_tag:
             sys_flag |= records.SYS_MULTI_TAGS
         return Message(
             operation.topic,

@@ -69,20 +69,19 @@ class MessageStore:
 
     def put(self, message: Message) -> Stored:
         """Store a message. Errors: MESSAGE_ILLEGAL for sizes over their limits and what says that it holds others."""
-        self.prepare(message)
-        if message.sys_flag & records.SYS_INNER_BATCH:
-            return self._append_whole(message)
-        return self.append(message)
+        return self._append_whole(message) if self.prepare(message) else self.append(message)
 
-    def prepare(self, message: Message) -> None:
-        """Let the hooks look at what is about to be stored. Errors: MESSAGE_ILLEGAL, and those of the hooks."""
-        if message.sys_flag & records.SYS_INNER_BATCH:
-            if message.topic not in self.batched:
-                raise self._too_large()
-        elif props.INNER_NUM in message.properties:
+    def prepare(self, message: Message) -> bool:
+        """Let the hooks look at what is about to be stored; whether it holds other messages.
+
+        Errors: MESSAGE_ILLEGAL, and those of the hooks.
+        """
+        whole = props.INNER_NUM in message.properties or message.sys_flag & records.SYS_INNER_BATCH
+        if whole and (not message.sys_flag & records.SYS_INNER_BATCH or message.topic not in self.batched):
             raise self._too_large()
         for hook in self.hooks:
             hook(message)
+        return bool(whole)
 
     def _append_whole(self, message: Message) -> Stored:
         """Store a message that holds others, and takes as many offsets as these are, where a queue can say so."""

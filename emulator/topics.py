@@ -70,6 +70,8 @@ class Topics:
         """Those whose queues may hold several messages in one record."""
         self.multi_tag: set[str] = set()
         """Those of the filter type MULTI_TAG, whose messages are marked."""
+        self.special: set[str] = set()
+        """All of these: one look tells that a topic, as most, is none of them."""
         self.system: set[str] = set(names.SYSTEM_TOPICS)
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
@@ -166,13 +168,23 @@ class Topics:
     def put(self, config: TopicConfig) -> None:
         """Store a configuration past all checks."""
         self.table[config.topic_name] = config
-        if config.attributes.get(CLEANUP_POLICY) == COMPACTION:  # for ever, it cannot be changed
-            self.compacted.add(config.topic_name)
-        if config.attributes.get(QUEUE_TYPE) == BATCH_QUEUE:
-            self.batched.add(config.topic_name)
-        (self.multi_tag.add if config.topic_filter_type == MULTI_TAG else self.multi_tag.discard)(config.topic_name)
+        self._classify(config)
         self._touch()
         self.on_change(config.topic_name)
+
+    def _kinds(self) -> tuple[set[str], ...]:
+        return self.compacted, self.batched, self.multi_tag, self.special
+
+    def _classify(self, config: TopicConfig) -> None:
+        topic, attributes = config.topic_name, config.attributes
+        for kind, belongs in (
+            (self.compacted, attributes.get(CLEANUP_POLICY) == COMPACTION),
+            (self.batched, attributes.get(QUEUE_TYPE) == BATCH_QUEUE),
+            (self.multi_tag, config.topic_filter_type == MULTI_TAG),
+        ):
+            (kind.add if belongs else kind.discard)(topic)
+        special = topic in self.compacted or topic in self.batched or topic in self.multi_tag
+        (self.special.add if special else self.special.discard)(topic)
 
     def create_on_send(
         self, topic: str, template_name: str, client_queues: int, sys_flag: int = 0
@@ -215,11 +227,7 @@ class Topics:
     def copy_from(self, other: "Topics") -> None:
         """Become what another broker's table is."""
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
-        for mine, theirs in (
-            (self.compacted, other.compacted),
-            (self.batched, other.batched),
-            (self.multi_tag, other.multi_tag),
-        ):
+        for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
             mine.clear()
             mine.update(theirs)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
@@ -228,9 +236,8 @@ class Topics:
         """Forget a topic; False when there was none."""
         if self.table.pop(topic, None) is None:
             return False
-        self.compacted.discard(topic)
-        self.batched.discard(topic)
-        self.multi_tag.discard(topic)
+        for kind in self._kinds():
+            kind.discard(topic)
         self._touch()
         return True
 

@@ -70,8 +70,7 @@ class SendResult(Result):
     reply which did not arrive is SYSTEM_ERROR, its `remark` says why, and it is stored as well, if it can be: a place
     without `msg_id` is none.
     `msg_id` is the offset message id (32 or 56 upper-case hex digits; a comma list for a batch).
-    `physical_offset` is the commit log position of the (first) record. `batch_unique_id` says that a batch was stored
-    as one record.
+    `physical_offset` is the commit log position of the (first) record.
     """
 
     code: ResponseCode
@@ -82,7 +81,11 @@ class SendResult(Result):
     physical_offset: int
     recall_handle: str | None = None
     remark: str | None = None
-    batch_unique_id: str | None = None
+
+
+@value
+class WholeBatchSendResult(SendResult):
+    """A batch was stored as one record; its id is `transaction_id`."""
 
 
 @value
