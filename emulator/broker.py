@@ -168,7 +168,7 @@ class Broker:
             self.pop_in_flight,
             self.pop_consumer,
             self._complete,
-            self._queue_goes_on,
+            self._wake_next,
             self._gate,
         )
         self.notifications = NotificationService(
@@ -451,6 +451,9 @@ class Broker:
     def _queue_goes_on(self, topic: str, group: str, queue_id: int) -> None:
         if names.is_retry(topic):
             topic, queue_id = names.topic_of_pop_retry(topic, group), -1
+        self._wake_next(topic, group, queue_id)
+
+    def _wake_next(self, topic: str, group: str, queue_id: int) -> None:
         self.pops.polling.wake(topic, group, queue_id)
         self.notifications.polling.wake(topic, group, queue_id, lambda waiting: waiting.for_pop)
 
