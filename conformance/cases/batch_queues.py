@@ -53,7 +53,7 @@ def single_messages_are_what_they_are(t: Remoting) -> None:
         t.see(f"pulled from {offset}", _seen(t.pull(topic, t.group(), offset=offset)))
     t.see("of tag b", t.pull(topic, t.group(), expression="b").found)
     t.see("popped", t.pop(topic, t.group()).bodies)
-    t.until(lambda: len(t.query(topic, "k").found) == 3)
+    t.until(lambda: len(t.query(topic, "k").messages) == 3)
     t.see("by key", t.query(topic, "k").found)
 
 

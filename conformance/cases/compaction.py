@@ -39,7 +39,7 @@ def a_compacted_topic_is_read_without_a_filter(t: Remoting) -> None:
     """What consumers want of a compacted topic plays no part: they are given all, and filter by themselves."""
     topic = compacted(t)
     t.readable(topic, *(t.send(topic, body, keys="k", tag=body) for body in ("a", "b", "c")))
-    t.until(lambda: len(t.pull(topic, t.group()).found) == 3, 10)
+    t.until(lambda: len(t.pull(topic, t.group()).messages) == 3, 10)
     for expression in ("*", "b", "nothing"):
         t.see(f"tag {expression}", t.pull(topic, t.group(), expression=expression).found)
     t.see("SQL92", t.pull(topic, t.group(), expression="TAGS = 'b'", type="SQL92").found)
@@ -51,7 +51,7 @@ def where_a_read_of_a_compacted_topic_may_begin(t: Remoting) -> None:
     """A read beyond the end is sent to the beginning; one at the end waits as ever."""
     topic = compacted(t)
     t.readable(topic, *(t.send(topic, f"m{number}", keys="k") for number in range(3)))
-    t.until(lambda: len(t.pull(topic, t.group()).found) == 3, 10)
+    t.until(lambda: len(t.pull(topic, t.group()).messages) == 3, 10)
     for offset in (0, 2, 3, 4, 9, -1):
         t.see(f"from {offset}", t.pull(topic, t.group(), offset=offset).without("suggestWhichBrokerId"))
     waiting = t.start_pull(topic, t.group(), offset=3, suspend_ms=15_000)
@@ -74,9 +74,9 @@ def the_same_key_may_come_again(t: Remoting) -> None:
     """Messages with the same key stay for as long as their file is not full, and can be queried and viewed."""
     topic = compacted(t)
     sends = t.readable(topic, *(t.send(topic, f"m{number}", keys="same") for number in range(3)))
-    t.until(lambda: len(t.pull(topic, t.group()).found) == 3, 10)
+    t.until(lambda: len(t.pull(topic, t.group()).messages) == 3, 10)
     t.see("pulled", t.pull(topic, t.group()).found)
-    t.until(lambda: len(t.query(topic, "same").found) == 3)
+    t.until(lambda: len(t.query(topic, "same").messages) == 3)
     t.see("queried", t.query(topic, "same").found)
     t.see("viewed", t.view(sends[0].place, topic=topic).bodies)
 

@@ -1,13 +1,14 @@
 """Forms of stored messages: long topics, bodies compressed in each way, hosts."""
 
 from rocketmq_testkit.emulator.names import retry_topic
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case, remoting_case
 from ..worlds.consumer import consumer_of
 from ..worlds.grpc import Grpc
-from ..worlds.remoting import Remoting
+from ..worlds.remoting import Remoting, compressed
 
 ALGORITHMS = {"none said": 0x0, "LZ4": 0x100, "ZSTD": 0x200, "unknown": 0x700}
 """Bits of the system flag beside that of a compressed body; ZLIB's are in `messages_stored`."""
@@ -70,13 +71,11 @@ def a_compressed_body_of_a_remoting_client(t: Grpc) -> None:
 def a_gzip_body_of_a_grpc_client(t: Grpc) -> None:
     """A body that a gRPC producer calls GZIP is stored as a compressed one of no algorithm."""
     topic = t.topic(kind="NORMAL", queues=1)
-    message = t.message(topic, OPAQUE)
-    message.system_properties.body_encoding = 2
+    message = t.message(topic, compressed(OPAQUE))
+    message.system_properties.body_encoding = pb.GZIP
     t.see("sent", t.send(message).status.code)
-    fields = t.pull_fields(topic, t.group())
-    answer = t.until(lambda: found if (found := t.ask(RequestCode.PULL_MESSAGE, fields)).code == 0 else None)
-    t.require(answer, "nothing was stored")
-    t.see("flag", hex(int.from_bytes(answer.body[36:40], "big")))
+    [stored] = t.until(lambda: t.messages_of(topic, t.group()))
+    t.see("flag", hex(stored.sys_flag))
 
 
 @remoting_case("TopicFilterType.MULTI_TAG")

@@ -1,7 +1,7 @@
 """Apache's own mqadmin finds what traced clients have told of a message."""
 
 import time
-from typing import Protocol
+from typing import Any, Protocol
 
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Driver
@@ -27,8 +27,8 @@ def test_a_message_is_followed_by_its_id(server: Server) -> None:
     with server.start("java-remoting-4.9") as driver:
         driver.call("producer", as_="p", topics=["traced"], group="traced-producer", trace=TRACES)
         subscription = {"traced": {"expr": "*", "type": "TAG"}}
-        more = {"mode": "concurrent", "from_": "first", "trace": TRACES}
-        driver.call("push", as_="c", group="traced-group", sub=subscription, **more)
+        consumer: dict[str, Any] = {"group": "traced-group", "sub": subscription, "mode": "concurrent", "trace": TRACES}
+        driver.call("push", as_="c", from_="first", **consumer)
         sent = driver.call("send", on="p", topic="traced", body=b"hello")
         driver.wait_for_event(lambda event: event["ev"] == "msg", timeout=SECONDS)
         found = _until_told(emulator, sent["id"])

@@ -1,5 +1,7 @@
 """Topics with cleanup.policy=COMPACTION."""
 
+from typing import Any
+
 import pytest
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.codes import ResponseCode
@@ -20,7 +22,7 @@ def pulled(world: World, topic: str, offset: int = 0, expression: str = "*") -> 
 
 
 @pytest.mark.parametrize("properties", [{}, {"KEYS": " "}, {"TAGS": "k"}])
-def test_a_message_needs_a_key(world: World, properties: dict[str, str]) -> None:
+def test_a_message_needs_a_key(world: World, properties: dict[str, Any]) -> None:
     """One without is refused; in a topic that is not compacted it is not."""
     compacted(world)
     with pytest.raises(EngineError, match="Required message key is missing") as found:
