@@ -12,7 +12,6 @@ from rocketmq_testkit.emulator import record as records
 from rocketmq_testkit.emulator.filters import SQL92, TAG, build_subscription
 from rocketmq_testkit.emulator.operations import (
     AckMessage,
-    ChangeInvisibleTime,
     ForgetWaiting,
     Notification,
     PopMessage,
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from rocketmq_testkit.emulator.broker import Broker
 
 MAX_BATCH = 32
-GIVE_BACK_MS = 1_000
-"""Messages that could not be handed to a client any more become visible after this (upstream's constant)."""
 _INIT_AT_END = 1
 _ANY_QUEUE = -1
 _FOUND = sv.ReceiveMessageResponse(status=OK).SerializeToString()
@@ -150,7 +147,10 @@ def _subscription(topic: str, wanted: pb.FilterExpression) -> SubscriptionData:
 
 
 def _hand_out(receive: _Receive, broker: "Broker", result: PopResult) -> bool:
-    """Send what a broker found, as far as it is for this client; False when nothing is."""
+    """Send what a broker found, as far as it is for this client; False when nothing is, or nobody is there any more.
+
+    What nobody is there for stays hidden for its time: upstream means to give it back, but fails before it does.
+    """
     call = receive.call
     counts = _order_counts(result.order_count_info)
     found: list[_Found] = []
@@ -162,14 +162,13 @@ def _hand_out(receive: _Receive, broker: "Broker", result: PopResult) -> bool:
     if not found:
         return False
     session = _renewing(receive)
+    frames = [_frame(receive, each, session) for each in found]
     if call.server_call.cancelled:
-        for each in found:
-            _give_back(receive, broker, each.handle)
         return False
     send = call.server_call.send
     send(_FOUND)
-    for each in found:
-        send(_frame(receive, each, session))
+    for frame in frames:
+        send(frame)
     _finish(call)
     return True
 
@@ -249,15 +248,6 @@ def _acknowledge(receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> 
     _tell(receive, broker, AckMessage(receive.group, topic, handle.queue_id, handle.encode(), handle.offset))
 
 
-def _give_back(receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> None:
-    topic = handle.real_topic(receive.topic, receive.group)
-    _tell(
-        receive,
-        broker,
-        ChangeInvisibleTime(receive.group, topic, handle.queue_id, handle.encode(), handle.offset, GIVE_BACK_MS),
-    )
-
-
 def _dead_letter(receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> None:
     topic = handle.real_topic(receive.topic, receive.group)
     _tell(
@@ -275,7 +265,7 @@ def _dead_letter(receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> 
     _acknowledge(receive, broker, handle)
 
 
-def _tell(receive: _Receive, broker: "Broker", operation: AckMessage | ChangeInvisibleTime | SendMessageBack) -> None:
+def _tell(receive: _Receive, broker: "Broker", operation: AckMessage | SendMessageBack) -> None:
     call = receive.call
     call.proxy.tell(broker, call.channel, call.rpc.name, operation)
 
@@ -301,7 +291,7 @@ RECEIVE_MESSAGE = Rpc(
     sv.ReceiveMessageRequest,
     sv.ReceiveMessageResponse,
     receive_message,
-    (PopMessage, Notification, ForgetWaiting, AckMessage, SendMessageBack, ChangeInvisibleTime),
+    (PopMessage, Notification, ForgetWaiting, AckMessage, SendMessageBack),
     (
         *NAMES,
         pb.ILLEGAL_POLLING_TIME,
