@@ -2,6 +2,7 @@ package testkit.driver.grpc;
 
 import java.io.Closeable;
 import java.io.InputStream;
+import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -23,11 +24,16 @@ import org.apache.rocketmq.client.apis.message.MessageView;
 import testkit.driver.Command;
 import testkit.driver.Loop;
 import testkit.driver.Options;
+import testkit.driver.Refusal;
 
 /** Driver of rocketmq-client-java (gRPC): start, `hello`, simple consumers and `close`; producers and push are beside it. */
 public final class Main {
     static final List<String> MODES = List.of("concurrent", "orderly");
 
+    private static final Method ENABLE_SSL =
+        Newer.method(ClientConfigurationBuilder.class, "enableSsl", boolean.class);
+    private static final Method SET_NAMESPACE =
+        Newer.method(ClientConfigurationBuilder.class, "setNamespace", String.class);
     private static final Pattern CODE = Pattern.compile("response-code=(\\d+)");
 
     final ClientServiceProvider provider = ClientServiceProvider.loadService();
@@ -40,15 +46,20 @@ public final class Main {
 
     /** Where and how the client of a command connects. */
     ClientConfiguration configuration(Command command) throws Exception {
-        ClientConfigurationBuilder builder = ClientConfiguration.newBuilder()
-            .setEndpoints(options.text("endpoint"))
-            .enableSsl(options.flag("tls"));
+        ClientConfigurationBuilder builder = ClientConfiguration.newBuilder().setEndpoints(options.text("endpoint"));
+        // What lacks the switch, 5.0.4 and older, always encrypts.
+        if (ENABLE_SSL != null) {
+            ENABLE_SSL.invoke(builder, options.flag("tls"));
+        }
         if (options.accessKey() != null) {
             builder.setCredentialProvider(
                 new StaticSessionCredentialsProvider(options.accessKey(), options.secretKey()));
         }
         if (command.has("namespace")) {
-            builder.setNamespace(command.text("namespace"));
+            if (SET_NAMESPACE == null) {
+                throw new Refusal("Unsupported", "this version of the SDK has no namespace");
+            }
+            SET_NAMESPACE.invoke(builder, command.text("namespace"));
         }
         return builder.build();
     }
@@ -84,7 +95,7 @@ public final class Main {
         reply.put("verbs", loop.verbs());
         reply.put("modes", MODES);
         reply.put("outcomes", List.of("success", "fail", "hang", "throw"));
-        reply.put("options", List.of("namespace"));
+        reply.put("options", SET_NAMESPACE == null ? List.of() : List.of("namespace"));
         return reply;
     }
 
