@@ -11,7 +11,7 @@ from ..targets.target import Capability
 SECONDS = 120.0
 ALL = frozenset({"before0", "before1", "before2", "before3", "before4", "after0"})
 GOES_ON_SECONDS = 60.0
-"""All SDKs but those that tell a new proxy nothing of themselves for up to five minutes are given messages by then."""
+"""All SDKs but those that tell a new proxy nothing of themselves for minutes, or ever, are given messages by then."""
 INVISIBLE_MS = 10_000
 """The shortest that a proxy takes: what was received but not acknowledged when the broker went away comes again."""
 
@@ -40,7 +40,7 @@ def clients_go_on_after_a_restart(s: Stage) -> None:
     s.place.restart()
     sent += sent_again(s, producer, topic)
     s.wait_for(1, consumer, stem="after", seconds=SECONDS)
-    s.wait_until(lambda: ALL <= set(consumer.bodies), "all messages", consumers=[consumer], seconds=SECONDS)
+    s.wait_until(lambda: set(consumer.bodies) >= ALL, "all messages", consumers=[consumer], seconds=SECONDS)
     s.see("lost", comparison(sent, [consumer.messages])["lost"])
 
 
@@ -54,7 +54,8 @@ def clients_go_on_after_a_restart(s: Stage) -> None:
 def clients_of_a_proxy_go_on_after_a_restart(s: Stage) -> None:
     """Sends fail while there is no proxy; then the producer goes on, and nothing that was sent is lost.
 
-    The consumer goes on as soon as it has told the new proxy its settings; a new one of its group need not wait.
+    A consumer goes on as soon as it has told the new proxy its settings: at once with Java's SDK and Node's, after
+    minutes with Go's and Python's, never with Rust's. A new one of its group is given everything.
     """
     topic, group = s.pair("simple")
     producer = s.producer(topic)
@@ -70,7 +71,7 @@ def clients_of_a_proxy_go_on_after_a_restart(s: Stage) -> None:
     def all_came() -> bool:
         with suppress(DriverError):  # what was under way when the broker went away has failed
             consumers[-1].look()
-        return ALL <= {body for each in consumers for body in each.bodies}
+        return {body for each in consumers for body in each.bodies} >= ALL
 
     goes_on = s.comes(all_came, seconds=GOES_ON_SECONDS, passing=s.poll_step)
     s.see("the consumer goes on", goes_on)
