@@ -11,7 +11,7 @@ from ..targets.target import Capability
 OFTEN = {"flushConsumerOffsetInterval": "500"}
 """How far groups are is written to a file so often, for the first time ten seconds after the start."""
 FIRST_WRITE_MS = 11_000
-WRITTEN_MS = 2_000
+WRITTEN_SECONDS = 2
 SHORT_MS = 10_000
 """The shortest that a proxy takes."""
 LONG_MS = 120_000
@@ -22,7 +22,7 @@ SECONDS = 120.0
 def _until_offsets_are_written(s: Stage) -> None:
     """Let time pass until the broker writes offsets every now and then."""
     runtime = s.world.ask(RequestCode.GET_BROKER_RUNTIME_INFO).json["table"]
-    s.place.pass_ms(max(0, int(runtime["bootTimestamp"]) + FIRST_WRITE_MS - s.place.now_ms()))
+    s.world.wait(max(0, int(runtime["bootTimestamp"]) + FIRST_WRITE_MS - s.place.now_ms()) / 1000)
 
 
 def _held(s: Stage, consumer: Consumer, count: int, invisible_ms: int) -> list[Fields]:
@@ -68,7 +68,7 @@ def what_was_received_is_acknowledged_after_a_crash(s: Stage) -> None:
         producer.send(topic, content)
     held = _held(s, consumer, 2, SHORT_MS)
     consumer.ack([message for message in held if text(message) == "done"])
-    s.place.pass_ms(WRITTEN_MS)
+    s.world.wait(WRITTEN_SECONDS)
     s.world.crash()
     _acknowledge(s, consumer, late, max(1.0, LONG_MS / 1000 - watch.seconds))
     # Not every SDK tells a proxy that has forgotten it what it is subscribed to; one that begins does.
