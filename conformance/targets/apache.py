@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -226,7 +226,7 @@ class ApacheBroker:
 
     def halt(self) -> None:
         """Stop broker and proxy in order, until `resume`."""
-        _stop(self._processes.pop())
+        self._end(_stop)
 
     def resume(self) -> None:
         """Start broker and proxy again on the same ports and store. Raises TargetError."""
@@ -234,8 +234,14 @@ class ApacheBroker:
 
     def crash(self) -> None:
         """Kill broker and proxy, and start them again on the same ports and store. Raises TargetError."""
-        _kill(self._processes.pop())
+        self._end(_kill)
         self.resume()
+
+    def _end(self, how: Callable[[subprocess.Popen[bytes]], None]) -> None:
+        process = self._processes[-1]
+        how(process)  # it is listed until it is gone: an interrupted run kills what is listed
+        if process in self._processes:
+            self._processes.remove(process)
 
     def _run(self, jars: Path, name: str, memory: list[str], main: str, sign: str) -> None:
         conf = self._home / "conf"

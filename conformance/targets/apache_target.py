@@ -94,7 +94,8 @@ class ApacheTarget(Target):
         if keys:
             self.unrecordable = f"records are of a broker without keys of its own, and this one has {keys}"
         self._instances: list[_Instance] = []
-        self._alone: set[ApacheBroker] = set()
+        self._apart: set[ApacheBroker] = set()
+        """Those of one case, and those that nobody needs any more and that are being stopped."""
         self._over = False
         self._changed = threading.Condition()
         self._starting = threading.Semaphore(STARTING_MAX)
@@ -109,7 +110,7 @@ class ApacheTarget(Target):
         with self._changed:
             self._over = True  # whoever still waits for a broker gets none
             self._changed.notify_all()
-            brokers = [*(each.broker for each in self._instances), *self._alone]
+            brokers = [*(each.broker for each in self._instances), *self._apart]
             self._instances = []
         for broker in brokers:
             broker.stop()
@@ -134,13 +135,13 @@ class ApacheTarget(Target):
             broker = ApacheBroker(self.version, wanted)
             with self._changed:
                 self._check_open()
-                self._alone.add(broker)  # before it starts: an interrupted run stops it from another thread
+                self._apart.add(broker)  # before it starts: an interrupted run stops it from another thread
             try:
                 self._bring_up(broker)
                 yield ApachePlace(broker)
             finally:
                 broker.stop()
-                self._alone.discard(broker)
+                self._apart.discard(broker)
             return
         instance = self._take(frozenset(wanted.items()))
         try:
@@ -173,6 +174,7 @@ class ApacheTarget(Target):
         finally:
             for each in idle:
                 each.broker.stop()
+                self._apart.discard(each.broker)
         try:
             self._bring_up(instance.broker)
         except BaseException:
@@ -211,4 +213,5 @@ class ApacheTarget(Target):
         """
         idle = [each for each in self._instances if each.ready and not each.users and each.settings != self._common]
         self._instances = [each for each in self._instances if each not in idle]
+        self._apart.update(each.broker for each in idle)
         return idle
