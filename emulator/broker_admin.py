@@ -89,9 +89,9 @@ class BrokerAdministration:
             "earliestMessageTimeStamp": str(earliest),
             "commitLogMinOffset": str(log.min_offset),
             "commitLogMaxOffset": str(log.max_offset),
-            "commitLogDiskRatio": f"{log.stored_bytes / log.max_bytes:.4f}",
+            "commitLogDiskRatio": self._disk_ratio(),
             "commitLogDirCapacity": f"Total : {log.max_bytes} B, Free : {max(log.max_bytes - log.stored_bytes, 0)} B.",
-            "consumeQueueDiskRatio": "0.0",
+            "consumeQueueDiskRatio": str(self._store.disk.used(log.stored_bytes)),
             "dispatchMaxBuffer": "0",
             "dispatchBehindBytes": "0",
             "remainHowManyDataToFlush": "0 B",
@@ -113,6 +113,11 @@ class BrokerAdministration:
             table[f"{queue}ThreadPoolQueueHeadWaitTimeMills"] = "0"
             table[f"{queue}ThreadPoolQueueCapacity"] = "10000" if queue == "send" else "100000"
         return RuntimeInfoResult(table)
+
+    def _disk_ratio(self) -> str:
+        """How full the disk is, or without one how near to its cap the log is."""
+        log, disk = self._store.log, self._store.disk
+        return str(disk.used(log.stored_bytes) or f"{log.stored_bytes / log.max_bytes:.4f}")
 
 
 def _duration(elapsed_ms: int) -> str:

@@ -24,6 +24,8 @@ from .operations import DelayOffsetsResult, GetAllDelayOffset
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
 
+AGAIN_MS = 100
+"""After this a level tries again what it could not store."""
 FIRST_LOOK_MS = 1000
 """The first look comes this long after the start of the broker (ScheduleMessageService.FIRST_DELAY_TIME)."""
 VERSION_STEP = 200
@@ -154,24 +156,27 @@ class DelayService:
             if due_ms > self._scheduler.now_ms:
                 self._look_at(level, due_ms)
                 break
-            self._deliver(level, offset)
+            if not self._deliver(level, offset):
+                self._look_at(level, self._scheduler.now_ms + AGAIN_MS)
+                break
             offset += 1
         if self._file.is_first_change(level):
             self._file.keep(level, self.offsets.get(level))
         self.offsets[level] = offset
 
-    def _deliver(self, level: int, offset: int) -> None:
+    def _deliver(self, level: int, offset: int) -> bool:
         """Store a copy where the message belongs. It keeps DELAY, REAL_TOPIC and REAL_QID, so it passes the hooks by.
 
-        A half message is lost here, as upstream loses it.
+        A half message is lost here, as upstream loses it. False: nothing can be stored now.
         """
         stored = self._store.record(SCHEDULE_TOPIC, level - 1, offset)
         if stored is None:
-            return
+            return True
         message = copy_of(records.decode(stored))
         if not send_home(message) or message.topic == HALF_TOPIC:
-            return
+            return True
         try:
             self._store.append(message)
-        except EngineError:
-            return
+        except EngineError as refusal:
+            return refusal.code is not ResponseCode.SERVICE_NOT_AVAILABLE
+        return True

@@ -68,7 +68,7 @@ class SendService:
 
         Errors: INVALID_PARAMETER (topic name, queue id), NO_PERMISSION (system topics), TOPIC_NOT_EXIST,
         MESSAGE_ILLEGAL (sizes, batches to retry topics), SUBSCRIPTION_GROUP_NOT_EXIST (retry topics), SYSTEM_BUSY on a
-        slave and without buffers; through the proxy SERVICE_NOT_AVAILABLE on a slave.
+        slave and without buffers; SERVICE_NOT_AVAILABLE with a full disk, and through the proxy on a slave.
         """
         if not operation.through_proxy:
             self._buffers.refuse_to_send()
@@ -135,7 +135,7 @@ class SendService:
                     f"the broker[{self._broker_ip()}] sending transaction message is forbidden",
                 )
             self._hooks.prepare_transaction(message, operation)
-        refuse_to_store(self._config)
+        refuse_to_store(self._config, self._store)
         stored = self._store.put(message)
         return SendResult(
             ResponseCode.SUCCESS,
@@ -167,7 +167,7 @@ class SendService:
         parts = split_batch(body)
         # The hooks look at the batch as a whole; what its messages say for themselves (a delay) is stored unread.
         whole = self._message(operation, queue_id, body, dict(shared))
-        refuse_to_store(self._config)
+        refuse_to_store(self._config, self._store)
         self._store.prepare(whole)
         stored: list[Stored] = []
         for part_flag, part_body, part_properties in parts:
@@ -198,7 +198,7 @@ class SendService:
         properties[props.INNER_NUM] = str(len(split_batch(body)))
         message = self._message(operation, queue_id, body, properties)
         message.sys_flag |= records.SYS_NEED_UNWRAP | records.SYS_INNER_BATCH
-        refuse_to_store(self._config)
+        refuse_to_store(self._config, self._store)
         stored = self._store.put(message)
         unique_key = properties[props.UNIQ_KEY]
         return WholeBatchSendResult(

@@ -13,6 +13,7 @@ from .codes import ResponseCode
 from .commit_log import CommitLog
 from .config import BrokerConfig
 from .consume_queue import BatchConsumeQueue, ConsumeQueue, number_within
+from .disk import Disk
 from .errors import EngineError
 from .flushing import Flushing
 from .message import Message, Stored
@@ -21,7 +22,10 @@ from .scheduler import Scheduler
 
 PROPERTIES_MAX_BYTES = 32767
 _SLAVE = "the message store is in slave mode, so putMessage is forbidden"
+OVERHEAD_BYTES = 2 * 65536
+"""What a record may be larger than its body, with room to spare."""
 
+_FULL = "the message store is not writeable, so putMessage is forbidden"
 Hook = Callable[[Message], None]
 Arrival = Callable[[str, int, int, int, dict[str, str]], None]
 Watcher = Callable[[int, int, dict[str, str]], None]
@@ -37,8 +41,9 @@ class MessageStore:
         self._scheduler = scheduler
         self.store_host = store_host
         self.max_message_size = config.max_message_size
-        largest = config.max_message_size + 2 * 65536
-        segment_bytes = max(min(config.mapped_file_size_commit_log, max_bytes // 8), largest)
+        largest = config.max_message_size + OVERHEAD_BYTES
+        room = min(max_bytes, config.store_disk_bytes or max_bytes)
+        segment_bytes = max(min(config.mapped_file_size_commit_log, room // 8), largest)
         self._flushing = Flushing(config, scheduler.now_ms, 0)
         self.log = CommitLog(segment_bytes, max_bytes, self._trimmed, self._file_is_full)
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
@@ -58,6 +63,7 @@ class MessageStore:
         """Whether it is a slave's: its log is its master's, and nothing else is stored."""
         self.last_store_timestamp = 0
         self.batched: Collection[str] = ()
+        self.disk = Disk(config)
         """Topics whose queues may hold several messages in one record."""
 
     @property
@@ -101,11 +107,11 @@ class MessageStore:
 
         What says prepared or rolled back goes into the log alone: no queue holds it, and its offset is told to be 0.
         Half messages do not say so any more when they come here. Errors: MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE (in
-        the store of a slave). Source: CommitLog.DefaultAppendMessageCallback,
+        the store of a slave, or with a full disk). Source: CommitLog.DefaultAppendMessageCallback,
         DefaultMessageStore.CommitLogDispatcherBuildConsumeQueue (5.3.3).
         """
-        if self.follows:
-            raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, _SLAVE)
+        if self.follows or self.disk.full:
+            raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, _SLAVE if self.follows else _FULL)
         properties = message.properties
         text = (props.encode(properties) if properties_text is None else properties_text).encode()
         body = message.body

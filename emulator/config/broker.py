@@ -193,3 +193,22 @@ class BrokerConfig(Config):
     delete_when: str = key("04", "Hours of the day (UTC) at which old files are deleted, divided by semicolons.")
     clean_resource_interval: int = key(10_000, "How often files to delete are looked for.", unit="ms", low=1)
     delete_file_batch_max: int = key(10, "Files that one look deletes.", low=1)
+    disk_max_used_space_ratio: int = key(
+        75, "Share of the disk above which each look deletes files that are old enough; 10 to 95 are read.", unit="%"
+    )
+    disk_space_clean_forcibly_ratio: int = key(
+        85, "Share of the disk above which each look deletes files of any age; 30 to 85 are read.", unit="%"
+    )
+    disk_space_warning_level_ratio: int = key(
+        90, "Share of the disk above which nothing is stored from the next look on; 35 to 90 are read.", unit="%"
+    )
+    clean_file_forcibly_enable: bool = key(True, "Files of any age are deleted where the disk is that full.")
+
+    # the emulator's own: what goes wrong on demand
+    store_disk_bytes: int = key(
+        0,
+        "Size of the disk that the store lies on; 0 is one that no store fills. (Not upstream's.)",
+        unit="bytes",
+        low=0,
+    )
+    disk_used_ratio: int = key(0, "Share of the disk that others use. (Not upstream's.)", unit="%", low=0, high=100)
