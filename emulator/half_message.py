@@ -34,7 +34,7 @@ class HalfMessage:
 
     def __init__(self, stored: bytes) -> None:
         self.record: Record = records.decode(stored)
-        self.properties = self.record.property_map()
+        self.properties = props.decode(self.record.properties)
 
     def count_check(self, most: int) -> bool:
         """Count one more check; False when `most` are used up."""
