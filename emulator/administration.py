@@ -76,7 +76,7 @@ class TopicAdministration:
     def _put(self, operation: CreateTopic) -> None:
         config = self._topics.create(operation.config, operation.attributes)
         name, queues = config.topic_name, config.read_queue_nums
-        self._orders.forget(lambda place: place[0] == name and place[2] >= queues)
+        self._orders.forget_topic(name, queues)
 
     def create_all(self, call: Call, operation: CreateTopics) -> Done:
         """Create or change topics, none if one of the names is bad. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
@@ -105,8 +105,8 @@ class TopicAdministration:
             self._offsets.delete_topic(name)
             self._store.delete_topic(name)
             self._timer_metrics.forget(name)
-        self._orders.forget(lambda place: place[0] in doomed)
-        self._in_flight.forget(lambda place: place[0] in doomed)
+            self._orders.forget_topic(name)
+            self._in_flight.forget_topic(name)
         return Done()
 
     def get(self, call: Call, operation: GetTopicConfig) -> TopicResult:
@@ -178,8 +178,8 @@ class GroupAdministration:
         self._groups.delete(operation.group)
         if operation.clean_offset:
             self._offsets.delete_group(operation.group)
-        self._orders.forget(lambda place: place[1] == operation.group)
-        self._in_flight.forget(lambda place: place[1] == operation.group)
+        self._orders.forget_group(operation.group)
+        self._in_flight.forget_group(operation.group)
         return Done()
 
     def get(self, call: Call, operation: GetGroup) -> GroupResult:

@@ -47,8 +47,9 @@ class MessageStore:
         self._flushing = Flushing(config, scheduler.now_ms, 0)
         self.log = CommitLog(segment_bytes, max_bytes, self._trimmed, self._file_is_full)
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
-        self.wanted: set[tuple[str, int]] = set()
-        """Queues that hold nothing and that somebody wanted to read: upstream makes them for that."""
+        self._of_topic: dict[str, dict[int, ConsumeQueue]] = {}
+        self.wanted: dict[str, set[int]] = {}
+        """Queues by topic that hold nothing and that somebody wanted to read: upstream makes them for that."""
         self.hooks: list[Hook] = []
         """Called in order before each append; they may redirect or refuse the message."""
         self.arrivals: list[Arrival] = []
@@ -100,6 +101,7 @@ class MessageStore:
         if queue is None:
             kind = BatchConsumeQueue if topic in self.batched else ConsumeQueue
             queue = self.queues[topic, queue_id] = kind(topic, queue_id)
+            self._of_topic.setdefault(topic, {})[queue_id] = queue
         return queue
 
     def append(self, message: Message, properties_text: str | None = None) -> Stored:
@@ -237,11 +239,15 @@ class MessageStore:
         """The consume queue, if anything was ever stored in it."""
         return self.queues.get((topic, queue_id))
 
+    def want(self, topic: str, queue_id: int) -> None:
+        """Somebody wants to read a queue that holds nothing."""
+        self.wanted.setdefault(topic, set()).add(queue_id)
+
     def min_offset(self, topic: str, queue_id: int) -> int:
         """First held offset, 0 for an unknown queue."""
         queue = self.queues.get((topic, queue_id))
         if queue is None:
-            self.wanted.add((topic, queue_id))
+            self.want(topic, queue_id)
             return 0
         return queue.first
 
@@ -272,7 +278,7 @@ class MessageStore:
         """
         queue = self.queues.get((topic, queue_id))
         if queue is None:
-            self.wanted.add((topic, queue_id))
+            self.want(topic, queue_id)
             return 0
         if not queue.physical:
             return 0
@@ -292,18 +298,21 @@ class MessageStore:
 
     def queues_of(self, topic: str) -> Iterator[ConsumeQueue]:
         """The consume queues of a topic that hold or held something."""
-        return (queue for (name, _), queue in self.queues.items() if name == topic)
+        return iter(list(self._of_topic.get(topic, {}).values()))
 
     def delete_topic(self, topic: str) -> None:
         """Forget the queues of a topic; the records stay in the log until it is trimmed, as upstream."""
-        for key in [key for key in self.queues if key[0] == topic]:
-            del self.queues[key]
-        self.wanted = {place for place in self.wanted if place[0] != topic}
+        for queue_id in self._of_topic.pop(topic, ()):
+            del self.queues[topic, queue_id]
+        self.wanted.pop(topic, None)
 
     def forget_spent_queues(self, stays: Callable[[str], bool]) -> None:
         """Forget queues whose messages were all dropped, unless their topic stays. Source: ConsumeQueueStore."""
-        for place in [place for place, queue in self.queues.items() if queue.is_spent and not stays(place[0])]:
-            del self.queues[place]
+        for topic, queue_id in [
+            place for place, queue in self.queues.items() if queue.is_spent and not stays(place[0])
+        ]:
+            del self.queues[topic, queue_id]
+            del self._of_topic[topic][queue_id]
 
     def _file_is_full(self) -> None:
         for told in self.full_files:
