@@ -31,6 +31,7 @@ from .errors import EngineError
 from .gate import Call, Channel, Gate
 from .groups import Groups
 from .journal import Journal
+from .light_offsets import LightOffsets
 from .memberships import Memberships
 from .notification import NotificationService
 from .offsets import Offsets
@@ -99,7 +100,7 @@ class Broker:
         self._chance = chance
         self.topics = Topics(config, scheduler)
         self.groups = Groups(config, scheduler)
-        self.offsets = Offsets(config, scheduler)
+        self.offsets = (LightOffsets if config.enable_lmq else Offsets)(config, scheduler)
         self.store = MessageStore(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
         self.store.follows = self.broker_id != MASTER_ID
         self.store.batched = self.topics.batched
@@ -212,6 +213,7 @@ class Broker:
         )
         self.delays = DelayService(config, emulation, duties, self.store, remains.delay_offsets)
         self.timers = TimerService(config, duties, self.store, self._chance.stream(f"{identity} timer"), remains.timer)
+        self.store.configured()
         self.store.hooks += [self.timers.before_put, self.delays.before_put]
         buffers = StoreBuffers(config)
         self.retry = RetryService(
@@ -275,7 +277,7 @@ class Broker:
         consumption = Consumption(config, self._scheduler, self.store, topics, clients, self.offsets)
         inquiries = ConsumerInquiries(config, self.store, topics, groups, clients, self.questions, self._complete)
         broker_admin = BrokerAdministration(
-            config, self._scheduler, self.store, topics, self.timers.congestion, self.clean_up.look_ahead
+            config, self._scheduler, self.store, topics, self.timers.congestion, self._configured
         )
         return {
             ops.SendMessage: self._send,
@@ -428,6 +430,10 @@ class Broker:
         return self.acknowledgements.of(call, operation, self.sends.send(call, operation))
 
     # what goes back up
+
+    def _configured(self) -> None:
+        self.store.configured()
+        self.clean_up.look_ahead()
 
     def _complete(self, call: Call, operation: Operation, outcome: Result | EngineError) -> None:
         self._gate.complete(self, call, operation, outcome)

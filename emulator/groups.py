@@ -20,6 +20,8 @@ class Groups:
         self._config = config
         self._scheduler = scheduler
         self.table: dict[str, GroupConfig] = {name: GroupConfig(name) for name in names.PREDEFINED_GROUPS}
+        self.light = config.enable_lmq
+        """Whether groups with names of light queues need not be made, and cannot be changed."""
         self.forbidden: dict[str, set[str]] = {}
         """Topics that a group may not read, by group."""
         self.version_counter = 0
@@ -27,11 +29,12 @@ class Groups:
 
     def find(self, group: str) -> GroupConfig | None:
         """The group as it is, without creating it."""
-        return self.table.get(group)
+        found = self.table.get(group)
+        return GroupConfig(group) if found is None and self.light and names.is_lmq(group) else found
 
     def find_or_create(self, group: str) -> GroupConfig | None:
         """The group, created with defaults where that is allowed; None otherwise."""
-        found = self.table.get(group)
+        found = self.find(group)
         if found is not None:
             return found
         config = self._config
@@ -64,6 +67,8 @@ class Groups:
 
     def put(self, config: GroupConfig) -> None:
         """Store a configuration; the name is not checked."""
+        if self.light and names.is_lmq(config.group_name):
+            return
         self.table[config.group_name] = config
         self._touch()
 

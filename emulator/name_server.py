@@ -6,6 +6,7 @@ RouteInfoManager, KVConfigManager (5.3.3).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from .codes import ResponseCode
@@ -142,7 +143,7 @@ class NameServer:
     def _find(self, name: str, topic: str) -> "tuple[Broker, TopicConfig] | None":
         if (name, topic) not in self._hidden:
             for broker in self._tables(name):
-                config = broker.topics.find(topic)
+                config = broker.topics.registered(topic)
                 if config is not None:
                     return broker, config
         return None
@@ -151,7 +152,8 @@ class NameServer:
         """The topics of a broker name."""
         found: dict[str, None] = {}
         for broker in self._tables(name):
-            found |= dict.fromkeys(topic for topic in broker.topics.table if (name, topic) not in self._hidden)
+            known = chain(broker.topics.table, broker.topics.told)
+            found |= dict.fromkeys(topic for topic in known if (name, topic) not in self._hidden)
         return found
 
     # routes
@@ -239,6 +241,9 @@ class NameServer:
     def delete_topic(self, call: Call, operation: DeleteTopicInNamesrv) -> Done:
         """Forget a topic, everywhere or in one cluster, until the brokers register again."""
         gone = {(name, operation.topic) for name in self._names_of(operation.cluster)}
+        for broker in self._brokers:
+            if (broker.name, operation.topic) in gone:
+                broker.topics.told.pop(operation.topic, None)  # nobody registers it again
         self._hidden |= gone
         elapsed = self._scheduler.now_ms - self._start_ms
         register_ms = self._start_ms + (elapsed // REGISTER_PERIOD_MS + 1) * REGISTER_PERIOD_MS

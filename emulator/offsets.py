@@ -111,9 +111,9 @@ class Offsets:
 
     def copy_from(self, other: "Offsets") -> None:
         """Take over what another broker has committed; what only this one knows stays. The file is written."""
-        for place, table in other.committed.items():
-            self.committed[place] = dict(table)
-            self._names.add(place[1], place[0], place)
+        for group, topic, table in other.all():
+            self.committed[group, topic] = dict(table)
+            self._names.add(topic, group, (group, topic))
         self._file.write()
 
     def delete_group(self, group: str) -> None:

@@ -97,6 +97,9 @@ class SendService:
         names.check_topic(topic)
         if topic in names.NOT_ALLOWED_SEND_TOPICS:
             raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
+        light = self._topics.find(topic)
+        if light is not None:
+            return light
         unit = 0 if not operation.unit_mode else HAS_UNIT_SUBSCRIBERS if names.is_retry(topic) else UNIT
         created = self._topics.create_on_send(topic, operation.default_topic, operation.default_topic_queue_nums, unit)
         if created is None:
@@ -177,7 +180,7 @@ class SendService:
             message = self._message(operation, whole.queue_id, part_body, merged)
             message.topic = whole.topic
             message.flag = part_flag
-            stored.append(self._store.append(message))
+            stored.append(self._store.append(message, in_batch=True))
         if not stored:
             raise self._illegal()
         return SendResult(

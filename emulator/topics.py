@@ -75,6 +75,10 @@ class Topics:
         self.system: set[str] = set(names.SYSTEM_TOPICS)
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
+        self.light = config.enable_lmq
+        """Whether names of light queues are topics that need not be made."""
+        self.told: dict[str, TopicConfig] = {}
+        """Light queues that administrators have made all the same: name servers know them, the broker does not."""
         self.on_change: Callable[[str], None] = lambda topic: None
         """Told of each topic that is created or changed, as a name server is by a registration."""
         self._create_at_start()
@@ -108,11 +112,16 @@ class Topics:
 
     def find(self, topic: str) -> TopicConfig | None:
         """The topic, or None."""
-        return self.table.get(topic)
+        found = self.table.get(topic)
+        return TopicConfig(topic, 1, 1) if found is None and self.light and names.is_lmq(topic) else found
+
+    def registered(self, topic: str) -> TopicConfig | None:
+        """The topic as a name server knows it, or None."""
+        return self.table.get(topic) or self.told.get(topic)
 
     def get(self, topic: str) -> TopicConfig:
         """The topic. Errors: TOPIC_NOT_EXIST, worded as the broker words it for consumers."""
-        found = self.table.get(topic)
+        found = self.table.get(topic) or self.find(topic)
         if found is None:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! \n{FAQ}")
         return found
@@ -166,7 +175,11 @@ class Topics:
         return merged
 
     def put(self, config: TopicConfig) -> None:
-        """Store a configuration past all checks."""
+        """Store a configuration past all checks; one of a light queue is passed on only."""
+        if self.light and names.is_lmq(config.topic_name):
+            self.told[config.topic_name] = config
+            self.on_change(config.topic_name)
+            return
         self.table[config.topic_name] = config
         self._classify(config)
         self._touch()
@@ -234,6 +247,7 @@ class Topics:
 
     def delete(self, topic: str) -> bool:
         """Forget a topic; False when there was none."""
+        self.told.pop(topic, None)
         if self.table.pop(topic, None) is None:
             return False
         for kind in self._kinds():

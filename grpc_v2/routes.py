@@ -80,7 +80,7 @@ class Routes:
         total = 0
         known = False
         for broker in self.masters:
-            config = broker.topics.find(topic)
+            config = broker.topics.table.get(topic)
             if config is None:
                 continue
             known = True
@@ -107,7 +107,7 @@ class Routes:
         readable: list[Broker] = []
         known = False
         for broker in self.masters:
-            config = broker.topics.find(topic)
+            config = broker.topics.table.get(topic)
             if config is None:
                 continue
             known = True

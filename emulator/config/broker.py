@@ -74,6 +74,13 @@ class BrokerConfig(Config):
     default_query_max_num: int = key(32, "Messages of one query by unique key.", low=1)
     max_msgs_num_batch: int = key(64, "Messages of one query by key.", low=1)
 
+    enable_lmq: bool = key(
+        False,
+        "Messages have offsets in the light queues that they name. Topics and groups named %LMQ%* need not be made,"
+        " which is read at the start.",
+    )
+    enable_multi_dispatch: bool = key(False, "Messages are queued in the light queues in which they have offsets.")
+
     # pop
     revive_queue_num: int = key(8, "Queues of the revive topic.", low=1, high=998)
     pop_from_retry_probability: int = key(20, "How often a pop reads the retry topic first.", unit="%", low=0, high=100)
