@@ -50,6 +50,7 @@ from .queue_reader import QueueReader
 from .recall import RecallService
 from .redelivery import Redelivery
 from .replication import Acknowledgements, Replica, ReplicationStatus
+from .request_pools import RequestPools
 from .reply import ReplyService
 from .retry import RetryService
 from .revive import ReviveService
@@ -61,7 +62,7 @@ from .timer import TimerRemains, TimerService
 from .topics import Topics
 from .transaction_checks import TransactionChecks
 from .transaction_ops import OpLog
-from .transactions import TransactionService
+from .transactions import COMMIT, TransactionService
 from .views import Views
 
 MASTER_ID = 0
@@ -251,6 +252,7 @@ class Broker:
         )
         self.views = Views(config, self.store, self.clients)
         self.clean_up = CleanUp(config, scheduler, self.store, self.topics)
+        self.request_pools = RequestPools(config, scheduler, self._gate, self)
         self.store.full_files.append(self.clean_up.look_ahead)
         self.store.arrivals += [
             self.pulls.hold.arrived,
@@ -277,16 +279,16 @@ class Broker:
         consumption = Consumption(config, self._scheduler, self.store, topics, clients, self.offsets)
         inquiries = ConsumerInquiries(config, self.store, topics, groups, clients, self.questions, self._complete)
         broker_admin = BrokerAdministration(
-            config, self._scheduler, self.store, topics, self.timers.congestion, self._configured
+            config, self._scheduler, self.store, topics, self.timers.congestion, self._configured, self.request_pools
         )
         return {
             ops.SendMessage: self._send,
             ops.SendMessageBack: self.retry.send_back,
             ops.SendReplyMessage: self.replies.send,
             ops.PushAnswered: self.questions.answered,
-            ops.EndTransaction: self.transactions.end,
+            ops.EndTransaction: self._end_transaction,
             ops.ResumeCheckHalfMessage: self.transactions.resume_check,
-            ops.RecallMessage: self.recall.recall,
+            ops.RecallMessage: self._recall,
             ops.PullMessage: self.pulls.pull,
             ops.PopMessage: self.pops.pop,
             ops.AckMessage: self.acks.ack,
@@ -427,11 +429,23 @@ class Broker:
         self._request_modes.update(master._request_modes)
 
     def _send(self, call: Call, operation: ops.SendMessage) -> Result | Parked:
+        if self.request_pools.on and operation.through_proxy:
+            self.request_pools.refuse_to_store()
         return self.acknowledgements.of(call, operation, self.sends.send(call, operation))
+
+    def _recall(self, call: Call, operation: ops.RecallMessage) -> Result | Parked:
+        return self.acknowledgements.after(call, operation, self.recall.recall(call, operation))
+
+    def _end_transaction(self, call: Call, operation: ops.EndTransaction) -> Result | Parked:
+        result = self.transactions.end(call, operation)
+        if operation.commit_or_rollback != COMMIT:
+            return result
+        return self.acknowledgements.after(call, operation, result)
 
     # what goes back up
 
     def _configured(self) -> None:
+        self.request_pools.configured()
         self.store.configured()
         self.clean_up.look_ahead()
 

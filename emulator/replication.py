@@ -43,14 +43,14 @@ Complete = Callable[[Call, Operation, Result | EngineError], None]
 
 
 class Acknowledgements:
-    """Sends of one run of a master that wait until enough brokers have their message."""
+    """What one run of a master has stored for clients, and who waits until enough brokers have it."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, complete: Complete) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
         self._complete = complete
-        self._waiting: dict[Call, tuple[SendMessage, SendResult, Timer]] = {}
+        self._waiting: dict[Call, tuple[Operation, Result, Timer]] = {}
 
     def of(self, call: Call, operation: SendMessage, result: SendResult) -> SendResult | Parked:
         """The answer to a send: at once, or when as many as `inSyncReplicas` have the message, the master included.
@@ -68,9 +68,24 @@ class Acknowledgements:
             result = replace(result, code=ResponseCode.FLUSH_DISK_TIMEOUT)
         if not waits:
             return result
-        timer = self._scheduler.call_later(
-            self._config.slave_timeout, lambda: self._give_up(call), "slave acknowledgement", operation.topic
-        )
+        in_vain = replace(result, code=ResponseCode.FLUSH_SLAVE_TIMEOUT)
+        return self._wait(call, operation, result, in_vain, operation.topic)
+
+    def after(self, call: Call, operation: Operation, result: Result) -> Result | Parked:
+        """The answer to what stores a message of its own: it waits as a send does, and is not told that it was in vain.
+
+        Source: DefaultMessageStore.waitForPutResult (5.3.3).
+        """
+        if self._config.broker_role != SYNC_MASTER or self._enough:
+            return result
+        return self._wait(call, operation, result, result)
+
+    def _wait(self, call: Call, operation: Operation, result: Result, in_vain: Result, owner: str = "") -> Parked:
+        def give_up() -> None:
+            del self._waiting[call]
+            self._complete(call, operation, in_vain)
+
+        timer = self._scheduler.call_later(self._config.slave_timeout, give_up, "slave acknowledgement", owner)
         self._waiting[call] = (operation, result, timer)
         return PARKED
 
@@ -92,10 +107,6 @@ class Acknowledgements:
     @property
     def _enough(self) -> bool:
         return 1 + len(self._store.followers) >= self._config.in_sync_replicas
-
-    def _give_up(self, call: Call) -> None:
-        operation, result, _ = self._waiting.pop(call)
-        self._complete(call, operation, replace(result, code=ResponseCode.FLUSH_SLAVE_TIMEOUT))
 
 
 class ReplicationStatus:

@@ -13,6 +13,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Gate, Node
 from rocketmq_testkit.emulator.operations import ChannelClosed, PushAnswered
+from rocketmq_testkit.emulator.request_pools import RequestPools
 
 from . import frame, header_json
 from .answer import answer
@@ -21,6 +22,7 @@ from .channel import RemotingChannel
 from .command import ONEWAY, RESPONSE
 from .processors import PROCESSORS
 from .request_code import BROKER_TO_CLIENT, NAME_SERVER_ONLY, WITHOUT_UPSTREAM_HANDLER, RequestCode
+from .request_pools import pool_of
 from .table import Processor, Role
 
 
@@ -29,6 +31,8 @@ class BrokerNode(Node, Protocol):
 
     config: BrokerConfig
     """Its settings; region and trace switch are told to clients with every answer to a send."""
+    request_pools: RequestPools
+    """What its requests go through."""
 
 
 BrokerAddress = Callable[[str, int, RemotingChannel], str]
@@ -126,6 +130,10 @@ class RemotingService:
         except Exception as bug:
             self.report_bug(bug)
             call.reply_failure(EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}"))
+            return
+        broker = self._broker
+        if broker is node and broker is not None and broker.request_pools.on:
+            broker.request_pools.enter(pool_of(code), call, operation)
             return
         self._gate.submit(node, call, operation)
 

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from ..names import TRACE_TOPIC
-from .keys import Config, key
+from .keys import key
+from .request_pools import RequestPoolConfig
 
 DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
 
 @dataclass
-class BrokerConfig(Config):
+class BrokerConfig(RequestPoolConfig):
     """One broker. Attribute `pop_polling_size` is the key `popPollingSize`."""
 
     # who it is
