@@ -91,6 +91,8 @@ class DelayService:
         self._store = store
         self._first_look_ms = scheduler.now_ms + FIRST_LOOK_MS
         self._timers: dict[int, Timer] = {}
+        self._copied: tuple[int, int] = (0, scheduler.now_ms)
+        """Version and time of what a slave has copied."""
         self._looked_from: dict[int, int] = {}
         """Level -> when it was looked at for the first time while it had a queue (ms)."""
         for level in range(1, len(self.delays_ms) + 1):
@@ -125,7 +127,19 @@ class DelayService:
         if level not in self._timers:
             self._look_at(level, due_ms)
 
+    def copy_from(self, other: "DelayService") -> None:
+        """A slave takes over how far its master has delivered; it delivers nothing itself. The file is written."""
+        told = other.offsets_told()
+        self.offsets.update(told.offsets)
+        self._copied = told.version, told.changed_ms
+
     def get_offsets(self, call: Call, operation: GetAllDelayOffset) -> DelayOffsetsResult:
+        """How far each level was delivered, or is known to be by a slave."""
+        if self._store.follows:
+            return DelayOffsetsResult(dict(self.offsets), *self._copied)
+        return self.offsets_told()
+
+    def offsets_told(self) -> DelayOffsetsResult:
         """How far each level was delivered: those that have been looked at since they had a message."""
         now, period = self._scheduler.now_ms, self._emulation.delay_level_check_interval
         looked = {level: from_ms for level, from_ms in self._looked_from.items() if from_ms <= now}
