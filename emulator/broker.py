@@ -5,10 +5,9 @@ effect. There is no rule in this file.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from . import filter_data, names
+from . import names
 from . import operations as ops
 from . import record as records
 from .ack import AckService
@@ -36,7 +35,7 @@ from .memberships import Memberships
 from .notification import NotificationService
 from .offsets import Offsets
 from .operations import MessageQueue, Operation, Parked, Result
-from .ordered import OrderInfo, Orders, Place
+from .ordered import Orders
 from .pop import PopService
 from .pop_buffer import PopBuffer
 from .pop_consumer import PopConsumer
@@ -56,9 +55,10 @@ from .retry import RetryService
 from .revive import ReviveService
 from .scheduler import Scheduler
 from .send import SendHooks, SendService
+from .state import BrokerState, LogState, Remains
 from .store import MessageStore
 from .store_buffers import StoreBuffers
-from .timer import TimerRemains, TimerService
+from .timer import TimerService
 from .topics import Topics
 from .transaction_checks import TransactionChecks
 from .transaction_ops import OpLog
@@ -68,18 +68,8 @@ from .views import Views
 MASTER_ID = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Remains:
-    """What a run of a broker leaves to the next one, beside its store and its tables of topics, groups and offsets."""
-
-    orders: Mapping[Place, OrderInfo] = field(default_factory=dict)
-    delay_offsets: Mapping[int, int] = field(default_factory=dict)
-    timer: TimerRemains = field(default_factory=TimerRemains)
-    filters: Mapping[filter_data.Place, filter_data.FilterData] = field(default_factory=dict)
-
-
 class Broker:
-    """A gate node with a store of its own."""
+    """A gate node with a store of its own. `state` is what a former broker has left; it belongs to this one then."""
 
     def __init__(
         self,
@@ -89,6 +79,7 @@ class Broker:
         chance: Chance,
         journal: Journal,
         gate: Gate,
+        state: BrokerState | None = None,
     ) -> None:
         self.config = config
         self.name = config.broker_name
@@ -111,7 +102,21 @@ class Broker:
         """What links it to its slaves, or to its master."""
         self.running = True
         """False between `stop` and `start`: it carries out nothing, and the name server does not know it."""
-        self._start(Remains())
+        self._start(Remains() if state is None else self._take_up(state))
+
+    def _take_up(self, state: BrokerState) -> Remains:
+        """Fill store and tables with what a former broker has left; what is left for the services."""
+        self.topics.take_up(state.topics, state.topics_version)
+        self.groups.take_up(state.groups, state.forbidden, state.groups_version)
+        for (group, topic), table in state.offsets.items():
+            for queue_id, offset in table.items():
+                self.offsets.commit(group, topic, queue_id, offset)
+        self.offsets.write()
+        log = state.log
+        self.store.take_up(log.segment_bytes, log.segments, log.full, log.last_store_timestamp, state.queues)
+        self.pop_records.table = {record.key(): record for record in state.pop_records}
+        self._request_modes.update({(mode.topic, mode.consumer_group): mode for mode in state.request_modes})
+        return state.remains
 
     def _start(self, remains: Remains) -> None:
         """Put the services together: those that hold nothing but memory are new, the others go on from what is left."""
@@ -361,6 +366,40 @@ class Broker:
         self.store_host = host
         self.store.store_host = records.pack_host(host)
 
+    def state(self) -> BrokerState:
+        """What an orderly stop leaves, or has left: files are written now, and the merge buffer is stored.
+
+        It shares tables and log with the broker, so it is true until that goes on.
+        """
+        remains = self._write()
+        topics, groups, log = self.topics, self.groups, self.store.log
+        return BrokerState(
+            self.config,
+            LogState(log.segment_bytes, *log.files(), self.store.last_store_timestamp),
+            topics.table,
+            (topics.version_counter, topics.version_timestamp),
+            groups.table,
+            (groups.version_counter, groups.version_timestamp),
+            groups.forbidden,
+            self.offsets.committed,
+            list(self.store.queues.values()),
+            list(self._request_modes.values()),
+            list(self.pop_records.table.values()),
+            remains,
+        )
+
+    def _write(self) -> Remains:
+        """Write all files, and store the merge buffer."""
+        self.pop_buffer.drain()
+        for table in (self.offsets, self.orders, self.delays, self.timers, self.clients.filters):
+            table.write()
+        return self._written()
+
+    def _written(self) -> Remains:
+        """What the files say that the services have."""
+        filters = self.clients.filters.written()
+        return Remains(self.orders.written(), self.delays.written(), self.timers.written(), filters)
+
     def crash(self, *, power_loss: bool = True) -> None:
         """Die and start again at once, with what was stored.
 
@@ -380,8 +419,7 @@ class Broker:
     def _start_again(self, *, power_loss: bool = False) -> None:
         self.store.crash(power_loss=power_loss)
         self.offsets.crash()
-        filters = self.clients.filters.written()
-        self._start(Remains(self.orders.written(), self.delays.written(), self.timers.written(), filters))
+        self._start(self._written())
 
     def restart(self) -> None:
         """Stop in order and start again at once: all files are written, and the merge buffer is stored.
@@ -389,9 +427,7 @@ class Broker:
         Gone is what upstream does not write even then: who was connected, what waited for messages, queue locks,
         resets that nobody has taken, ends of transactions not yet noted, records in the cache of the KV variant.
         """
-        self.pop_buffer.drain()
-        for table in (self.offsets, self.orders, self.delays, self.timers, self.clients.filters):
-            table.write()
+        self._write()
         self.crash(power_loss=False)
 
     def stop(self, *, kill: bool = False) -> None:

@@ -3,6 +3,7 @@
 Source: SubscriptionGroupManager (5.3.3).
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from . import names
@@ -76,6 +77,14 @@ class Groups:
         """Become what another broker's table is; what groups are forbidden stays."""
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
+
+    def take_up(
+        self, table: Mapping[str, GroupConfig], forbidden: Mapping[str, set[str]], version: tuple[int, int]
+    ) -> None:
+        """Go on from what another run has left; what it lacks of the groups that a start creates stays."""
+        self.table |= table
+        self.forbidden |= forbidden
+        self.version_counter, self.version_timestamp = version
 
     def delete(self, group: str) -> bool:
         """Forget a group; False when there was none."""

@@ -58,16 +58,23 @@ _Entry = tuple[str, str]
 
 
 class NameServer:
-    """A gate node that knows the brokers of an engine that run."""
+    """A gate node that knows the brokers of an engine that run. `values` are those that a former one has left."""
 
     name = "namesrv"
 
-    def __init__(self, config: NamesrvConfig, scheduler: Scheduler, brokers: Sequence["Broker"]) -> None:
+    def __init__(
+        self,
+        config: NamesrvConfig,
+        scheduler: Scheduler,
+        brokers: Sequence["Broker"],
+        values: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
         self.config = config
         self._scheduler = scheduler
         self._brokers = brokers
         self._start_ms = scheduler.now_ms
-        self._values: dict[str, dict[str, str]] = {}
+        self.values: dict[str, dict[str, str]] = {name: dict(held) for name, held in (values or {}).items()}
+        """Values by namespace and key, which are on disk."""
         self._perms: dict[_Entry, int] = {}
         """What administrators have made of permissions, until the broker registers the topic anew."""
         self._hidden: set[_Entry] = set()
@@ -177,7 +184,7 @@ class NameServer:
             raise EngineError(
                 ResponseCode.TOPIC_NOT_EXIST, f"No topic route info in name server for the topic: {text}\n{FAQ}"
             )
-        order = self._values.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.config.order_message_enable else None
+        order = self.values.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.config.order_message_enable else None
         return RouteResult([self._member(name) for name in queues], list(queues.values()), order, message_type)
 
     def perm(self, broker: "Broker", config: TopicConfig) -> int:
@@ -272,7 +279,7 @@ class NameServer:
 
     def put_value(self, call: Call, operation: PutKvConfig) -> Done:
         """Store a value; storing none is as if it were not there."""
-        values = self._values.setdefault(operation.namespace, {})
+        values = self.values.setdefault(operation.namespace, {})
         if operation.value is None:
             values.pop(operation.key, None)
         else:
@@ -281,7 +288,7 @@ class NameServer:
 
     def get_value(self, call: Call, operation: GetKvConfig) -> KvResult:
         """Errors: QUERY_NOT_FOUND."""
-        found = self._values.get(operation.namespace, {}).get(operation.key)
+        found = self.values.get(operation.namespace, {}).get(operation.key)
         if found is None:
             raise EngineError(
                 ResponseCode.QUERY_NOT_FOUND,
@@ -291,12 +298,12 @@ class NameServer:
 
     def delete_value(self, call: Call, operation: DeleteKvConfig) -> Done:
         """Forget a value; an unknown one is no error."""
-        self._values.get(operation.namespace, {}).pop(operation.key, None)
+        self.values.get(operation.namespace, {}).pop(operation.key, None)
         return Done()
 
     def list_values(self, call: Call, operation: GetKvListByNamespace) -> KvListResult:
         """Errors: QUERY_NOT_FOUND."""
-        found = self._values.get(operation.namespace)
+        found = self.values.get(operation.namespace)
         if found is None:
             raise EngineError(ResponseCode.QUERY_NOT_FOUND, f"No config item, Namespace: {operation.namespace}")
         return KvListResult(dict(found))

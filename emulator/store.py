@@ -4,7 +4,7 @@ It must not know requests or clients. Source: DefaultMessageStore, CommitLog, Ho
 to the consume queues about 1 ms after the append; here both happen at once, which no client can tell apart.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 
 from . import properties as props
@@ -25,7 +25,7 @@ PROPERTIES_MAX_BYTES = 32767
 _SLAVE = "the message store is in slave mode, so putMessage is forbidden"
 OVERHEAD_BYTES = 2 * 65536
 """What a record may be larger than its body, with room to spare."""
-
+_SLAVE = "the message store is in slave mode, so putMessage is forbidden"
 _FULL = "the message store is not writeable, so putMessage is forbidden"
 Hook = Callable[[Message], None]
 Arrival = Callable[[str, int, int, int, dict[str, str]], None]
@@ -240,6 +240,26 @@ class MessageStore:
             for queue in self.queues.values():
                 queue.truncate(end)
             self._flushing = Flushing(self._config, self._scheduler.now_ms, end)
+
+    def take_up(
+        self,
+        segment_bytes: int,
+        segments: dict[int, bytearray],
+        full: dict[int, int],
+        last_store_timestamp: int,
+        queues: Iterable[ConsumeQueue],
+    ) -> None:
+        """Go on from what another store has left (the log's: see `CommitLog.take_up`). It keeps the size of its files.
+
+        What is larger than a file holds is refused, whatever `maxMessageSize` is by now.
+        """
+        self.log.take_up(segment_bytes, segments, full)
+        self.max_message_size = min(self.max_message_size, segment_bytes - OVERHEAD_BYTES)
+        self.last_store_timestamp = last_store_timestamp
+        for queue in queues:
+            self.queues[queue.topic, queue.queue_id] = queue
+            self._of_topic.setdefault(queue.topic, {})[queue.queue_id] = queue
+        self.crash(power_loss=False)
 
     def _too_large(self) -> EngineError:
         return EngineError(

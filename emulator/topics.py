@@ -3,7 +3,7 @@
 Source: TopicConfigManager, TopicAttributes, AttributeUtil, AdminBrokerProcessor (5.3.3).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from . import names
@@ -244,6 +244,13 @@ class Topics:
             mine.clear()
             mine.update(theirs)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
+
+    def take_up(self, table: Mapping[str, TopicConfig], version: tuple[int, int]) -> None:
+        """Go on from what another run has left; what it lacks of the topics that a start creates stays."""
+        self.table |= table
+        for config in table.values():
+            self._classify(config)
+        self.version_counter, self.version_timestamp = version
 
     def delete(self, topic: str) -> bool:
         """Forget a topic; False when there was none."""

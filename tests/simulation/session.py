@@ -17,6 +17,7 @@ from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.names import HALF_TOPIC
 from rocketmq_testkit.emulator.record import decode
 from simulated_client import Client, digit, order_counts, receipt
+from snapshot_files import copied
 from snapshots import Snapshots
 
 START_MS = 1_700_000_000_000
@@ -564,10 +565,16 @@ class Session:
         power_loss: bool,
         in_order: bool = False,
     ) -> None:
-        """Let the broker die, or stop in order, and start again; all connections are lost with it."""
+        """Let the broker die, or stop in order, and start again; all connections are lost with it.
+
+        `moves`: another engine begins from a snapshot of it.
+        """
         for client in clients:
             client.channel.active = False
-        if in_order:
+        if moves and len(self.engine.brokers) == 1:  # others are looked at by others, too
+            self.engine = copied(self.engine)
+            self.broker = self.engine.brokers[0]
+        elif in_order:
             self.engine.restart()
         else:
             self.engine.crash(power_loss=power_loss)
@@ -575,6 +582,7 @@ class Session:
         for client in clients:
             client.connect()
         offsets = self.broker.offsets
+        moves: bool = False,
         found = tuple((group, place, offsets.query(group, *place)) for group, place in places)
         self.see(obs.Crashed(self.now_ms, found))
         self.advance(1)

@@ -343,8 +343,14 @@ class Simulation:
         self.session.advance(JUMPS_MS[action.a % len(JUMPS_MS)])
 
     def crash(self, action: Action, lost: bool) -> None:
-        """The broker dies, with or without the machine, or stops in order; its clients come back."""
-        self.session.crash(self.clients, self._places, power_loss=action.a % 2 == 0, in_order=action.a % 6 == 5)
+        """The broker dies, with or without the machine, or stops in order; its clients come back.
+
+        Every other time that it stops in order, it goes on in another engine.
+        """
+        kind = action.a % 12
+        self.session.crash(
+            self.clients, self._places, power_loss=kind % 2 == 0, in_order=kind % 6 == 5, moves=kind == 11
+        )
         # An orderly client that died with it has nothing to acknowledge.
         for client in self.orderly:
             client.handles.clear()
