@@ -218,6 +218,21 @@ def test_its_log_takes_what_its_files_hold() -> None:
         other.send("A", b"x" * 70_000)
 
 
+def test_queues_go_on_as_what_they_are() -> None:
+    """Light ones and those of batches, which count otherwise."""
+    world = make_world(enable_lmq=True, enable_multi_dispatch=True)
+    world.engine.ask(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
+    world.topic("A")
+    other = world
+    for _ in range(2):
+        other.send("A", INNER_MULTI_DISPATCH="%LMQ%x")
+        other.send("B")
+        other = moved(other)
+    kinds = {type(queue).__name__ for queue in other.broker.store.queues.values()}
+    assert kinds == {"ConsumeQueue", "BatchConsumeQueue", "LightQueue"}
+    assert [other.broker.store.max_offset(topic, 0) for topic in ("A", "B", "%LMQ%x")] == [2, 2, 2]
+
+
 # what it does
 
 
