@@ -15,6 +15,7 @@ from .proto import definition_pb2 as pb
 from .proxy_rules import check_group, check_topic, is_blank
 from .questions import Questions
 from .renewal import Renewals
+from .request_pools import RequestPools
 from .routes import Endpoint, Routes
 from .sessions import Session, SessionChannel, SessionRegistry
 from .status import Refusal
@@ -54,6 +55,7 @@ class Proxy:
         self.routes = Routes(brokers, engine.name_server.perm, engine.chance.stream("grpc_v2 first queue"), endpoint)
         self.transactions = Transactions(config)
         self.polls = Polls()
+        self.pools = RequestPools(engine.scheduler, config, brokers)
         self.questions = Questions(engine.scheduler, config)
         self.renewals = Renewals(self)
         self.sessions = SessionRegistry(
@@ -82,7 +84,10 @@ class Proxy:
             if is_blank(client_id) and not rpc.anonymous:
                 call.refuse(Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID))
                 return
-        call.guard(rpc.start, call, request)
+        if self.pools.on:
+            self.pools.enter(call, request)
+        else:
+            call.guard(rpc.start, call, request)
 
     def forget(self) -> None:
         """Forget all clients and what they do, quietly: nothing is answered or given back."""
