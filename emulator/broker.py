@@ -457,9 +457,15 @@ class Broker:
         return EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, f"the broker[{self.name}] is not running")
 
     def take_tables(self, master: "Broker") -> None:
-        """A slave copies its master's topics, groups, offsets and request modes. Source: SlaveSynchronize (5.3.3)."""
+        """A slave copies its master's topics, groups, offsets, request modes, and what its timer and delay levels tell.
+
+        Source: SlaveSynchronize (5.3.3).
+        """
         self.topics.copy_from(master.topics)
         self.offsets.copy_from(master.offsets)
+        self.delays.copy_from(master.delays)
+        if self.config.timer_wheel_enable:
+            self.timers.metrics.copy_from(master.timers.metrics)
         self.groups.copy_from(master.groups)
         self._request_modes.clear()
         self._request_modes.update(master._request_modes)
