@@ -28,6 +28,8 @@ from .operations import (
 from .properties import WAIT
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
+from .timer import FollowedTimer
+from .timer_copies import TimerCopy
 
 if TYPE_CHECKING:
     from .broker import Broker
@@ -139,6 +141,7 @@ class Replica:
         master.replicas.append(self)
         slave.replicas.append(self)
         self._tables_ms = self._first_look_ms = 0
+        self._timer: TimerCopy | None = None
         self.slave_started()
         self.connect()
 
@@ -146,6 +149,8 @@ class Replica:
         """A run of the slave begins: count from now when it looks at its tables."""
         self._tables_ms = self.slave.lifetime.now_ms
         self._first_look_ms = self._tables_ms + FIRST_LOOK_MS
+        before = FollowedTimer() if self._timer is None else self._timer.known()
+        self._timer = TimerCopy(self.master, self.slave, self._first_look_ms, LOOK_MS, before)
         self._look_later()
 
     def connect(self) -> None:
@@ -155,6 +160,8 @@ class Replica:
         """
         master, slave = self.master.store, self.slave.store
         self.disconnect()
+        if self.master.running and self._timer is not None:
+            self._timer.master_began()
         if not (self.master.running and self.slave.running):
             return
         if slave.log.max_offset < master.log.min_offset:
@@ -169,6 +176,12 @@ class Replica:
         """One of the two has stopped, or has lost its connections."""
         if self.slave.store in self.master.store.followers:
             self.master.store.followers.remove(self.slave.store)
+        if self._timer is None:
+            return
+        if not self.master.running:
+            self._timer.master_ended()
+        if not self.slave.running:
+            self._timer.slave_ended()
 
     # tables
 
