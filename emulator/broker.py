@@ -49,9 +49,9 @@ from .queue_reader import QueueReader
 from .recall import RecallService
 from .redelivery import Redelivery
 from .replication import Acknowledgements, Replica, ReplicationStatus
-from .request_pools import RequestPools
 from .reply import ReplyService
 from .retry import RetryService
+from .request_pools import RequestPools
 from .revive import ReviveService
 from .scheduler import Scheduler
 from .send import SendHooks, SendService
@@ -458,6 +458,11 @@ class Broker:
 
     def take_tables(self, master: "Broker") -> None:
         """A slave copies its master's topics, groups, offsets, request modes, and what its timer and delay levels tell.
+    @property
+    def registered(self) -> bool:
+        """Whether the name server knows it: it runs, and is not about to stop."""
+        return self.running and not self.request_pools.leaving
+
 
         Source: SlaveSynchronize (5.3.3).
         """

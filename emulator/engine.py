@@ -149,8 +149,21 @@ class Engine:
             broker.restart()
             self._started(broker)
 
-    def stop(self, broker: Broker, *, kill: bool = False) -> None:
-        """Take a broker down until `start`, in order or (`kill`) without warning. One that is down stays down."""
+    def stop(self, broker: Broker, *, kill: bool = False, over: Callable[[], None] = lambda: None) -> None:
+        """Take a broker down until `start`, in order or (`kill`) without warning. One that is down stays down.
+
+        With `enableShutdownGracefully` one that stops in order goes away for a while before it is down: the name server
+        has forgotten it then. `over` is called when it is down.
+        """
+        if not broker.running or kill or not broker.config.enable_shutdown_gracefully:
+            self._down(broker, kill, over)
+        elif not broker.request_pools.leaving:
+            broker.request_pools.leave()
+            self.name_server.unregistered(broker)
+            wait_ms = broker.config.shutdown_wait_time_seconds * 1000
+            broker.lifetime.call_later(wait_ms, lambda: self._down(broker, kill, over), "shutdown", broker.name)
+
+    def _down(self, broker: Broker, kill: bool, over: Callable[[], None]) -> None:
         if broker.running:
             broker.stop(kill=kill)
             self.name_server.unregistered(broker)
@@ -160,6 +173,7 @@ class Engine:
             for left in self.leaving:
                 left(broker)
 
+        over()
     def start(self, broker: Broker) -> None:
         """Bring a broker back with what it has stored. One that runs stays as it is."""
         if not broker.running:

@@ -126,11 +126,11 @@ class NameServer:
         self._perms = {entry: perm for entry, perm in self._perms.items() if entry[0] != name}
 
     def _names(self) -> list[str]:
-        return list(dict.fromkeys(broker.name for broker in self._brokers if broker.running))
+        return list(dict.fromkeys(broker.name for broker in self._brokers if broker.registered))
 
     def _running(self, name: str) -> "list[Broker]":
         """The brokers of a name, the master first."""
-        found = [broker for broker in self._brokers if broker.running and broker.name == name]
+        found = [broker for broker in self._brokers if broker.registered and broker.name == name]
         found.sort(key=lambda broker: broker.broker_id)
         return found
 

@@ -2,7 +2,7 @@
 
 from .codes import ResponseCode
 from .config import BrokerConfig
-from .errors import EngineError
+from .errors import EngineError, TurnedAway
 from .gate import Call
 from .operations import TopicConfig
 from .store import MessageStore
@@ -31,7 +31,7 @@ def refuse_on_slave(config: BrokerConfig) -> None:
 
 def busy() -> EngineError:
     """A request that its processor does not want to see (NettyRemotingAbstract.processRequestCommand, 5.3.3)."""
-    return EngineError(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")
+    return TurnedAway(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")
 
 
 def refuse_to_store(config: BrokerConfig, store: MessageStore) -> None:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from .codes import ResponseCode
 from .config import BrokerConfig, ConfigError
-from .errors import EngineError
+from .errors import EngineError, TurnedAway
 from .gate import Call, Channel, Gate, Node, Outcome
 from .operations import EndTransaction, Operation, RecallMessage
 from .refusals import busy
@@ -23,6 +23,8 @@ V = TypeVar("V")
 
 FIRST_SCAN_MS, SCAN_MS = 1000, 10
 """Upstream looks for requests that have waited too long every so often, for the first time after the start."""
+KNOWS_GO_AWAY_AFTER = 475
+"""MQVersion.Version.V5_3_1: clients that are newer are told to go away."""
 KEEP_THEIR_THREAD = (RecallMessage, EndTransaction)
 """What waits for a slave on the thread of its pool; sends wait elsewhere."""
 
@@ -87,7 +89,8 @@ class Form(Enum):
         text = f"[{self.value}]{who} busy, start flow control for a while"
         if self in (Form.TIMEOUT_CLEAN_QUEUE, Form.PCBUSY_CLEAN_QUEUE):
             text += f", period in queue: {waited_ms}ms, size of queue: {size}"
-        return EngineError(ResponseCode.SYSTEM_BUSY, text)
+        kind = EngineError if self is Form.PC_SYNCHRONIZED else TurnedAway
+        return kind(ResponseCode.SYSTEM_BUSY, text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,6 +156,8 @@ class RequestPools:
         self._pools = {pool: ThreadPool[Request](scheduler, pool.title) for pool in Pool}
         self._refusals: Mapping[Pool, Form] = {}
         self._scan: Timer | None = None
+        self.leaving = False
+        """Whether the broker is about to stop."""
         self.on = False
         """Whether anything can wait or be refused: else requests need not come here."""
         self.configured()
@@ -168,13 +173,23 @@ class RequestPools:
             threads.keeps_ms = times.get(pool, 0)
         waits_for_slaves = config.broker_role == "SYNC_MASTER" and config.in_sync_replicas > 1
         kept = any(not threads.idle for threads in self._pools.values())
-        self.on = bool(times or self._refusals or waits_for_slaves or kept)
+        self.on = bool(times or self._refusals or waits_for_slaves or kept or self._goes_away)
         self._scan_later()
 
-    def enter(self, pool: Pool, call: Call, operation: Operation) -> None:
-        """Have a request carried out when there is a thread for it, or refuse it: SYSTEM_BUSY."""
+    def leave(self) -> None:
+        """The broker is about to stop: clients that know what that means are told to go away from now on."""
+        self.leaving = self.on = True
+
+    @property
+    def _goes_away(self) -> bool:
+        return self.leaving or self._config.go_away_enable
+
+    def enter(self, pool: Pool, call: Call, operation: Operation, client_version: int) -> None:
+        """Have a request carried out when there is a thread for it, or refuse it: SYSTEM_BUSY, GO_AWAY."""
         request, form = Request(call, operation, self), self._refusals.get(pool)
-        if form is not None:
+        if self._goes_away and client_version > KNOWS_GO_AWAY_AFTER:
+            request.refuse(TurnedAway(ResponseCode.GO_AWAY, "please go away"))
+        elif form is not None:
             waited_ms = self._wait_ms(pool) or 0 if form is Form.TIMEOUT_CLEAN_QUEUE else 0
             request.refuse(form.refusal(waited_ms))
         elif pool is Pool.SEND and self.page_cache_busy:

@@ -133,7 +133,7 @@ class RemotingService:
             return
         broker = self._broker
         if broker is node and broker is not None and broker.request_pools.on:
-            broker.request_pools.enter(pool_of(code), call, operation)
+            broker.request_pools.enter(pool_of(code), call, operation, version)
             return
         self._gate.submit(node, call, operation)
 

@@ -55,7 +55,13 @@ class RequestPoolConfig(Config):
         1000, "A send that keeps its thread for longer shows that the disk is too slow: sends are refused.", unit="ms"
     )
 
+    enable_shutdown_gracefully: bool = key(
+        False, "A broker that stops tells clients newer than 5.3.1 to go away first, and serves the others meanwhile."
+    )
+    shutdown_wait_time_seconds: int = key(30, "For so long.", unit="s", low=0)
+
     # the emulator's own
+    go_away_enable: bool = key(False, "It tells them so without stopping, for as long as this is on. (Not upstream's.)")
     request_times: str = key(
         "",
         "How long requests keep their threads, by pools: `send=600 pull=50`, in ms. (Not upstream's.)",

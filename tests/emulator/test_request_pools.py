@@ -20,6 +20,7 @@ from rocketmq_testkit.emulator.operations import (
 )
 from rocketmq_testkit.emulator.request_pools import Form, Pool
 
+V5_3_1, V5_3_3 = 475, 479
 ONE_THREAD: dict[str, object] = {"send_message_thread_pool_nums": 1, "send_thread_pool_queue_capacity": 2}
 CLEANED = "[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: {}ms, size of queue: {}"
 
@@ -29,10 +30,10 @@ def message(world: World, *, through_proxy: bool = False) -> SendMessage:
     return SendMessage("PG", "T", 0, b"m", {}, ("10.0.0.1", 5000), world.now_ms, through_proxy=through_proxy)
 
 
-def asked(world: World, pool: Pool, operation: Operation) -> DirectCall:
+def asked(world: World, pool: Pool, operation: Operation, version: int = V5_3_3) -> DirectCall:
     """A request of a remoting client."""
     call = DirectCall(DirectChannel("client", ("10.0.0.1", 5000)))
-    world.broker.request_pools.enter(pool, call, operation)
+    world.broker.request_pools.enter(pool, call, operation, version)
     return call
 
 
