@@ -4,7 +4,7 @@ A service calls the services given to its constructor; what must go back up is a
 effect. There is no rule in this file.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from . import names
@@ -45,17 +45,19 @@ from .pop_records import PopRecords
 from .positions import Positions
 from .pull import PullService
 from .queue_locks import QueueLocks
+from .queue_mappings import QueueMappings
 from .queue_reader import QueueReader
 from .recall import RecallService
 from .redelivery import Redelivery
 from .replication import Acknowledgements, Replica, ReplicationStatus
 from .reply import ReplyService
-from .retry import RetryService
 from .request_pools import RequestPools
+from .retry import RetryService
 from .revive import ReviveService
 from .scheduler import Scheduler
 from .send import SendHooks, SendService
 from .state import BrokerState, LogState, Remains
+from .static_topics import Handlers, StaticTopics
 from .store import MessageStore
 from .store_buffers import StoreBuffers
 from .timer import TimerService
@@ -91,6 +93,7 @@ class Broker:
         self._emulation = emulation
         self._chance = chance
         self.topics = Topics(config, scheduler)
+        self.mappings = QueueMappings(scheduler)
         self.groups = Groups(config, scheduler)
         self.offsets = (LightOffsets if config.enable_lmq else Offsets)(config, scheduler)
         self.store = MessageStore(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
@@ -98,6 +101,8 @@ class Broker:
         self.store.batched = self.topics.batched
         self.pop_records = PopRecords()
         self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
+        self.peer: Callable[[str], Broker | None] = lambda name: None
+        """The master of a name, for what static topics have there."""
         self.replicas: list[Replica] = []
         """What links it to its slaves, or to its master."""
         self.running = True
@@ -115,6 +120,7 @@ class Broker:
         log = state.log
         self.store.take_up(log.segment_bytes, log.segments, log.full, log.last_store_timestamp, state.queues)
         self.pop_records.table = {record.key(): record for record in state.pop_records}
+        self.mappings.take_up(state.mappings, state.mappings_version)
         self._request_modes.update({(mode.topic, mode.consumer_group): mode for mode in state.request_modes})
         return state.remains
 
@@ -264,7 +270,14 @@ class Broker:
             self.pops.polling.arrived,
             self.notifications.polling.arrived,
         ]
-        self.handlers: Mapping[type[Operation], Callable[[Call, Any], Result | Parked]] = self._table()
+        self.static = StaticTopics(self.mappings, self.topics, self.pulls, self._carry_out)
+        self._plain: Handlers = self._table()
+        self._answer_for_static_topics()
+
+    def _answer_for_static_topics(self) -> None:
+        """Those that name queues are put into other words, where there are any."""
+        plain = self._plain
+        self.handlers: Handlers = self.static.handlers(plain) if self.mappings.table else plain
 
     def _table(self) -> dict[type[Operation], Callable[[Call, Any], Result | Parked]]:
         config, topics, groups, clients = self.config, self.topics, self.groups, self.clients
@@ -276,10 +289,10 @@ class Broker:
         assignments = Assignments(config, topics, groups, clients, self._read_queues, self._request_modes)
         in_flight = self.pop_in_flight
         topic_admin = TopicAdministration(
-            config, self.store, topics, self.offsets, self.orders, in_flight, self.timers.metrics
+            config, self.store, topics, self.offsets, self.orders, in_flight, self.timers.metrics, self.mappings
         )
         group_admin = GroupAdministration(
-            config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight
+            config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight, self.mappings
         )
         consumption = Consumption(config, self._scheduler, self.store, topics, clients, self.offsets)
         inquiries = ConsumerInquiries(config, self.store, topics, groups, clients, self.questions, self._complete)
@@ -330,6 +343,7 @@ class Broker:
             ops.QueryAssignment: assignments.query,
             ops.CreateTopic: topic_admin.create,
             ops.CreateTopics: topic_admin.create_all,
+            ops.CreateStaticTopic: self._create_static_topic,
             ops.DeleteTopic: topic_admin.delete,
             ops.GetTopicConfig: topic_admin.get,
             ops.GetAllTopics: topic_admin.all,
@@ -386,6 +400,8 @@ class Broker:
             list(self._request_modes.values()),
             list(self.pop_records.table.values()),
             remains,
+            self.mappings.table,
+            (self.mappings.version_counter, self.mappings.version_timestamp),
         )
 
     def _write(self) -> Remains:
@@ -445,6 +461,11 @@ class Broker:
         self.running = False
         self.handlers = dict.fromkeys(self.handlers, self._refuse)
 
+    @property
+    def registered(self) -> bool:
+        """Whether the name server knows it: it runs, and is not about to stop."""
+        return self.running and not self.request_pools.leaving
+
     def start(self) -> None:
         """Go on after `stop` with what was stored."""
         self._start_again()
@@ -458,11 +479,6 @@ class Broker:
 
     def take_tables(self, master: "Broker") -> None:
         """A slave copies its master's topics, groups, offsets, request modes, and what its timer and delay levels tell.
-    @property
-    def registered(self) -> bool:
-        """Whether the name server knows it: it runs, and is not about to stop."""
-        return self.running and not self.request_pools.leaving
-
 
         Source: SlaveSynchronize (5.3.3).
         """
@@ -488,6 +504,18 @@ class Broker:
         if operation.commit_or_rollback != COMMIT:
             return result
         return self.acknowledgements.after(call, operation, result)
+
+    def _create_static_topic(self, call: Call, operation: ops.CreateStaticTopic) -> Result:
+        result = self.static.create(call, operation)
+        self._answer_for_static_topics()
+        return result
+
+    def _carry_out(self, broker_name: str, call: Call, operation: Operation) -> Result | Parked:
+        """Do a request at a broker, with queues as they are there."""
+        broker = self if broker_name == self.name else self.peer(broker_name)
+        if broker is None or not broker.running:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, f"The broker[{broker_name}] is not there")
+        return broker._plain[type(operation)](call, operation)
 
     # what goes back up
 

@@ -98,6 +98,7 @@ class Engine:
         self.name_server = NameServer(namesrv or state.namesrv, self.scheduler, self.brokers, state.values)
         for broker in self.brokers:
             broker.topics.on_change = partial(self.name_server.topic_registered, broker)
+            broker.peer = self.broker
         self._replicas = [
             Replica(master, slave)
             for slave in self.brokers
@@ -172,8 +173,8 @@ class Engine:
                     replica.disconnect()
             for left in self.leaving:
                 left(broker)
-
         over()
+
     def start(self, broker: Broker) -> None:
         """Bring a broker back with what it has stored. One that runs stays as it is."""
         if not broker.running:

@@ -32,6 +32,7 @@ from .operations import (
     Parked,
     PermOfBrokerResult,
     PutKvConfig,
+    QueueMapping,
     QueueRoute,
     Result,
     RouteResult,
@@ -185,7 +186,17 @@ class NameServer:
                 ResponseCode.TOPIC_NOT_EXIST, f"No topic route info in name server for the topic: {text}\n{FAQ}"
             )
         order = self.values.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.config.order_message_enable else None
-        return RouteResult([self._member(name) for name in queues], list(queues.values()), order, message_type)
+        members = [self._member(name) for name in queues]
+        return RouteResult(members, list(queues.values()), order, message_type, self._mappings(topic))
+
+    def _mappings(self, topic: str) -> dict[str, QueueMapping] | None:
+        """What brokers have of a static topic; None of an ordinary one."""
+        found = {}
+        for name in self._names():
+            speaker = self._speaker(name)
+            if speaker is not None and topic in speaker.mappings.table:
+                found[name] = speaker.mappings.table[topic]
+        return found or None
 
     def perm(self, broker: "Broker", config: TopicConfig) -> int:
         """The permission bits of a topic of a broker, as routes tell them."""

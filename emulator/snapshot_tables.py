@@ -14,7 +14,7 @@ from .consume_queue import BatchConsumeQueue, ConsumeQueue
 from .filter_data import FilterData
 from .filters import SqlFilter
 from .light_queues import LightQueue
-from .operations import GroupConfig, RetryPolicy, SetMessageRequestMode, TimerMetric, TopicConfig
+from .operations import GroupConfig, QueueMapping, QueuePart, RetryPolicy, SetMessageRequestMode, TimerMetric, TopicConfig
 from .ordered import OrderInfo
 from .pop_records import PopRecord
 from .state import BrokerState, EngineState, LogState, Remains
@@ -72,6 +72,7 @@ def _config(config: C, keys: Mapping[str, str]) -> C:
 def broker_form(state: BrokerState) -> Form:
     """All but the bytes of the log and the units of the queues."""
     log, remains = state.log, state.remains
+    static = {"version": state.mappings_version, "table": [_mapping_form(each) for each in state.mappings.values()]}
     return {
         "config": state.config.changed(),
         "topics": {
@@ -115,12 +116,14 @@ def broker_form(state: BrokerState) -> Form:
             [queue.topic, queue.queue_id, _KINDS[type(queue)], queue.first, len(queue.physical)]
             for queue in state.queues
         ],
-    }
+    } | ({"staticTopics": static} if state.mappings_version[0] else {})
 
 
 def broker_state(form: Form) -> tuple[BrokerState, list[int]]:
     """The broker with empty queues and files, and how many units each queue has."""
     topics, groups = form["topics"], form["groups"]
+    static = form.get("staticTopics", {"version": (0, 0), "table": []})
+    mappings = [_mapping(each) for each in static["table"]]
     state = BrokerState(
         _config(BrokerConfig(), form["config"]),
         _log(form["log"]),
@@ -142,6 +145,8 @@ def broker_state(form: Form) -> tuple[BrokerState, list[int]]:
                 for topic, group, expression, kind, version, dead_since in form["filters"]
             },
         ),
+        {each.topic: each for each in mappings},
+        _version(static["version"]),
     )
     return state, [queue[4] for queue in form["queues"]]
 
@@ -163,6 +168,16 @@ def _queue(topic: str, queue_id: int, kind: str, first: int) -> ConsumeQueue:
     queue = QUEUES[kind](topic, queue_id)
     queue.first = first
     return queue
+
+
+def _mapping_form(mapping: QueueMapping) -> Form:
+    queues = [[number, [_changed(part) for part in parts]] for number, parts in mapping.queues.items()]
+    return _changed(mapping, "queues") | {"queues": queues}
+
+
+def _mapping(form: Form) -> QueueMapping:
+    queues = {number: [_made(QueuePart, part) for part in parts] for number, parts in form["queues"]}
+    return _made(QueueMapping, {name: value for name, value in form.items() if name != "queues"}, queues=queues)
 
 
 def _group_form(group: GroupConfig) -> Form:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from . import filter_data
 from .config import BrokerConfig, EmulationConfig, NamesrvConfig
 from .consume_queue import ConsumeQueue
-from .operations import GroupConfig, SetMessageRequestMode, TopicConfig
+from .operations import GroupConfig, QueueMapping, SetMessageRequestMode, TopicConfig
 from .ordered import OrderInfo, Place
 from .pop_records import PopRecord
 from .timer import TimerRemains
@@ -55,6 +55,9 @@ class BrokerState:
     request_modes: list[SetMessageRequestMode]
     pop_records: list[PopRecord]
     remains: Remains
+    mappings: dict[str, QueueMapping] = field(default_factory=dict)
+    """Of static topics."""
+    mappings_version: Version = (0, 0)
 
 
 @dataclass(slots=True)
