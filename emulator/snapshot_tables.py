@@ -14,7 +14,15 @@ from .consume_queue import BatchConsumeQueue, ConsumeQueue
 from .filter_data import FilterData
 from .filters import SqlFilter
 from .light_queues import LightQueue
-from .operations import GroupConfig, QueueMapping, QueuePart, RetryPolicy, SetMessageRequestMode, TimerMetric, TopicConfig
+from .operations import (
+    GroupConfig,
+    QueueMapping,
+    QueuePart,
+    RetryPolicy,
+    SetMessageRequestMode,
+    TimerMetric,
+    TopicConfig,
+)
 from .ordered import OrderInfo
 from .pop_records import PopRecord
 from .state import BrokerState, EngineState, LogState, Remains
