@@ -184,11 +184,18 @@ class RequestPools:
     def _goes_away(self) -> bool:
         return self.leaving or self._config.go_away_enable
 
+    def farewell(self, client_version: int) -> EngineError | None:
+        """What a client of a version is told, whatever it asks for, by a broker that goes away: GO_AWAY."""
+        if self._goes_away and client_version > KNOWS_GO_AWAY_AFTER:
+            return TurnedAway(ResponseCode.GO_AWAY, "please go away")
+        return None
+
     def enter(self, pool: Pool, call: Call, operation: Operation, client_version: int) -> None:
         """Have a request carried out when there is a thread for it, or refuse it: SYSTEM_BUSY, GO_AWAY."""
         request, form = Request(call, operation, self), self._refusals.get(pool)
-        if self._goes_away and client_version > KNOWS_GO_AWAY_AFTER:
-            request.refuse(TurnedAway(ResponseCode.GO_AWAY, "please go away"))
+        farewell = self.farewell(client_version)
+        if farewell is not None:
+            request.refuse(farewell)
         elif form is not None:
             waited_ms = self._wait_ms(pool) or 0 if form is Form.TIMEOUT_CLEAN_QUEUE else 0
             request.refuse(form.refusal(waited_ms))

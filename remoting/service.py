@@ -117,7 +117,7 @@ class RemotingService:
             return
         served = self._served.get(code)
         if served is None:
-            self._refuse_unserved(channel, code, opaque, bool(flag & ONEWAY))
+            self._refuse_unserved(channel, code, opaque, bool(flag & ONEWAY), version)
             return
         processor, node = served
         call = RemotingCall(self, channel, processor, opaque, flag & ONEWAY != 0, version, language)
@@ -147,7 +147,14 @@ class RemotingService:
         """Log an error of this layer's own; requests of others are not affected."""
         self.log("".join(format_exception(bug)).rstrip())
 
-    def _refuse_unserved(self, channel: RemotingChannel, code: int, opaque: int, oneway: bool) -> None:
+    def _refuse_unserved(
+        self, channel: RemotingChannel, code: int, opaque: int, oneway: bool, client_version: int
+    ) -> None:
+        farewell = None if self._broker is None else self._broker.request_pools.farewell(client_version)
+        if farewell is not None:
+            if not oneway:
+                channel.send(answer(opaque, farewell.code, farewell.remark))
+            return
         remark = f" request type {code} not supported"
         name = self._upcoming.get(code)
         if name is not None:

@@ -89,6 +89,7 @@ def test_clients_are_told_to_go_by_their_version() -> None:
     """Those that know what it means; a name server on the same port stays."""
     peer = port(go_away_enable=True).peer()
     assert [told(peer, version) for version in (0, 475, 476, 479)] == [0, 0, 1500, 1500]
+    assert [peer.ask(9999, version=version).code for version in (475, 476)] == [3, 1500]
     assert peer.ask(RequestCode.GET_BROKER_CLUSTER_INFO, version=479).code == 0
 
 
