@@ -28,7 +28,6 @@ from .operations import (
 from .properties import WAIT
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
-from .timer import FollowedTimer
 from .timer_copies import TimerCopy
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ class Replica:
         """A run of the slave begins: count from now when it looks at its tables."""
         self._tables_ms = self.slave.lifetime.now_ms
         self._first_look_ms = self._tables_ms + FIRST_LOOK_MS
-        before = FollowedTimer() if self._timer is None else self._timer.known()
+        before = self.slave.timers.followed_before
         self._timer = TimerCopy(self.master, self.slave, self._first_look_ms, LOOK_MS, before)
         self._look_later()
 

@@ -26,7 +26,7 @@ from .operations import (
 from .ordered import OrderInfo
 from .pop_records import PopRecord
 from .state import BrokerState, EngineState, LogState, Remains
-from .timer import Slot, TimerRemains, Waiting
+from .timer import FollowedTimer, Slot, TimerRemains, Waiting
 from .timer_metrics import WheelProgress, WrittenMetrics
 
 Form = dict[str, Any]
@@ -124,7 +124,8 @@ def broker_form(state: BrokerState) -> Form:
             [queue.topic, queue.queue_id, _KINDS[type(queue)], queue.first, len(queue.physical)]
             for queue in state.queues
         ],
-    } | ({"staticTopics": static} if state.mappings_version[0] else {})
+        "staticTopics": static,
+    }
 
 
 def broker_state(form: Form) -> tuple[BrokerState, list[int]]:
@@ -213,6 +214,7 @@ def _order(form: Form) -> OrderInfo:
 
 def _timer_form(remains: TimerRemains) -> Form:
     return {
+        "followed": _changed(remains.followed),
         "slots": [
             [
                 slot_ms,
@@ -241,6 +243,7 @@ def _timer(form: Form) -> TimerRemains:
         WheelProgress(*form["progress"]),
         form["version"],
         WrittenMetrics({topic: TimerMetric(*found) for topic, found in metrics["topics"].items()}, metrics["version"]),
+        _made(FollowedTimer, form.get("followed", {})),
     )
 
 

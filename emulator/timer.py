@@ -72,16 +72,6 @@ class Slot:
 
 
 @value
-class TimerRemains:
-    """What a run of a timer leaves to the next one. `slots`: see `TimerService.slots`."""
-
-    slots: dict[int, Slot] = field(default_factory=dict)
-    progress: WheelProgress = field(default_factory=WheelProgress)
-    version: int = 0
-    metrics: WrittenMetrics = field(default_factory=WrittenMetrics)
-
-
-@value
 class FollowedTimer:
     """What a slave knows of its master's timer; see TimerCheckPointResult. `read_ms` None: nothing yet."""
 
@@ -89,6 +79,17 @@ class FollowedTimer:
     taken: int = 0
     version: int = 0
     changed_ms: int | None = None
+
+
+@value
+class TimerRemains:
+    """What a run of a timer leaves to the next one. `slots`: see `TimerService.slots`."""
+
+    slots: dict[int, Slot] = field(default_factory=dict)
+    progress: WheelProgress = field(default_factory=WheelProgress)
+    version: int = 0
+    metrics: WrittenMetrics = field(default_factory=WrittenMetrics)
+    followed: FollowedTimer = field(default_factory=FollowedTimer)
 
 
 class TimerService:
@@ -116,6 +117,8 @@ class TimerService:
         self.began_ms = scheduler.now_ms
         self.followed: Callable[[], FollowedTimer] | None = None
         """What a slave knows of its master's timer."""
+        self.followed_before = remains.followed
+        """The same of the run before this one."""
         store.watchers[TIMER_TOPIC] = self._arrived
         if not store.follows:
             self._take_again(remains.progress.taken)
@@ -132,7 +135,10 @@ class TimerService:
         """What the files say."""
         interval = self._config.timer_flush_interval_ms
         version = self._version + self._file.writes(interval)
-        return TimerRemains(self._written_slots(), self._file.written(interval), version, self.metrics.written())
+        followed = self.followed_before if self.followed is None else self.followed()
+        return TimerRemains(
+            self._written_slots(), self._file.written(interval), version, self.metrics.written(), followed
+        )
 
     def _written_slots(self) -> dict[int, Slot]:
         """The slots that are not read as far as the file knows, without messages that were lost."""
