@@ -185,9 +185,13 @@ class NameServer:
             raise EngineError(
                 ResponseCode.TOPIC_NOT_EXIST, f"No topic route info in name server for the topic: {text}\n{FAQ}"
             )
-        order = self.values.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.config.order_message_enable else None
         members = [self._member(name) for name in queues]
+        order = self.order_conf(topic)
         return RouteResult(members, list(queues.values()), order, message_type, self._mappings(topic))
+
+    def order_conf(self, topic: str) -> str | None:
+        """The brokers and queues that a topic is fixed to, `broker:queues;...`, None for one that is not."""
+        return self.values.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.config.order_message_enable else None
 
     def _mappings(self, topic: str) -> dict[str, QueueMapping] | None:
         """What brokers have of a static topic; None of an ordinary one."""

@@ -52,7 +52,8 @@ class Proxy:
         self.log = log
         self.tick = tick
         self._call_later = call_later
-        self.routes = Routes(brokers, engine.name_server.perm, engine.chance.stream("grpc_v2 first queue"), endpoint)
+        names, chance = engine.name_server, engine.chance.stream("grpc_v2 first queue")
+        self.routes = Routes(brokers, names.perm, names.order_conf, chance, endpoint)
         self.transactions = Transactions(config)
         self.polls = Polls()
         self.pools = RequestPools(engine.scheduler, config, brokers)
