@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -85,15 +85,20 @@ def recipe(version: str) -> Recipe:
 
 
 class ApacheBroker:
-    """One running Apache RocketMQ; `settings` go into broker.conf and `proxy_settings` into rmq-proxy.json."""
+    """One running Apache RocketMQ; `settings` go into broker.conf and `proxy_settings` into rmq-proxy.json.
+
+    `jvm`: further switches of its JVMs.
+    """
 
     def __init__(
         self,
         version: str = REFERENCE_VERSION,
         settings: Mapping[str, str] | None = None,
         proxy_settings: Mapping[str, object] | None = None,
+        jvm: Sequence[str] = (),
     ) -> None:
         self.version = version
+        self._jvm = jvm
         self._settings, self._settings_beside = of_each(settings or {})
         self._proxy_settings = dict(proxy_settings or {})
         self._home = Path()
@@ -267,6 +272,7 @@ class ApacheBroker:
                 [
                     "java",
                     *_JVM,
+                    *self._jvm,
                     *memory,
                     f"-Duser.home={user_home}",
                     f"-Drmq.logback.configurationFile=rmq.{name}.logback.xml",

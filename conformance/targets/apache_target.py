@@ -3,16 +3,16 @@
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
-from ..drivers.build import build
 from .address import AddressPlace
-from .apache import ApacheBroker, recipe
+from .apache import ApacheBroker
+from .class_archive import quick_start
 from .target import COMMON_SETTINGS, Access, Capability, Place, Target, TargetError
 
 _REGISTERED_SECONDS = 40.0
@@ -87,6 +87,7 @@ class ApacheTarget(Target):
 
     def __init__(self, version: str, settings: Mapping[str, str] | None = None) -> None:
         self._settings = dict(settings or {})
+        self._jvm: Sequence[str] = ()
         keys = ",".join(f"{key}={value}" for key, value in self._settings.items())
         self.name = f"apache:{version},{keys}" if keys else f"apache:{version}"
         self.version = version
@@ -103,7 +104,7 @@ class ApacheTarget(Target):
     def start(self) -> None:
         """Fetch the jars; brokers start when they are first needed."""
         self._over = False
-        build(recipe(self.version))
+        self._jvm = quick_start(self.version)
 
     def stop(self) -> None:
         """Stop all brokers."""
@@ -132,10 +133,12 @@ class ApacheTarget(Target):
         """The broker with these settings; `alone` starts one that is stopped afterwards."""
         wanted = {**COMMON_SETTINGS, **self._settings, **settings}
         if alone:
-            broker = ApacheBroker(self.version, wanted)
+            broker = ApacheBroker(self.version, wanted, jvm=self._jvm)
             with self._changed:
                 self._check_open()
                 self._apart.add(broker)  # before it starts: an interrupted run stops it from another thread
+                idle = self._out_of_use()
+            self._end(idle)
             try:
                 self._bring_up(broker)
                 yield ApachePlace(broker)
@@ -169,12 +172,10 @@ class ApacheTarget(Target):
                     if settings == self._common or self._own_count < OWN_MAX:
                         break
                     self._changed.wait()
-                instance = _Instance(settings, ApacheBroker(self.version, dict(settings)), users=1)
+                instance = _Instance(settings, ApacheBroker(self.version, dict(settings), jvm=self._jvm), users=1)
                 self._instances.append(instance)
         finally:
-            for each in idle:
-                each.broker.stop()
-                self._apart.discard(each.broker)
+            self._end(idle)
         try:
             self._bring_up(instance.broker)
         except BaseException:
@@ -187,6 +188,11 @@ class ApacheTarget(Target):
             instance.ready = True
             self._changed.notify_all()
         return instance
+
+    def _end(self, idle: Iterable[_Instance]) -> None:
+        for each in idle:
+            each.broker.stop()
+            self._apart.discard(each.broker)
 
     def _bring_up(self, broker: ApacheBroker) -> None:
         with self._starting:
