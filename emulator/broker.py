@@ -381,11 +381,11 @@ class Broker:
         self.store.store_host = records.pack_host(host)
 
     def state(self) -> BrokerState:
-        """What an orderly stop leaves, or has left: files are written now, and the merge buffer is stored.
+        """What an orderly stop would leave now, or has left. What is in the merge buffer is stored for it.
 
         It shares tables and log with the broker, so it is true until that goes on.
         """
-        remains = self._write()
+        self.pop_buffer.drain()
         topics, groups, log = self.topics, self.groups, self.store.log
         return BrokerState(
             self.config,
@@ -399,17 +399,15 @@ class Broker:
             list(self.store.queues.values()),
             list(self._request_modes.values()),
             list(self.pop_records.table.values()),
-            remains,
+            self._left(),
             self.mappings.table,
             (self.mappings.version_counter, self.mappings.version_timestamp),
         )
 
-    def _write(self) -> Remains:
-        """Write all files, and store the merge buffer."""
-        self.pop_buffer.drain()
-        for table in (self.offsets, self.orders, self.delays, self.timers, self.clients.filters):
-            table.write()
-        return self._written()
+    def _left(self) -> Remains:
+        """What services have when they stop in order."""
+        filters = self.clients.filters.left()
+        return Remains(self.orders.left(), self.delays.left(), self.timers.left(), filters)
 
     def _written(self) -> Remains:
         """What the files say that the services have."""
@@ -432,10 +430,10 @@ class Broker:
         self._scheduler.end(self.lifetime)
         self._scheduler.end(self._duties)
 
-    def _start_again(self, *, power_loss: bool = False) -> None:
+    def _start_again(self, remains: Remains | None = None, *, power_loss: bool = False) -> None:
         self.store.crash(power_loss=power_loss)
         self.offsets.crash()
-        self._start(self._written())
+        self._start(remains or self._written())
 
     def restart(self) -> None:
         """Stop in order and start again at once: all files are written, and the merge buffer is stored.
@@ -443,8 +441,11 @@ class Broker:
         Gone is what upstream does not write even then: who was connected, what waited for messages, queue locks,
         resets that nobody has taken, ends of transactions not yet noted, records in the cache of the KV variant.
         """
-        self._write()
-        self.crash(power_loss=False)
+        self.pop_buffer.drain()
+        self.offsets.write()
+        remains = self._left()
+        self._end_run()
+        self._start_again(remains)
 
     def stop(self, *, kill: bool = False) -> None:
         """Stop, in order or (`kill`) as `crash` without loss of power does, until `start`.

@@ -102,9 +102,9 @@ class DelayService:
                 if self.offsets.get(level, 0) < queue.max_offset:
                     self._look_at(level, 0)
 
-    def write(self) -> None:
-        """Write the file now."""
-        self._file.write()
+    def left(self) -> dict[int, int]:
+        """The offsets as an orderly stop leaves them."""
+        return dict(self.offsets)
 
     def written(self) -> dict[int, int]:
         """The offsets as the file has them."""

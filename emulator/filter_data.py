@@ -55,9 +55,9 @@ class FilterTable:
             self._names.add(topic, group, (topic, group))
         self._file: LastWrite[Place, FilterData] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
 
-    def write(self) -> None:
-        """Write the file now."""
-        self._file.write()
+    def left(self) -> dict[Place, FilterData]:
+        """The filters as an orderly stop leaves them."""
+        return dict(self._data)
 
     def written(self) -> dict[Place, FilterData]:
         """The filters as the file has them."""

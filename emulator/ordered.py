@@ -83,9 +83,9 @@ class Orders:
             self._names.add(place[0], place[1], place)
             self._watch(place, info)
 
-    def write(self) -> None:
-        """Write the file now."""
-        self._file.write()
+    def left(self) -> dict[Place, OrderInfo]:
+        """The batches as an orderly stop leaves them; what is in them is not copied."""
+        return dict(self._infos)
 
     def written(self) -> dict[Place, OrderInfo]:
         """The batches as the file has them."""

@@ -125,20 +125,19 @@ class TimerService:
         for slot_ms in self.slots:
             self._read_later(slot_ms, "")
 
-    def write(self) -> None:
-        """Write the files now."""
-        self._read_slots.clear()
-        self._file.write()
-        self.metrics.write()
+    def left(self) -> TimerRemains:
+        """What the files say after an orderly stop; what is in slots is not copied."""
+        return self._remains(dict(self.slots), self._file.progress, self.metrics.left())
 
     def written(self) -> TimerRemains:
         """What the files say."""
-        interval = self._config.timer_flush_interval_ms
-        version = self._version + self._file.writes(interval)
+        progress = self._file.written(self._config.timer_flush_interval_ms)
+        return self._remains(self._written_slots(), progress, self.metrics.written())
+
+    def _remains(self, slots: dict[int, Slot], progress: WheelProgress, metrics: WrittenMetrics) -> TimerRemains:
+        version = self._version + self._file.writes(self._config.timer_flush_interval_ms)
         followed = self.followed_before if self.followed is None else self.followed()
-        return TimerRemains(
-            self._written_slots(), self._file.written(interval), version, self.metrics.written(), followed
-        )
+        return TimerRemains(slots, progress, version, metrics, followed)
 
     def _written_slots(self) -> dict[int, Slot]:
         """The slots that are not read as far as the file knows, without messages that were lost."""

@@ -76,6 +76,10 @@ class TimerMetrics:
         self._file.write()
         self._version_file.write()
 
+    def left(self) -> WrittenMetrics:
+        """The counts as an orderly stop leaves them."""
+        return WrittenMetrics(dict(self.topics), self.version)
+
     def written(self) -> WrittenMetrics:
         """The counts as the file has them."""
         topics: dict[str, TimerMetric | None] = {**self.topics, **self._file.lost()}
@@ -122,10 +126,6 @@ class TimerFile:
             self._written = self._progress
         self._changed_ms = self._scheduler.now_ms
         self._progress = WheelProgress(offset + 1, self._progress.units + 1)
-
-    def write(self) -> None:
-        """Write the file now, beside its times."""
-        self._written = self._progress
 
     def written(self, interval_ms: int) -> WheelProgress:
         """What the file says."""

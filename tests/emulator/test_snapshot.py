@@ -385,17 +385,24 @@ def test_connections_and_what_waits_are_not_in_it(world: World) -> None:
 
 
 def test_an_engine_goes_on_as_if_no_snapshot_was_taken(world: World) -> None:
-    """Clients that are connected, polls, locks and pops are as they were."""
+    """Clients that are connected, polls and pops are as they were, and a crash loses what it would have lost."""
     quiet = make_world()
     for each in (world, quiet):
         filled(each, 3)
+        each.send("A", DELAY="1")
+        each.send("A", TIMER_DELIVER_MS=str(each.now_ms + 1_500))
         each.heartbeat("c", topics={"A": "*"})
         each.popped("A", count=1)
+        each.popped("A", count=1, order=True, group="O")
+        each.advance(2_100)
     saved(world.engine)
     outcomes = []
     for each in (world, quiet):
         poll = each.pop("A", count=2, poll_ms=5_000, group="H")
+        each.engine.crash(power_loss=False)
+        assert committed(each) == -1
         each.advance(30_000)
+        assert each.broker.store.max_offset("A", 0) == 7
         outcomes.append((repr(poll.outcome), repr(each.popped("A")), [repr(entry) for entry in each.engine.journal]))
     assert outcomes[0] == outcomes[1]
 
