@@ -139,8 +139,13 @@ class SendService:
                 )
             self._hooks.prepare_transaction(message, operation)
         refuse_to_store(self._config, self._store)
-        stored = self._store.put(message)
-        return SendResult(
+        return self._sent(SendResult, message, queue_id, unique_key, self._store.put(message))
+
+    def _sent(
+        self, kind: type[SendResult], message: Message, queue_id: int, unique_key: str, stored: Stored
+    ) -> SendResult:
+        """The answer to a send whose message became one record."""
+        return kind(
             ResponseCode.SUCCESS,
             records.offset_message_id(self._store.store_host, stored.physical_offset),
             queue_id,
@@ -202,17 +207,7 @@ class SendService:
         message = self._message(operation, queue_id, body, properties)
         message.sys_flag |= records.SYS_NEED_UNWRAP | records.SYS_INNER_BATCH
         refuse_to_store(self._config, self._store)
-        stored = self._store.put(message)
-        unique_key = properties[props.UNIQ_KEY]
-        return WholeBatchSendResult(
-            ResponseCode.SUCCESS,
-            records.offset_message_id(self._store.store_host, stored.physical_offset),
-            queue_id,
-            stored.queue_offset,
-            unique_key,
-            stored.physical_offset,
-            self._recall_handle(message, unique_key),
-        )
+        return self._sent(WholeBatchSendResult, message, queue_id, properties[props.UNIQ_KEY], self._store.put(message))
 
     def _recall_handle(self, message: Message, unique_key: str) -> str | None:
         return self._hooks.recall_handle(message, unique_key) if props.TIMER_OUT_MS in message.properties else None

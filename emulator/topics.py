@@ -195,9 +195,9 @@ class Topics:
             (self.batched, attributes.get(QUEUE_TYPE) == BATCH_QUEUE),
             (self.multi_tag, config.topic_filter_type == MULTI_TAG),
         ):
-            (kind.add if belongs else kind.discard)(topic)
+            _let_belong(kind, topic, belongs)
         special = topic in self.compacted or topic in self.batched or topic in self.multi_tag
-        (self.special.add if special else self.special.discard)(topic)
+        _let_belong(self.special, topic, special)
 
     def create_on_send(
         self, topic: str, template_name: str, client_queues: int, sys_flag: int = 0
@@ -270,3 +270,10 @@ class Topics:
     def _touch(self) -> None:
         self.version_counter += 1
         self.version_timestamp = self._scheduler.now_ms
+
+
+def _let_belong(kind: set[str], topic: str, belongs: bool) -> None:
+    if belongs:
+        kind.add(topic)
+    else:
+        kind.discard(topic)
