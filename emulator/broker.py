@@ -31,6 +31,7 @@ from .gate import Call, Channel, Gate
 from .groups import Groups
 from .journal import Journal
 from .light_offsets import LightOffsets
+from .light_store import LightStore
 from .memberships import Memberships
 from .notification import NotificationService
 from .offsets import Offsets
@@ -96,7 +97,8 @@ class Broker:
         self.mappings = QueueMappings(scheduler)
         self.groups = Groups(config, scheduler)
         self.offsets = (LightOffsets if config.enable_lmq else Offsets)(config, scheduler)
-        self.store = MessageStore(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
+        kind = LightStore if config.enable_lmq else MessageStore
+        self.store = kind(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
         self.store.follows = self.broker_id != MASTER_ID
         self.store.batched = self.topics.batched
         self.pop_records = PopRecords()
@@ -225,7 +227,6 @@ class Broker:
         )
         self.delays = DelayService(config, emulation, duties, self.store, remains.delay_offsets)
         self.timers = TimerService(config, duties, self.store, self._chance.stream(f"{identity} timer"), remains.timer)
-        self.store.configured()
         self.store.hooks += [self.timers.before_put, self.delays.before_put]
         buffers = StoreBuffers(config)
         self.retry = RetryService(
@@ -522,7 +523,6 @@ class Broker:
 
     def _configured(self) -> None:
         self.request_pools.configured()
-        self.store.configured()
         self.clean_up.look_ahead()
 
     def _complete(self, call: Call, operation: Operation, outcome: Result | EngineError) -> None:

@@ -47,6 +47,10 @@ class LightQueue(ConsumeQueue):
         self.put(offset, physical_offset, size, tags_code)
         return offset
 
+    def follow(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
+        """Put a unit at the offset that it has at the master."""
+        self.put(offset, physical_offset, size, tags_code)
+
     def put(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
         """Put a unit at an offset, 0 at any. Source: ConsumeQueue.putMessagePositionInfo (5.3.3)."""
         if self.physical and physical_offset + size <= self.physical[-1] + self.sizes[-1]:
@@ -82,19 +86,12 @@ class MultiDispatch:
         return [each for each in queues if each is not None]
 
     def stored(
-        self,
-        light: Iterable[LightQueue],
-        queue: ConsumeQueue | None,
-        topic: str,
-        properties: dict[str, str],
-        unit: tuple[int, int, int],
+        self, queue: ConsumeQueue | None, topic: str, properties: dict[str, str], unit: tuple[int, int, int]
     ) -> None:
-        """Queue a record in its light queues where its topic's queue holds it, and count it in those of `announce`.
+        """Queue a record in its light queues where its topic's queue holds it.
 
         Who waits there is told even if it is not queued.
         """
-        for each in light:
-            each.next_light += 1
         if DISPATCH not in properties or is_retry(topic):
             return
         places = self._places(properties)

@@ -185,7 +185,7 @@ class SendService:
             message = self._message(operation, whole.queue_id, part_body, merged)
             message.topic = whole.topic
             message.flag = part_flag
-            stored.append(self._store.append(message, in_batch=True))
+            stored.append(self._store.append_part(message))
         if not stored:
             raise self._illegal()
         return SendResult(

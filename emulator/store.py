@@ -16,17 +16,16 @@ from .consume_queue import BatchConsumeQueue, ConsumeQueue, number_within
 from .disk import Disk
 from .errors import EngineError
 from .flushing import Flushing
-from .light_queues import LightQueue, MultiDispatch
 from .message import Message, Stored
-from .names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_lmq, is_retry
+from .names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_retry
 from .scheduler import Scheduler
 
 PROPERTIES_MAX_BYTES = 32767
-_SLAVE = "the message store is in slave mode, so putMessage is forbidden"
 OVERHEAD_BYTES = 2 * 65536
 """What a record may be larger than its body, with room to spare."""
 _SLAVE = "the message store is in slave mode, so putMessage is forbidden"
 _FULL = "the message store is not writeable, so putMessage is forbidden"
+
 Hook = Callable[[Message], None]
 Arrival = Callable[[str, int, int, int, dict[str, str]], None]
 Watcher = Callable[[int, int, dict[str, str]], None]
@@ -63,17 +62,10 @@ class MessageStore:
         """Stores of slaves, which get every record."""
         self.follows = False
         """Whether it is a slave's: its log is its master's, and nothing else is stored."""
+        self.disk = Disk(config)
         self.last_store_timestamp = 0
         self.batched: Collection[str] = ()
-        self.disk = Disk(config)
         """Topics whose queues may hold several messages in one record."""
-        self.multi: MultiDispatch | None = None
-        """Queues messages under further names, with `enableLmq`."""
-
-    def configured(self) -> None:
-        """Settings may have changed."""
-        wanted = self._config.enable_lmq
-        self.multi = MultiDispatch(self._config, self._light_queue, self.arrivals) if wanted else None
 
     @property
     def now_ms(self) -> int:
@@ -107,19 +99,15 @@ class MessageStore:
     def _made_queue(self, topic: str, queue_id: int) -> ConsumeQueue:
         queue = self.queues.get((topic, queue_id))
         if queue is None:
-            kind = BatchConsumeQueue if topic in self.batched else LightQueue if is_lmq(topic) else ConsumeQueue
-            queue = self.queues[topic, queue_id] = kind(topic, queue_id)
+            queue = self.queues[topic, queue_id] = self._kind_of(topic)(topic, queue_id)
             self._of_topic.setdefault(topic, {})[queue_id] = queue
         return queue
 
-    def _light_queue(self, name: str) -> LightQueue | None:
-        queue = self._made_queue(name, 0)
-        return queue if isinstance(queue, LightQueue) else None
+    def _kind_of(self, topic: str) -> type[ConsumeQueue]:
+        return BatchConsumeQueue if topic in self.batched else ConsumeQueue
 
-    def append(self, message: Message, properties_text: str | None = None, *, in_batch: bool = False) -> Stored:
+    def append(self, message: Message, properties_text: str | None = None) -> Stored:
         """Store a message as it is, past the hooks. Who needs the text of its properties, too, gives it.
-
-        One of a batch gets no offsets in light queues.
 
         What says prepared or rolled back goes into the log alone: no queue holds it, and its offset is told to be 0.
         Half messages do not say so any more when they come here. Errors: MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE (in
@@ -129,10 +117,6 @@ class MessageStore:
         if self.follows or self.disk.full:
             raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, _SLAVE if self.follows else _FULL)
         properties = message.properties
-        multi = self.multi
-        light = multi.announce(message) if multi is not None and not in_batch else ()
-        if light:
-            properties_text = None
         text = (props.encode(properties) if properties_text is None else properties_text).encode()
         body = message.body
         if len(body) > self.max_message_size or len(text) > PROPERTIES_MAX_BYTES:
@@ -153,8 +137,6 @@ class MessageStore:
             queue = self._made_queue(topic, queue_id)
         born_host, store_host = message.born_host, self.store_host
         size = records.encoded_size(born_host, store_host, topic_bytes, len(body), len(text))
-        if light and size > self._config.max_message_size:
-            raise self._too_large()
         now = self._scheduler.now_ms
         if now >= self._flushing.next_look_ms:
             self._flushing.catch_up(now, self.log.max_offset)
@@ -185,9 +167,10 @@ class MessageStore:
             watcher(queue_id, queue_offset, properties)
         for arrival in self.arrivals:
             arrival(topic, queue_id, queue_offset, tags_code, properties)
-        if multi is not None:
-            multi.stored(light, queue, topic, properties, (physical_offset, size, tags_code))
         return Stored(queue_id, queue_offset, physical_offset, size, now)
+
+    append_part = append
+    """The same for one message of a batch."""
 
     def follow(self, record: bytes, tags_code: int) -> None:
         """Store a record of the master as it is, and tell who waits here.
@@ -204,23 +187,17 @@ class MessageStore:
             raise AssertionError(f"a record of offset {found.physical_offset} came to {place}")
         self.log.append(record)
         self.last_store_timestamp = found.store_timestamp
-        queue = None
         if not found.sys_flag & records.SYS_TRANSACTION_PREPARED:
             queue = self.queues.get((found.topic, found.queue_id))
             if queue is None:
                 queue = self._made_queue(found.topic, found.queue_id)
                 queue.first = found.queue_offset
-            if isinstance(queue, LightQueue):
-                queue.put(found.queue_offset, place, len(record), tags_code)
-            elif queue.max_offset == found.queue_offset:
-                whole = found.sys_flag & records.SYS_INNER_BATCH
-                with queue.holding(number_within(found.property_map()) if whole else 1):
-                    queue.append(place, len(record), tags_code)
+            whole = found.sys_flag & records.SYS_INNER_BATCH
+            with queue.holding(number_within(found.property_map()) if whole else 1):
+                queue.follow(found.queue_offset, place, len(record), tags_code)
         properties = found.property_map()
         for arrival in self.arrivals:
             arrival(found.topic, found.queue_id, found.queue_offset, tags_code, properties)
-        if self.multi is not None:
-            self.multi.stored((), queue, found.topic, properties, (place, len(record), tags_code))
 
     def tags_code_at(self, record: bytes) -> int:
         """What the consume queue says of a record that is held."""
@@ -274,9 +251,6 @@ class MessageStore:
         if power_loss:
             self.give_up(max(self._flushing.flushed(now, self.log.max_offset), self.log.min_offset))
         self._flushing = Flushing(self._config, now, self.log.max_offset)
-        for queue in self.queues.values():
-            if isinstance(queue, LightQueue):
-                queue.begin()
         self.wanted.clear()
         self.hooks.clear()
         self.arrivals.clear()

@@ -79,8 +79,8 @@ class BrokerConfig(RequestPoolConfig):
 
     enable_lmq: bool = key(
         False,
-        "Messages have offsets in the light queues that they name. Topics and groups named %LMQ%* need not be made,"
-        " which is read at the start.",
+        "Messages have offsets in the light queues that they name; topics and groups named %LMQ%* need not be made."
+        " Read at the start.",
     )
     enable_multi_dispatch: bool = key(False, "Messages are queued in the light queues in which they have offsets.")
 
