@@ -65,7 +65,7 @@ from .timer import TimerService
 from .topics import Topics
 from .transaction_checks import TransactionChecks
 from .transaction_ops import OpLog
-from .transactions import COMMIT, TransactionService
+from .transactions import TransactionService
 from .views import Views
 
 MASTER_ID = 0
@@ -503,9 +503,9 @@ class Broker:
 
     def _end_transaction(self, call: Call, operation: ops.EndTransaction) -> Result | Parked:
         result = self.transactions.end(call, operation)
-        if operation.commit_or_rollback != COMMIT:
-            return result
-        return self.acknowledgements.after(call, operation, result)
+        if self.acknowledgements.waits and self.transactions.waits(operation):
+            return self.acknowledgements.after(call, operation, result)
+        return result
 
     def _create_static_topic(self, call: Call, operation: ops.CreateStaticTopic) -> Result:
         result = self.static.create(call, operation)

@@ -77,9 +77,12 @@ class Acknowledgements:
 
         Source: DefaultMessageStore.waitForPutResult (5.3.3).
         """
-        if self._config.broker_role != SYNC_MASTER or self._enough:
-            return result
-        return self._wait(call, operation, result, result)
+        return self._wait(call, operation, result, result) if self.waits else result
+
+    @property
+    def waits(self) -> bool:
+        """Whether what is stored now has to wait for slaves."""
+        return self._config.broker_role == SYNC_MASTER and not self._enough
 
     def _wait(self, call: Call, operation: Operation, result: Result, in_vain: Result, owner: str = "") -> Parked:
         def give_up() -> None:

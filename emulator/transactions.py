@@ -84,6 +84,13 @@ class TransactionService:
         self._ops.add(half.queue_offset)
         return Done(remark)
 
+    def waits(self, operation: EndTransaction) -> bool:
+        """Whether an end that was carried out stores a message that waits for slaves: its half message says it."""
+        stored = self._store.log.record_at(operation.commit_log_offset)
+        if operation.commit_or_rollback != COMMIT or stored is None:
+            return False
+        return records.decode(stored).property_map().get(props.WAIT) != "false"
+
     def resume_check(self, call: Call, operation: ResumeCheckHalfMessage) -> Done:
         """Store a message as a half message that was never checked, whatever topic it is found in.
 

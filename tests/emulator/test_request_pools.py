@@ -237,17 +237,24 @@ def test_a_recall_keeps_its_thread_while_it_waits_for_a_slave() -> None:
 
 
 def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave() -> None:
-    """A roll back stores nothing of its own, and does not."""
+    """A roll back stores nothing of its own, and does not; nor does the commit of a message that waits for nobody."""
     world = waiting_for_slaves(end_transaction_thread_pool_nums=1, end_transaction_pool_queue_capacity=1)
-    properties = {"TRAN_MSG": "true", "PGROUP": "PG", "UNIQ_KEY": "u", "WAIT": "false"}
-    half = world.engine.submit(world.broker, SendMessage("PG", "T", 0, b"m", properties, ("h", 1), 0)).outcome
-    assert isinstance(half, SendResult)
 
-    def ended(value: int) -> DirectCall:
+    def stored_half(**more: str) -> SendResult:
+        properties = {"TRAN_MSG": "true", "PGROUP": "PG", "UNIQ_KEY": "u", **more}
+        call = world.engine.submit(world.broker, SendMessage("PG", "T", 0, b"m", properties, ("h", 1), 0))
+        world.advance(2_000)
+        assert isinstance(call.outcome, SendResult)
+        return call.outcome
+
+    waits, does_not = stored_half(), stored_half(WAIT="false")
+
+    def ended(value: int, half: SendResult = waits) -> DirectCall:
         end = EndTransaction("PG", half.queue_offset, half.physical_offset, value, False, "u")
         return asked(world, Pool.TRANSACTION, end)
 
     assert isinstance(ended(12).outcome, Done)
+    assert isinstance(ended(8, does_not).outcome, Done)
     commits = [ended(8), ended(8)]
     assert busy(ended(8)).startswith("[OVERLOAD]")
     world.advance(2_000)
