@@ -22,7 +22,7 @@ from array import array
 from collections.abc import Iterator
 from io import BufferedIOBase
 from struct import Struct
-from typing import Any, BinaryIO
+from typing import Any
 from zlib import crc32
 
 from .config import ConfigError
@@ -42,7 +42,7 @@ class SnapshotError(ValueError):
     """What was given is not a snapshot that can be used; the text says why, and what to do."""
 
 
-def write_snapshot(state: EngineState, out: BinaryIO) -> None:
+def write_snapshot(state: EngineState, out: BufferedIOBase) -> None:
     """Write a state; `out` is written to in one pass and neither flushed nor closed."""
     frames = _Writer(out)
     frames.write(ENGINE, _json(engine_form(state)))
@@ -89,7 +89,7 @@ def _read_broker(frames: "_Reader") -> BrokerState:
 
 
 class _Writer:
-    def __init__(self, out: BinaryIO) -> None:
+    def __init__(self, out: BufferedIOBase) -> None:
         self._out = out
         self._check = 0
         self._put(MAGIC + _NUMBER.pack(VERSION))
