@@ -163,7 +163,7 @@ class StaticTopics:
         pulled = PulledPart(parts, part, there.queue_offset)
         found = self._carry_out(part.broker_name, call, there)
         assert isinstance(found, PullResult), "a pull that may not wait is answered"
-        result = pulled.back(found)
+        result = replace(pulled.back(found), forwarded=not here)
         if here and result.code is ResponseCode.PULL_NOT_FOUND and operation.sys_flag & FLAG_SUSPEND:
             return self._pulls.wait(LogicalCall(call, pulled.back), there)
         return result
@@ -237,7 +237,8 @@ class StaticTopics:
         if part is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, _null("mappingItem", "getQueueId"))
         there = replace(operation, queue_id=part.queue_id, commit_offset=physical(part, operation.commit_offset))
-        return self._carry_out(part.broker_name, call, there)
+        done = self._carry_out(part.broker_name, call, there)
+        return done if part.broker_name == mapping.broker_name else Done("")
 
 
 def _null(variable: str, getter: str = "getBname") -> str:

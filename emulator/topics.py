@@ -264,7 +264,7 @@ class Topics:
 
     def message_type(self, topic: str) -> str:
         """The message type attribute; UNSPECIFIED for an unknown topic. Source: TopicConfig.getTopicMessageType."""
-        found = self.table.get(topic)
+        found = self.find(topic)
         return "UNSPECIFIED" if found is None else found.attributes.get("message.type", "NORMAL")
 
     def _touch(self) -> None:

@@ -65,6 +65,8 @@ class PullResult(Result):
     group_sys_flag: int = 0
     offset_delta: int | None = None
     """Of a static topic: what clients have to add to the offsets in records."""
+    forwarded: bool = False
+    """Whether another broker has answered."""
 
     def journaled(self) -> Result:
         """The answer without the records."""

@@ -66,8 +66,9 @@ def _answer(call: RemotingCall, result: PullResult) -> bytes:
     )
     if result.offset_delta is not None:
         fields += f',"offsetDelta":"{result.offset_delta}"'
-        if result.code is not ResponseCode.SUCCESS:
-            return call.answer(None, loads(f"{{{fields}}}"), code=result.code)
+        if result.forwarded or result.code is not ResponseCode.SUCCESS:
+            remark = "" if result.code is ResponseCode.SUCCESS else None
+            return call.answer(remark, loads(f"{{{fields}}}"), b"".join(result.records), code=result.code)
     return found_answer(call.opaque, result.code, result.status.value, fields, b"".join(result.records))
 
 

@@ -219,11 +219,13 @@ def test_light_groups_have_one_offset(world: World) -> None:
 
 
 def test_a_light_queue_is_assigned(world: World) -> None:
-    """Without a route."""
+    """Without a route, which who broadcasts would need."""
     world.heartbeat("c", "G", {A: "*"})
     outcome = world.ask(AssignmentResult, QueryAssignment(A, "G", "c", "AVG", "CLUSTERING"))
     assert outcome.assignments is not None
     assert [each.queue.queue_id for each in outcome.assignments] == [0]
+    outcome = world.ask(AssignmentResult, QueryAssignment(A, "G", "c", "AVG", "BROADCASTING"))
+    assert outcome.assignments is None
 
 
 def test_a_restart_counts_on_at_the_end(world: World) -> None:

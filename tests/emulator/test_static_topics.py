@@ -190,6 +190,7 @@ def test_a_queue_that_moved_is_read_through(world: World) -> None:
     first = pull(world, 0, 0, there(world))
     assert [decode(each).body for each in first.records] == [b"0", b"1", b"2"]
     assert (first.next_begin_offset, first.max_offset, first.offset_delta) == (3, 100, 0)
+    assert first.forwarded
     end = pull(world, 0, 3, there(world))
     assert (end.code, end.next_begin_offset) == (ResponseCode.PULL_RETRY_IMMEDIATELY, 100)
     last = pull(world, 0, 100, there(world))
