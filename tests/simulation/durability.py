@@ -3,7 +3,8 @@
     python tests/simulation/durability.py SEED
 
 runs one seed and prints what was done. Producers send to whichever broker runs, consumers of two groups pull and
-commit; the book of `kept_messages.py` says what must be there afterwards, and that of `slaves.py` what slaves hold.
+commit, a third one pops; the book of `kept_messages.py` says what must be there afterwards, that of `taken_messages.py`
+what must come again, and that of `slaves.py` what slaves hold.
 """
 
 import random
@@ -19,18 +20,26 @@ from rocketmq_testkit.emulator.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.names import pop_retry_topic
+from rocketmq_testkit.emulator.receipt import Receipt
+from rocketmq_testkit.emulator.record import decode
 from session import START_MS
 from simulation import NUMBERS, Action, shortest
 from slaves import READS, Slave
 from stored_messages import Violation
+from taken_messages import INVISIBLE_MS, TakenMessages
 
 TOPICS = {"A": 2, "B": 1}
 GROUPS = ("one", "two")
+TAKERS = "three"
+"""A group that pops."""
 ACTIONS = 150
+ROUNDS, SETTLE_MS = 5, 25_000
 SIZES = (10, 100, 3_000, 20_000)
 """Of bodies: some fill the pages that a flush waits for."""
 JUMPS_MS = (1, 100, 500, 2_999, 3_000, 7_000, 11_000, 70_000, 180_000)
 WEIGHTS = {"send": 30, "send anywhere": 8, "pull": 20, "commit": 10, "advance": 16, "power loss": 5, "kill": 2,
+           "pop": 14, "ack": 8,
            "restart": 2, "take down": 3, "bring back": 6, "slave down": 3, "slave up": 5, "slave power loss": 2,
            "read slave": 4}  # fmt: skip
 
@@ -75,9 +84,12 @@ class Master:
         self.slaves = [Slave(engine, broker, slave) for slave in slaves]
         self._cursors: dict[tuple[str, Place], int] = {}
         self.waiting: list[Waiting] = []
+        self.taken = TakenMessages(self.kept)
+        self._handles: list[tuple[str, ops.AckMessage]] = []
+        self._stopped_ms = 0
         for topic, queues in TOPICS.items():
             engine.ask(broker, ops.CreateTopic(ops.TopicConfig(topic, queues, queues)))
-        for group in GROUPS:
+        for group in (*GROUPS, TAKERS):
             engine.ask(broker, ops.CreateGroup(ops.GroupConfig(group)))
 
     @property
@@ -153,6 +165,49 @@ class Master:
         if cursor is not None and self.broker.running:
             self.engine.ask(self.broker, ops.UpdateConsumerOffset(group, topic, queue_id, cursor))
 
+    def pop(self, topic: str, count: int) -> int:
+        """Take messages; how many came."""
+        pop = ops.PopMessage(TAKERS, topic, -1, count, INVISIBLE_MS, 0, self.now, 0, "TAG", "*")
+        outcome = self.engine.submit(self.broker, pop).outcome
+        if isinstance(outcome, EngineError) and not self.broker.running:
+            return 0
+        if not isinstance(outcome, ops.PopResult):
+            raise Violation(f"{self.broker.name} answers {outcome}")
+        for message in outcome.messages:
+            if not message.topic_digit:
+                place = (topic, message.queue_id)
+                self.kept.read(TAKERS, place, message.queue_offset, [message.record])
+            message_id = decode(message.record).body.rstrip(b".").decode()
+            self.taken.popped(message_id, self.now)
+            self._handles.append((message_id, self._ack_of(topic, outcome, message)))
+        return len(outcome.messages)
+
+    def _ack_of(self, topic: str, popped: ops.PopResult, message: ops.PoppedMessage) -> ops.AckMessage:
+        receipt = Receipt(
+            message.start_offset,
+            popped.pop_time,
+            popped.invisible_ms,
+            popped.revive_qid,
+            str(message.topic_digit),
+            self.broker.name,
+            message.queue_id,
+            message.queue_offset,
+        )
+        real = pop_retry_topic(topic, TAKERS, v2=False) if message.topic_digit else topic
+        return ops.AckMessage(TAKERS, real, message.queue_id, receipt.text(), message.queue_offset)
+
+    def ack(self, number: int) -> None:
+        """Acknowledge one of the messages that were taken; by now its time may be over, and it comes again."""
+        if self._handles and self.broker.running:
+            message_id, operation = self._handles.pop(number % len(self._handles))
+            outcome = self.engine.submit(self.broker, operation).outcome
+            if isinstance(outcome, EngineError):
+                gone = operation.offset >= self.broker.store.max_offset(operation.topic, operation.queue_id)
+                if outcome.code.name != "NO_MESSAGE" or not gone:
+                    raise Violation(f"{operation} of {message_id}: {outcome}")
+                return
+            self.taken.acked(message_id)
+
     # what befalls it
 
     def dies(self, how: Callable[[], None], *, power_loss: bool = False) -> None:
@@ -165,9 +220,17 @@ class Master:
                 raise Violation(f"{waiting} is answered by a broker that has died")
         self.waiting.clear()
         self._cursors.clear()
+        self._stopped_ms = self.now
         self.kept.died(self.now, power_loss=power_loss)
+        self.taken.died(self.now, power_loss=power_loss)
         for slave in self.slaves:
             slave.master_lost()
+
+    def comes_back(self) -> None:
+        """The broker runs again, if it was down."""
+        if not self.broker.running:
+            self.engine.start(self.broker)
+            self.taken.away(self.now - self._stopped_ms)
 
     def judge(self) -> None:
         """What a step may have changed. Raises Violation."""
@@ -186,6 +249,21 @@ class Master:
                         pass
             if missing := self.kept.never_read(group):
                 raise Violation(f"{group} never got {missing[0]}")
+        self._take_all()
+
+    def _take_all(self) -> None:
+        """Who takes messages gets all that come, and everything has come then."""
+        for _ in range(ROUNDS):
+            for topic in TOPICS:
+                while self.pop(topic, 32):
+                    pass
+            while self._handles:
+                self.ack(0)
+            self.engine.scheduler.advance_to(self.now + SETTLE_MS)
+        if unread := self.kept.never_read(TAKERS):
+            raise Violation(f"{TAKERS} never got {unread[0]}")
+        if missing := self.taken.missing():
+            raise Violation(f"{missing[0]} was taken, not acknowledged, and never came again")
 
 
 class Durability:
@@ -227,7 +305,11 @@ class Durability:
             case "take down":
                 master.dies(lambda: engine.stop(broker, kill=action.a % 2 == 0))
             case "bring back":
-                engine.start(broker)
+                master.comes_back()
+            case "pop":
+                master.pop(topic, 1 + action.c % 8)
+            case "ack":
+                master.ack(action.c)
             case _:
                 if master.slaves:
                     self._use_slave(master.slaves[action.b % len(master.slaves)], action)
@@ -255,6 +337,8 @@ class Durability:
 
     def finish(self) -> None:
         """All come back, and everybody reads everything."""
+        for master in self.masters:
+            master.comes_back()
         for broker in self.engine.brokers:
             self.engine.start(broker)
         self.engine.scheduler.advance_to(self.engine.scheduler.now_ms + 200_000)

@@ -38,7 +38,7 @@ class KeptMessages:
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
-        self._log: list[Kept] = []
+        self.log: list[Kept] = []
         self._queues: dict[Place, list[Kept]] = defaultdict(list)
         self._reached: dict[Place, int] = defaultdict(int)
         self._got: dict[tuple[str, Place], set[int]] = defaultdict(set)
@@ -53,17 +53,16 @@ class KeptMessages:
         if record is None or offset != len(queue) or decode(record).body.rstrip(b".") != message_id.encode():
             raise Violation(f"{message_id} was accepted for {place}:{offset} of {len(queue)}, which holds {record!r}")
         kept = Kept(message_id, place, offset, decode(record).physical_offset, now)
-        if self._log and kept.physical <= self._log[-1].physical:
-            raise Violation(f"{kept} lies before {self._log[-1]}")
-        self._log.append(kept)
+        if self.log and kept.physical <= self.log[-1].physical:
+            raise Violation(f"{kept} lies before {self.log[-1]}")
+        self.log.append(kept)
         queue.append(kept)
-        self._reached[place] = max(self._reached[place], offset + 1)
 
     def died(self, now: int, *, power_loss: bool) -> None:
         """The broker has begun again: the end of its log may be gone."""
         end = self.broker.store.log.max_offset
-        while self._log and self._log[-1].physical >= end:
-            gone = self._log.pop()
+        while self.log and self.log[-1].physical >= end:
+            gone = self.log.pop()
             self._queues[gone.place].pop()
             self.lost += 1
             sync = self.broker.config.flush_disk_type == "SYNC_FLUSH"
@@ -81,6 +80,8 @@ class KeptMessages:
 
     def judge(self) -> None:
         """The queues are as long as they should be, and nobody stands behind what a queue ever reached."""
+        for place, stored in self.broker.store.queues.items():
+            self._reached[place] = max(self._reached[place], stored.max_offset)
         for place, queue in self._queues.items():
             if self.broker.store.max_offset(*place) != len(queue):
                 raise Violation(f"{place} ends at {self.broker.store.max_offset(*place)}, it has {len(queue)} messages")
@@ -91,4 +92,4 @@ class KeptMessages:
 
     def never_read(self, group: str) -> list[Kept]:
         """What a group has not got."""
-        return [kept for kept in self._log if kept.offset not in self._got[group, kept.place]]
+        return [kept for kept in self.log if kept.offset not in self._got[group, kept.place]]

@@ -102,3 +102,30 @@ def test_other_wrongs_are_found() -> None:
     master.engine.ask(master.broker, ops.SendMessage("P", topic, 0, b"m2", {}, ("10.0.0.1", 1), master.now))
     with pytest.raises(Violation, match="ends at 2, it has 1"):
         master.judge()
+
+
+@pytest.mark.parametrize(
+    ("disk", "actions", "comes"),
+    [
+        (Disk(), [Action("kill")], True),
+        (Disk(sync_flush=True), [POWER_LOSS], True),
+        (Disk(), [POWER_LOSS], False),
+        (Disk(), [Action("advance", a=6), POWER_LOSS], False),
+        (Disk(), [Action("advance", a=7), POWER_LOSS], True),
+        (Disk(), [Action("take down"), Action("advance", a=7), Action("bring back")], True),
+    ],
+    ids=["process", "synchronous", "power", "while its copy is made", "after its copy was made", "away"],
+)
+def test_what_must_come_again(disk: Disk, actions: list[Action], comes: bool) -> None:
+    """What was taken and not acknowledged, unless a loss of power may have taken its check point or its copy.
+
+    It is missed for so long, and comes in the end.
+    """
+    simulation = Durability((disk,))
+    (master,) = simulation.masters
+    for action in (SEND, Action("advance", a=6), Action("pop"), *actions):
+        simulation.perform(action)
+    assert master.taken.missing() == (["m1"] if comes else [])
+
+    simulation.finish()
+    assert master.taken.missing() == []
