@@ -16,6 +16,7 @@ from rocketmq_testkit.emulator.filters import build_subscription
 from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.names import HALF_TOPIC
 from rocketmq_testkit.emulator.record import decode
+from simulated_call import OnAnswer, SimulatedCall
 from simulated_client import Client, digit, order_counts, receipt
 from snapshot_files import copied
 from snapshots import Snapshots
@@ -24,32 +25,6 @@ START_MS = 1_700_000_000_000
 DELAY_LEVELS_MS = (1_000, 5_000)
 
 Onlooker = Callable[[obs.Observation], None]
-OnAnswer = Callable[[Outcome, bool], None]
-
-
-class SimulatedCall:
-    """One request; its answer goes to `on_answer` with whether the request had to wait."""
-
-    label = "simulated"
-
-    def __init__(self, session: "Session", number: int, client: Client, on_answer: OnAnswer) -> None:
-        self._session = session
-        self.number = number
-        self.channel = client.channel
-        self.on_answer = on_answer
-        self.answered = False
-
-    @property
-    def active(self) -> bool:
-        """A call lives as long as its connection."""
-        return self.channel.active
-
-    def reply(self, outcome: Outcome) -> None:
-        """Take the answer."""
-        if self.answered or not self.active:
-            raise AssertionError(f"an answer too many for call {self.number} of {self.channel.channel_id}: {outcome}")
-        self.answered = True
-        self._session.answered(self, outcome)
 
 
 class Session:
@@ -94,7 +69,7 @@ class Session:
     ) -> int:
         """Ask; `on_wait` is given the call's number when there is no answer yet."""
         self._calls += 1
-        call = SimulatedCall(self, self._calls, client, on_answer)
+        call = SimulatedCall(self.answered, self._calls, client, on_answer)
         self._asking, self._own = call, None
         self.engine.gate.submit(self.broker, call, operation)
         self._asking = None
