@@ -312,7 +312,7 @@ def all_rows(only: str, quick: bool) -> Iterator[Row]:
 
 def memory_kib() -> float:
     """KiB of memory for each stored message of 1 KiB, in a process of its own."""
-    command = [sys.executable, Path(__file__).with_name("memory.py")]
+    command = [sys.executable, str(Path(__file__).with_name("memory.py"))]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 

@@ -358,7 +358,12 @@ def plan(seed: int) -> tuple[tuple[Disk, ...], list[Action]]:
     for verb in ("send", "bring back"):
         weights[list(WEIGHTS).index(verb)] = WEIGHTS[verb]
     verbs = draw.choices(list(WEIGHTS), weights, k=ACTIONS)
-    return disks, [Action(verb, *(draw.randrange(NUMBERS) for _ in range(5))) for verb in verbs]
+    return disks, [_drawn(verb, draw) for verb in verbs]
+
+
+def _drawn(verb: str, draw: random.Random) -> Action:
+    client, a, b, c, d = (draw.randrange(NUMBERS) for _ in range(5))
+    return Action(verb, client, a, b, c, d)
 
 
 def run(disks: tuple[Disk, ...], actions: Iterable[Action]) -> Durability:
