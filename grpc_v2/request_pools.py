@@ -31,16 +31,41 @@ FLOW_LIMIT = Refusal(pb.TOO_MANY_REQUESTS, "flow limit")
 class Pool(Enum):
     """A pool: its name, its keys for threads and capacity (attributes of ProxyConfig), and the RPCs that it serves."""
 
-    ROUTE = ("route", "grpc_route", ("QueryRoute", "QueryAssignment"))
-    PRODUCER = ("producer", "grpc_producer", ("SendMessage", "ForwardMessageToDeadLetterQueue", "RecallMessage"))
-    CONSUMER = ("consumer", "grpc_consumer", ("ReceiveMessage", "AckMessage", "ChangeInvisibleDuration"))
-    CLIENT_MANAGER = ("clientManager", "grpc_client_manager", ("Heartbeat", "NotifyClientTermination"))
-    TRANSACTION = ("transaction", "grpc_transaction", ("EndTransaction",))
+    ROUTE = (
+        "route",
+        "grpc_route_thread_pool_nums",
+        "grpc_route_thread_queue_capacity",
+        ("QueryRoute", "QueryAssignment"),
+    )
+    PRODUCER = (
+        "producer",
+        "grpc_producer_thread_pool_nums",
+        "grpc_producer_thread_queue_capacity",
+        ("SendMessage", "ForwardMessageToDeadLetterQueue", "RecallMessage"),
+    )
+    CONSUMER = (
+        "consumer",
+        "grpc_consumer_thread_pool_nums",
+        "grpc_consumer_thread_queue_capacity",
+        ("ReceiveMessage", "AckMessage", "ChangeInvisibleDuration"),
+    )
+    CLIENT_MANAGER = (
+        "clientManager",
+        "grpc_client_manager_thread_pool_nums",
+        "grpc_client_manager_thread_queue_capacity",
+        ("Heartbeat", "NotifyClientTermination"),
+    )
+    TRANSACTION = (
+        "transaction",
+        "grpc_transaction_thread_pool_nums",
+        "grpc_transaction_thread_queue_capacity",
+        ("EndTransaction",),
+    )
 
-    def __init__(self, title: str, prefix: str, rpcs: tuple[str, ...]) -> None:
+    def __init__(self, title: str, threads: str, capacity: str, rpcs: tuple[str, ...]) -> None:
         self.title = title
-        self.threads = f"{prefix}_thread_pool_nums"
-        self.capacity = f"{prefix}_thread_queue_capacity"
+        self.threads = threads
+        self.capacity = capacity
         self.rpcs = rpcs
 
 
