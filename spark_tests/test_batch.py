@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 import pytest
+from many_messages import fill
 from pyspark.errors import PySparkException
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 from pyspark_rocketmq.testing import SparkRocketMQ
-from stored_messages import fill
 
 
 def test_a_topic_is_a_table(spark_rocketmq: SparkRocketMQ) -> None:
@@ -54,7 +54,7 @@ def test_metadata_and_a_schema_of_ones_own(spark_rocketmq: SparkRocketMQ) -> Non
         .collect()
     )
 
-    assert (row.msgId, row.tags, row.keys, row.messageGroup) == (sent.id, "new", "a b", "g")
+    assert (row.msgId, row.tags, row.keys, row.messageGroup) == (sent.message_id, "new", "a b", "g")
     assert row.storeHost == spark_rocketmq.emulator.broker
     assert chosen.properties["colour"] == "blue"
     assert (chosen.body, chosen.queueOffset) == ("hello", 0)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from many_messages import fill
 from pyspark_rocketmq.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, DataLossError
 from pyspark_rocketmq.offsets import MessageQueue, Range
@@ -10,7 +11,6 @@ from pyspark_rocketmq.options import source_options
 from pyspark_rocketmq.scan import find_ends, find_queues, find_starts
 from pyspark_rocketmq.task import RangePartition, read_ranges
 from rocketmq_testkit.fixtures import Emulator
-from stored_messages import fill
 
 WANTED = (("queueOffset", "bigint"), ("body", "binary"))
 
