@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamWriter, DataSourceWriter
 from pyspark.sql.types import StructType
 
 from .errors import OptionError
-from .options import SourceOptions, source_options
+from .messages import check_columns
+from .options import SinkOptions, SourceOptions, sink_options, source_options
 from .schema import Wanted, ddl, wanted
 
 if TYPE_CHECKING:
@@ -41,6 +42,28 @@ class RocketMQDataSource(DataSource):
         except ImportError as error:
             raise OptionError(f"streams need pyspark 4.2 or later ({error})") from None
         return RocketMQStreamReader(options, columns_of(schema))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Writes a batch. Errors: OptionError, SchemaError."""
+        from .writer import RocketMQBatchWriter
+
+        options = self._sink_options(schema, overwrite)
+        if options.txn_log_path is not None:
+            raise OptionError("deliveryGuarantee=transactional is for streams, whose batches have numbers")
+        return RocketMQBatchWriter(options)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """Writes a stream. Errors: OptionError, SchemaError."""
+        from .writer import RocketMQStreamWriter
+
+        return RocketMQStreamWriter(self._sink_options(schema, overwrite))
+
+    def _sink_options(self, schema: StructType, overwrite: bool) -> SinkOptions:
+        if overwrite:
+            raise OptionError("a topic cannot be overwritten; use mode append")
+        options = sink_options(dict(self.options))
+        check_columns([(field.name, field.dataType.simpleString()) for field in schema.fields], options.topic)
+        return options
 
     def _source_options(self) -> SourceOptions:
         return source_options(dict(self.options))
