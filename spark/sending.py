@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator import record as records
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient, batch_body
@@ -303,12 +302,3 @@ class Sender:
 def _shown(request: _Request) -> str:
     count = len(request.messages)
     return f"{count} messages" if count > 1 else "a message"
-
-
-def transaction_place(answer: RemotingCommand) -> tuple[int, int]:
-    """Where a half message is: its offset among half messages, and its position in the broker's log."""
-    fields = answer.ext_fields or {}
-    position = records.physical_offset_of(fields.get("offsetMsgId") or fields.get("msgId", ""))
-    if position is None:
-        raise SendError(f"a half message was acknowledged without its place: {fields}")
-    return int(fields["queueOffset"]), position

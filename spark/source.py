@@ -54,9 +54,11 @@ class RocketMQDataSource(DataSource):
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """Writes a stream. Errors: OptionError, SchemaError."""
+        from .transactional_writer import TransactionalStreamWriter
         from .writer import RocketMQStreamWriter
 
-        return RocketMQStreamWriter(self._sink_options(schema, overwrite))
+        options = self._sink_options(schema, overwrite)
+        return RocketMQStreamWriter(options) if options.txn_log_path is None else TransactionalStreamWriter(options)
 
     def _sink_options(self, schema: StructType, overwrite: bool) -> SinkOptions:
         if overwrite:

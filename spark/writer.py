@@ -6,7 +6,7 @@ and SPARK_SEQ tell the copies.
 
 import logging
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -75,10 +75,10 @@ def send_rows(options: SinkOptions, batches: Iterator[pa.RecordBatch]) -> TaskSe
     return TaskSent(sent.count, sent.queues)
 
 
-def row_reader(options: SinkOptions) -> RowReader:
-    """A reader of rows for this task: its messages tell which query, batch and task made them."""
+def row_reader(options: SinkOptions, more: Mapping[str, str] | None = None) -> RowReader:
+    """A reader of rows for this task: its messages tell which query, batch and task made them. `more`: properties."""
     query_id, batch_id = stream_place()
-    stamps = {QUERY_ID: query_id, BATCH_ID: batch_id, PARTITION_ID: str(task_number())}
+    stamps = {QUERY_ID: query_id, BATCH_ID: batch_id, PARTITION_ID: str(task_number()), **(more or {})}
     return RowReader(
         options.topic,
         options.queue_selector == "hash",
