@@ -11,8 +11,8 @@ from .options import ConnectionOptions, SinkOptions, SourceOptions
 from .schema import MESSAGE, METADATA, Column
 
 _HEAD = (
-    "This page is generated from the code. Names are the same in any case. An option that is unknown, or that means "
-    "nothing for a read, write, batch or stream, is an error that names the nearest one."
+    "This page is generated from the code. Names are the same in any case. An option that is unknown, or "
+    "that means nothing for a read, write, batch or stream, is an error that names the nearest one."
 )
 _OPTIONS_HEAD = "| option | default | must be | meaning |\n|---|---|---|---|"
 _COLUMNS_HEAD = "| column | type | what it is |\n|---|---|---|"
@@ -34,7 +34,7 @@ def page() -> str:
                 _options(each for name, each in declared_in(SinkOptions) if name not in shared),
                 "## Columns of a read",
                 _columns(MESSAGE),
-                "With `includeMetadata=true`, or in a schema of the user's own, which may pick any columns in any order:",
+                "With `includeMetadata=true`, or in a schema of one's own, which may pick any columns in any order:",
                 _columns(METADATA),
                 "## Columns of a write",
                 _written(),

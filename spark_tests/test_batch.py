@@ -158,5 +158,5 @@ def test_a_wrong_column_is_named(spark_rocketmq: SparkRocketMQ) -> None:
 
     with pytest.raises(PySparkException, match="column flag is string; it can be int"):
         reader.schema(StructType([StructField("flag", StringType())])).load().collect()
-    with pytest.raises(PySparkException, match="unknown column offset; did you mean queueOffset"):
+    with pytest.raises(PySparkException, match="unknown column offset; did you mean offsetMsgId"):
         reader.schema(StructType([StructField("offset", IntegerType())])).load().collect()
