@@ -76,7 +76,7 @@ def timestamps_from(text: str) -> dict[str | MessageQueue, int]:
     found: dict[str | MessageQueue, int] = {}
     for topic, value in _object(_loads(text), "topics").items():
         if isinstance(value, dict):
-            found.update(_by_queue({topic: value}, _timestamp, 0))
+            found |= dict(_by_queue({topic: value}, _timestamp, 0))
         else:
             found[topic] = _timestamp(value, 0)
     return found

@@ -131,7 +131,7 @@ def test_a_worker_that_dies_costs_a_run_and_no_message(spark_rocketmq: SparkRock
     fill(spark_rocketmq.emulator, "orders", numbered(0, 100))
     marker = str(spark_rocketmq.folder / "killed")
 
-    @F.udf(LongType())  # type: ignore[untyped-decorator]  # Spark's decorator has no types
+    @F.udf(LongType())
     def deadly(offset: int) -> int:
         if offset == 50 and not os.path.exists(marker):
             Path(marker).touch()
