@@ -14,11 +14,11 @@ from many_messages import fill
 from rocketmq_testkit.fixtures import Emulator
 
 PIPELINE = Path(__file__).parent / "support" / "pipeline.py"
-MESSAGES = 6000
+MESSAGES = 3000
 LIMIT = 300
-KILLED_AT = (600, 3000)
+KILLED_AT = (600, 1800)
 """How many messages have arrived when the driver is killed."""
-SECONDS = 400.0
+SECONDS = 900.0
 POLL_SECONDS = 0.02
 
 SINKS: dict[str, dict[str, str]] = {
