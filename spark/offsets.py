@@ -73,13 +73,10 @@ def queues_from(text: str) -> frozenset[MessageQueue]:
 
 def timestamps_from(text: str) -> dict[str | MessageQueue, int]:
     """Times (ms) as users write them, by topic or by queue. Raises ValueError."""
-    found: dict[str | MessageQueue, int] = {}
-    for topic, value in _object(_loads(text), "topics").items():
-        if isinstance(value, dict):
-            found |= dict(_by_queue({topic: value}, _timestamp, 0))
-        else:
-            found[topic] = _timestamp(value, 0)
-    return found
+    topics = _object(_loads(text), "topics")
+    by_queue = {topic: value for topic, value in topics.items() if isinstance(value, dict)}
+    by_topic = {topic: _timestamp(value, 0) for topic, value in topics.items() if topic not in by_queue}
+    return {**by_topic, **_by_queue(by_queue, _timestamp, 0)}
 
 
 def limited(start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int], most: int) -> Offsets:
