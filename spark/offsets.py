@@ -75,8 +75,11 @@ def timestamps_from(text: str) -> dict[str | MessageQueue, int]:
     """Times (ms) as users write them, by topic or by queue. Raises ValueError."""
     topics = _object(_loads(text), "topics")
     by_queue = {topic: value for topic, value in topics.items() if isinstance(value, dict)}
-    by_topic = {topic: _timestamp(value, 0) for topic, value in topics.items() if topic not in by_queue}
-    return {**by_topic, **_by_queue(by_queue, _timestamp, 0)}
+    found: dict[str | MessageQueue, int] = {
+        topic: _timestamp(value, 0) for topic, value in topics.items() if topic not in by_queue
+    }
+    found.update(_by_queue(by_queue, _timestamp, 0).items())
+    return found
 
 
 def limited(start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int], most: int) -> Offsets:
