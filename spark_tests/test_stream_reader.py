@@ -312,7 +312,7 @@ def test_delayed_and_transactional_messages_come_when_they_are_due(rocketmq: Emu
     first = found.latestOffset(start, ALL)
     writer.commit([halves], 0)
     second = found.latestOffset(first, ALL)
-    rocketmq.clock.advance("10s")
+    rocketmq.clock.advance("11s")
     third = found.latestOffset(second, ALL)
 
     assert [first, second, third] == [offsets({"0": end}) for end in (1, 2, 3)]
