@@ -50,7 +50,8 @@ conformance: $(VENV)/dev.stamp ## Hold the emulator against what real brokers di
 
 conformance-real: $(VENV)/dev.stamp ## Ask real brokers again, write down what they did, and show what changed (an hour)
 	$(BIN)/rocketmq-conformance run --target apache:5.3.3 --target apache:5.5.0 --sdk all --jobs 8 --record
-	git --no-pager diff --stat -- conformance/recorded
+	$(BIN)/python scripts/pages.py
+	git --no-pager diff --stat -- conformance/recorded docs
 
 bench: $(VENV)/dev.stamp ## Compare with the real broker (a quarter of an hour)
 	$(BIN)/python bench/run.py

@@ -179,6 +179,7 @@ def _record(run: Run, targets: Sequence[Target], truth: Truth) -> int:
         print(f"{name}: {len(ids)} records changed")
         for id_ in ids:
             print(f"  {id_}")
+    print("`make pages` takes them over into docs/")
     return EXPECTED if not run.problem and not run.interrupted else UNEXPECTED
 
 

@@ -10,6 +10,7 @@ DELIBERATE: Mapping[str, str] = {
     "config.unknown_settings_are_ignored": "a setting that is unknown or unreadable is refused as a whole",
     "key_values.unknown_settings_of_the_name_server_are_ignored": "as config.unknown_settings_are_ignored",
     "protected.a_plain_message_ends_the_timer": "a message to the timer's topic is refused: it would end it",
+    "record_forms.a_flag_may_not_claim_long_hosts": "such a message is stored so that it can be read",
     "groups.a_live_group_consumes_its_topics": "a topic's live groups are listed; upstream lists the topic's own name",
     "broadcast_offsets.the_slowest_of_a_broadcast_is_noted": "as groups.a_live_group_consumes_its_topics",
     "grpc_invisible.a_client_without_a_stream": "a change needs no stream",
@@ -17,6 +18,9 @@ DELIBERATE: Mapping[str, str] = {
     "grpc_invisible.the_new_handle_of_a_later_message_acknowledges": "acknowledged is acknowledged",
     "grpc_dead_letter.a_client_without_a_stream": "a forwarding needs no stream",
     "grpc_receive.a_client_without_settings": "served, because fast clients lose that race",
+    "broker_restart.clients_of_a_proxy_go_on_after_a_restart@go-grpc": "as grpc_receive.a_client_without_settings",
+    "broker_restart.clients_of_a_proxy_go_on_after_a_restart@python": "as grpc_receive.a_client_without_settings",
+    "broker_restart.clients_of_a_proxy_go_on_after_a_restart@rust": "as grpc_receive.a_client_without_settings",
     "grpc_settings_age.settings_are_forgotten_without_heartbeats": "a client is known while its stream is open",
     "grpc_log_start.the_new_handle_gives_up_the_wrong_message": "the message that was changed is given up",
     "grpc_route.a_deleted_topic_has_no_route": "a route is never answered from a cache that is old",
@@ -31,13 +35,11 @@ DELIBERATE: Mapping[str, str] = {
 GAPS: Mapping[str, str] = {}
 """Case id, or `scenario@sdk`, and what the emulator lacks."""
 
-_MEMORY = "what is stored here lies in memory: nobody waits for a disk"
 _BUSY = "the store of a slave refuses what comes through the proxy; remoting clients are refused before"
 
 UNPROVOKED: Mapping[tuple[str, str], str] = {
     ("EndTransaction", "NO_PERMISSION"): "5.3.3 stores a half message of the timer's own topic there; its timer ends",
     ("SendMessage", "HA_NOT_AVAILABLE"): "5.3.3 answers no send so: a slave that is missing is one that is late",
-    ("SendMessage", "MASTER_PERSISTENCE_TIMEOUT"): _MEMORY,
     ("SendMessage", "SERVICE_NOT_AVAILABLE"): _BUSY,
     ("EndTransaction", "SERVICE_NOT_AVAILABLE"): _BUSY,
 }

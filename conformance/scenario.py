@@ -30,11 +30,11 @@ TRUTH_FOLDER = "scenarios"
 class ScenarioMark:
     """What the decorator says of a scenario. `source`: class and method of upstream that the behaviour comes from.
 
-    `verbs`, `modes`, `outcomes`, `allocations`: what the SDK's driver must offer in its hello. `protocol`: `remoting`
-    or `grpc` where it is for one of them. `capabilities`: what the target must be able to do, besides making topics.
-    `settings`: keys of broker.conf. `alone`: nobody else may use the broker meanwhile. `passes`: time passes in it that
-    a place may jump over; such scenarios come last, since clients go by clocks of their own. `without`: SDK and why it
-    cannot take part.
+    `verbs`, `modes`, `outcomes`, `allocations`, `options`: what the SDK's driver must offer in its hello.
+    `protocol`: `remoting` or `grpc` where it is for one of them. `capabilities`: what the target must be able to
+    do, besides making topics. `settings`: keys of broker.conf. `alone`: nobody else may use the broker meanwhile.
+    `passes`: time passes in it that a place may jump over; such scenarios come last, since clients go by clocks of
+    their own. `without`: SDK and why it cannot take part.
     """
 
     source: str
@@ -42,6 +42,7 @@ class ScenarioMark:
     modes: frozenset[str]
     outcomes: frozenset[str]
     allocations: frozenset[str]
+    options: frozenset[str]
     protocol: str | None
     capabilities: frozenset[Capability]
     settings: Mapping[str, str]
@@ -89,6 +90,7 @@ class Scenario:
         lacking += [f"mode {each}" for each in sorted(mark.modes - set(hello.get("modes", ())))]
         lacking += [f"outcome {each}" for each in sorted(mark.outcomes - set(hello.get("outcomes", ())))]
         lacking += [f"allocation {each}" for each in sorted(mark.allocations - set(hello.get("allocations", ())))]
+        lacking += [f"option {each}" for each in sorted(mark.options - set(hello.get("options", ())))]
         return f"the SDK has no {', no '.join(lacking)}" if lacking else ""
 
 
@@ -102,6 +104,7 @@ def scenario(
     modes: Collection[str] = (),
     outcomes: Collection[str] = (),
     allocations: Collection[str] = (),
+    options: Collection[str] = (),
     protocol: str | None = None,
     capabilities: Collection[Capability] = (),
     settings: Mapping[str, str] | None = None,
@@ -117,6 +120,7 @@ def scenario(
         frozenset(modes),
         frozenset(outcomes),
         frozenset(allocations),
+        frozenset(options),
         protocol,
         frozenset(capabilities),
         dict(settings or {}),

@@ -55,6 +55,7 @@ from .revive import ReviveService
 from .scheduler import Scheduler
 from .send import SendHooks, SendService
 from .store import MessageStore
+from .store_buffers import StoreBuffers
 from .timer import TimerRemains, TimerService
 from .topics import Topics
 from .transaction_checks import TransactionChecks
@@ -101,6 +102,7 @@ class Broker:
         self.offsets = Offsets(config, scheduler)
         self.store = MessageStore(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
         self.store.follows = self.broker_id != MASTER_ID
+        self.store.batched = self.topics.batched
         self.pop_records = PopRecords()
         self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
         self.replicas: list[Replica] = []
@@ -118,7 +120,7 @@ class Broker:
         identity = f"{self.name}:{self.broker_id}"
         self.clients = Clients(config, scheduler, self.topics, self.groups, self._push, remains.filters)
         self.locks = QueueLocks(scheduler)
-        self.reader = QueueReader(config, self.store)
+        self.reader = QueueReader(config, self.store, self.topics)
         self.orders = Orders(scheduler, self._order_freed, remains.orders)
         self.pop_in_flight = PopInFlight(config, scheduler, self._queue_goes_on)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)
@@ -166,6 +168,7 @@ class Broker:
             self.pop_in_flight,
             self.pop_consumer,
             self._complete,
+            self._wake_next,
             self._gate,
         )
         self.notifications = NotificationService(
@@ -210,8 +213,9 @@ class Broker:
         self.delays = DelayService(config, emulation, duties, self.store, remains.delay_offsets)
         self.timers = TimerService(config, duties, self.store, self._chance.stream(f"{identity} timer"), remains.timer)
         self.store.hooks += [self.timers.before_put, self.delays.before_put]
+        buffers = StoreBuffers(config)
         self.retry = RetryService(
-            config, self.store, self.topics, self.groups, self.locks, self._chance.stream(f"{identity} retry")
+            config, self.store, self.topics, self.groups, self.locks, buffers, self._chance.stream(f"{identity} retry")
         )
         self.recall = RecallService(config, scheduler, self.store, self.topics)
         op_log = OpLog(config, scheduler, self.store)
@@ -230,6 +234,7 @@ class Broker:
             config,
             self.store,
             self.topics,
+            buffers,
             self._chance.stream(f"{identity} send"),
             SendHooks(
                 lambda message, operation: self.transactions.prepare(message),
@@ -446,10 +451,16 @@ class Broker:
     def _queue_goes_on(self, topic: str, group: str, queue_id: int) -> None:
         if names.is_retry(topic):
             topic, queue_id = names.topic_of_pop_retry(topic, group), -1
+        self._wake_next(topic, group, queue_id)
+
+    def _wake_next(self, topic: str, group: str, queue_id: int) -> None:
         self.pops.polling.wake(topic, group, queue_id)
+        self.notifications.polling.wake(topic, group, queue_id, lambda waiting: waiting.for_pop)
 
     def _redelivered(self, topic: str, group: str) -> None:
         if self._emulation.wake_poll_on_redelivery:
+            if names.is_retry(topic):
+                topic = names.topic_of_pop_retry(topic, group)
             self.pops.polling.wake(topic, group, -1)
             self.notifications.polling.wake(topic, group, -1)
 

@@ -1,16 +1,36 @@
-"""Versions of clients that are too old for something, by number. Source: MQVersion (5.3.3)."""
+"""Versions of clients, which headers tell by number and gRPC clients by name. Source: MQVersion (5.3.3)."""
+
+from collections.abc import Iterator
+from functools import cache
 
 VERSION_3_0_7 = 28
 VERSION_3_1_8 = 62
-_EARLY = (
-    *(f"V3_0_0_{name}" for name in ("SNAPSHOT", "ALPHA1", *(f"BETA{number}" for number in range(1, 6)))),
-    *(f"V3_0_0_BETA{number}{end}" for number in range(6, 10) for end in ("_SNAPSHOT", "")),
-    "V3_0_0_FINAL",
-    *(f"V3_0_{number}{end}" for number in range(1, 16) for end in ("_SNAPSHOT", "")),
-    *(f"V3_1_{number}{end}" for number in range(8) for end in ("_SNAPSHOT", "")),
-)
 
 
 def version_text(version: int) -> str:
     """The name of a version below V3_1_8_SNAPSHOT."""
-    return _EARLY[version]
+    return _names()[version]
+
+
+def version_number(name: str) -> int | None:
+    """The number of a version that is called by its name, in any case: `V5_3_3` is 479. None for other texts."""
+    try:
+        return _names().index(name.upper())
+    except ValueError:
+        return None
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    early = ("SNAPSHOT", "ALPHA1", *(f"BETA{number}" for number in range(1, 6)))
+    betas = (f"BETA{number}{end}" for number in range(6, 10) for end in ("_SNAPSHOT", ""))
+    numbered = (f"V{number}{end}" for number in _numbers() for end in ("_SNAPSHOT", ""))
+    return (*(f"V3_0_0_{name}" for name in (*early, *betas, "FINAL")), *numbered, "HIGHER_VERSION")
+
+
+def _numbers() -> Iterator[str]:
+    """The versions of which there are a snapshot and a release, in upstream's order, gaps included."""
+    yield from (f"3_0_{patch}" for patch in range(1, 16))
+    for minor in range(1, 10):
+        yield from (f"3_{minor}_{patch}" for patch in range(1 if minor > 2 else 0, 10))
+    yield from (f"{major}_{minor}_{patch}" for major in (4, 5) for minor in range(10) for patch in range(10))

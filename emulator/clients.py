@@ -25,6 +25,8 @@ PRODUCER_EXPIRED_MS = 120_000
 FIRST_LATE_NOTICE_MS, LATE_NOTICE_PERIOD_MS = 30_000, 15_000
 """When upstream tells of changes that it does not tell of at once (DefaultConsumerIdsChangeListener)."""
 BROADCASTING = "BROADCASTING"
+ACTIVELY = "CONSUME_ACTIVELY"
+"""The consume type of consumers that ask for messages by themselves."""
 
 Push = Callable[[Channel, Effect], None]
 
@@ -118,6 +120,8 @@ class Clients:
         if beat.through_proxy:
             config = self._groups.find(data.group)
         else:
+            if self._config.reject_pull_consumer_enable and data.consume_type == ACTIVELY:
+                return False
             resend = self._is_another(data.group, beat.fingerprint)
             config = self._groups.find_or_create(data.group)
             if config is None:

@@ -5,7 +5,11 @@ Source: ConsumeQueue (5.3.3).
 """
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from . import properties as props
 
 
 class ConsumeQueue:
@@ -43,6 +47,10 @@ class ConsumeQueue:
         self.tags_codes.append(tags_code)
         return self.first + len(self.physical) - 1
 
+    def holding(self, messages: int) -> AbstractContextManager[None]:
+        """What is appended meanwhile holds so many messages, which counts in a queue of batches only."""
+        return nullcontext()
+
     def unit(self, offset: int) -> tuple[int, int, int]:
         """(physical offset, size, tags code) of a held logical offset. Raises IndexError otherwise."""
         index = offset - self.first
@@ -61,3 +69,46 @@ class ConsumeQueue:
         if count:
             del self.physical[:count], self.sizes[:count], self.tags_codes[:count]
             self.first += count
+
+
+class BatchConsumeQueue(ConsumeQueue):
+    """A queue whose records may hold several messages each: such a one has as many units, which are alike.
+
+    Source: BatchConsumeQueue (5.3.3), whose units know how many messages they stand for.
+    """
+
+    __slots__ = ("_messages",)
+
+    def __init__(self, topic: str, queue_id: int) -> None:
+        super().__init__(topic, queue_id)
+        self._messages = 1
+
+    @contextmanager
+    def holding(self, messages: int) -> Iterator[None]:
+        """What is appended meanwhile holds so many messages."""
+        self._messages = messages
+        try:
+            yield
+        finally:
+            self._messages = 1
+
+    def append(self, physical_offset: int, size: int, tags_code: int) -> int:
+        """Add the units of a record and return the offset of the first."""
+        first = super().append(physical_offset, size, tags_code)
+        for _ in range(self._messages - 1):
+            super().append(physical_offset, size, tags_code)
+        return first
+
+    def begin_of(self, offset: int) -> int:
+        """The offset of the first unit of the record that a held offset belongs to."""
+        return self.first + bisect_left(self.physical, self.physical[offset - self.first])
+
+    def end_of(self, offset: int) -> int:
+        """The offset after the last unit of the record that a held offset belongs to."""
+        return self.first + bisect_right(self.physical, self.physical[offset - self.first])
+
+
+def number_within(properties: Mapping[str, str]) -> int:
+    """How many messages a record holds that says that it holds others; 1 where it does not say how many."""
+    text = properties.get(props.INNER_NUM, "")
+    return max(int(text), 1) if text.isascii() and text.isdigit() else 1

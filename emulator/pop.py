@@ -70,6 +70,7 @@ class PopService:
         in_flight: PopInFlight,
         consumer: PopConsumer | None,
         complete: Complete,
+        goes_on: Callable[[str, str, int], None],
         gate: Gate,
     ) -> None:
         self._config = config
@@ -87,6 +88,7 @@ class PopService:
         self._in_flight = in_flight
         self._consumer = consumer
         self._complete = complete
+        self._goes_on = goes_on
         self._revive_turn = -1
         self.polling: PopPolling[PopMessage] = PopPolling(config, scheduler, self._resume, gate, "pop")
 
@@ -174,7 +176,7 @@ class PopService:
                 break  # what is behind them is kept back; upstream looks again and again until it is not
         if batch.messages:
             if batch.rest > 0:
-                self.polling.wake(operation.topic, operation.consumer_group, operation.queue_id)
+                self._goes_on(operation.topic, operation.consumer_group, operation.queue_id)
             return self._result(ResponseCode.SUCCESS, batch, "FOUND")
         parked = self.polling.park(call, operation, message_filter, operation.born_ms)
         if parked is Park.WAITING:

@@ -109,14 +109,25 @@ class PopPolling(Generic[Waiting]):
             if waited_queue in (-1, queue_id):
                 self._wake_one(topic, (group, waited_queue), tags_code, properties, forced=forced)
 
-    def wake(self, topic: str, group: str, queue_id: int) -> None:
-        """Wake one request of a group for any queue, and one for this queue, whatever their filters say.
+    def wake(
+        self, topic: str, group: str, queue_id: int, only: Callable[[Waiting], bool] = lambda _operation: True
+    ) -> None:
+        """Wake one request of a group for any queue, and one for this queue, whatever their filters say; `only` such.
 
         Whoever asks for it is answered first, which may be a request that was woken itself.
         """
         for place in dict.fromkeys(((group, -1), (group, max(queue_id, -1)))):
             if place in self._waiting.get(topic, {}):
-                self._gate.afterwards(partial(self._wake_one, topic, place, 0, {}, forced=True))
+                self._gate.afterwards(partial(self._wake_any, topic, place, only))
+
+    def _wake_any(self, topic: str, place: tuple[str, int], only: Callable[[Waiting], bool]) -> None:
+        waiting = self._waiting.get(topic, {}).get(place, [])
+        for polling in list(reversed(waiting) if self._newest_first else waiting):
+            if not polling.call.active:
+                self._remove(topic, place, polling)
+            elif only(polling.operation):
+                self._end(topic, place, polling)
+                return
 
     def _wake_one(
         self, topic: str, place: tuple[str, int], tags_code: int, properties: Mapping[str, str], *, forced: bool

@@ -6,7 +6,7 @@ Source: PullMessageProcessor, DefaultPullMessageResultHandler (5.3.3).
 from collections.abc import Callable
 
 from .broadcast_offsets import BroadcastOffsets
-from .clients import BROADCASTING, Clients
+from .clients import ACTIVELY, BROADCASTING, Clients
 from .codes import ResponseCode
 from .config import BrokerConfig, EmulationConfig
 from .errors import FAQ, EngineError
@@ -14,7 +14,7 @@ from .filter_data import RetryFilter
 from .filters import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
 from .gate import Call
 from .groups import Groups
-from .names import group_of_retry_topic, is_retry
+from .names import MAY_ALWAYS_PULL, SYSTEM_GROUP_PREFIX, group_of_retry_topic, is_retry
 from .offsets import Offsets
 from .operations import (
     PARKED,
@@ -89,6 +89,8 @@ class PullService:
             refuse_on_slave(self._config)
         group, topic_sys_flag = self._check(call, operation)
         message_filter = self._filter(operation)
+        if self._config.reject_pull_consumer_enable:
+            self._refuse_pull_consumer(call, operation.consumer_group)
         reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
         if reset is not None:
             low_high = self._reader.read(operation.topic, operation.queue_id, reset, 1, None)
@@ -118,6 +120,8 @@ class PullService:
         try:
             group, topic_sys_flag = self._check(call, operation)
             message_filter = self._filter(operation)
+            if self._config.reject_pull_consumer_enable:
+                self._refuse_pull_consumer(call, operation.consumer_group)
             read = self._read(operation, message_filter)
             reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
             if reset is not None:
@@ -142,6 +146,17 @@ class PullService:
         if not 0 <= operation.queue_id < topic.read_queue_nums:
             raise illegal_queue_id(call, operation.queue_id, topic, ResponseCode.INVALID_PARAMETER)
         return group, topic.topic_sys_flag
+
+    def _refuse_pull_consumer(self, call: Call, name: str) -> None:
+        group = self._clients.consumers.get(name)
+        if group is not None and (group.consume_type != ACTIVELY or call.channel.channel_id in group.members):
+            return
+        if name in MAY_ALWAYS_PULL or name.startswith(SYSTEM_GROUP_PREFIX):
+            return
+        raise EngineError(
+            ResponseCode.SUBSCRIPTION_NOT_EXIST,
+            f"the consumer's group info not exist, or the pull consumer is rejected by server.\n{FAQ}",
+        )
 
     def _filter(self, operation: PullMessage) -> MessageFilter | None:
         if operation.sys_flag & FLAG_SUBSCRIPTION:

@@ -3,13 +3,16 @@
 Pull, pop and peek all read through here. Source: DefaultMessageStore.getMessage (5.3.3).
 """
 
+from collections.abc import Collection
 from dataclasses import field
 
 from . import record as records
 from .config import BrokerConfig
+from .consume_queue import BatchConsumeQueue
 from .filters import MessageFilter
 from .operations import PullStatus
 from .store import MessageStore
+from .topics import Topics
 from .value import value
 
 _UNIT_BYTES = 20
@@ -32,9 +35,12 @@ class Read:
 class QueueReader:
     """Bounded reads of consume queues."""
 
-    def __init__(self, config: BrokerConfig, store: MessageStore) -> None:
+    def __init__(self, config: BrokerConfig, store: MessageStore, topics: Topics) -> None:
         self._config = config
         self._store = store
+        self._compacted: Collection[str] = topics.compacted
+        """Topics whose messages upstream reads from logs of their own."""
+        self._special: Collection[str] = topics.special
 
     def read(
         self, topic: str, queue_id: int, offset: int, max_count: int, message_filter: MessageFilter | None
@@ -42,13 +48,20 @@ class QueueReader:
         """At most `max_count` messages (and upstream's bounds on count and bytes) from `offset` on.
 
         The first message is returned whatever its size; one read looks at no more than maxFilterMessageSize / 20
-        units.
+        units. Compacted topics are read without a filter (CompactionLog.getMessage); nothing is ever dropped from them
+        here, as upstream drops nothing before a queue has compactionMappedFileSize, 100 MiB.
         """
         queue = self._store.queues.get((topic, queue_id))
         if queue is None:
             self._store.wanted.add((topic, queue_id))
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, 0, 0)
         low, high = queue.first, queue.first + len(queue.physical)
+        special = self._special and topic in self._special
+        if special and topic in self._compacted and self._config.enable_compaction:
+            message_filter = None
+            if offset > high:
+                return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high if low else 0, low, high)
+            offset = max(offset, low)
         if high == 0:
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
         if offset < low:
@@ -63,6 +76,8 @@ class QueueReader:
         bytes_max = min(config.max_transfer_bytes_on_message_in_memory, _TRANSFER_BYTES_MAX)
         units_max = max(config.max_filter_message_size // _UNIT_BYTES, max_count)
         read = Read(PullStatus.NO_MATCHED_MESSAGE, offset, low, high)
+        if special and isinstance(queue, BatchConsumeQueue):
+            return self._read_batches(queue, read, count_max, bytes_max, message_filter)
         found, offsets, positions = read.records, read.offsets, read.physical_offsets
         log, physical, sizes, codes = self._store.log, queue.physical, queue.sizes, queue.tags_codes
         total = 0
@@ -92,6 +107,38 @@ class QueueReader:
             read.status = PullStatus.FOUND
         return read
 
+    def _read_batches(
+        self,
+        queue: BatchConsumeQueue,
+        read: Read,
+        count_max: int,
+        bytes_max: int,
+        message_filter: MessageFilter | None,
+    ) -> Read:
+        """Read records that may hold several messages, from the one on to which the offset belongs.
+
+        A record counts as many messages as it holds, and its offset is that of the first of them; a read that has
+        nothing yet takes it however many these are.
+        """
+        total = count = 0
+        at = queue.begin_of(read.next_offset)
+        while at < queue.max_offset and count < count_max:
+            physical_offset, size, code = queue.unit(at)
+            end = queue.end_of(at)
+            if read.records and (count + end - at > count_max or total + size > bytes_max):
+                break
+            record = self._store.log.read(physical_offset, size)
+            if _matches(message_filter, code, record):
+                read.records.append(record)
+                read.offsets.append(at)
+                read.physical_offsets.append(physical_offset)
+                total += size
+                count += end - at
+            read.next_offset = at = end
+        if read.records:
+            read.status = PullStatus.FOUND
+        return read
+
     def left_behind(self, topic: str, queue_id: int, offset: int) -> int:
         """How many bytes the log goes on behind the beginning of a message, of the whole log when it is not held."""
         queue = self._store.queues.get((topic, queue_id))
@@ -99,3 +146,11 @@ class QueueReader:
         if queue is None or not queue.first <= offset < queue.max_offset:
             return end
         return end - queue.physical[offset - queue.first]
+
+
+def _matches(message_filter: MessageFilter | None, tags_code: int, record: bytes) -> bool:
+    if message_filter is None:
+        return True
+    if not message_filter.matches_code(tags_code):
+        return False
+    return not message_filter.needs_properties or message_filter.matches_properties(records.property_map(record))

@@ -25,7 +25,12 @@ def illegal_capacity(number: int) -> EngineError:
 def refuse_on_slave(config: BrokerConfig) -> None:
     """A slave takes neither sends nor pulls (rejectRequest of both processors, 5.3.3). Errors: SYSTEM_BUSY."""
     if config.broker_role == "SLAVE":
-        raise EngineError(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")
+        raise busy()
+
+
+def busy() -> EngineError:
+    """A request that its processor does not want to see (NettyRemotingAbstract.processRequestCommand, 5.3.3)."""
+    return EngineError(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")
 
 
 def refuse_to_store(config: BrokerConfig) -> None:

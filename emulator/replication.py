@@ -56,9 +56,17 @@ class Acknowledgements:
         """The answer to a send: at once, or when as many as `inSyncReplicas` have the message, the master included.
 
         After `slaveTimeout` it is FLUSH_SLAVE_TIMEOUT: the message is stored all the same. With one, which is the
-        default, nobody waits.
+        default, nobody waits. With SYNC_FLUSH and no time to wait for the disk it is FLUSH_DISK_TIMEOUT, unless a slave
+        is late as well (CommitLog.handleDiskFlushAndHA, 5.3.3).
         """
-        if self._config.broker_role != SYNC_MASTER or operation.properties.get(WAIT) == "false" or self._enough:
+        config = self._config
+        late = config.flush_disk_type == "SYNC_FLUSH" and config.sync_flush_timeout <= 0
+        waits = config.broker_role == SYNC_MASTER and not self._enough
+        if not (late or waits) or operation.properties.get(WAIT) == "false":
+            return result
+        if late:
+            result = replace(result, code=ResponseCode.FLUSH_DISK_TIMEOUT)
+        if not waits:
             return result
         timer = self._scheduler.call_later(
             self._config.slave_timeout, lambda: self._give_up(call), "slave acknowledgement", operation.topic

@@ -83,7 +83,7 @@ class ReplyService:
             properties,
             sent.born_timestamp,
             records.pack_host(sent.born_host),
-            sent.sys_flag,
+            sent.sys_flag & ~records.HOST_BITS,
             sent.flag,
             sent.reconsume_times,
         )

@@ -17,8 +17,9 @@ from .message import Message
 from .operations import Done, GroupConfig, SendMessage, SendMessageBack, TopicConfig
 from .queue_locks import QueueLocks
 from .record import Record
-from .refusals import refuse_on_slave, refuse_to_store
+from .refusals import refuse_to_store
 from .store import MessageStore
+from .store_buffers import StoreBuffers
 from .topics import PERM_WRITE, Topics
 
 FIRST_RETRY_LEVEL = 3
@@ -36,6 +37,7 @@ class RetryService:
         topics: Topics,
         groups: Groups,
         locks: QueueLocks,
+        buffers: StoreBuffers,
         chance: Stream,
     ) -> None:
         self._config = config
@@ -43,6 +45,7 @@ class RetryService:
         self._topics = topics
         self._groups = groups
         self._locks = locks
+        self._buffers = buffers
         self._chance = chance
 
     # a consumer gives a message back
@@ -52,10 +55,10 @@ class RetryService:
 
         A group without retry queues loses the message and is told success.
         Errors: SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (broker or retry topic), SYSTEM_ERROR (no such message, or
-        the copy cannot be stored), SYSTEM_BUSY on a slave.
+        the copy cannot be stored), SYSTEM_BUSY on a slave and without buffers.
         """
         if not operation.through_proxy:
-            refuse_on_slave(self._config)
+            self._buffers.refuse_to_send()
         group = self._group(operation.group)
         if not self._config.broker_permission & PERM_WRITE:
             ip = records.unpack_host(self._store.store_host)[0]

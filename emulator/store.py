@@ -4,7 +4,7 @@ It must not know requests or clients. Source: DefaultMessageStore, CommitLog, Ho
 to the consume queues about 1 ms after the append; here both happen at once, which no client can tell apart.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 
 from . import properties as props
@@ -12,7 +12,7 @@ from . import record as records
 from .codes import ResponseCode
 from .commit_log import CommitLog
 from .config import BrokerConfig
-from .consume_queue import ConsumeQueue
+from .consume_queue import BatchConsumeQueue, ConsumeQueue, number_within
 from .errors import EngineError
 from .flushing import Flushing
 from .message import Message, Stored
@@ -57,6 +57,8 @@ class MessageStore:
         self.follows = False
         """Whether it is a slave's: its log is its master's, and nothing else is stored."""
         self.last_store_timestamp = 0
+        self.batched: Collection[str] = ()
+        """Topics whose queues may hold several messages in one record."""
 
     @property
     def now_ms(self) -> int:
@@ -67,15 +69,32 @@ class MessageStore:
 
     def put(self, message: Message) -> Stored:
         """Store a message. Errors: MESSAGE_ILLEGAL for sizes over their limits and what says that it holds others."""
-        self.prepare(message)
-        return self.append(message)
+        return self._append_whole(message) if self.prepare(message) else self.append(message)
 
-    def prepare(self, message: Message) -> None:
-        """Let the hooks look at what is about to be stored. Errors: MESSAGE_ILLEGAL, and those of the hooks."""
-        if props.INNER_NUM in message.properties or message.sys_flag & records.SYS_INNER_BATCH:
-            raise self._too_large()  # only topics of the type BatchCQ take such, which are not emulated
+    def prepare(self, message: Message) -> bool:
+        """Let the hooks look at what is about to be stored; whether it holds other messages.
+
+        Errors: MESSAGE_ILLEGAL, and those of the hooks.
+        """
+        whole = props.INNER_NUM in message.properties or message.sys_flag & records.SYS_INNER_BATCH
+        if whole and (not message.sys_flag & records.SYS_INNER_BATCH or message.topic not in self.batched):
+            raise self._too_large()
         for hook in self.hooks:
             hook(message)
+        return bool(whole)
+
+    def _append_whole(self, message: Message) -> Stored:
+        """Store a message that holds others, and takes as many offsets as these are, where a queue can say so."""
+        # A queue elsewhere, in which it waits for its time, does not count its messages.
+        with self._made_queue(message.topic, message.queue_id).holding(number_within(message.properties)):
+            return self.append(message)
+
+    def _made_queue(self, topic: str, queue_id: int) -> ConsumeQueue:
+        queue = self.queues.get((topic, queue_id))
+        if queue is None:
+            kind = BatchConsumeQueue if topic in self.batched else ConsumeQueue
+            queue = self.queues[topic, queue_id] = kind(topic, queue_id)
+        return queue
 
     def append(self, message: Message, properties_text: str | None = None) -> Stored:
         """Store a message as it is, past the hooks. Who needs the text of its properties, too, gives it.
@@ -105,7 +124,7 @@ class MessageStore:
         key = (topic, queue_id)
         queue = self.queues.get(key) if queued else None
         if queue is None and queued:
-            queue = self.queues[key] = ConsumeQueue(topic, queue_id)
+            queue = self._made_queue(topic, queue_id)
         born_host, store_host = message.born_host, self.store_host
         size = records.encoded_size(born_host, store_host, topic_bytes, len(body), len(text))
         now = self._scheduler.now_ms
@@ -158,10 +177,12 @@ class MessageStore:
         if not found.sys_flag & records.SYS_TRANSACTION_PREPARED:
             queue = self.queues.get((found.topic, found.queue_id))
             if queue is None:
-                queue = self.queues[found.topic, found.queue_id] = ConsumeQueue(found.topic, found.queue_id)
+                queue = self._made_queue(found.topic, found.queue_id)
                 queue.first = found.queue_offset
             if queue.max_offset == found.queue_offset:
-                queue.append(place, len(record), tags_code)
+                whole = found.sys_flag & records.SYS_INNER_BATCH
+                with queue.holding(number_within(found.property_map()) if whole else 1):
+                    queue.append(place, len(record), tags_code)
         properties = found.property_map()
         for arrival in self.arrivals:
             arrival(found.topic, found.queue_id, found.queue_offset, tags_code, properties)
@@ -240,7 +261,8 @@ class MessageStore:
         """The offset at a store timestamp, with upstream's boundaries (ConsumeQueue.binarySearchInQueueByTime).
 
         Lower: the first message at or after it, the end when all are older. Upper: the last message at or before it,
-        0 when all are newer.
+        0 when all are newer. A queue of batches answers both with the first message of the first record at or after it,
+        or of the last record when none is later (BatchConsumeQueue.getOffsetInQueueByTime).
         """
         queue = self.queues.get((topic, queue_id))
         if queue is None:
@@ -249,6 +271,8 @@ class MessageStore:
         if not queue.physical:
             return 0
         low, high = queue.first, queue.max_offset
+        if isinstance(queue, BatchConsumeQueue):
+            upper, high = False, queue.begin_of(high - 1)
         while low < high:
             middle = (low + high) // 2
             stored = self.store_timestamp(queue, middle)

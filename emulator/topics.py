@@ -21,6 +21,9 @@ UNIT, HAS_UNIT_SUBSCRIBERS = 1, 2
 """Bits of a topic's system flag (TopicSysFlag)."""
 
 MESSAGE_TYPES = ("UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL")
+MULTI_TAG = "MULTI_TAG"
+CLEANUP_POLICY, COMPACTION = "cleanup.policy", "COMPACTION"
+QUEUE_TYPE, BATCH_QUEUE = "queue.type", "BatchCQ"
 _SCHEDULE_QUEUES = 18  # upstream's constant, whatever the delay levels are
 
 
@@ -47,8 +50,8 @@ def _long_from_minus_one(value: str) -> None:
 
 ATTRIBUTES: dict[str, tuple[bool, Callable[[str], None]]] = {
     "message.type": (True, _one_of(*MESSAGE_TYPES)),
-    "cleanup.policy": (False, _one_of("DELETE", "COMPACTION")),
-    "queue.type": (False, _one_of("SimpleCQ", "BatchCQ")),
+    CLEANUP_POLICY: (False, _one_of("DELETE", COMPACTION)),
+    QUEUE_TYPE: (False, _one_of("SimpleCQ", BATCH_QUEUE)),
     "reserve.time": (True, _long_from_minus_one),
 }
 """Attribute -> whether it may change once its topic is there, and what refuses a value."""
@@ -61,6 +64,14 @@ class Topics:
         self._config = config
         self._scheduler = scheduler
         self.table: dict[str, TopicConfig] = {}
+        self.compacted: set[str] = set()
+        """Those whose messages need keys, because only the last one with each key is worth keeping."""
+        self.batched: set[str] = set()
+        """Those whose queues may hold several messages in one record."""
+        self.multi_tag: set[str] = set()
+        """Those of the filter type MULTI_TAG, whose messages are marked."""
+        self.special: set[str] = set()
+        """All of these: one look tells that a topic, as most, is none of them."""
         self.system: set[str] = set(names.SYSTEM_TOPICS)
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
@@ -157,8 +168,23 @@ class Topics:
     def put(self, config: TopicConfig) -> None:
         """Store a configuration past all checks."""
         self.table[config.topic_name] = config
+        self._classify(config)
         self._touch()
         self.on_change(config.topic_name)
+
+    def _kinds(self) -> tuple[set[str], ...]:
+        return self.compacted, self.batched, self.multi_tag, self.special
+
+    def _classify(self, config: TopicConfig) -> None:
+        topic, attributes = config.topic_name, config.attributes
+        for kind, belongs in (
+            (self.compacted, attributes.get(CLEANUP_POLICY) == COMPACTION),
+            (self.batched, attributes.get(QUEUE_TYPE) == BATCH_QUEUE),
+            (self.multi_tag, config.topic_filter_type == MULTI_TAG),
+        ):
+            (kind.add if belongs else kind.discard)(topic)
+        special = topic in self.compacted or topic in self.batched or topic in self.multi_tag
+        (self.special.add if special else self.special.discard)(topic)
 
     def create_on_send(
         self, topic: str, template_name: str, client_queues: int, sys_flag: int = 0
@@ -201,12 +227,17 @@ class Topics:
     def copy_from(self, other: "Topics") -> None:
         """Become what another broker's table is."""
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
+        for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
+            mine.clear()
+            mine.update(theirs)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
     def delete(self, topic: str) -> bool:
         """Forget a topic; False when there was none."""
         if self.table.pop(topic, None) is None:
             return False
+        for kind in self._kinds():
+            kind.discard(topic)
         self._touch()
         return True
 

@@ -116,5 +116,5 @@ class ProxyConfig(Config):
     )
     end_polls_on_cancel: bool = key(
         False,
-        "A cancelled poll takes no message any more; upstream lets it take one and gives it back after 1 s.",
+        "A cancelled poll takes no message any more; upstream lets it take one, which stays hidden for its time.",
     )

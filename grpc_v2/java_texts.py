@@ -61,6 +61,15 @@ def negative_batch(size: int) -> str:
     )
 
 
+def departed_client() -> str:
+    """A receive with auto_renew that finds messages when its client has left."""
+    return exception_text(
+        'Cannot invoke "io.netty.channel.Channel.id()" because "this.channel" is null',
+        "NullPointerException",
+        "org.apache.rocketmq.proxy.common.ReceiptHandleGroupKey.getChannelId(ReceiptHandleGroupKey.java:34)",
+    )
+
+
 def no_deadline(*, long_polling_timeout: bool) -> str:
     """A receive without a gRPC deadline."""
     line = 82 if long_polling_timeout else 73

@@ -147,7 +147,8 @@ class Poll:
         if not self._notified:
             self._notified = True
             self.call.proxy.polls.metrics.pop_with_notify += 1
-        return Notification(pop.consumer_group, pop.topic, pop.queue_id, poll_ms, self.call.proxy.now_ms)
+        now_ms = self.call.proxy.now_ms
+        return Notification(pop.consumer_group, pop.topic, pop.queue_id, poll_ms, now_ms, for_pop=True)
 
     def found(self, broker: "Broker", result: PopResult) -> bool:
         """Hand out what a broker found; False when nothing of it was for the client."""
@@ -171,7 +172,7 @@ class Poll:
                 wait.left()
 
     def _cancelled(self) -> None:
-        """The client gave up. Upstream's pops wait on, take a message, and give it back."""
+        """The client gave up. Upstream's pops wait on and take a message, which is hidden for its time then."""
         if not self.open:
             return
         if self.call.proxy.config.end_polls_on_cancel or not any(wait.pops for wait in self._waits):

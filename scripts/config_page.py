@@ -5,7 +5,9 @@ from dataclasses import fields
 from typing import Any
 
 from rocketmq_testkit.emulator.config import BrokerConfig, Config, EmulationConfig, NamesrvConfig
+from rocketmq_testkit.fixtures import upstream_keys
 from rocketmq_testkit.fixtures.profiles import FAST
+from rocketmq_testkit.fixtures.without_effect import by_reason
 from rocketmq_testkit.grpc_v2.config import ProxyConfig
 
 HEAD = """\
@@ -17,10 +19,17 @@ A key is set on the command line (`rocketmq-emulator --set popPollingSize=5`), i
 (`--config broker.conf`, `namesrv.conf`, `rmq-proxy.json`), in Python (`Emulator(config={"popPollingSize": 5})`) or for
 a test (the fixture `rocketmq_config`, the marker `@pytest.mark.rocketmq(config={"popPollingSize": 5})`). Names are
 upstream's where upstream has the key. An unknown name or a value out of range is an error that names the nearest key or
-the range; a key of upstream's that is not listed here is accepted from a file and has no effect, which is logged.
+the range; a key of upstream's that has no effect here is accepted from a file, which is logged, and [listed
+below](#without-effect) with the reason. A name that is on none of these lists is not there.
 
 The profile `faithful` is all defaults. The profile `fast`, which the fixtures use, sets the values of the column `fast`
 and nothing else.
+"""
+WITHOUT_EFFECT = """\
+## Without effect
+
+Keys of upstream's that a file may have. `--set`, fixtures and `Emulator(config=...)` refuse them, with the reason.
+
 """
 SECTIONS: tuple[tuple[str, type[Config]], ...] = (
     ("Broker", BrokerConfig),
@@ -36,7 +45,16 @@ def page() -> str:
     parts = [HEAD]
     for heading, config in SECTIONS:
         parts.append(f"## {heading}\n\n{_sentences(config)}\n\n" + "\n".join(_table(config, FAST)) + "\n")
+    parts.append(WITHOUT_EFFECT + "\n".join(_without_effect()) + "\n")
     return "\n".join(parts)
+
+
+def _without_effect() -> Iterator[str]:
+    honoured = {name for _, config in SECTIONS for name in config.attributes()}
+    yield "| keys | why |"
+    yield "|---|---|"
+    for reason, names in by_reason(upstream_keys.ALL - honoured).items():
+        yield f"| {', '.join(f'`{name}`' for name in names)} | {reason} |"
 
 
 def _sentences(config: type[Config]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import config_page
-from rocketmq_testkit.conformance import unserved, version_page
+from rocketmq_testkit.conformance import behaviour_page, unserved, version_page
 from rocketmq_testkit.conformance.truth import Truth
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,7 +14,7 @@ MODULES: Mapping[str, str] = {
     "request-codes.md": "rocketmq_testkit.remoting.coverage",
     "rpcs.md": "rocketmq_testkit.grpc_v2.coverage",
 }
-"""Pages whose module prints them; beside docs/config-keys.md, what versions do otherwise, and a table."""
+"""Pages whose module prints them, besides those that are made here."""
 
 
 def main() -> int:
@@ -27,9 +27,15 @@ def main() -> int:
     for name, module in MODULES.items():
         printed = subprocess.run([sys.executable, "-m", module], cwd=ROOT / "scripts", capture_output=True, check=True)
         (docs / name).write_bytes(printed.stdout)
+    (docs / "behaviour.md").write_text(behaviour_page.page(truth, test_files()))
     conformance = docs / "conformance.md"
     conformance.write_text(with_table(conformance.read_text(), list(unserved.rows())))
     return 0
+
+
+def test_files() -> list[str]:
+    """The paths of all files of tests, from the root."""
+    return sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py"))
 
 
 def with_table(page: str, table: list[str]) -> str:

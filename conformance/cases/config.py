@@ -7,6 +7,26 @@ from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
 from .key_values import settings_of
 
+DEFAULTS = """
+    accessMessageInMemoryMaxRatio allowRecallWhenBrokerNotWriteable broadcastOffsetExpireMaxSecond
+    broadcastOffsetExpireSecond brokerTopicEnable channelExpiredTimeout cleanResourceInterval
+    clearRetryTopicWhenDeleteTopic clusterTopicEnable defaultMessageRequestMode defaultPopShareQueueNum
+    defaultQueryMaxNum deleteFileBatchMax deleteWhen enableBroadcastOffsetStore enableCompaction enableCreateSysGroup
+    enableMixedMessageType enablePopBatchAck enablePopBufferMerge enablePopMessageThreshold filterDataCleanTimeSpan
+    filterSupportRetry flushCommitLogLeastPages flushCommitLogThoroughInterval flushConsumerOffsetInterval
+    flushDelayOffsetInterval flushDiskType flushIntervalCommitLog inSyncReplicas initPopOffsetByCheckMsgInMem
+    litePullMessageEnable maxFilterMessageSize maxMsgsNumBatch maxPopPollingSize maxTransferBytesOnMessageInMemory
+    maxTransferCountOnMessageInMemory msgTraceTopicName notifyConsumerIdsChangedEnable offsetCheckInSlave
+    popCkMaxBufferSize popCkOffsetMaxQueueSize popCkStayBufferTime popCkStayBufferTimeOut popConsumerKVServiceEnable
+    popConsumerKVServiceInit popInflightMessageThreshold popLongPollingForceNotifyInterval popPollingSize
+    popResponseReturnActualRetryTopic popReviveMaxAttemptTimes realTimeNotifyConsumerChange rejectPullConsumerEnable
+    rejectTransactionMessage retrieveMessageFromPopRetryTopicV1 serverLoadBalancerEnable shortPollingTimeMills
+    skipWhenCKRePutReachMaxTimes slaveReadEnable slaveTimeout startAcceptSendRequestTimeStamp storeReplyMessageEnable
+    subscriptionExpiredTimeout timerCongestNumEachSlot timerFlushIntervalMs timerRollWindowSlot timerWheelEnable
+    transactionCheckInterval transactionOpBatchInterval transactionOpMsgMaxSize useServerSideResetOffset
+"""
+"""Settings that a broker has by itself, besides those of the first case."""
+
 
 def change(t: Remoting, text: str | bytes) -> Answer:
     """Change settings by a text of properties."""
@@ -53,6 +73,28 @@ def a_broker_tells_its_settings(t: Remoting) -> None:
             "fileReservedTime",
         ),
     )
+
+
+@remoting_case("AdminBrokerProcessor.getBrokerConfig")
+def settings_have_defaults(t: Remoting) -> None:
+    """What nobody has set is told too."""
+    t.see("settings", told(t, *DEFAULTS.split()))
+
+
+@remoting_case(
+    "SendMessageProcessor.sendMessage, TopicConfigManager.init",
+    settings={"traceOn": "false", "regionId": "elsewhere", "msgTraceTopicName": "traces_of_my_own"},
+)
+def a_message_says_where_and_whether_to_trace(t: Remoting) -> None:
+    """Region and trace switch of a broker are in each answer to a send and in each message; its traces have a topic."""
+    topic = t.topic(queues=1)
+    t.see("sent", t.send(topic), 0)
+    [message] = t.stored(topic).messages
+    t.see("stored", {name: message.properties.get(name) for name in ("TRACE_ON", "MSG_REGION")})
+    t.see("popped", t.pop(topic, t.group()).without("popTime", "startOffsetInfo"))
+    t.see("topic of traces", t.config_of("traces_of_my_own"), 0)
+    t.see("sent to it", t.send("traces_of_my_own").without("queueOffset"), 0)
+    t.see("usual topic of traces", t.config_of("RMQ_SYS_TRACE_TOPIC").code)
 
 
 @remoting_case("AdminBrokerProcessor.getBrokerRuntimeInfo")

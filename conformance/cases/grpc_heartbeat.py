@@ -152,6 +152,40 @@ def the_broker_shows_a_members_connection(t: Grpc) -> None:
     t.see("connection", t.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}), 0)
 
 
+@grpc_case("ClientActivity.parseClientVersion")
+def a_version_is_a_name(t: Grpc) -> None:
+    """The broker shows a client's version where its x-mq-client-version is a name such as V5_3_0, in any case; all
+    others have the proxy's own version.
+    """
+    topic = t.topic(kind="NORMAL")
+    for version in ("V4_9_7", "v5_1_0_snapshot", "V3_0_0_ALPHA1", "HIGHER_VERSION", "5.2.0", "V6_0_0", "", None):
+        group, client = t.group(), t.new("client")
+        t.open(client, t.subscription(group, {topic: "*"}), x_mq_client_version=version).command()
+        answer = t.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group})
+        t.see(f"consumer, {version}", [each["version"] for each in answer.json["connectionSet"]])
+    client = t.new("client")
+    t.open(client, t.publishing(topic), x_mq_client_version="V4_0_0").command()
+    answer = t.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, {"producerGroup": topic})
+    t.see("producer", [each["version"] for each in answer.json["connectionSet"]])
+
+
+@grpc_case("ClientActivity.parseClientVersion")
+def the_first_version_of_a_client_counts(t: Grpc) -> None:
+    """A client that calls itself by another version later is shown with its first one, until it has left."""
+    topic, group, client = t.topic(kind="NORMAL"), t.group(), t.new("client")
+
+    def shown() -> list[int]:
+        answer = t.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group})
+        return [each["version"] for each in answer.json["connectionSet"]]
+
+    t.open(client, t.subscription(group, {topic: "*"}), x_mq_client_version="V4_9_7").command()
+    t.see("heartbeat", t.heartbeat(client, group, x_mq_client_version="V4_9_8"), 20000)
+    t.see("after a heartbeat", shown())
+    t.leave(client, group)
+    t.open(client, t.subscription(group, {topic: "*"}), x_mq_client_version="V4_9_8").command()
+    t.see("come again", shown())
+
+
 @grpc_case("ConsumerManager.getConsumerGroupInfo")
 def consume_types_of_members(t: Grpc) -> None:
     """A push consumer is shown as passive, a simple consumer as active."""

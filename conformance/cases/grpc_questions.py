@@ -42,6 +42,11 @@ class _Client:
         ext = {"consumerGroup": self.group, "clientId": self.id, "jstackEnable": stack}
         return self._t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, ext)
 
+    def see_goes_on(self, label: str) -> None:
+        """Note the next command on its stream, which answers its settings."""
+        self.stream.settings(self.settings)
+        self._t.see(label, self.stream.command().status)
+
 
 def _commands(stream: Session) -> Iterator[sv.TelemetryCommand]:
     """What comes that is not the answer to settings."""
@@ -97,8 +102,7 @@ def a_grpc_consumer_that_does_not_answer(t: Grpc) -> None:
     t.see_arrival(asked, watch, 4.5, 8.5, 2)
     client.stream.send(_result(command.nonce))
     client.stream.send(_result("never asked"))
-    client.stream.settings(client.settings)
-    t.see("goes on", client.stream.command().status)
+    client.see_goes_on("goes on")
 
 
 @grpc_case("GrpcClientChannel.writeTelemetryCommand")
@@ -138,8 +142,7 @@ def the_running_info_of_a_grpc_consumer_is_never_told(t: Grpc) -> None:
         answer = t.arrival(asked)
         t.see(f"with a stack: {stack}", [answer.code, (answer.remark or "").partition(" Timeout: ")[0]])
     t.see("after", watch.between(9, 14))
-    client.stream.settings(client.settings)
-    t.see("the next command", client.stream.command().status)
+    client.see_goes_on("the next command")
 
 
 @grpc_case("ProxyChannel.writeAndFlush")

@@ -129,3 +129,18 @@ def renewal_is_for_every_kind_of_client(t: Grpc) -> None:
     t.see("handles", [handle for _, handle in see_taken(simple)])
     see_left(simple)
     t.see("again", attempts(other.receive(auto_renew=True)))
+
+
+@grpc_case("ReceiptHandleGroupKey.getChannelId")
+def who_has_left_loses_what_came_back(t: Grpc) -> None:
+    """A receive that waits on when its client has left finds what came back, and fails; that is hidden for a minute."""
+    one, other = two_consumers(t)
+    see_taken(one)
+    waiting = one.start_receive(auto_renew=True, await_s=12, deadline=20)
+    t.settle()
+    see_left(one)
+    t.wait(7.5)
+    t.see("at the end of the wait", waiting())
+    t.see("given to the other", attempts(other.receive_nothing(auto_renew=True)))
+    t.wait(57)
+    t.see("given to the other then", attempts(other.receive_nothing(auto_renew=True)))

@@ -153,6 +153,23 @@ def a_copy_is_found_by_a_wait(t: Grpc) -> None:
 
 
 @grpc_case("ReceiveMessageResponseStreamWriter.writeAndComplete")
+def a_receive_that_was_given_up_takes_what_comes(t: Grpc) -> None:
+    """A receive that its client has cancelled waits on: the next message is lost on it, and hidden for its time."""
+    consumer = consuming(t)
+    request = t.receive_request(consumer.topic, consumer.group, await_s=15, invisible_s=20)
+    given_up = t.open_receive(request, client=consumer.client, deadline=20)
+    t.wait(_HELD_SECONDS)
+    given_up.cancel()
+    t.wait(_HELD_SECONDS)
+    store(consumer)
+    t.wait(_HELD_SECONDS)
+    t.see("at once", attempts(consumer.receive_nothing()))
+    t.see("later", attempts(consumer.receive_nothing()))
+    t.wait(15)
+    t.see("after its time", attempts(consumer.receive_nothing()))
+
+
+@grpc_case("ReceiveMessageResponseStreamWriter.writeAndComplete")
 def a_stream_is_status_messages_and_time(t: Grpc) -> None:
     """The answer to a receive is a status, each message, and the time; empty or refused, a status and the time."""
     consumer = consuming(t)

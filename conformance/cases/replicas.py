@@ -1,14 +1,24 @@
 """A master that waits for slaves, and one that suggests them: what it does, whether it has a slave or not."""
 
+from typing import Unpack
+
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case, remoting_case
 from ..worlds.grpc import Grpc
 from ..worlds.remoting import Remoting, short_names
+from ..worlds.send_fields import SendFields
 
 WITHOUT_SLAVE = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}
 BEHIND = {"slaveReadEnable": "true", "accessMessageInMemoryMaxRatio": "0"}
 """Whoever is not at the end of the log is far behind."""
+
+
+def see_sent_at_once(t: Remoting, topic: str, label: str = "sent", **more: Unpack[SendFields]) -> None:
+    """Send a message, and note the answer and that nothing was waited for."""
+    watch = t.stopwatch()
+    t.see(label, t.send(topic, **more), 0)
+    t.see("after", watch.between(0, 2))
 
 
 @remoting_case("GroupTransferService.doWaitTransfer", settings=WITHOUT_SLAVE)
@@ -19,18 +29,13 @@ def a_send_waits_for_a_slave_that_is_not_there(t: Remoting) -> None:
     waiting = t.start(RequestCode.SEND_MESSAGE_V2, short_names(t.send_fields(topic)), b"waits")
     t.see("stored at once", t.stored(topic).bodies)
     t.see_arrival(waiting, watch, 2.9, 8, 12)
-    watch = t.stopwatch()
-    t.see("waits for nobody", t.send(topic, properties={"WAIT": "false"}), 0)
-    t.see("after", watch.between(0, 2))
+    see_sent_at_once(t, topic, "waits for nobody", properties={"WAIT": "false"})
 
 
 @remoting_case("GroupTransferService.doWaitTransfer", settings={"brokerRole": "SYNC_MASTER"})
 def a_synchronous_master_waits_for_nobody_by_default(t: Remoting) -> None:
     """One broker in sync is enough, and that is itself."""
-    topic = t.topic(queues=1)
-    watch = t.stopwatch()
-    t.see("sent", t.send(topic), 0)
-    t.see("after", watch.between(0, 2))
+    see_sent_at_once(t, t.topic(queues=1))
 
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse", settings=WITHOUT_SLAVE)

@@ -1,4 +1,4 @@
-"""A master and its slave: routes, what a slave refuses and suggests, and how far it is."""
+"""A master and its slave: routes, what a slave refuses, suggests and has since when, and a master that is away."""
 
 from typing import Any
 
@@ -8,8 +8,9 @@ from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
 from ..worlds.transactions import COMMIT, transacting
+from .replicas import see_sent_at_once
 from .send_back import back
-from .several_brokers import by_broker
+from .several_brokers import RESTART, by_broker
 
 SLAVE = {"slaveReadEnable": "true", "beside.brokerId": "1", "beside.brokerRole": "SLAVE"}
 WAITED_FOR = {**SLAVE, "brokerRole": "SYNC_MASTER", "inSyncReplicas": "2", "accessMessageInMemoryMaxRatio": "0"}
@@ -37,6 +38,12 @@ def known_to_slave(t: Remoting, topic: str, group: str) -> Answer:
     return answer
 
 
+def committed_at_slave(t: Remoting, topic: str, group: str) -> Answer:
+    """The committed offset, as the slave has it."""
+    asked = {"consumerGroup": group, "topic": topic, "queueId": 0, "setZeroIfNotFound": "false"}
+    return t.ask(RequestCode.QUERY_CONSUMER_OFFSET, asked, to=t.beside)
+
+
 @remoting_case("RouteInfoManager.registerBroker", settings=WAITED_FOR)
 def a_slave_is_an_address_of_its_masters_name(t: Remoting) -> None:
     """Routes and cluster information name it by its id; it has no queues of its own."""
@@ -57,6 +64,26 @@ def a_slave_takes_nothing(t: Remoting) -> None:
     t.see("end", t.ask(RequestCode.END_TRANSACTION, producers.end_fields(half, COMMIT), to=t.beside), 11)
 
 
+@remoting_case("SlaveSynchronize.syncAll", settings=WAITED_FOR)
+def a_slave_has_messages_at_once_and_tables_later(t: Remoting) -> None:
+    """It is pulled from when it knows the topic; who is beyond its end is told to try again at once."""
+    followed(t)
+    topic, group = t.topic(queues=1), t.group()
+    t.sent(topic, 3)
+    t.commit(topic, group, 2)
+    ends = {"topic": topic, "queueId": 0}
+    t.until(lambda: t.ask(RequestCode.GET_MAX_OFFSET, ends, to=t.beside)["offset"] == "3")
+    t.see("end", t.ask(RequestCode.GET_MAX_OFFSET, ends, to=t.beside), 0)
+    found = known_to_slave(t, topic, group)
+    t.see("pulled", found, 0)
+    t.see("bodies", found.bodies)
+    t.until(lambda: committed_at_slave(t, topic, group).code == 0, TABLES_SECONDS)
+    t.see("committed", committed_at_slave(t, topic, group), 0)
+    t.see("at the end", t.pull(topic, group, offset=3, to=t.beside), 19)
+    t.see("beyond the end", t.pull(topic, group, offset=30, to=t.beside), 20)
+    t.see("nothing that matches", t.pull(topic, group, expression="none", to=t.beside), 20)
+
+
 @remoting_case("PullMessageProcessor.composeResponseHeader", settings=WAITED_FOR)
 def a_slave_suggests_itself_to_who_is_far_behind(t: Remoting) -> None:
     """And its master to all others."""
@@ -68,14 +95,30 @@ def a_slave_suggests_itself_to_who_is_far_behind(t: Remoting) -> None:
     t.see("nothing that matches", t.pull(topic, group, expression="none", to=t.beside), 20)
 
 
+@remoting_case("RouteInfoManager.unRegisterBroker", needs=RESTART, settings=SLAVE, alone=True)
+def a_slave_serves_while_its_master_is_away(t: Remoting) -> None:
+    """Routes keep the queues and lose the master; what is committed at the slave is overwritten after its return."""
+    topic, group = t.topic(queues=1), t.group()
+    t.sent(topic, 3)
+    t.commit(topic, group, 1)
+    known_to_slave(t, topic, group)
+    with t.away():
+        t.see("route", by_broker(t.route(topic)))
+        t.see("pulled", t.pull(topic, group, to=t.beside).bodies)
+        t.see("at the end", t.pull(topic, group, offset=3, to=t.beside), 19)
+        committed = {"consumerGroup": group, "topic": topic, "queueId": 0, "commitOffset": 3}
+        t.see("committed", t.ask(RequestCode.UPDATE_CONSUMER_OFFSET, committed, to=t.beside), 0)
+        t.see("committed at the slave", committed_at_slave(t, topic, group)["offset"])
+    t.see("route, back", by_broker(t.route(topic)))
+    t.until(lambda: committed_at_slave(t, topic, group)["offset"] == "1", TABLES_SECONDS)
+    t.see("committed at the slave, later", committed_at_slave(t, topic, group)["offset"])
+
+
 @remoting_case("GroupTransferService.doWaitTransfer", settings=WAITED_FOR)
 def a_send_is_answered_when_the_slave_has_its_message(t: Remoting) -> None:
     """A synchronous master waits no longer than that; the slave has as much of the log then."""
     followed(t)
-    topic = t.topic(queues=1)
-    watch = t.stopwatch()
-    t.see("sent", t.send(topic), 0)
-    t.see("after", watch.between(0, 2))
+    see_sent_at_once(t, t.topic(queues=1))
 
 
 @remoting_case("DefaultHAService.getRuntimeInfo", settings=WAITED_FOR)

@@ -151,6 +151,11 @@ class Driver(Closing):
         """The ways in which its push consumers can divide queues among themselves."""
         return frozenset(self.hello.get("allocations", ()))
 
+    @property
+    def options(self) -> frozenset[str]:
+        """What its producers and consumers can be made with besides."""
+        return frozenset(self.hello.get("options", ()))
+
     def post(self, verb: str, **fields: Any) -> Future[Fields]:
         """Send a command and return the future of its reply.
 

@@ -10,6 +10,7 @@ from ..stage import Crew
 from ..targets.target import Target
 from ..truth import Truth
 from .crews import Crews
+from .plan import is_own
 from .scenario_work import outcomes, ruled_out, run_scenario
 
 
@@ -26,7 +27,7 @@ class OneByOne(Closing):
 
     def run(self, scenario: Scenario) -> Outcome:
         """The outcome of a scenario. Errors: TargetError."""
-        if scenario.mark.settings or scenario.mark.alone:
+        if is_own(scenario):
             [outcome] = outcomes([scenario], [self._sdk], self._target, self._truth, self._crews)
             return outcome
         obstacle = ruled_out(scenario, self._sdk, self._target, self._truth, self._crews)

@@ -105,9 +105,9 @@ class _Parser:
         return lambda id_: wanted in id_.lower()
 
 
-def is_own(case: Case) -> bool:
-    """Whether a case needs a broker that most others cannot use."""
-    return case.mark.alone or bool(case.mark.settings)
+def is_own(each: Case | Scenario) -> bool:
+    """Whether a case or scenario needs a broker that most others cannot use."""
+    return each.mark.alone or bool(each.mark.settings)
 
 
 def in_order(cases: Iterable[Case]) -> list[Case]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from ..case import Case
 from ..outcome import Outcome, Verdict
@@ -81,13 +82,17 @@ def carry_out(
             started.callback(crews.close)  # before the targets that they talk to, also after Ctrl-C
             pool = Pool(jobs, note)
             lines: list[Line] = []
-            shared: list[Work] = []
+            shared: list[list[Work]] = []
             for target in targets:
-                shared += scenario_works(scenarios, sdks, target, truth, crews, attempts=attempts)
-                shared += [_case(case, target, truth) for case in cases if not is_own(case)]
-                own = [_case(case, target, truth) for case in in_order(filter(is_own, cases))]
-                lines.append(Line(own, target.own_at_once))  # first: they take long to start, while others only wait
-            pool.run([*lines, Line(shared)], targets)
+                works = scenario_works(scenarios, sdks, target, truth, crews, attempts=attempts)
+                shared.append(works.common + [_case(case, target, truth) for case in cases if not is_own(case)])
+                own = works.own + [_case(case, target, truth) for case in in_order(filter(is_own, cases))]
+                lines.append(Line(own, target.own_at_once))
+            # First what takes long to start, and of that what leaves threads to others.
+            lines.sort(key=lambda line: line.at_once is None)
+            # By turns: on the emulator the processor is busy, on a real broker most of the time is waiting.
+            by_turns = [work for turn in zip_longest(*shared) for work in turn if work is not None]
+            pool.run([*lines, Line(by_turns)], targets)
             if pool.problem is not None:
                 run.problem = f"{type(pool.problem).__name__}: {pool.problem}"
     except KeyboardInterrupt:

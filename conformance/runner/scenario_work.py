@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,10 +17,21 @@ from ..targets.target import Place, Target, TargetError
 from ..truth import Truth
 from .attempts import first_expected
 from .crews import Crews
+from .plan import is_own
 from .pool import Work
 
 _CONDITIONS = (DriverError, DriverFailure, BuildError, AssertionError)
 """What says all in its text; any other error is shown with the line that it comes from."""
+PIECE_MAX = 20
+"""Scenarios that one SDK goes through before another may have the thread. Each piece starts the SDK anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Works:
+    """`own`: pieces that need a broker which most others cannot use. `common`: those that share one."""
+
+    own: list[Work]
+    common: list[Work]
 
 
 def scenario_works(
@@ -30,21 +42,28 @@ def scenario_works(
     crews: Crews,
     *,
     attempts: int = 1,
-) -> list[Work]:
+) -> Works:
     """The work of running every scenario with every SDK on a target.
 
-    A piece is one SDK with all scenarios that share a place with others, or all SDKs one after the other with a
-    scenario that needs a place of its own kind: to start one takes longer than to use it. Pieces may run side by side.
-    Each yields an outcome for each scenario and SDK of it. A scenario that does not come out as expected is run again,
-    up to `attempts` times in all.
+    A piece is one SDK with at most `PIECE_MAX` scenarios that share a place with others, or all SDKs one after the
+    other with a scenario that needs a place of its own kind: to start one takes longer than to use it. Pieces may run
+    side by side. Each yields an outcome for each scenario and SDK of it. A scenario that does not come out as expected
+    is run again, up to `attempts` times in all.
     """
     once = partial(outcomes, target=target, truth=truth, crews=crews, attempts=attempts)
-    common = [each for each in scenarios if not each.mark.settings and not each.mark.alone]
-    # Pieces that need a broker of their own go first: they take longest.
-    works: list[Work] = [partial(once, [each], sdks) for each in scenarios if each.mark.settings or each.mark.alone]
-    if common:
-        works += [partial(once, common, [sdk]) for sdk in sdks]
-    return works
+    own: list[Work] = [partial(once, [each], sdks) for each in scenarios if is_own(each)]
+    common: list[Work] = []
+    # Those in which time passes take longest on a real broker: what is begun last should be short.
+    for passes in (True, False):
+        alike = [each for each in scenarios if not is_own(each) and each.mark.passes == passes]
+        common += [partial(once, piece, [sdk]) for piece in _pieces(alike) for sdk in sdks]
+    return Works(own, common)
+
+
+def _pieces(scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:
+    """Scenarios in pieces of about one length, so that none is still under way long after the others."""
+    count = -(-len(scenarios) // PIECE_MAX)
+    return [scenarios[number::count] for number in range(count)]
 
 
 def outcomes(
@@ -70,7 +89,7 @@ def outcomes(
     with target.lend(mark.settings, alone=mark.alone) as place:
         for sdk, scenarios in wanted.items():
             with crews.crew(sdk, place) as crew:
-                for scenario in sorted(scenarios, key=lambda each: each.mark.passes):
+                for scenario in scenarios:
                     again = partial(run_scenario, scenario, place, crew, target, truth)
                     yield first_expected(again, attempts)
 

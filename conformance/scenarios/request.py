@@ -37,3 +37,22 @@ def a_request_that_nobody_answers(s: Stage) -> None:
         "asked",
         lambda: producer.driver.call("request", on=producer.name, topic=topic, body=b"ping", timeout_ms=2000),
     )
+
+
+@scenario("RequestFutureHolder.scanExpiredRequest", verbs={"request"}, outcomes={"hang"})
+def a_reply_that_comes_too_late(s: Stage) -> None:
+    """A reply after the time of its request changes nothing: who asked has given up, and who answers is not told."""
+    topic, group = s.pair("concurrent")
+    consumer = s.consumer(group, topic, "concurrent", answer="pong", hang_ms={"ping": 5000}, process=1)
+    producer = s.producer(topic)
+    producer.send(topic, "first")
+    s.wait_for(1, consumer)
+    s.wait_until(lambda: _known(s, producer.group, topic), "the producer's heartbeat")
+    s.refusal(
+        "asked",
+        lambda: producer.driver.call("request", on=producer.name, topic=topic, body=b"ping", timeout_ms=2000),
+    )
+    [asked] = s.wait_for(1, consumer, stem="ping")
+    s.see("consumed", asked["ok"])
+    reply = producer.driver.call("request", on=producer.name, topic=topic, body=b"again", timeout_ms=10_000)
+    s.see("the next answer", shown(reply["message"])["body"])

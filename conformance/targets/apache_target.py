@@ -16,7 +16,7 @@ from .apache import ApacheBroker, recipe
 from .target import COMMON_SETTINGS, Access, Capability, Place, Target, TargetError
 
 _REGISTERED_SECONDS = 40.0
-OWN_MAX = 3
+OWN_MAX = 6
 """Brokers with settings of their own that run beside the common one, 600 MB each."""
 STARTING_MAX = os.cpu_count() or 2
 """Brokers that start at once: a start keeps a processor busy, and more of them only make each other late."""

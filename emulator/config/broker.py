@@ -55,6 +55,9 @@ class BrokerConfig(Config):
     long_polling_enable: bool = key(True, "A pull that finds nothing may wait.")
     short_polling_time_mills: int = key(1000, "How long a pull waits when long polling is off.", unit="ms", low=0)
     lite_pull_message_enable: bool = key(True, "Lite pull consumers are served.")
+    reject_pull_consumer_enable: bool = key(
+        False, "Consumers that ask for messages by themselves are not taken into their groups, and may not pull."
+    )
     enable_property_filter: bool = key(False, "SQL92 filters are allowed in pull consumers.")
     filter_support_retry: bool = key(
         False, "Pulls of a retry topic by SQL92 are filtered by what the group wants of each message's first topic."
@@ -64,6 +67,9 @@ class BrokerConfig(Config):
     )
     max_transfer_bytes_on_message_in_memory: int = key(262144, "Bytes of one read of a queue.", unit="bytes", low=1)
     max_transfer_count_on_message_in_memory: int = key(32, "Messages of one read of a queue.", low=1)
+    enable_compaction: bool = key(
+        True, "Topics with cleanup.policy=COMPACTION are read from logs of their own, which know no filters."
+    )
     max_filter_message_size: int = key(16000, "Bytes of queue units scanned by one read (20 each).", low=20)
     default_query_max_num: int = key(32, "Messages of one query by unique key.", low=1)
     max_msgs_num_batch: int = key(64, "Messages of one query by key.", low=1)
@@ -161,6 +167,17 @@ class BrokerConfig(Config):
     )
     flush_disk_type: str = key(
         "ASYNC_FLUSH", "When a message is on disk: before its answer, or later.", choices=("ASYNC_FLUSH", "SYNC_FLUSH")
+    )
+    sync_flush_timeout: int = key(
+        5000,
+        "How long a send waits for that with SYNC_FLUSH. Here it is so at once, yet too late where this is 0 or less.",
+        unit="ms",
+    )
+    transient_store_pool_enable: bool = key(
+        False, "Messages are written through buffers. Without any, remoting clients that send are told that it is busy."
+    )
+    transient_store_pool_size: int = key(
+        5, "Buffers that there are if they are wanted at the start; what is wanted later has none.", low=0
     )
     flush_interval_commit_log: int = key(
         500, "With ASYNC_FLUSH, how often dirty pages are looked for.", unit="ms", low=1

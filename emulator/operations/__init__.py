@@ -140,6 +140,7 @@ from .send import (
     SendMessageBack,
     SendReplyMessage,
     SendResult,
+    WholeBatchSendResult,
 )
 from .timers import (
     DelayOffsetsResult,
@@ -329,4 +330,5 @@ __all__ = [
     "UpdateGroupForbidden",
     "UpdateNamesrvConfig",
     "ViewMessage",
+    "WholeBatchSendResult",
 ]

@@ -201,7 +201,11 @@ class ChangeInvisibleResult(Result):
 
 @value
 class Notification(Operation):
-    """Wait until a pop would find something. Source: NotificationRequestHeader (5.3.3)."""
+    """Wait until a pop would find something. Source: NotificationRequestHeader (5.3.3).
+
+    `for_pop`: the one who asks would else wait in a pop, and is told, too, when what one pop leaves is for the next;
+    upstream has no such notifications.
+    """
 
     consumer_group: str
     topic: str
@@ -210,6 +214,7 @@ class Notification(Operation):
     born_ms: int
     order: bool = False
     attempt_id: str | None = None
+    for_pop: bool = False
 
 
 @value

@@ -84,6 +84,11 @@ class SendResult(Result):
 
 
 @value
+class WholeBatchSendResult(SendResult):
+    """A batch was stored as one record; its id is `transaction_id`."""
+
+
+@value
 class SendMessageBack(Operation):
     """A consumer gives a message back for a later retry.
 

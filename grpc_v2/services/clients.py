@@ -5,6 +5,7 @@ A producer belongs to the group that is named like its topic. Source: ClientActi
 
 from collections.abc import Iterable
 
+from rocketmq_testkit.emulator.client_versions import version_number
 from rocketmq_testkit.emulator.filters import SQL92, TAG, build_subscription
 from rocketmq_testkit.emulator.operations import (
     ChangeInvisibleTime,
@@ -27,7 +28,7 @@ from ..sessions import Session
 from ..status import OK, Refusal
 
 CLIENT_VERSION = 479
-"""What upstream registers gRPC clients as: the proxy's own version, V5_3_3."""
+"""What upstream registers gRPC clients as that do not call their version as it would: the proxy's own, V5_3_3."""
 _CONSUME_TYPES = {pb.PUSH_CONSUMER: "CONSUME_PASSIVELY", pb.SIMPLE_CONSUMER: "CONSUME_ACTIVELY"}
 
 
@@ -48,15 +49,19 @@ def subscriptions(entries: Iterable[pb.SubscriptionEntry], now_ms: int) -> list[
     return found
 
 
-def register(
-    proxy: Proxy, session: Session, language: str, group: str | None, label: str, *, subscribe: bool = True
-) -> None:
+def client_version(name: str) -> int:
+    """The number of what a client says in x-mq-client-version, where that is a name such as `V5_3_0`."""
+    number = version_number(name)
+    return CLIENT_VERSION if number is None else number
+
+
+def register(call: RpcCall, session: Session, language: str, group: str | None, *, subscribe: bool = True) -> None:
     """Tell every broker that the client lives; `group` is a consumer's group, None for a producer.
 
     With `subscribe`, which only settings do, its subscriptions become those of its group. Raises ValueError when an
     expression of them does not build.
     """
-    settings = session.settings
+    proxy, settings = call.proxy, session.settings
     producers: list[str] = []
     consumers: list[ConsumerData] = []
     if group is None:
@@ -69,14 +74,14 @@ def register(
         client_id = session.client_id
         proxy.tell_brokers(
             session.channel,
-            label,
+            call.rpc.name,
             Heartbeat(
                 client_id,
                 producers,
                 consumers,
                 without_sub=not subscribe,
                 language=language,
-                version=CLIENT_VERSION,
+                version=client_version(call.server_call.metadata.get("x-mq-client-version", "")),
                 through_proxy=True,
             ),
         )
@@ -110,13 +115,12 @@ def _language(call: RpcCall) -> str:
 def heartbeat(call: RpcCall, request: sv.HeartbeatRequest) -> None:
     """The client lives; what it is follows from its settings, not from the request."""
     session = _known(call)
-    name = call.rpc.name
     if not session.is_producer:
         group = call.proxy.group_name(request.group)
         forgotten = group == session.settings.subscription.group.name and _is_forgotten(call.proxy, session, group)
-        register(call.proxy, session, _language(call), group, name, subscribe=forgotten)
+        register(call, session, _language(call), group, subscribe=forgotten)
     elif session.settings.publishing.topics:
-        register(call.proxy, session, _language(call), None, name)
+        register(call, session, _language(call), None)
     call.proxy.sessions.seen(session)
     call.reply(sv.HeartbeatResponse(status=OK))
 

@@ -12,7 +12,6 @@ from rocketmq_testkit.emulator import record as records
 from rocketmq_testkit.emulator.filters import SQL92, TAG, build_subscription
 from rocketmq_testkit.emulator.operations import (
     AckMessage,
-    ChangeInvisibleTime,
     ForgetWaiting,
     Notification,
     PopMessage,
@@ -24,7 +23,7 @@ from rocketmq_testkit.emulator.operations import (
 
 from ..calls import RpcCall
 from ..instants import duration_ms, set_timestamp
-from ..java_texts import negative_batch
+from ..java_texts import departed_client, negative_batch
 from ..message_out import fill_message
 from ..method_table import NAMES, Rpc
 from ..polls import Poll
@@ -32,6 +31,7 @@ from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy_rules import check_invisible_time, poll_time_ms
 from ..receipt import ReceiptHandle
+from ..sessions import Session
 from ..settings import DEFAULT_REQUEST_TIMEOUT_MS, attempts_of
 from ..status import OK, Refusal
 from ..transport import MethodKind
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from rocketmq_testkit.emulator.broker import Broker
 
 MAX_BATCH = 32
-GIVE_BACK_MS = 1_000
-"""Messages that could not be handed to a client any more become visible after this (upstream's constant)."""
 _INIT_AT_END = 1
 _ANY_QUEUE = -1
 _FOUND = sv.ReceiveMessageResponse(status=OK).SerializeToString()
@@ -66,6 +64,15 @@ class _Receive:
     subscription: SubscriptionData
     max_attempts: int
     auto_renew: bool
+
+
+@dataclass(slots=True)
+class _Found:
+    """A message that a broker has found. `reconsume_times`: how often it was delivered before."""
+
+    handle: ReceiptHandle
+    record: records.Record
+    reconsume_times: int
 
 
 def receive_message(call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
@@ -140,20 +147,23 @@ def _subscription(topic: str, wanted: pb.FilterExpression) -> SubscriptionData:
 
 
 def _hand_out(receive: _Receive, broker: "Broker", result: PopResult) -> bool:
-    """Send what a broker found, as far as it is for this client; False when nothing is."""
+    """Send what a broker found, as far as it is for this client; False when nothing is, or nobody is there any more.
+
+    What nobody is there for stays hidden for its time: upstream means to give it back, but fails before it does.
+    """
     call = receive.call
     counts = _order_counts(result.order_count_info)
-    frames: list[bytes] = []
+    found: list[_Found] = []
     for popped in result.messages:
-        handle = _handle(broker, result, popped)
-        if call.server_call.cancelled:
-            _give_back(receive, broker, handle)
-            continue
-        reconsume_times = counts.get((popped.topic_digit, popped.queue_id), popped.reconsume_times)
-        frame = _frame(receive, broker, popped, handle, reconsume_times)
-        if frame is not None:
-            frames.append(frame)
-    if not frames:
+        times = counts.get((popped.topic_digit, popped.queue_id), popped.reconsume_times)
+        each = _Found(_handle(broker, result, popped), records.decode(popped.record), times)
+        if _fits(receive, broker, each):
+            found.append(each)
+    if not found:
+        return False
+    session = _renewing(receive)
+    frames = [_frame(receive, each, session) for each in found]
+    if call.server_call.cancelled:
         return False
     send = call.server_call.send
     send(_FOUND)
@@ -177,31 +187,45 @@ def _handle(broker: "Broker", result: PopResult, popped: PoppedMessage) -> Recei
     )
 
 
-def _frame(
-    receive: _Receive, broker: "Broker", popped: PoppedMessage, handle: ReceiptHandle, reconsume_times: int
-) -> bytes | None:
-    """The frame of a message; None when it is not for this client, or was delivered too often."""
-    record = records.decode(popped.record)
+def _fits(receive: _Receive, broker: "Broker", found: _Found) -> bool:
+    """Whether a message is for this client; it is done with here when not, or when it was delivered too often."""
     tags = receive.subscription.tags
-    if tags and record.property_map().get(props.TAGS) not in tags:
-        _acknowledge(receive, broker, handle)
+    if tags and found.record.property_map().get(props.TAGS) not in tags:
+        _acknowledge(receive, broker, found.handle)
+        return False
+    if found.reconsume_times >= receive.max_attempts:
+        _dead_letter(receive, broker, found.handle)
+        return False
+    return True
+
+
+def _renewing(receive: _Receive) -> Session | None:
+    """Who holds what is handed out with auto_renew; None where that is not asked for, or nobody has sent settings.
+
+    Raises Refusal when the client has left meanwhile: what was found stays hidden for its time, as upstream has it.
+    """
+    call = receive.call
+    if not receive.auto_renew or call.session is None:
         return None
-    if reconsume_times >= receive.max_attempts:
-        _dead_letter(receive, broker, handle)
-        return None
-    now_ms = receive.call.proxy.now_ms
+    session = call.proxy.sessions.find(call.client_id)
+    if session is None:
+        raise Refusal(pb.INTERNAL_SERVER_ERROR, departed_client())
+    return session
+
+
+def _frame(receive: _Receive, found: _Found, session: Session | None) -> bytes:
+    """The frame of a message, which is remembered for who holds it."""
+    proxy = receive.call.proxy
+    handle = found.handle
     response = sv.ReceiveMessageResponse()
     message = response.message
-    fill_message(message, record, receive.topic, reconsume_times, now_ms)
+    fill_message(message, found.record, receive.topic, found.reconsume_times, proxy.now_ms)
     system = message.system_properties
     system.receipt_handle = handle.encode()
-    system.queue_id = popped.queue_id
-    system.queue_offset = popped.queue_offset
-    session = receive.call.session
-    if receive.auto_renew and session is not None:
-        receive.call.proxy.renewals.remember(
-            session, receive.topic, receive.group, system.message_id, handle, reconsume_times
-        )
+    system.queue_id = handle.queue_id
+    system.queue_offset = handle.offset
+    if session is not None:
+        proxy.renewals.remember(session, receive.topic, receive.group, system.message_id, handle, found.reconsume_times)
     return response.SerializeToString()
 
 
@@ -224,15 +248,6 @@ def _acknowledge(receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> 
     _tell(receive, broker, AckMessage(receive.group, topic, handle.queue_id, handle.encode(), handle.offset))
 
 
-def _give_back(receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> None:
-    topic = handle.real_topic(receive.topic, receive.group)
-    _tell(
-        receive,
-        broker,
-        ChangeInvisibleTime(receive.group, topic, handle.queue_id, handle.encode(), handle.offset, GIVE_BACK_MS),
-    )
-
-
 def _dead_letter(receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> None:
     topic = handle.real_topic(receive.topic, receive.group)
     _tell(
@@ -250,7 +265,7 @@ def _dead_letter(receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> 
     _acknowledge(receive, broker, handle)
 
 
-def _tell(receive: _Receive, broker: "Broker", operation: AckMessage | ChangeInvisibleTime | SendMessageBack) -> None:
+def _tell(receive: _Receive, broker: "Broker", operation: AckMessage | SendMessageBack) -> None:
     call = receive.call
     call.proxy.tell(broker, call.channel, call.rpc.name, operation)
 
@@ -276,7 +291,7 @@ RECEIVE_MESSAGE = Rpc(
     sv.ReceiveMessageRequest,
     sv.ReceiveMessageResponse,
     receive_message,
-    (PopMessage, Notification, ForgetWaiting, AckMessage, SendMessageBack, ChangeInvisibleTime),
+    (PopMessage, Notification, ForgetWaiting, AckMessage, SendMessageBack),
     (
         *NAMES,
         pb.ILLEGAL_POLLING_TIME,

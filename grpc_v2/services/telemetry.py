@@ -81,7 +81,7 @@ class _Stream:
         self._session = call.session = session
         call.channel = session.channel
         proxy.sessions.stream_opened(session, call)
-        register(proxy, session, language, group, call.rpc.name)
+        register(call, session, language, group)
         self._answer()
         if self._fresh:
             self._fresh = False

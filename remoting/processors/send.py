@@ -17,6 +17,7 @@ from rocketmq_testkit.emulator.operations import (
     SendMessage,
     SendReplyMessage,
     SendResult,
+    WholeBatchSendResult,
 )
 
 from ..answer import HEAD, NOT_SET, TAIL, quoted
@@ -98,6 +99,8 @@ def send_answer(call: RemotingCall, result: SendResult) -> bytes:
     if handle is not None and call.processor.code is RequestCode.SEND_BATCH_MESSAGE:
         handle = None  # upstream looks at the code: a batch that is sent by another one gets its handle
     recall_handle = "" if handle is None else f'"recallHandle":{quoted(handle)},'
+    if result.__class__ is WholeBatchSendResult:
+        recall_handle += f'"batchUniqId":{quoted(id_ or "")},'
     text = (
         f'{{"code":{0 if code is SUCCESS else int(code)},"extFields":{{"queueId":"{result.queue_id}",{transaction_id}'
         f'"msgId":"{result.msg_id}",{_marks(call)}{recall_handle}"queueOffset":"{result.queue_offset}"}},'

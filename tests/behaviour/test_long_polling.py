@@ -113,6 +113,17 @@ def test_what_came_back_wakes_if_it_shall(e: Entrance) -> None:
     assert bodies(waiting) == [b"0"]
 
 
+@through(*ALL, wake_poll_on_redelivery=True)
+def test_what_came_back_wakes_each_time(e: Entrance) -> None:
+    """Also when it was taken from the retry topic."""
+    e.filled(1)
+    e.take()
+    for _ in range(3):
+        waiting = e.pop(poll_ms=20_000)
+        e.advance(15_000)
+        assert bodies(waiting) == [b"0"]
+
+
 @through(*ALL)
 def test_the_last_acknowledgement_of_a_batch_wakes(e: Entrance) -> None:
     """An ordered queue is free then; the others before it do not wake."""

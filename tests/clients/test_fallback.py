@@ -1,8 +1,13 @@
-"""What SDKs do when a failed message cannot be sent back: a relay before the broker refuses their requests."""
+"""What SDKs do when a failed message cannot be sent back: a relay before the broker refuses their requests.
+
+Only Java's SDK sends what cannot be sent back to the retry topic by itself. Go's (2.1.2) looks whether an answer comes,
+not at its code, and the C++ SDK (1.0, of the wrapper for Python) at neither: what is refused there is gone.
+"""
 
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -17,11 +22,13 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 RELAYED = "127.0.0.2"
 """Clients are told this host. The relay listens there, on the port that the broker has at 127.0.0.1."""
 JAVA = ("java-remoting", "java-remoting-4.9")
-"""Go's SDK does not look at the code of the answer: what the broker refuses to take back is gone."""
 TOPIC, GROUP = "orders", "billing"
 SECONDS = 90.0
 """For what a client does by itself, on a machine that is busy with other things."""
+GLANCE_SECONDS = 0.02
 SYSTEM_ERROR = 1
+ANSWER_MS = 3000
+"""For so long Go's SDK waits for the answer when it sends a message back."""
 LOCAL_RETRY_MS = 5000
 """After so long a client gives its listener again what it could not get rid of."""
 
@@ -38,11 +45,16 @@ def _sent_back_or_again(request: RemotingCommand) -> bool:
 
 
 class Relay:
-    """Passes frames on between clients and a broker, but answers requests that are `refused` itself, with an error."""
+    """Passes frames on between clients and a broker, but not requests that are `refused`.
 
-    def __init__(self, port: int, refused: Refused) -> None:
+    It answers those itself, with an error, or never if it is `silent`; `kept_back` counts them.
+    """
+
+    def __init__(self, port: int, refused: Refused, *, silent: bool = False) -> None:
+        self.kept_back = 0
         self._port = port
         self._refused = refused
+        self._silent = silent
         self._loop = asyncio.new_event_loop()
         self._open = threading.Event()
         self._end = asyncio.Event()
@@ -76,6 +88,9 @@ class Relay:
             for kind, header, content in splitter.feed(data):
                 request = decode(kind, header, content)
                 if not request.is_response and self._refused(request):
+                    self.kept_back += 1
+                    if self._silent:
+                        continue
                     answer = RemotingCommand(SYSTEM_ERROR, opaque=request.opaque, flag=RESPONSE, remark="refused")
                     answer.serialize_type = kind
                     to_client.write(encode(answer))
@@ -95,11 +110,11 @@ def _direct(address: str) -> str:
 
 
 @contextlib.contextmanager
-def _failing_once(sdk: str, refused: Refused) -> Iterator[tuple[Emulator, Driver]]:
+def _failing_once(sdk: str, refused: Refused, *, silent: bool = False) -> Iterator[tuple[Emulator, Driver, Relay]]:
     """A push consumer whose listener fails the one message once, behind a relay that refuses what follows from it."""
     with (
         Emulator(advertise=RELAYED, topics=[f"{TOPIC}:NORMAL:1", f"{retry_topic(GROUP)}:NORMAL:1"]) as emulator,
-        Relay(int(emulator.broker.rpartition(":")[2]), refused),
+        Relay(int(emulator.broker.rpartition(":")[2]), refused, silent=silent) as relay,
         start(sdk, Addresses(namesrv=_direct(emulator.namesrv), endpoint=_direct(emulator.endpoint))) as driver,
     ):
         emulator.group(GROUP)
@@ -107,7 +122,7 @@ def _failing_once(sdk: str, refused: Refused) -> Iterator[tuple[Emulator, Driver
         driver.call("producer", as_="p", topics=[TOPIC], group="shop")
         driver.call("push", as_="c", group=GROUP, fail={"bad": 1}, **made)
         driver.call("send", on="p", topic=TOPIC, body=b"bad", tag="t", keys=["k"], props={"a": "b"})
-        yield emulator, driver
+        yield emulator, driver, relay
 
 
 def _given(driver: Driver) -> list[Fields]:
@@ -119,21 +134,34 @@ def _until_given(driver: Driver, count: int) -> list[Fields]:
     return _given(driver)
 
 
+def _until(look: Callable[[], bool]) -> None:
+    """Wait for what a client does without an event of its driver."""
+    end = time.monotonic() + SECONDS
+    while not look():
+        assert time.monotonic() < end
+        time.sleep(GLANCE_SECONDS)
+
+
+def _sent_to_retry_topic(emulator: Emulator) -> list[SendMessage]:
+    subjects = (entry.subject for entry in emulator.journal)
+    return [each for each in subjects if isinstance(each, SendMessage) and each.topic == retry_topic(GROUP)]
+
+
+def _committed(emulator: Emulator) -> int:
+    """How far the group is, -1 if it has not said."""
+    return emulator.run_in_loop(lambda host: host.engine.brokers[0].offsets.query(GROUP, TOPIC, 0))
+
+
 @pytest.mark.parametrize("sdk", JAVA)
 def test_what_cannot_be_sent_back_is_sent_to_the_retry_topic(sdk: str) -> None:
     """Java's SDK makes a message of its own for the retry topic of the group, which comes again after ten seconds.
 
     Source: DefaultMQPushConsumerImpl.sendMessageBack (5.3.3).
     """
-    with _failing_once(sdk, _sent_back) as (emulator, driver):
-
-        def sent() -> list[SendMessage]:
-            subjects = (entry.subject for entry in emulator.journal)
-            return [each for each in subjects if isinstance(each, SendMessage) and each.topic == retry_topic(GROUP)]
-
+    with _failing_once(sdk, _sent_back) as (emulator, driver, _relay):
         [first] = _until_given(driver, 1)
-        driver.wait_until(lambda _: bool(sent()), SECONDS)
-        [message] = sent()
+        _until(lambda: bool(_sent_to_retry_topic(emulator)))
+        [message] = _sent_to_retry_topic(emulator)
         assert (message.reconsume_times, message.max_reconsume_times) == (1, 16)
         # It sets the id of the first message, too, and loses it when it takes over that message's properties.
         shown = {name: message.properties.get(name) for name in ("DELAY", "RETRY_TOPIC", "ORIGIN_MESSAGE_ID")}
@@ -157,9 +185,43 @@ def test_what_the_broker_does_not_take_is_tried_again_in_the_client(sdk: str) ->
 
     Source: ConsumeMessageConcurrentlyService.submitConsumeRequestLater (5.3.3).
     """
-    with _failing_once(sdk, _sent_back_or_again) as (emulator, driver):
+    with _failing_once(sdk, _sent_back_or_again) as (emulator, driver, _relay):
         first, again = _until_given(driver, 2)
         assert (body(again["msg"]), again["msg"]["attempt"], again["ok"]) == (b"bad", 2, True)
         assert again["msg"]["offset"] == first["msg"]["offset"]
         assert again["t"] - first["t"] >= LOCAL_RETRY_MS
+        assert emulator.messages(retry_topic(GROUP)) == []
+
+
+@pytest.mark.parametrize(("sdk", "silent"), [("go-remoting", False), ("cpp", False), ("cpp", True)])
+def test_what_is_not_looked_at_is_gone(sdk: str, silent: bool) -> None:
+    """An SDK that does not look at the answer takes the failed message for sent back: nobody is given it again.
+
+    Source: pushConsumer.sendMessageBack (client-go 2.1.2), ConsumeMessageConcurrentlyService.ConsumeRequest
+    (client-cpp 1.0).
+    """
+    with _failing_once(sdk, _sent_back, silent=silent) as (emulator, driver, relay):
+        _until(lambda: relay.kept_back > 0)
+        driver.call("send", on="p", topic=TOPIC, body=b"next")
+        _until_given(driver, 2)
+        driver.call("close", on="c", timeout=SECONDS)  # with that it says how far it is
+        _until(lambda: _committed(emulator) == 2)
+        assert [(body(each["msg"]), each["ok"]) for each in _given(driver)] == [(b"bad", False), (b"next", True)]
+        assert relay.kept_back == 1
+        assert _sent_to_retry_topic(emulator) == []
+        assert emulator.messages(retry_topic(GROUP)) == []
+
+
+def test_go_tries_again_what_gets_no_answer() -> None:
+    """After three seconds Go's SDK gives up waiting, and after five more its listener is given the message again.
+
+    Source: pushConsumer.consumeMessageConcurrently (client-go 2.1.2).
+    """
+    with _failing_once("go-remoting", _sent_back, silent=True) as (emulator, driver, relay):
+        first, again = _until_given(driver, 2)
+        assert (body(again["msg"]), again["msg"]["attempt"], again["ok"]) == (b"bad", 2, True)
+        assert again["msg"]["offset"] == first["msg"]["offset"]
+        assert again["t"] - first["t"] >= ANSWER_MS + LOCAL_RETRY_MS
+        assert relay.kept_back == 1
+        assert _sent_to_retry_topic(emulator) == []
         assert emulator.messages(retry_topic(GROUP)) == []

@@ -1,12 +1,13 @@
 """Real SDKs in front of several brokers: one is taken down, wiped or brought back, and a slave is read from."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import pytest
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
-from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures import Emulator, Topic
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -20,6 +21,15 @@ ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "conc
 
 def started(emulator: Emulator, sdk: str) -> Driver:
     return start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint))
+
+
+@contextmanager
+def with_slave(sdk: str, **config: object) -> Iterator[tuple[Emulator, Topic, Driver]]:
+    """A master and its slave, which may be read from, their topic, and an SDK in front of them."""
+    keys = {"slaveReadEnable": True, **config}
+    with Emulator(slaves=1, topics=["orders:NORMAL:1"], config=keys) as emulator, started(emulator, sdk) as driver:
+        emulator.group("billing")
+        yield emulator, emulator.topic("orders"), driver
 
 
 def send(driver: Driver, numbers: Iterable[int]) -> None:
@@ -158,10 +168,7 @@ def test_a_consumer_goes_on_when_a_broker_is_back(sdk: str) -> None:
 @pytest.mark.parametrize("sdk", JAVA)
 def test_a_slave_is_consumed_from_while_its_master_is_down(sdk: str) -> None:
     """Also by a consumer that starts then: where its group was is known to the slave since its last look."""
-    keys = {"slaveReadEnable": True}
-    with Emulator(slaves=1, topics=["orders:NORMAL:1"], config=keys) as emulator, started(emulator, sdk) as driver:
-        emulator.group("billing")
-        topic = emulator.topic("orders")
+    with with_slave(sdk) as (emulator, topic, driver):
         topic.send(b"1")
         topic.send(b"2")
         emulator.clock.advance("61s")
@@ -173,10 +180,7 @@ def test_a_slave_is_consumed_from_while_its_master_is_down(sdk: str) -> None:
 @pytest.mark.parametrize("sdk", REMOTING)
 def test_a_consumer_goes_on_at_the_slave(sdk: str) -> None:
     """One that runs already: Go's SDK asks none but the master where its group was, and needs it once."""
-    keys = {"slaveReadEnable": True}
-    with Emulator(slaves=1, topics=["orders:NORMAL:1"], config=keys) as emulator, started(emulator, sdk) as driver:
-        emulator.group("billing")
-        topic = emulator.topic("orders")
+    with with_slave(sdk) as (emulator, topic, driver):
         driver.call("push", as_="c", group="billing", **ORDERS)
         topic.send(b"1")
         until_given(driver, {b"1"})
@@ -193,10 +197,7 @@ def test_a_consumer_goes_on_at_the_slave(sdk: str) -> None:
 @pytest.mark.parametrize("sdk", JAVA)
 def test_who_is_far_behind_is_sent_to_the_slave(sdk: str) -> None:
     """A master suggests its slave, and the SDK pulls there next; offsets are committed at the master."""
-    keys = {"slaveReadEnable": True, "accessMessageInMemoryMaxRatio": 0}
-    with Emulator(slaves=1, topics=["orders:NORMAL:1"], config=keys) as emulator, started(emulator, sdk) as driver:
-        emulator.group("billing")
-        topic = emulator.topic("orders")
+    with with_slave(sdk, accessMessageInMemoryMaxRatio=0) as (emulator, topic, driver):
         for number in range(100):
             topic.send(b"%d" % number)
         emulator.clock.advance("61s")

@@ -2,7 +2,9 @@
 
 import types
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from rocketmq_testkit.conformance import explained
@@ -11,7 +13,7 @@ from rocketmq_testkit.conformance.case import CaseError
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.outcome import Outcome, Verdict
 from rocketmq_testkit.conformance.runner.crews import Crews
-from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
+from rocketmq_testkit.conformance.runner.scenario_work import PIECE_MAX, scenario_works
 from rocketmq_testkit.conformance.scenario import Scenario, all_scenarios, scenario, scenarios_of, truth_of
 from rocketmq_testkit.conformance.stage import Stage, stable
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
@@ -49,7 +51,7 @@ def a_scenario(function: Callable[[Stage], None]) -> Scenario:
 def outcomes(truth: Truth, sdk: str, *functions: Callable[[Stage], None]) -> list[Outcome]:
     with EmulatorTarget() as target:
         works = scenario_works([a_scenario(each) for each in functions], [sdk], target, truth, Crews())
-        return [outcome for work in works for outcome in work()]
+        return [outcome for work in (*works.own, *works.common) for outcome in work()]
 
 
 def test_there_are_scenarios_with_ids_of_their_own() -> None:
@@ -176,9 +178,22 @@ def test_a_target_may_lack_a_capability(tmp_path: Path) -> None:
     class OneBroker(EmulatorTarget):
         capabilities = EmulatorTarget.capabilities - {Capability.SEVERAL_BROKERS}
 
-    works = scenario_works([a_scenario(spreads)], ["python"], OneBroker(), Truth(tmp_path), Crews())
-    [found] = [outcome for work in works for outcome in work()]
+    [work] = scenario_works([a_scenario(spreads)], ["python"], OneBroker(), Truth(tmp_path), Crews()).common
+    [found] = work()
     assert (found.verdict, found.reason) == (Verdict.NOT_APPLICABLE, "needs several-brokers")
+
+
+def test_pieces_are_whole_and_short(tmp_path: Path) -> None:
+    """Every scenario is in just one piece of each SDK, and no piece is so long that the others wait for it."""
+    scenarios = all_scenarios()
+    works = scenario_works(scenarios, ["python", "rust"], EmulatorTarget(), Truth(tmp_path), Crews())
+    own, common = [[cast("partial[Any]", work).args for work in line] for line in (works.own, works.common)]
+    assert all(sdks == ["python", "rust"] for _, sdks in own)
+    assert {len(group) for group, _ in own} == {1}
+    assert max(len(group) for group, _ in common) <= PIECE_MAX
+    for sdk in ("python", "rust"):
+        names = [each.id for group, sdks in (*own, *common) if sdk in sdks for each in group]
+        assert sorted(names) == sorted(each.id for each in scenarios)
 
 
 def test_comparison_names_what_went_wrong() -> None:

@@ -99,10 +99,11 @@ def test_every_verb_of_the_page_is_had_by_a_driver() -> None:
 
 
 def test_a_driver_has_what_the_page_says(driver: Driver) -> None:
-    """Its hello lists exactly the verbs, outcomes and allocations that the page names beside it."""
+    """Its hello lists exactly the verbs, outcomes, allocations and options that the page names beside it."""
     assert driver.verbs == _who("verbs")[driver.name]
     assert driver.outcomes == _who("outcomes")[driver.name]
     assert driver.allocations == _who("allocations")[driver.name]
+    assert driver.options == _who("options")[driver.name]
 
 
 @pytest.mark.parametrize(

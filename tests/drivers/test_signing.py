@@ -14,6 +14,7 @@ import pytest
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.process import Addresses, start
 from rocketmq_testkit.conformance.worlds.authorization import authorization
+from rocketmq_testkit.fixtures.certificates import Authority
 from rocketmq_testkit.remoting import frame
 from rocketmq_testkit.remoting.client import Credentials, signature
 from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
@@ -23,6 +24,8 @@ KEYS = Credentials("own-key", "own-secret")
 SECONDS = 20.0
 SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2)
 GRPC = [name for name in registry.names() if registry.recipe(name).protocol == "grpc"]
+ENCRYPTING = ("java-grpc-5.0",)
+"""SDKs that know no plaintext."""
 REMOTING = [name for name in registry.names() if registry.recipe(name).protocol == "remoting"]
 
 
@@ -104,7 +107,11 @@ def test_a_grpc_sdk_signs_its_calls(sdk: str) -> None:
     """The access key and the signature over date and time are in the headers of the first call."""
     refusing = Refusing()
     server = grpc.server(ThreadPoolExecutor(2), handlers=[refusing])
-    port = server.add_insecure_port("127.0.0.1:0")
+    if sdk in ENCRYPTING:
+        pem = Authority().issue(["127.0.0.1"])  # which they do not look at
+        port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(pem, pem)]))
+    else:
+        port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
         with start(sdk, Addresses("", f"127.0.0.1:{port}", credentials=KEYS)) as driver:

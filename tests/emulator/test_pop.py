@@ -430,6 +430,19 @@ def test_notification_and_peek(world: World) -> None:
     assert call.outcome == NotificationResult(False)
 
 
+def test_what_one_pop_leaves_is_told_to_notifications_that_stand_for_pops(world: World) -> None:
+    """Upstream tells pops alone; so it stays for notifications of clients."""
+    filled(world, 2)
+    world.popped("A", invisible_ms=1000)
+    plain, instead = (
+        world.engine.submit(world.broker, Notification("G", "A", -1, 20_000, 0, for_pop=each)) for each in (False, True)
+    )
+    world.advance(6000)
+    assert (plain.outcome, instead.outcome) == (None, None)
+    assert len(world.popped("A", count=1)) == 1
+    assert (plain.outcome, instead.outcome) == (None, NotificationResult(True))
+
+
 def test_a_new_group_starts_at_the_first_message_of_a_young_queue(world: World) -> None:
     """Init mode MAX on a queue that still holds its first message means offset 0, as does an empty queue."""
     filled(world)

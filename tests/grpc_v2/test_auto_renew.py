@@ -92,6 +92,42 @@ class TestAsUpstreamRuns:
         world.advance(REVIVED)
         assert come_back(world) == [b"0"]
 
+    @pytest.mark.parametrize("cancelled", [False, True])
+    def test_who_has_left_loses_what_came_back(self, world: GrpcWorld, cancelled: bool) -> None:
+        """A receive that still waits finds it at its end and fails; nobody gives that back once more."""
+        world.topic()
+        consumer = world.consumer()
+        taken(world, client=consumer)
+        waiting = consumer.receive(a_receive(auto_renew=True, invisible_ms=None, poll_ms=20_000))
+        leave(consumer)
+        if cancelled:
+            waiting.call.cancel()
+        world.advance(19_999)
+        assert waiting.call.sent == []
+        world.advance(1)
+        if not cancelled:
+            assert waiting.status.code == 50001
+            assert waiting.messages == []
+        world.advance(MINUTE - 1)
+        assert come_back(world) == []
+        world.advance(REVIVED)
+        assert come_back(world) == [b"0"]
+
+    def test_who_has_come_back_meanwhile_is_given_it(self, world: GrpcWorld) -> None:
+        """And gives it back when it leaves again."""
+        world.topic()
+        consumer = world.consumer()
+        taken(world, client=consumer)
+        waiting = consumer.receive(a_receive(auto_renew=True, invisible_ms=None, poll_ms=20_000))
+        leave(consumer)
+        world.advance(10_000)
+        again = world.consumer()
+        world.advance(10_000)
+        assert waiting.bodies == [b"0"]
+        leave(again)
+        world.advance(REVIVED)
+        assert come_back(world) == [b"0"]
+
     def test_the_proxy_may_know_nothing_of_it(self, world: GrpcWorld) -> None:
         """Without enableProxyAutoRenew the invisible duration of the request counts, and is checked."""
         world.config.enable_proxy_auto_renew = False

@@ -79,6 +79,15 @@ def test_a_known_client_needs_its_language(world: GrpcWorld, call: Any, language
     assert call(client, x_mq_language=language) == (50001, unknown_language(language))
 
 
+@pytest.mark.parametrize(("said", "shown"), [("V4_9_7", 407), ("v5_3_0", 473), ("5.2.0", 479), ("", 479)])
+def test_a_version_is_a_name(world: GrpcWorld, said: str, shown: int) -> None:
+    """Any other text, or none, stands for the proxy's own version."""
+    client = world.client("c", **{"x-mq-client-version": said})
+    client.settle(subscribing("G", "T"))
+    (member,) = world.broker.clients.consumers["G"].members.values()
+    assert member.version == shown
+
+
 def test_a_refused_language_changes_nothing(world: GrpcWorld) -> None:
     """The client can still leave; a producer of no topics is asked for its language only then."""
     client = world.client()

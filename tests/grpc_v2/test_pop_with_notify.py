@@ -179,6 +179,20 @@ def test_a_message_that_comes_back(wake: bool) -> None:
     assert received.bodies == [b"x"]
 
 
+@pytest.mark.parametrize("threshold", [0, 1, 100])
+def test_what_one_receive_leaves_is_for_the_next(threshold: int) -> None:
+    """Whoever is told of a message may take another that came back silently: somebody else is told then."""
+    world = notifying(threshold, BrokerConfig(pop_from_retry_probability=100))
+    world.store(b"left")
+    polls(world, 1)
+    world.advance(9_000)
+    waiting = polls(world, 2, batch=1, poll_ms=20_000)
+    world.advance(8_000)
+    assert [received.bodies for received in waiting] == [[], []]
+    world.store(b"new")
+    assert sorted(body for received in waiting for body in received.bodies) == [b"left", b"new"]
+
+
 def test_order_is_kept_by_waiting_in_pops() -> None:
     """A broker does not tell notifications of a queue that an acknowledgement has made free."""
     world = notifying()

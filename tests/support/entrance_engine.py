@@ -102,7 +102,8 @@ class EngineEntrance(BrokerEntrance):
             return Sent(False, outcome.code, outcome.remark or "")
         assert isinstance(outcome, ops.SendResult), outcome
         handle, unique = outcome.recall_handle or "", outcome.transaction_id or ""
-        return Sent(True, 0, "", unique, outcome.queue_offset, outcome.physical_offset, handle)
+        stored = outcome.queue_offset, outcome.physical_offset
+        return Sent(outcome.code == 0, outcome.code, "", unique, *stored, handle)
 
     def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
         outcome = self._ask(ops.EndTransaction(topic, sent.offset, sent.place, how, checked, sent.id, sent.id, topic))

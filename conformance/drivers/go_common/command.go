@@ -53,6 +53,8 @@ type Command struct {
 	Offset       *int64           `json:"offset"`
 	Queues       *int             `json:"queues"`
 	Broker       string           `json:"broker"`
+	Namespace    string           `json:"namespace"`
+	Trace        string           `json:"trace"`
 }
 
 // Outgoing is a message to send. Group is also the consumer or producer group of the verbs that make a client.

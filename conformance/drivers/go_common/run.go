@@ -32,7 +32,9 @@ type Driver struct {
 	Outcomes []Did
 	// Allocations are the ways in which the consumers of a group divide queues among themselves.
 	Allocations []string
-	Verbs       map[string]Handler
+	// Options are what clients can be made with besides.
+	Options []string
+	Verbs   map[string]Handler
 	// Explain returns class and code of an error of the SDK, or nil for no code.
 	Explain func(error) (string, *int64)
 
@@ -176,6 +178,9 @@ func (d *Driver) hello(*Command) (Reply, error) {
 	}
 	if d.Allocations != nil {
 		reply["allocations"] = d.Allocations
+	}
+	if d.Options != nil {
+		reply["options"] = d.Options
 	}
 	return reply, nil
 }

@@ -70,7 +70,7 @@ func (d *driver) makeSimple(command *line.Command) (line.Reply, error) {
 		options = append(options, rmq.WithSimpleAwaitDuration(duration(*command.AwaitMs)))
 	}
 	return nil, d.objects.Make(command.As, func() (any, error) {
-		consumer, err := rmq.NewSimpleConsumer(d.config(command.Group), options...)
+		consumer, err := rmq.NewSimpleConsumer(d.config(command.Group, command.Namespace), options...)
 		if err == nil {
 			err = consumer.Start()
 		}
@@ -190,7 +190,7 @@ func (d *driver) makePush(command *line.Command) (line.Reply, error) {
 		options = append(options, rmq.WithPushConsumptionThreadCount(int32(command.Threads)))
 	}
 	return nil, d.objects.Make(command.As, func() (any, error) {
-		consumer, err := rmq.NewPushConsumer(d.config(command.Group), options...)
+		consumer, err := rmq.NewPushConsumer(d.config(command.Group, command.Namespace), options...)
 		if err == nil {
 			err = consumer.Start()
 		}

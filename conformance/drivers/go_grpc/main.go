@@ -38,6 +38,7 @@ func main() {
 		Protocol: "grpc",
 		Modes:    []string{"concurrent", "orderly"},
 		Outcomes: []line.Did{line.Success, line.Fail, line.Hang, line.Throw},
+		Options:  []string{"namespace"},
 		Explain:  explain,
 	}, endpoint: *endpoint}
 	d.Verbs = map[string]line.Handler{
@@ -63,13 +64,13 @@ func main() {
 	d.Run()
 }
 
-func (d *driver) config(group string) *rmq.Config {
+func (d *driver) config(group, namespace string) *rmq.Config {
 	// The SDK signs every call, so it wants credentials even where nobody checks them.
 	signed := &credentials.SessionCredentials{
 		AccessKey:    os.Getenv("TESTKIT_ACCESS_KEY"),
 		AccessSecret: os.Getenv("TESTKIT_SECRET_KEY"),
 	}
-	return &rmq.Config{Endpoint: d.endpoint, ConsumerGroup: group, Credentials: signed}
+	return &rmq.Config{Endpoint: d.endpoint, NameSpace: namespace, ConsumerGroup: group, Credentials: signed}
 }
 
 func (d *driver) close(command *line.Command) (line.Reply, error) {

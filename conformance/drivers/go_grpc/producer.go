@@ -15,7 +15,7 @@ var resolutions = map[string]rmq.TransactionResolution{
 }
 
 func (d *driver) makeProducer(command *line.Command) (line.Reply, error) {
-	made := &producer{driver: d}
+	made := &producer{driver: d, namespace: command.Namespace}
 	if command.Check != nil {
 		made.options = append(made.options, rmq.WithTransactionChecker(&rmq.TransactionChecker{
 			Check: func(view *rmq.MessageView) rmq.TransactionResolution {
@@ -36,9 +36,10 @@ func (d *driver) makeProducer(command *line.Command) (line.Reply, error) {
 // ask for settings, and its start would wait for them for ever.
 type producer struct {
 	*driver
-	options []rmq.ProducerOption
-	lock    sync.Mutex
-	client  rmq.Producer
+	namespace string
+	options   []rmq.ProducerOption
+	lock      sync.Mutex
+	client    rmq.Producer
 }
 
 func (p *producer) running(topics ...string) (rmq.Producer, error) {
@@ -47,7 +48,7 @@ func (p *producer) running(topics ...string) (rmq.Producer, error) {
 	if p.client != nil {
 		return p.client, nil
 	}
-	client, err := rmq.NewProducer(p.config(""), append(p.options, rmq.WithTopics(topics...))...)
+	client, err := rmq.NewProducer(p.config("", p.namespace), append(p.options, rmq.WithTopics(topics...))...)
 	if err == nil {
 		err = client.Start()
 	}

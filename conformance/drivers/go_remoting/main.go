@@ -52,6 +52,7 @@ func main() {
 		Modes:       []string{"concurrent", "orderly", "broadcast"},
 		Outcomes:    []line.Did{line.Success, line.Fail, line.Hang, line.Throw, line.Suspend},
 		Allocations: slices.Sorted(maps.Keys(allocations)),
+		Options:     []string{"namespace", "trace"},
 		Explain:     explain,
 	}, namesrv: addresses, slow: *slow}
 	d.Verbs = map[string]line.Handler{
@@ -97,6 +98,16 @@ func resolve(namesrv string) (primitive.NamesrvAddr, error) {
 		addresses = append(addresses, address.String())
 	}
 	return addresses, nil
+}
+
+// traces is where and how a client tells of its messages.
+func (d *driver) traces(topic string) *primitive.TraceConfig {
+	return &primitive.TraceConfig{
+		TraceTopic:  topic,
+		Access:      primitive.Local,
+		Resolver:    primitive.NewPassthroughResolver(d.namesrv),
+		Credentials: credentials(),
+	}
 }
 
 // instance keeps the clients of one process apart: with the SDK's default they would share one connection and, worse,

@@ -33,6 +33,8 @@ type sender struct {
 	*driver
 	name        string
 	group       string
+	namespace   string
+	trace       string
 	lock        sync.Mutex
 	plain       rocketmq.Producer
 	transaction rocketmq.TransactionProducer
@@ -40,7 +42,9 @@ type sender struct {
 }
 
 func (d *driver) makeProducer(command *line.Command) (line.Reply, error) {
-	made := &sender{driver: d, name: command.As, group: command.Group}
+	made := &sender{
+		driver: d, name: command.As, group: command.Group, namespace: command.Namespace, trace: command.Trace,
+	}
 	return nil, d.objects.Make(command.As, func() (any, error) {
 		if command.Check == nil {
 			_, err := made.client()
@@ -62,6 +66,12 @@ func (s *sender) options(suffix string) []producer.Option {
 		producer.WithCredentials(credentials()),
 		producer.WithInstanceName(instance(s.name + suffix)),
 		producer.WithQueueSelector(&selector{fair: producer.NewRoundRobinQueueSelector(), hashed: producer.NewHashQueueSelector()}),
+	}
+	if s.namespace != "" {
+		options = append(options, producer.WithNamespace(s.namespace))
+	}
+	if s.trace != "" {
+		options = append(options, producer.WithTrace(s.traces(s.trace)))
 	}
 	if s.group != "" {
 		// A broker asks any producer of a group about a transaction, and the plain one would never answer.

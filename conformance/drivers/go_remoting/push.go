@@ -47,6 +47,12 @@ func (d *driver) options(command *line.Command) ([]consumer.Option, error) {
 		consumer.WithInstance(instance(command.As)),
 		consumer.WithGroupName(command.Group),
 	}
+	if command.Namespace != "" {
+		options = append(options, consumer.WithNamespace(command.Namespace))
+	}
+	if command.Trace != "" {
+		options = append(options, consumer.WithTrace(d.traces(command.Trace)))
+	}
 	switch command.From {
 	case "", "last":
 	case "first":

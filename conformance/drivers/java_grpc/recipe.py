@@ -28,4 +28,4 @@ def _recipe(name: str, version: str) -> Recipe:
 
 
 RECIPE = _recipe("java-grpc", "5.2.0")
-RECIPE_OLD = _recipe("java-grpc-5.0", "5.0.7")
+RECIPE_OLD = _recipe("java-grpc-5.0", "5.0.2")

@@ -49,6 +49,7 @@ function register(driver, base, show) {
       const [first, ...others] = subscriptions(command);
       const consumer = new SimpleConsumer({
         ...base,
+        namespace: command.get('text', 'namespace', ''),
         consumerGroup: command.text('group'),
         subscriptions: new Map([first]),
         awaitDuration: command.maybe('number', 'await_ms'),
@@ -96,6 +97,7 @@ function register(driver, base, show) {
       };
       const consumer = new PushConsumer({
         ...base,
+        namespace: command.get('text', 'namespace', ''),
         consumerGroup: command.text('group'),
         subscriptions: new Map([first]),
         messageListener: { consume },

@@ -66,6 +66,7 @@ function main() {
     protocol: 'grpc',
     modes: ['concurrent', 'orderly'],
     outcomes: ['success', 'fail', 'hang', 'throw'],
+    options: ['namespace'],
   });
   const quiet = () => {};
   const base = {

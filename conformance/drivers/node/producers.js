@@ -53,6 +53,7 @@ function register(driver, base, show) {
       const check = async view => RESOLUTIONS[answers.checked(driver, name, show(view))];
       const producer = new Producer({
         ...base,
+        namespace: command.get('text', 'namespace', ''),
         // With more than one topic the start of this SDK hangs for ever when the settings come before the last route.
         // Routes of the others are fetched when they are used, unless the caller wants to see just that start.
         topics: command.get('texts', 'topics', []).slice(0, command.get('flag', 'at_once', false) ? undefined : 1),

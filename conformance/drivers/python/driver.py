@@ -38,7 +38,7 @@ class Program:
         self._sdk = sdk
         self._wire = wire
         self._tls: bool = options.tls
-        self._configuration = sdk.ClientConfiguration(options.endpoint, _credentials(sdk))
+        self._endpoint: str = options.endpoint
         driver.verbs.update(
             {
                 "producer": self._producer,
@@ -58,6 +58,11 @@ class Program:
             }
         )
 
+    def _configuration(self, command: Command) -> Any:
+        return self._sdk.ClientConfiguration(
+            self._endpoint, _credentials(self._sdk), namespace=command.text("namespace", "")
+        )
+
     # --- producers
 
     def _producer(self, command: Command) -> None:
@@ -67,7 +72,7 @@ class Program:
 
         def make() -> Any:
             producer = self._sdk.Producer(
-                self._configuration, command.texts("topics"), checker=checker, tls_enable=self._tls
+                self._configuration(command), command.texts("topics"), checker=checker, tls_enable=self._tls
             )
             producer.startup()
             return producer
@@ -156,7 +161,9 @@ class Program:
         more = {"await_duration": seconds(command.number("await_ms"))} if command.has("await_ms") else {}
 
         def make() -> Any:
-            consumer = self._sdk.SimpleConsumer(self._configuration, group, subscriptions, tls_enable=self._tls, **more)
+            consumer = self._sdk.SimpleConsumer(
+                self._configuration(command), group, subscriptions, tls_enable=self._tls, **more
+            )
             consumer.startup()
             return consumer
 
@@ -210,7 +217,7 @@ class Program:
 
         def make() -> Push:
             consumer = self._sdk.PushConsumer(
-                self._configuration, group, listener, subscriptions, tls_enable=self._tls, **more
+                self._configuration(command), group, listener, subscriptions, tls_enable=self._tls, **more
             )
             consumer.startup()
             return Push(consumer.shutdown, script)
@@ -309,6 +316,7 @@ def main() -> None:
         "protocol": "grpc",
         "modes": ["concurrent", "orderly"],
         "outcomes": ["success", "fail", "hang", "throw"],
+        "options": ["namespace"],
     }
     driver = Driver(about, out, explain)
     Program(options, driver, sdk, wire)

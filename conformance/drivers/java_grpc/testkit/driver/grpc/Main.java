@@ -2,6 +2,7 @@ package testkit.driver.grpc;
 
 import java.io.Closeable;
 import java.io.InputStream;
+import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -23,26 +24,44 @@ import org.apache.rocketmq.client.apis.message.MessageView;
 import testkit.driver.Command;
 import testkit.driver.Loop;
 import testkit.driver.Options;
+import testkit.driver.Refusal;
 
 /** Driver of rocketmq-client-java (gRPC): start, `hello`, simple consumers and `close`; producers and push are beside it. */
 public final class Main {
     static final List<String> MODES = List.of("concurrent", "orderly");
 
+    private static final Method ENABLE_SSL =
+        Newer.method(ClientConfigurationBuilder.class, "enableSsl", boolean.class);
+    private static final Method SET_NAMESPACE =
+        Newer.method(ClientConfigurationBuilder.class, "setNamespace", String.class);
     private static final Pattern CODE = Pattern.compile("response-code=(\\d+)");
 
     final ClientServiceProvider provider = ClientServiceProvider.loadService();
     final Loop loop = new Loop(Main::codeOf);
-    final ClientConfiguration configuration;
+    private final Options options;
 
     private Main(Options options) {
-        ClientConfigurationBuilder builder = ClientConfiguration.newBuilder()
-            .setEndpoints(options.text("endpoint"))
-            .enableSsl(options.flag("tls"));
+        this.options = options;
+    }
+
+    /** Where and how the client of a command connects. */
+    ClientConfiguration configuration(Command command) throws Exception {
+        ClientConfigurationBuilder builder = ClientConfiguration.newBuilder().setEndpoints(options.text("endpoint"));
+        // What lacks the switch, 5.0.4 and older, always encrypts.
+        if (ENABLE_SSL != null) {
+            ENABLE_SSL.invoke(builder, options.flag("tls"));
+        }
         if (options.accessKey() != null) {
             builder.setCredentialProvider(
                 new StaticSessionCredentialsProvider(options.accessKey(), options.secretKey()));
         }
-        configuration = builder.build();
+        if (command.has("namespace")) {
+            if (SET_NAMESPACE == null) {
+                throw new Refusal("Unsupported", "this version of the SDK has no namespace");
+            }
+            SET_NAMESPACE.invoke(builder, command.text("namespace"));
+        }
+        return builder.build();
     }
 
     public static void main(String[] args) throws Exception {
@@ -76,13 +95,14 @@ public final class Main {
         reply.put("verbs", loop.verbs());
         reply.put("modes", MODES);
         reply.put("outcomes", List.of("success", "fail", "hang", "throw"));
+        reply.put("options", SET_NAMESPACE == null ? List.of() : List.of("namespace"));
         return reply;
     }
 
     private Map<String, Object> simple(Command command) throws Exception {
         loop.free(command);
         SimpleConsumer consumer = provider.newSimpleConsumerBuilder()
-            .setClientConfiguration(configuration)
+            .setClientConfiguration(configuration(command))
             .setConsumerGroup(command.text("group"))
             .setSubscriptionExpressions(subscriptions(command))
             .setAwaitDuration(Duration.ofMillis(command.number("await_ms", 5000L)))

@@ -30,7 +30,7 @@ final class Producers {
             receipt(on(command).sendAsync(Messages.make(main.provider, command)).get()));
         main.loop.verb("send_many", this::sendMany);
         main.loop.verb("send_tx", this::sendTx);
-        if (method(Producer.class, "recallMessage", String.class, String.class) != null) {
+        if (Newer.method(Producer.class, "recallMessage", String.class, String.class) != null) {
             main.loop.verb("recall", this::recall);
         }
     }
@@ -41,7 +41,8 @@ final class Producers {
 
     private Map<String, Object> producer(Command command) throws Exception {
         main.loop.free(command);
-        ProducerBuilder builder = main.provider.newProducerBuilder().setClientConfiguration(main.configuration);
+        ProducerBuilder builder =
+            main.provider.newProducerBuilder().setClientConfiguration(main.configuration(command));
         if (!command.texts("topics").isEmpty()) {
             builder.setTopics(command.texts("topics").toArray(new String[0]));
         }
@@ -73,11 +74,11 @@ final class Producers {
         return reply;
     }
 
-    // 5.0.7 has neither recallMessage nor RecallReceipt, so both are reached by name.
+    // What lacks it lacks RecallReceipt, too.
     private Map<String, Object> recall(Command command) throws Exception {
-        Object receipt = method(Producer.class, "recallMessage", String.class, String.class)
+        Object receipt = Newer.method(Producer.class, "recallMessage", String.class, String.class)
             .invoke(on(command), command.text("topic"), command.text("handle"));
-        Object id = method(Class.forName("org.apache.rocketmq.client.apis.producer.RecallReceipt"), "getMessageId")
+        Object id = Newer.method(Class.forName("org.apache.rocketmq.client.apis.producer.RecallReceipt"), "getMessageId")
             .invoke(receipt);
         return Map.of("id", ((MessageId) id).toString());
     }
@@ -89,19 +90,10 @@ final class Producers {
             reply.put("offset", ((SendReceiptImpl) receipt).getOffset());
             reply.put("transaction", ((SendReceiptImpl) receipt).getTransactionId());
         }
-        Method getter = method(SendReceipt.class, "getRecallHandle");
+        Method getter = Newer.method(SendReceipt.class, "getRecallHandle");
         Object handle = getter == null ? null : getter.invoke(receipt);
         // Empty for every message but a delayed one.
         reply.put("recall", "".equals(handle) ? null : handle);
         return reply;
-    }
-
-    /** The method, or null in an SDK version that lacks it. */
-    private static Method method(Class<?> type, String name, Class<?>... parameters) {
-        try {
-            return type.getMethod(name, parameters);
-        } catch (NoSuchMethodException e) {
-            return null;
-        }
     }
 }

@@ -38,7 +38,7 @@ final class Pushes {
         }
         Push push = new Push(new Script(main.loop, command));
         PushConsumerBuilder builder = main.provider.newPushConsumerBuilder()
-            .setClientConfiguration(main.configuration)
+            .setClientConfiguration(main.configuration(command))
             .setConsumerGroup(command.text("group"))
             .setSubscriptionExpressions(Main.subscriptions(command))
             .setMessageListener(push);

@@ -36,7 +36,7 @@ final class Lites {
     private Map<String, Object> lite(Command command) throws Exception {
         main.loop.free(command);
         DefaultLitePullConsumer consumer = new DefaultLitePullConsumer(command.text("group"), main.signer);
-        main.prepare(consumer, command.text("as"));
+        main.prepare(consumer, command);
         consumer.setAutoCommit(false);
         consumer.setPullBatchSize(command.number("batch", 10L).intValue());
         consumer.setConsumeFromWhere(Pushes.from(command));

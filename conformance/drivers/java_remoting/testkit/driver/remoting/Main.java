@@ -73,6 +73,11 @@ public final class Main {
             ? List.of("concurrent", "orderly", "broadcast") : List.of("concurrent", "orderly", "broadcast", "pop"));
         reply.put("outcomes", List.of("success", "fail", "hang", "throw", "suspend"));
         reply.put("allocations", new ArrayList<>(Pushes.ALLOCATIONS.keySet()));
+        List<String> options = new ArrayList<>(List.of("namespace", "unit_mode", "trace"));
+        if (Producers.COMPRESSES) {
+            options.add("compress");
+        }
+        reply.put("options", options);
         return reply;
     }
 
@@ -85,6 +90,17 @@ public final class Main {
             client.setHeartbeatBrokerInterval(PERIOD_MS);
             client.setPersistConsumerOffsetInterval(PERIOD_MS);
         }
+        return client;
+    }
+
+    /** The same for a client that a command describes. */
+    @SuppressWarnings("deprecation") // The setter of the namespace that is part of names: 4.9.8 has no other.
+    <T extends ClientConfig> T prepare(T client, Command command) throws Exception {
+        prepare(client, command.text("as"));
+        if (command.has("namespace")) {
+            client.setNamespace(command.text("namespace"));
+        }
+        client.setUnitMode(command.flag("unit_mode"));
         return client;
     }
 

@@ -2,6 +2,7 @@ package testkit.driver.remoting;
 
 import java.io.Closeable;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,10 @@ final class Producers {
     private static final MessageQueueSelector BY_NUMBER = (queues, message, number) -> queues.stream()
         .filter(queue -> queue.getQueueId() == (Integer) number).findFirst()
         .orElseThrow(() -> new IllegalArgumentException("the topic has no queue " + number));
+
+    /** Whether the SDK lets one choose how bodies are compressed. */
+    static final boolean COMPRESSES = Arrays.stream(DefaultMQProducer.class.getMethods())
+        .anyMatch(method -> method.getName().equals("setCompressType"));
 
     private final Main main;
 
@@ -58,16 +63,33 @@ final class Producers {
         String name = command.text("as");
         String group = command.text("group", "driver-producer-" + name);
         DefaultMQProducer producer;
-        if (command.has("check")) {
+        if (command.has("trace")) {
+            if (command.has("check")) {
+                throw new Refusal("Unsupported", "this driver traces no transactions");
+            }
+            producer = new DefaultMQProducer(group, main.signer, true, command.text("trace"));
+        } else if (command.has("check")) {
             TransactionMQProducer transactional = new TransactionMQProducer(group, main.signer);
             transactional.setTransactionListener(new Decided(new Answers(main.loop, command)));
             producer = transactional;
         } else {
             producer = new DefaultMQProducer(group, main.signer);
         }
-        main.prepare(producer, name).start();
+        if (command.has("compress")) {
+            compress(producer, command.text("compress"));
+        }
+        main.prepare(producer, command).start();
         main.loop.keep(command, new Running(producer));
         return Map.of();
+    }
+
+    /** Lets a producer compress every body. */
+    private static void compress(DefaultMQProducer producer, String algorithm) throws Exception {
+        if (!COMPRESSES) {
+            throw new Refusal("Unsupported", "this SDK has one way to compress");
+        }
+        Old.setEnum(producer, "setCompressType", algorithm);
+        producer.setCompressMsgBodyOverHowmuch(1);
     }
 
     private Map<String, Object> send(Command command) throws Exception {

@@ -59,9 +59,11 @@ final class Pushes {
 
     private Map<String, Object> push(Command command) throws Exception {
         main.loop.free(command);
-        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(
-            command.text("group"), main.signer, new AllocateMessageQueueAveragely());
-        main.prepare(consumer, command.text("as"));
+        AllocateMessageQueueStrategy usual = new AllocateMessageQueueAveragely();
+        DefaultMQPushConsumer consumer = command.has("trace")
+            ? new DefaultMQPushConsumer(command.text("group"), main.signer, usual, true, command.text("trace"))
+            : new DefaultMQPushConsumer(command.text("group"), main.signer, usual);
+        main.prepare(consumer, command);
         consumer.setConsumeFromWhere(from(command));
         if (command.has("threads")) {
             int threads = (int) command.number("threads");

@@ -1,0 +1,126 @@
+"""Clients that are made otherwise than usual: with a namespace, of a unit, traced, compressing."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from rocketmq_testkit.emulator.names import retry_topic
+from rocketmq_testkit.remoting.client import ReceivedMessage
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..actors import text
+from ..drivers.process import body
+from ..scenario import scenario
+from ..stage import Stage
+
+SECONDS = 150.0
+"""What a remoting client fails comes again after 10 s, of which waiting polls do not hear."""
+
+
+def _made(s: Stage, name: str) -> str:
+    """A topic of this name, with one queue."""
+    s.world.topic(name=name, kind="NORMAL", queues=1)
+    s.wait_until(lambda: s.world.ask(*_route(name), to=s.world.namesrv).code == 0, f"the route of {name}")
+    return name
+
+
+def _route(topic: str) -> tuple[int, dict[str, object]]:
+    return RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}
+
+
+@scenario("NamespaceUtil.wrapNamespace", protocol="remoting", modes={"concurrent"}, options={"namespace"}, passes=True)
+def a_namespace_is_written_before_names(s: Stage) -> None:
+    """Producer and consumer of a namespace use topics and groups with it before their names, and never see it."""
+    space, topic, group = s.world.new("namespace"), s.world.new(), s.world.new("group")
+    inside, members = _made(s, f"{space}%{topic}"), f"{space}%{group}"
+    s.world.group(name=members)
+    _made(s, topic)
+    producer = s.producer(namespace=space)
+    consumer = s.consumer(group, topic, "concurrent", namespace=space, fail={"again": 1})
+    producer.send(topic, "hello", tag="a")
+    producer.send(topic, "again")
+    seen = s.wait_for(3, consumer, seconds=SECONDS, passing=5)
+    s.see("topics that its listener is shown", sorted({message["topic"] for message in seen}))
+    s.see("bodies", sorted(text(message) for message in seen))
+    s.see("stored with the namespace", sorted(each.body.decode() for each in s.stored(inside)))
+    s.see("stored without", [each.body.decode() for each in s.stored(topic)])
+    s.see("retried in", [each.body.decode() for each in s.stored(retry_topic(members))])
+    s.wait_until(lambda: _is_known(s, members), "the consumer is a member of its group")
+    s.see("group without the namespace", _is_known(s, group))
+
+
+def _is_known(s: Stage, group: str) -> bool:
+    return s.world.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}).code == 0
+
+
+@scenario("GrpcConverter.buildResource", protocol="grpc", verbs={"simple"}, options={"namespace"})
+def a_namespace_of_the_proxy_changes_nothing(s: Stage) -> None:
+    """A client of the gRPC protocol that has a namespace sends to, and receives from, the topics that it names."""
+    space, topic, group = s.world.new("namespace"), s.topic(), s.group()
+    producer, other = s.producer(topic, namespace=space), s.producer(topic)
+    consumer = s.consumer(group, topic, "simple", namespace=space)
+    producer.send(topic, "of a namespace")
+    other.send(topic, "of none")
+    seen = s.wait_for(2, consumer)
+    s.see("received", sorted(text(message) for message in seen))
+    s.see("topics", sorted({message["topic"] for message in seen}))
+    s.see("stored", sorted(each.body.decode() for each in s.stored(topic)))
+
+
+@scenario("ClientManageProcessor.heartBeat", modes={"concurrent"}, options={"unit_mode"})
+def a_unit_marks_what_it_makes(s: Stage) -> None:
+    """A topic that a producer of a unit creates has the mark of one, a retry topic of its consumers that of a group."""
+    topic, group = s.world.new(), s.group()
+    producer = s.producer(unit_mode=True)
+    producer.send(topic, "hello")
+    consumer = s.consumer(group, topic, "concurrent", unit_mode=True)
+    s.wait_for(1, consumer)
+    s.see("topic", _flag(s, topic))
+    s.wait_until(lambda: s.world.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": retry_topic(group)}).code == 0, "retries")
+    s.see("retry topic", _flag(s, retry_topic(group)))
+
+
+def _flag(s: Stage, topic: str) -> Any:
+    return s.world.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": topic}).json["topicSysFlag"]
+
+
+@scenario("SendMessageTraceHookImpl.sendMessageAfter", modes={"concurrent"}, options={"trace"})
+def a_message_is_traced(s: Stage) -> None:
+    """Traced clients tell of each message where it was sent, given and consumed, found in their topic by its id."""
+    topic, group = s.pair("concurrent")
+    traces = s.topic()
+    producer = s.producer(topic, trace=traces)
+    consumer = s.consumer(group, topic, "concurrent", trace=traces)
+    sent = producer.send(topic, "hello", tag="a", keys=["k1"])
+    s.wait_for(1, consumer)
+    s.wait_until(lambda: len(_traces(s, traces, sent["id"])) == 3, "three traces of the message")
+    s.see("by its id", _traces(s, traces, sent["id"]))
+    s.see("by its key", _traces(s, traces, "k1"))
+    s.see("of the traces themselves", len(_found(s, traces, "nothing")))
+
+
+def _traces(s: Stage, topic: str, key: str) -> Sequence[str]:
+    """What is told of a message: the first word of each line that names it."""
+    lines = [line for each in _found(s, topic, key) for line in each.body.decode().split("\x02") if key in line]
+    return sorted(line.split("\x01")[0] for line in lines)
+
+
+def _found(s: Stage, topic: str, key: str) -> list[ReceivedMessage]:
+    now = s.place.now_ms()
+    span = {"beginTimestamp": now - 3_600_000, "endTimestamp": now + 3_600_000}
+    answer = s.world.ask(RequestCode.QUERY_MESSAGE, {"topic": topic, "key": key, "maxNum": 32, **span})
+    return answer.messages if answer.code == 0 else []
+
+
+@scenario("CompressorFactory.getCompressor", modes={"concurrent"}, options={"compress"})
+def bodies_are_compressed_in_each_way(s: Stage) -> None:
+    """A body that the SDK compresses by LZ4, ZSTD or ZLIB is stored so, and arrives as it was."""
+    topic, group = s.pair("concurrent")
+    content = hashlib.sha512(b"body").hexdigest().encode() * 20
+    consumer = s.consumer(group, topic, "concurrent")
+    for number, algorithm in enumerate(("LZ4", "ZSTD", "ZLIB")):
+        s.producer(topic, compress=algorithm).send(topic, content)
+        seen = s.wait_for(number + 1, consumer)
+        s.see(f"{algorithm} as sent", body(seen[-1]) == content)
+        [stored] = s.stored(topic)[number:]
+        s.see(f"{algorithm} flag", hex(stored.sys_flag))

@@ -1,0 +1,78 @@
+"""A broker that is killed, and its proxy with it, while consumers hold what they have not acknowledged."""
+
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..actors import Consumer, shown, text
+from ..drivers.process import DriverError, Fields
+from ..scenario import scenario
+from ..stage import Stage
+from ..targets.target import Capability
+
+OFTEN = {"flushConsumerOffsetInterval": "500"}
+"""How far groups are is written to a file so often, for the first time ten seconds after the start."""
+FIRST_WRITE_MS = 11_000
+WRITTEN_SECONDS = 2
+SHORT_MS = 10_000
+"""The shortest that a proxy takes."""
+LONG_MS = 120_000
+"""Longer than a broker is away, also on a busy machine."""
+SECONDS = 120.0
+
+
+def _until_offsets_are_written(s: Stage) -> None:
+    """Let time pass until the broker writes offsets every now and then."""
+    runtime = s.world.ask(RequestCode.GET_BROKER_RUNTIME_INFO).json["table"]
+    s.world.wait(max(0, int(runtime["bootTimestamp"]) + FIRST_WRITE_MS - s.place.now_ms()) / 1000)
+
+
+def _held(s: Stage, consumer: Consumer, count: int, invisible_ms: int) -> list[Fields]:
+    """Receive `count` messages without acknowledging."""
+    messages: list[Fields] = []
+    while len(messages) < count:
+        messages += s.finish(consumer.post_receive(invisible_ms), seconds=SECONDS)["messages"]
+    return messages
+
+
+def _acknowledge(s: Stage, consumer: Consumer, messages: list[Fields], seconds: float) -> None:
+    """Acknowledge as soon as there is a proxy that takes it, before `seconds` are over."""
+    problems: list[DriverError] = []
+
+    def accepted() -> bool:
+        try:
+            consumer.ack(messages)
+        except DriverError as error:
+            problems.append(error)
+            return False
+        return True
+
+    s.require(s.comes(accepted, seconds=seconds), f"not acknowledged within {seconds:.0f} s: {problems[-1:]}")
+
+
+@scenario(
+    "PopReviveService.mergeAndRevive",
+    verbs={"simple", "receive", "ack"},
+    capabilities={Capability.CRASH},
+    settings=OFTEN,
+    alone=True,
+)
+def what_was_received_is_acknowledged_after_a_crash(s: Stage) -> None:
+    """What was acknowledged before a crash stays so, a handle of before is good after it, and the rest comes again."""
+    topic, group = s.pair("simple")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic)
+    _until_offsets_are_written(s)
+    watch = s.stopwatch()
+    producer.send(topic, "late")
+    late = _held(s, consumer, 1, LONG_MS)
+    for content in ("done", "left"):
+        producer.send(topic, content)
+    held = _held(s, consumer, 2, SHORT_MS)
+    consumer.ack([message for message in held if text(message) == "done"])
+    s.world.wait(WRITTEN_SECONDS)
+    s.world.crash()
+    _acknowledge(s, consumer, late, max(1.0, LONG_MS / 1000 - watch.seconds))
+    # Not every SDK tells a proxy that has forgotten it what it is subscribed to; one that begins does.
+    other = s.consumer(group, topic, process=1)
+    s.wait_for(1, other, stem="left", seconds=SECONDS, passing=s.poll_step)
+    s.settle(other)
+    s.see("came again", [shown(message, "attempt") for message in other.messages])

@@ -1,0 +1,102 @@
+"""Brokers that take nothing, or not all of it: what SDKs make of being told so."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..actors import AWAIT_MS
+from ..drivers.process import DriverError
+from ..scenario import scenario
+from ..stage import Stage
+from ..targets.target import Capability
+
+BUSY: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}
+"""Remoting clients that send are refused."""
+BUSY_BESIDE: Mapping[str, str] = {
+    "beside.brokerName": "broker-b",
+    **{f"beside.{key}": value for key, value in BUSY.items()},
+}
+SENDS = 6
+IN_VAIN: Mapping[str, str] = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2", "slaveTimeout": "300"}
+"""Every send waits for a slave that is not there."""
+FEW_POLLS: Mapping[str, str] = {"popPollingSize": "0"}
+"""One receive of a group may wait, and no more."""
+INVISIBLE_MS = 10_000
+READABLE_SECONDS = 10.0
+"""A broker queues a message after it has answered its send."""
+TRIES_SECONDS = 1.0
+"""What an SDK has still under way when it gives up is stored by then."""
+
+
+def taken(s: Stage, topic: str) -> int:
+    """How many of some sends, one after the other, are done by the SDK's word."""
+    producer = s.producer(topic)
+    done = 0
+    for number in range(SENDS):
+        with suppress(DriverError):
+            producer.send(topic, f"m{number}")
+            done += 1
+    return done
+
+
+@scenario("SendMessageProcessor.rejectRequest", verbs={"send"}, protocol="remoting", settings=BUSY)
+def a_busy_broker_takes_no_sends(s: Stage) -> None:
+    """A producer whose only broker is busy is told so when all its tries are used up."""
+    topic = s.topic()
+    producer = s.producer(topic)
+    s.refusal("send", lambda: producer.send(topic, "hello"), text=False)
+
+
+@scenario(
+    "DefaultMQProducerImpl.sendDefaultImpl",
+    verbs={"send"},
+    protocol="remoting",
+    capabilities={Capability.SEVERAL_BROKERS},
+    settings=BUSY_BESIDE,
+)
+def sends_go_round_a_busy_broker(s: Stage) -> None:
+    """Of two brokers one is busy: an SDK brings everything to the other one, or tells of each send to the busy one."""
+    topic = s.topic(queues=1)
+    s.world.topic(name=topic, queues=1, to=s.world.beside)
+    asked = {"topic": topic}
+
+    def both() -> bool:
+        route = s.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, asked, to=s.world.namesrv)
+        return len(route.json["brokerDatas"]) == 2
+
+    s.wait_until(both, "a route to both brokers")
+    done = s.see("taken", taken(s, topic))
+    s.comes(lambda: s.world.max_offset(topic) >= done, seconds=READABLE_SECONDS)
+    s.see("stored", s.world.max_offset(topic))
+
+
+@scenario("SendMessageProcessor.handlePutMessageResult", verbs={"send"}, settings=IN_VAIN)
+def a_send_that_waits_for_a_slave_in_vain(s: Stage) -> None:
+    """A message that is stored, but not by a slave in time, is refused by some SDKs; some of these send it again."""
+    topic = s.topic()
+    producer = s.producer(topic)
+    s.refusal("send", lambda: producer.send(topic, "hello"), text=False)
+    s.idle(TRIES_SECONDS)
+    s.see("stored", len(s.stored(topic)))
+
+
+@scenario("PopLongPollingService.polling", verbs={"simple"}, settings=FEW_POLLS)
+def a_receive_more_than_may_wait(s: Stage) -> None:
+    """A receive that would have to wait beside as many as the broker lets wait is refused at once."""
+    topic, group = s.pair("simple")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, await_ms=4 * AWAIT_MS)
+    waiting = consumer.post_receive(INVISIBLE_MS)
+    s.wait_until(lambda: _waiting(s, topic, group), "a receive that waits")
+    s.refusal("receive", lambda: consumer.receive(INVISIBLE_MS), text=False)
+    producer.send(topic, "hello")
+    s.see("given to the first", len(s.finish(waiting, passing=0)["messages"]))
+
+
+def _waiting(s: Stage, topic: str, group: str) -> bool:
+    """Whether a pop of any queue waits, or one of the first."""
+    asked = {"consumerGroup": group, "topic": topic}
+    return any(
+        s.world.ask(RequestCode.POLLING_INFO, {**asked, "queueId": queue})["pollingNum"] != "0" for queue in (-1, 0)
+    )

@@ -1,0 +1,87 @@
+"""An ordered queue goes from one consumer to another: with its lock given back, nobody waits for the lock's end."""
+
+import itertools
+
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..actors import comparison, text
+from ..bulk import COUNT, QUEUES, in_turn, order_of, send_bulk
+from ..scenario import scenario
+from ..stage import Stage
+
+ROUNDS_MAX = 60
+OVERLAP_SECONDS = 0.3
+SECONDS = 120.0
+_JAVA = dict.fromkeys(
+    ("java-remoting", "java-remoting-4.9"), "groups.two_orderly_consumers shows both, leaving and joining"
+)
+KEEPS_ITS_LOCKS = "its rebalance gives no lock back: who joins waits a minute for the end of the lock"
+FORGETS_THE_FIRST = "its shutdown gives no lock of a broker's first queue back: who stays waits a minute for its end"
+
+
+@scenario(
+    "ConsumeMessageOrderlyService.unlockAllMQ",
+    modes={"orderly"},
+    protocol="remoting",
+    without={**_JAVA, "cpp": FORGETS_THE_FIRST},
+)
+def a_consumer_that_leaves_hands_its_queue_over(s: Stage) -> None:
+    """A consumer that is closed gives its lock back: another of the group, which had no queue, goes on at once."""
+    topic, group = s.pair("orderly")
+    producer = s.producer(topic)
+    leaver = s.consumer(group, topic, "orderly")
+    producer.send_numbered(topic, 4, "alone", group="one")
+    s.wait_for(4, leaver, stem="alone")
+    # In the same process: the ids of clients then sort as they were made, and the first of them has the queue.
+    waiter = s.consumer(group, topic, "orderly")
+
+    def both_known() -> bool:
+        answer = s.world.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
+        return answer.code == 0 and len(answer.json["consumerIdList"]) == 2
+
+    s.wait_until(both_known, "two consumers", consumers=[leaver, waiter])
+    producer.send_numbered(topic, 4, "both", group="one")
+    s.wait_for(4, leaver, stem="both")
+    s.until_committed(topic, group)
+    s.leave(leaver)
+    producer.send_numbered(topic, 4, "left", group="one")
+    s.wait_for(4, waiter, stem="left", seconds=SECONDS)
+    s.settle(waiter)
+    s.see("who left", [text(message) for message in leaver.messages])
+    s.see("who stayed", [text(message) for message in waiter.messages])
+
+
+@scenario(
+    "RebalancePushImpl.removeUnnecessaryMessageQueue",
+    modes={"orderly"},
+    protocol="remoting",
+    without={**_JAVA, "go-remoting": KEEPS_ITS_LOCKS},
+)
+def a_consumer_that_joins_takes_queues_over(s: Stage) -> None:
+    """A consumer gives the locks of queues back that are no longer its own: who joins has them soon, in order."""
+    topic, group = s.pair("orderly", queues=QUEUES)
+    producer = s.producer(topic)
+    first = s.consumer(group, topic, "orderly")
+    alone = send_bulk(producer, topic, "orderly", stem="alone-")
+    s.wait_for(COUNT, first, stem="alone-")
+    s.until_committed(topic, group)
+    second = s.consumer(group, topic, "orderly", process=1)
+    for number in itertools.count():
+        stem = f"probe{number}-"
+        for queue in range(QUEUES):
+            producer.send(topic, stem, queue=queue)
+        s.wait_for(QUEUES, first, second, stem=stem, seconds=SECONDS)
+        s.idle(OVERLAP_SECONDS)
+        first.look()
+        second.look()
+        if second.of(stem) and len(first.of(stem)) + len(second.of(stem)) == QUEUES:
+            break
+        s.require(number < ROUNDS_MAX, f"two consumers did not share {topic} in {ROUNDS_MAX} rounds")
+    both = send_bulk(producer, topic, "orderly", stem="both-")
+    s.wait_for(COUNT, first, second, stem="both-", seconds=SECONDS)
+    s.settle(first, second)
+    shares = [first.of("both-"), second.of("both-")]
+    s.see("alone", comparison(alone, [first.of("alone-"), second.of("alone-")]))
+    s.see("shared", comparison(both, shares))
+    s.see("both had some", all(shares))
+    s.see("order", order_of(in_turn(shares)))

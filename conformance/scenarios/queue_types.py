@@ -1,0 +1,55 @@
+"""Topics whose queues are of another kind: compacted ones, and those of batches."""
+
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..actors import Consumer, text
+from ..scenario import scenario
+from ..stage import Stage
+
+
+def _made(s: Stage, attribute: str) -> str:
+    """A new topic of one queue with an attribute."""
+    topic, world = s.world.new(), s.world
+    fields = {"topic": topic, "defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
+    fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False}
+    fields |= {"attributes": f"+message.type=NORMAL,+{attribute}"}
+    s.require(world.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields).code == 0, f"{topic} was not made")
+    route = {"topic": topic}
+    s.wait_until(lambda: world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, route, to=world.namesrv).code == 0, "its route")
+    return topic
+
+
+def _bodies(consumer: Consumer) -> list[str]:
+    return sorted(text(message) for message in consumer.messages)
+
+
+@scenario("CompactionLog.getMessage", modes={"concurrent"})
+def a_compacted_topic_is_consumed_by_tag(s: Stage) -> None:
+    """A broker gives consumers all of a compacted topic, and the SDK or the proxy passes on what they want."""
+    topic, group = _made(s, "cleanup.policy=COMPACTION"), s.group()
+    producer = s.producer(topic)
+    consumer = s.consumer(group, {topic: "red"}, "concurrent")
+    s.refusal("without a key", lambda: producer.send(topic, "no key", tag="red"))
+    for tag in ("red", "blue", "red"):
+        producer.send(topic, f"{tag}", tag=tag, keys=["k"])
+    s.wait_for(2, consumer, stem="red")
+    s.settle(consumer)
+    s.see("given", _bodies(consumer))
+
+
+@scenario("MessageDecoder.decodeMessage", verbs={"send_batch"}, modes={"concurrent"}, protocol="remoting")
+def a_batch_that_is_one_record_is_unwrapped(s: Stage) -> None:
+    """A batch that a queue of batches keeps as one record is given to a listener message by message, where its SDK
+    takes it apart.
+    """
+    topic, group = _made(s, "queue.type=BatchCQ"), s.group()
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "concurrent")
+    messages = [{"topic": topic, "body": each.encode(), "tag": each} for each in ("one", "two", "three")]
+    sent = producer.driver.call("send_batch", on=producer.name, messages=messages)
+    s.see("ids", len(sent["ids"]))
+    producer.send(topic, "last")
+    s.wait_for(1, consumer, stem="last")
+    s.settle(consumer)
+    s.see("given", sorted((message["offset"], text(message)[:20]) for message in consumer.messages))

@@ -1,0 +1,33 @@
+"""Sends that are told of trouble: who is told so, and what is stored all the same."""
+
+from entrance import BrokerEntrance, Entrance
+from entrances import ALL, BROKER, through
+
+BUSY = 2
+LATE = {"engine": 10, "remoting": 10, "grpc": 50401}
+
+
+@through(*ALL, flush_disk_type="SYNC_FLUSH", sync_flush_timeout=0)
+def test_a_send_that_is_late_for_the_disk_is_stored(e: Entrance) -> None:
+    """Its client is told that it is late, and finds it; so it may come to send it once more."""
+    e.topic()
+    for body in (b"0", b"again"):
+        sent = e.put(body)
+        assert sent.code == LATE[e.name], sent
+    assert e.bodies() == [b"0", b"again"]
+
+
+@through(*BROKER, transient_store_pool_enable=True, transient_store_pool_size=0)
+def test_a_broker_without_buffers_is_busy(e: BrokerEntrance) -> None:
+    """Nothing is stored of what its clients send."""
+    e.topic()
+    sent = e.put()
+    assert (sent.ok, sent.code) == (False, BUSY)
+    assert e.records("T") == []
+
+
+@through("grpc", transient_store_pool_enable=True, transient_store_pool_size=0)
+def test_a_proxy_does_not_ask_for_buffers(e: Entrance) -> None:
+    """What comes through it is stored."""
+    e.filled(1)
+    assert e.bodies() == [b"0"]

@@ -1,0 +1,44 @@
+"""Real SDKs whose next message was dropped while nobody consumed, because the store is full."""
+
+import pytest
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
+from rocketmq_testkit.fixtures import Emulator
+
+SECONDS = 60.0
+"""SDKs of the remoting protocol wait ten seconds before they go on elsewhere."""
+SMALL = {"storeMaxBytes": 1024 * 1024, "mappedFileSizeCommitLog": 256 * 1024, "maxMessageSize": 64 * 1024}
+FILLER = b"x" * 30_000
+COUNT = 60
+
+
+def until_given(driver: Driver, consumer: str, expected: set[bytes]) -> list[bytes]:
+    """Wait until a push consumer was given all of these; returns the beginnings of all that it was given."""
+
+    def given() -> list[bytes]:
+        events = [event for event in driver.events(consumer) if event["ev"] == "msg"]
+        return [body(event["msg"]).split()[0] for event in events]
+
+    driver.wait_until(lambda _: expected <= set(given()), SECONDS)
+    return given()
+
+
+@pytest.mark.parametrize("sdk", ["java-remoting", "go-remoting", "go-grpc"])
+def test_a_consumer_goes_on_at_the_first_that_is_kept(sdk: str) -> None:
+    """Those of the remoting protocol are told that their offset has moved, and move; the others notice nothing."""
+    subscription: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
+    with Emulator(topics=["orders:NORMAL:1"], config=SMALL) as emulator:
+        emulator.group("billing")
+        topic = emulator.topic("orders")
+        addresses = Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)
+        with start(sdk, addresses) as driver:
+            driver.call("push", as_="c", group="billing", **subscription)
+            topic.send(b"first")
+            until_given(driver, "c", {b"first"})
+            driver.call("close", on="c", timeout=SECONDS)
+        for number in range(COUNT):
+            topic.send(b"%d " % number + FILLER)
+        kept = [message.body.split()[0] for message in topic.messages]
+        assert 0 < len(kept) < COUNT
+        with start(sdk, addresses) as driver:
+            driver.call("push", as_="d", group="billing", **subscription)
+            assert sorted(set(until_given(driver, "d", set(kept)))) == sorted(kept)

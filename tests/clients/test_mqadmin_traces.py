@@ -1,0 +1,45 @@
+"""Apache's own mqadmin finds what traced clients have told of a message."""
+
+import time
+from typing import Any, Protocol
+
+from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
+from rocketmq_testkit.conformance.drivers.process import Driver
+from rocketmq_testkit.fixtures import Emulator
+
+TRACES = "RMQ_SYS_TRACE_TOPIC"
+SECONDS = 30.0
+
+
+class Server(Protocol):
+    """What the fixture of this folder is to a test."""
+
+    @property
+    def emulator(self) -> Emulator: ...
+
+    def start(self, sdk: str) -> Driver: ...
+
+
+def test_a_message_is_followed_by_its_id(server: Server) -> None:
+    """queryMsgTraceById prints who sent the message and who consumed it."""
+    emulator = server.emulator
+    emulator.topic("traced")
+    with server.start("java-remoting-4.9") as driver:
+        driver.call("producer", as_="p", topics=["traced"], group="traced-producer", trace=TRACES)
+        subscription = {"traced": {"expr": "*", "type": "TAG"}}
+        consumer: dict[str, Any] = {"group": "traced-group", "sub": subscription, "mode": "concurrent", "trace": TRACES}
+        driver.call("push", as_="c", from_="first", **consumer)
+        sent = driver.call("send", on="p", topic="traced", body=b"hello")
+        driver.wait_for_event(lambda event: event["ev"] == "msg", timeout=SECONDS)
+        found = _until_told(emulator, sent["id"])
+    told = [line.split()[:2] for line in found.splitlines() if line.startswith(("Pub", "Sub"))]
+    assert told == [["Pub", "traced-producer"], ["Sub", "traced-group"]]
+
+
+def _until_told(emulator: Emulator, message_id: str) -> str:
+    """What mqadmin prints, once the clients have told of the message: they do so now and then."""
+    end = time.monotonic() + SECONDS
+    while True:
+        found = mqadmin(emulator.namesrv, "queryMsgTraceById", "-i", message_id)
+        if ("Pub" in found and "Sub" in found) or time.monotonic() > end:
+            return found

@@ -1,0 +1,119 @@
+"""The page that names every behaviour."""
+
+import re
+from pathlib import Path
+
+import pages
+import pytest
+from rocketmq_testkit.conformance import behaviour_page, explained
+from rocketmq_testkit.conformance.case import Case, all_cases
+from rocketmq_testkit.conformance.scenario import TRUTH_FOLDER, Scenario, all_scenarios
+from rocketmq_testkit.conformance.truth import Truth
+
+ROOT = Path(__file__).parents[2]
+ROW = re.compile(r"^\| (.*) \| `([a-z0-9_.]+)` \| (remoting|grpc|both) \| (.+) \| (.+) \|$", re.MULTILINE)
+BYTES_MAX = 600 * 1024
+"""Forges show larger files as plain text, or not at all."""
+
+
+def made() -> str:
+    """The page as it would be made now."""
+    return behaviour_page.page(Truth(), pages.test_files())
+
+
+def rows_of(page: str) -> dict[str, tuple[str, str, str]]:
+    """Behaviour, source and what was seen, by the name of the test."""
+    return {test: (behaviour, source, seen) for behaviour, test, _, source, seen in ROW.findall(page)}
+
+
+def test_the_page_is_current() -> None:
+    """`make pages` would change nothing."""
+    here, new = (ROOT / "docs" / "behaviour.md").read_text().splitlines(), made().splitlines()
+    # Said in a few words: a comparison of two long texts takes minutes, and says less.
+    if here != new:
+        before = rows_of("\n".join(here))
+        changed = [test for test, row in rows_of("\n".join(new)).items() if before.get(test) != row]
+        pytest.fail(f"cases, records or tests have changed: run `make pages`. Rows: {', '.join(changed[:3])}, ...")
+
+
+def test_every_case_and_scenario_is_named_once() -> None:
+    """With its sentence, its source and, in place of nothing, what was seen."""
+    page = made()
+    known: dict[str, Case | Scenario] = {each.id: each for each in all_cases()}
+    known |= {f"{TRUTH_FOLDER}.{each.id}": each for each in all_scenarios()}
+    assert sorted(test for _, test, *_ in ROW.findall(page)) == sorted(known)
+    for behaviour, test, protocol, source, seen in ROW.findall(page):
+        assert protocol == (known[test].mark.protocol or "both"), test
+        plain = behaviour.replace("\\", "").replace("&lt;", "<")
+        assert plain.startswith(known[test].sentence), test
+        assert source == known[test].mark.source, test
+        assert re.match(r"5\.\d+\.\d+ .*\d{4}-\d\d-\d\d|not yet$", seen), test
+        assert all(f"`{key}={value}`" in behaviour for key, value in known[test].mark.settings.items()), test
+
+
+def test_every_record_is_named_with_its_version_and_day() -> None:
+    """Those of cases, and those of scenarios by their SDKs."""
+    truth, rows = Truth(), rows_of(made())
+    for version in truth.versions():
+        for noun in truth.nouns(version):
+            for name in truth.names(version, noun):
+                record = truth.of(version, noun, name)
+                assert record is not None
+                test, _, sdk = name.partition("@")
+                seen = rows[f"{noun.replace('/', '.')}.{test}"][2]
+                assert any(
+                    part.startswith(version) and record.date in part and (not sdk or re.search(rf"\b{sdk}(,|$)", part))
+                    for part in seen.split("; ")
+                ), (version, noun, name)
+
+
+def test_every_difference_has_its_reason_there() -> None:
+    """In the row of its case."""
+    rows = rows_of(made())
+    for table, said in ((explained.DELIBERATE, "**Here otherwise**"), (explained.GAPS, "**Not here yet**")):
+        for name, reason in table.items():
+            test, _, sdk = name.partition("@")
+            row = rows[f"{TRUTH_FOLDER}.{test}" if sdk else test]
+            assert f"{said}{f' with {sdk}' if sdk else ''}: {reason}." in row[0]
+
+
+def test_links_lead_somewhere() -> None:
+    """To headings of the page, and to files."""
+    page = made()
+    anchors = {heading.replace(" ", "-") for heading in re.findall(r"^## (.+)$", page, re.MULTILINE)}
+    links = re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page)
+    assert {anchor for file, anchor in links if not file} <= anchors
+    assert [file for file, _ in links if file and not (ROOT / "docs" / file).is_file()] == []
+
+
+def test_a_forge_can_show_it() -> None:
+    """It is not too large."""
+    assert len(made().encode()) < BYTES_MAX
+
+
+@pytest.mark.parametrize(
+    ("noun", "files"),
+    [
+        ("pop", ["tests/behaviour/test_pop.py", "tests/emulator/test_pop.py"]),
+        (
+            "pop_buffer",
+            ["tests/behaviour/test_pop.py", "tests/emulator/test_pop.py", "tests/emulator/test_pop_buffer.py"],
+        ),
+        ("grpc_ack", ["tests/grpc_v2/test_ack.py"]),
+        ("long_poll", ["tests/behaviour/test_long_polling.py"]),
+        ("ack", ["tests/remoting/test_ack.py"]),
+        ("tag", []),
+    ],
+)
+def test_tests_belong_to_a_noun_by_their_names(noun: str, files: list[str]) -> None:
+    """Every word of the file's name is one of the noun's; tests of a protocol belong to nouns of that protocol."""
+    known = [
+        "tests/behaviour/test_long_polling.py",
+        "tests/behaviour/test_pop.py",
+        "tests/clients/test_pop.py",
+        "tests/emulator/test_pop.py",
+        "tests/emulator/test_pop_buffer.py",
+        "tests/grpc_v2/test_ack.py",
+        "tests/remoting/test_ack.py",
+    ]
+    assert list(behaviour_page.tests_of(noun, known)) == files

@@ -1,0 +1,198 @@
+"""popWithNotifyThreshold, what is not acknowledged, and tags: groups that filter, on both sides of the switch."""
+
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+
+import pytest
+from grpc_world import Client, GrpcWorld, Received, a_receive, an_ack
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.operations import PollingInfo, PollingInfoResult
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+
+INVISIBLE_MS = 10_000
+POLL_MS = 5_000
+VISIBLE_MS = 5_100
+"""A check point is decided at most 5 s after its invisible time, at the next look, which is each 100 ms (5.3.3)."""
+STEP_MS = 250
+"""Clients ask again after so long at most."""
+BROKERS = ("broker-a", "broker-b", "broker-c")
+TAGS = ("Aa", "BB", "C", "D")
+"""`BB` has the hash code of `Aa`: a broker takes one for the other, the proxy does not."""
+GROUPS = {"first": "Aa", "second": "BB || C", "third": "Aa || D", "all": "*"}
+CLIENTS = 4
+"""Of each group, of which one always waits."""
+SWITCH = 8
+"""Half of all clients."""
+
+
+def a_world(threshold: int, brokers: int = 1, *, wake: bool = False) -> GrpcWorld:
+    """A topic of two queues everywhere; `wake`: what becomes visible again wakes who waits."""
+    world = GrpcWorld(
+        *(BrokerConfig(broker_name=name) for name in BROKERS[:brokers]),
+        emulation=EmulationConfig(wake_poll_on_redelivery=wake),
+    )
+    world.config.pop_with_notify_threshold = threshold
+    world.topic_everywhere(queues=2)
+    return world
+
+
+@dataclass
+class Copy:
+    """What a group knows of a message."""
+
+    attempts: int = 0
+    hidden_until_ms: int = 0
+    done: bool = False
+
+
+@dataclass
+class Group:
+    """A group, its expression, its clients, and what it was given."""
+
+    name: str
+    expression: str
+    clients: list[Client]
+    open: dict[int, Received] = field(default_factory=dict)
+    copies: dict[bytes, Copy] = field(default_factory=dict)
+
+    def wants(self, tag: str) -> bool:
+        return self.expression == "*" or tag in self.expression.split(" || ")
+
+
+class Load:
+    """Groups that filter; clients that receive, acknowledge some and leave others; somebody who sends."""
+
+    def __init__(self, world: GrpcWorld, chance: Random) -> None:
+        self.world = world
+        self.chance = chance
+        self.tags: dict[bytes, str] = {}
+        self.numbers = count()
+        self.leaves = 0.5
+        """How likely a message is left."""
+        self.sides: set[bool] = set()
+        self.groups = [
+            Group(name, text, [world.consumer(f"{name}{number}", name) for number in range(CLIENTS)])
+            for name, text in GROUPS.items()
+        ]
+        for group in self.groups:
+            self.receive(group)
+
+    def send(self) -> None:
+        """A message, which every group that wants it and waits is given at once."""
+        tag = self.chance.choice(TAGS)
+        body = b"%d" % next(self.numbers)
+        self.tags[body] = tag
+        waited = [group for group in self.groups if group.wants(tag) and group.open]
+        self.world.store(
+            body, self.chance.randrange(len(self.world.engine.brokers)), self.chance.randrange(2), TAGS=tag
+        )
+        self.collect()
+        assert [group.name for group in waited if body not in group.copies] == []
+
+    def receive(self, group: Group) -> None:
+        idle = [number for number in range(CLIENTS) if number not in group.open]
+        if idle:
+            number = self.chance.choice(idle)
+            under_way = self.world.service.receive_metrics.pops_in_progress
+            self.sides.add(under_way + 1 > self.world.config.pop_with_notify_threshold)
+            request = a_receive(
+                group=group.name,
+                batch=self.chance.choice((1, 2, 32)),
+                invisible_ms=INVISIBLE_MS,
+                poll_ms=POLL_MS,
+                expression=group.expression,
+                broker="",
+            )
+            group.open[number] = group.clients[number].receive(request)
+            self.collect()
+
+    def more(self) -> None:
+        self.receive(self.chance.choice(self.groups))
+
+    def pass_time(self, ms: int = STEP_MS) -> None:
+        self.world.advance(ms)
+        self.collect()
+
+    def collect(self) -> None:
+        """Take what has come; a group whose last receive is over begins another."""
+        for group in self.groups:
+            for number, received in list(group.open.items()):
+                if received.call.finished:
+                    del group.open[number]
+                    for message in received.messages:
+                        self.take(group, group.clients[number], message)
+            if not group.open:
+                self.receive(group)
+
+    def take(self, group: Group, client: Client, message: pb.Message) -> None:
+        """A message that fits, is not done, and is visible: acknowledge it, or leave it."""
+        assert group.wants(self.tags[message.body])
+        copy = group.copies.setdefault(message.body, Copy())
+        assert not copy.done
+        late_ms = self.world.now_ms - copy.hidden_until_ms
+        assert late_ms >= 0
+        if copy.attempts:
+            wait_ms = 0 if self.world.engine.emulation.wake_poll_on_redelivery else POLL_MS
+            assert late_ms <= VISIBLE_MS + wait_ms + STEP_MS
+        copy.attempts += 1
+        assert message.system_properties.delivery_attempt == copy.attempts
+        if self.chance.random() < self.leaves:
+            copy.hidden_until_ms = self.world.now_ms + INVISIBLE_MS
+        else:
+            answer = client.ask("AckMessage", an_ack(message, group=group.name))
+            assert answer.status.code == pb.OK
+            copy.done = True
+
+
+@pytest.mark.parametrize("wake", [False, True], ids=("as 5.3.3", "woken"))
+@pytest.mark.parametrize(("brokers", "seed"), [(1, 0), (3, 1)])
+@pytest.mark.parametrize("threshold", [0, SWITCH, 100])
+def test_what_is_left_comes_again_to_whom_its_tag_fits(threshold: int, brokers: int, seed: int, wake: bool) -> None:
+    """On either side of the threshold and across it: not hidden, not late, counted, and to nobody else."""
+    load = Load(a_world(threshold, brokers, wake=wake), Random(seed))
+    for _ in range(400):
+        load.chance.choices((load.send, load.more, load.pass_time), (4, 5, 8))[0]()
+    load.leaves = 0.0
+    for _ in range((INVISIBLE_MS + VISIBLE_MS + POLL_MS) // STEP_MS + 2):
+        load.pass_time()
+    for group in load.groups:
+        wanted = {body for body, tag in load.tags.items() if group.wants(tag)}
+        assert {body for body, copy in group.copies.items() if copy.done} == wanted
+        assert max(copy.attempts for copy in group.copies.values()) > 2
+    assert load.sides == ({True, False} if threshold == SWITCH else {threshold == 0})
+    assert bool(load.world.service.receive_metrics.pop_with_notify) == (threshold > 0)
+
+
+def waiting_pops(world: GrpcWorld) -> int:
+    """How many pops of the group wait, as POLLING_INFO tells it."""
+    info = world.ask(PollingInfo("G", "T", -1))
+    assert isinstance(info, PollingInfoResult)
+    return info.polling_num
+
+
+def crowd(world: GrpcWorld, receives: int, poll_ms: int) -> list[Received]:
+    """Receives that wait, at most two of them for notifications."""
+    client = world.consumer("c")
+    waiting = [client.receive(a_receive(poll_ms=poll_ms, expression="Aa")) for _ in range(receives)]
+    assert waiting_pops(world) == max(0, receives - 2)
+    return waiting
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 4), (4, 1), (4, 4)])
+def test_a_message_is_given_on_one_side_and_again_on_the_other(before: int, after: int) -> None:
+    """However many wait when it is given, and when it comes again: one of them has it, and all others wait on."""
+    world = a_world(2, wake=True)
+    given = crowd(world, before, POLL_MS)
+    world.store(b"x", TAGS="Aa")
+    assert [body for received in given for body in received.bodies] == [b"x"]
+    world.advance(POLL_MS)
+    assert all(received.call.finished for received in given)
+    again = crowd(world, after, 20_000)
+    world.advance(INVISIBLE_MS - POLL_MS)
+    world.store(b"y", TAGS="C")
+    assert [received.bodies for received in again] == [[]] * after
+    world.advance(VISIBLE_MS)
+    [message] = [message for received in again for message in received.messages]
+    assert (message.body, message.system_properties.delivery_attempt) == (b"x", 2)
+    assert sum(received.call.finished for received in again) == 1
