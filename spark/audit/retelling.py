@@ -8,6 +8,7 @@ Groups that broadcast, and those that only read and never commit, acknowledge no
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from rocketmq_testkit.emulator import names
@@ -45,7 +46,10 @@ class _Teller:
         self._outstanding: dict[tuple[str, str, str, int], dict[int, Named]] = defaultdict(dict)
         """What a group has pulled and not committed, by (node, group, topic, queue id) and offset."""
         self._delays_ms = parse_delay_levels(BrokerConfig().message_delay_level)
-        self._events: list[tuple[int, int, Event]] = []
+        self._events: list[tuple[int, float, Event]] = []
+        """With the instant, and the place among the lines of that instant."""
+        self._got: dict[Place, Line] = {}
+        """Who got what lies at a place first."""
         self._there = [(Place.of(message), self._named(message), message) for message in messages]
         self._stored = {place: named for place, named, _ in self._there}
         self._physical = {(place.node, message["physical_offset"]): place for place, _, message in self._there}
@@ -70,12 +74,17 @@ class _Teller:
                 taker(line, line["subject"], outcome)
         self._from_topics()
         self._subscriptions()
-        # What was stored at an instant was there when somebody asked at that instant.
         self._events.sort(key=lambda each: each[:2])
         return [replace(event, seq=number) for number, (_, _, event) in enumerate(self._events)]
 
     def _note(self, line: Line, event: Event) -> None:
-        self._events.append((line["now_ms"], 1 + line["index"], event))
+        self._events.append((line["now_ms"], line["index"], event))
+
+    def _note_stored(self, place: Place, ms: int, event: Event) -> None:
+        """What no line tells came after the lines of its instant, unless somebody got it at that instant."""
+        got = self._got.get(place)
+        before = got["index"] - 0.5 if got is not None and got["now_ms"] == ms else inf
+        self._events.append((ms, before, event))
 
     def _named(self, message: Mapping[str, Any]) -> Named:
         properties = message["properties"]
@@ -84,6 +93,10 @@ class _Teller:
             topic = self._copies.get(topic, ("", ""))[1] or properties.get(props.RETRY_TOPIC, topic)
             topic = self._copies.get(topic, ("", topic))[1] or topic
         return Named(topic, message["message_id"], properties, message["stored_at_ms"])
+
+    def _handed_out(self, line: Line, place: Place) -> Named:
+        self._got.setdefault(place, line)
+        return self._at(place)
 
     def _at(self, place: Place) -> Named:
         named = self._places.get(place) or self._stored.get(place)
@@ -141,7 +154,7 @@ class _Teller:
             digit, queue_id, offsets = entry.split(" ") if entry else ("0", "0", "")
             real = topic if digit == "0" else names.pop_retry_topic(topic, group, v2=digit == "2")
             for offset in map(int, filter(None, offsets.split(","))):
-                named = self._at(Place(line["node"], real, int(queue_id), offset))
+                named = self._handed_out(line, Place(line["node"], real, int(queue_id), offset))
                 if real == topic:
                     self._interests[group, topic].lower(line["node"], int(queue_id), offset)
                 event = named.event(line["now_ms"], Kind.DELIVERED, group, invisible_ms=outcome["invisible_ms"])
@@ -154,7 +167,7 @@ class _Teller:
         if asked["sys_flag"] & COMMITS_OFFSET:
             self._commit(line, group, topic, queue_id, asked["commit_offset"])
         for offset in outcome["offsets"] if outcome["status"] == "FOUND" else ():
-            named = self._at(Place(line["node"], topic, queue_id, offset))
+            named = self._handed_out(line, Place(line["node"], topic, queue_id, offset))
             self._outstanding[line["node"], group, topic, queue_id][offset] = named
             self._note(line, named.event(line["now_ms"], Kind.DELIVERED, group))
 
@@ -208,16 +221,16 @@ class _Teller:
             ms = message["stored_at_ms"]
             if place.topic.startswith(names.DLQ_PREFIX):
                 group = place.topic.removeprefix(names.DLQ_PREFIX)
-                self._events.append((ms, 0, named.event(ms, Kind.DEADLETTERED, group)))
-                self._events.append((ms, 0, replace(named, topic=place.topic).event(ms, Kind.STORED)))
+                self._note_stored(place, ms, named.event(ms, Kind.DEADLETTERED, group))
+                self._note_stored(place, ms, replace(named, topic=place.topic).event(ms, Kind.STORED))
             elif names.is_retry(place.topic):
                 group = self._copies.get(place.topic, ("", ""))[0]
                 if group in self._groups:
-                    self._events.append((ms, 0, named.event(ms, Kind.REVIVED, group)))
+                    self._note_stored(place, ms, named.event(ms, Kind.REVIVED, group))
             elif named.properties.get(props.TRANSACTION_PREPARED) == "true":
-                self._events.append((ms, 0, named.event(ms, Kind.TXN_COMMITTED)))
+                self._note_stored(place, ms, named.event(ms, Kind.TXN_COMMITTED))
             elif (named.topic, named.message_id) not in self._known:
-                self._events.append((ms, 0, named.event(ms, Kind.STORED)))
+                self._note_stored(place, ms, named.event(ms, Kind.STORED))
 
     def _subscriptions(self) -> None:
         everything = {**self._stored, **self._places}
@@ -226,8 +239,8 @@ class _Teller:
                 continue
             ms = interest.since_ms
             event = Event(ms * 1000, Kind.SUBSCRIBED, topic, group=group, expression=interest.tags)
-            self._events.append((ms, 0, event))
+            self._events.append((ms, -1, event))
             for place, named in everything.items():
                 if place.topic == topic and not interest.is_owed(place, named):
                     skipped = named if not topic.startswith(names.DLQ_PREFIX) else replace(named, topic=topic)
-                    self._events.append((named.stored_ms, 0, skipped.event(named.stored_ms, Kind.SKIPPED, group)))
+                    self._events.append((named.stored_ms, inf, skipped.event(named.stored_ms, Kind.SKIPPED, group)))
