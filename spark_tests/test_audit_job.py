@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from pyspark_rocketmq.audit import Event, JournalError, Kind, Rules, audit_events, audit_journals, write_lines
+from pyspark_rocketmq.audit import Event, JournalError, Kind, Rules, audit_events, audit_journals, sample, write_lines
 from pyspark_rocketmq.audit.events import COLUMNS
 from pyspark_rocketmq.audit.job import SparkAudit
 from pyspark_rocketmq.audit.page import page, sentence, table
@@ -259,6 +259,19 @@ def test_wrong_files_are_refused_by_name(session: SparkSession, tmp_path: Path) 
     ):
         with pytest.raises(JournalError, match=problem), audit_journals(session, [path]):
             pass
+
+
+def test_every_fault_of_a_sample_is_found_and_no_other(session: SparkSession, tmp_path: Path) -> None:
+    """Lost, duplicated, recovered, unexpected, late and overtaken ones, in the midst of sound ones."""
+    messages, every = 60_000, 2003
+    sample.journal(session, messages, every).write.parquet(str(tmp_path / "sample.parquet"))
+    with audit_journals(session, [tmp_path / "sample.parquet"]) as audit:
+        found = summarise(audit, FAILURES, keys=5, findings=3)
+    assert found.messages == messages
+    counts = {verdict: found.count(verdict) for verdict in VERDICTS if found.count(verdict)}
+    assert counts == sample.expected(messages, every)
+    assert len(found.keys) == 5
+    assert [each.verdicts[0] for each in found.findings] == ["lost"] * 3
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.error import URLError
 from urllib.parse import quote
@@ -37,7 +38,7 @@ def _taken(host: Host) -> tuple[list[Answer], list[Answer], int]:
 
 
 def read_emulator(address: str) -> list[Event]:
-    """The same through the control port at `http://host:port`; nothing should be under way meanwhile.
+    """The same through the control port at `http://host:port`, which is their `run_id`; nothing should be under way.
 
     Errors: JournalError, also when nobody answers.
     """
@@ -54,7 +55,7 @@ def read_emulator(address: str) -> list[Event]:
     _refuse_gaps(dropped)
     topics = [topic["name"] for topic in ask("/topics")["topics"]]
     messages = [found for topic in topics for found in ask(f"/messages/{quote(topic, safe='')}")["messages"]]
-    return retell(lines, messages)
+    return [replace(event, run_id=address) for event in retell(lines, messages)]
 
 
 def _all_lines(ask: Callable[[str], Answer]) -> tuple[list[Answer], int]:
