@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark_rocketmq.audit import Event, JournalError, Kind, Rules, audit_events, audit_journals, sample, write_lines
@@ -100,8 +100,15 @@ def written(path: Path, events: Iterable[Event]) -> Path:
     return path
 
 
-# Many journals make one example, as the runs of one file: a job costs seconds whatever its size.
-@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+# Many journals make one example, as the runs of one file: a job costs seconds whatever its size. What is drawn is a
+# seed, and a smaller one is no simpler.
+@settings(
+    max_examples=3,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+    phases=(Phase.explicit, Phase.generate),
+)
 @given(
     seed=st.integers(0, 2**32),
     rules=st.builds(Rules, st.integers(0, 6), st.integers(0, 2), st.none() | st.integers(0, 12_000)),
@@ -117,8 +124,8 @@ def test_both_audits_say_the_same(
     with audit_journals(session, [path], rules) as audit:
         found = by_spark(audit)
     expected = by_python(events, rules)
-    assert [row for row in found if row not in expected] == []
-    assert found == expected
+    differing = [pair for pair in zip(found, expected, strict=True) if pair[0] != pair[1]]
+    assert differing[:1] == []
     assert audit.events == len(events)
     assert {verdict for *_, verdicts in expected for verdict in verdicts} == set(VERDICTS)
 

@@ -33,7 +33,8 @@ def subscriptions(events: DataFrame) -> DataFrame:
     """
     subscribed = is_(Kind.SUBSCRIBED)
     expression = F.coalesce("expression", F.lit("*"))
-    tags = F.filter(F.transform(F.split(expression, r"\|\|"), F.trim), lambda tag: tag != "")
+    # `trim` alone would be given the place of each tag as what to trim.
+    tags = F.filter(F.transform(F.split(expression, r"\|\|"), lambda tag: F.trim(tag)), lambda tag: tag != "")
     everything = (F.size(tags) == 0) | (F.array_join(F.array_distinct(tags), " ") == "*")
     start = F.when(F.col("consume_from") == LAST, F.col("moment")).otherwise(F.lit(-1))
     return (

@@ -106,7 +106,8 @@ class _Subscription:
         self.from_order = start if self.from_order is None else min(self.from_order, start)
 
     def wants(self, tag: str | None, order: int) -> bool:
-        return (self.tags is None or tag in self.tags) and order >= (self.from_order or -1)
+        start = -1 if self.from_order is None else self.from_order
+        return (self.tags is None or tag in self.tags) and order >= start
 
 
 _ALL = _Subscription(None, -1)
