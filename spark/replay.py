@@ -10,16 +10,18 @@ Each queue is sent by one task, in the order of its offsets, to one queue; or ea
 body, keys, tag, sharding key and properties, but a new id; the old one is its property REPLAYED_MSG_ID. What was
 delayed has waited already, so it is not delayed again. A task that Spark runs again sends its messages again.
 
-Rows are read more than once: a topic that still grows is kept as Parquet first, or bounded by `endingOffsets`.
+What is recorded is read twice: a topic that still grows is kept as Parquet first, or bounded by `endingOffsets`.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import islice
+from typing import Any, Literal
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Window
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 from rocketmq_testkit.emulator import properties as props
 
@@ -45,12 +47,14 @@ DELAYS = (
 )
 """Properties of messages that waited, which a replayed one loses."""
 LEAD_S = 2.0
-"""How long after the tasks are handed out the first message is due, so that all of them are there by then."""
+"""How long after rows are in order the first message is due, so that all tasks are there by then."""
 QUEUE, KEY = "queue", "key"
 Kept = Literal["queue", "key"]
 
 _DUE = "due_us"
-_SENT = "task int, messages bigint, late_us bigint"
+_ARROW = {"properties": pa.map_(pa.string(), pa.string()), "queueId": pa.int32(), "shardingKey": pa.string()}
+BATCH_ROWS = 1000
+"""So many rows are looked at before the first of them is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,25 +88,33 @@ def replay(
         raise OptionError(f"keep is {keep!r}; it can be {QUEUE} or {KEY}")
     if checked.txn_log_path is not None:
         raise OptionError("a replay sends messages as they are; deliveryGuarantee=transactional is for streams")
-    spark = recorded.sparkSession
-    parallel = spark.sparkContext.defaultParallelism
+    parallel = recorded.sparkSession.sparkContext.defaultParallelism
     count = parallel if tasks is None else tasks
     if count < 1:
         raise OptionError(f"tasks is {tasks}; it is 1 or more")
     if speed is not None and count > parallel:
         raise OptionError(f"tasks is {tasks}, but Spark runs {parallel} at once, so some would begin too late")
-    rows = _rows(recorded, checked, keep)
-    start = _first(rows) if speed is not None else 0
-    begin = time.time() + LEAD_S if speed is not None else 0.0
     lane = ("topic", "lane")
-    ordered = (
-        rows.repartition(count, *lane).sortWithinPartitions(_DUE, *lane, "queueOffset").drop("lane", "queueOffset")
-    )
-    sent = ordered.mapInArrow(_task(checked, start, begin, speed), _SENT).collect()
+    rows = _rows(recorded, checked, keep).repartition(count, *lane).sortWithinPartitions(_DUE, *lane, "queueOffset")
+    rows = rows.drop("lane", "queueOffset")
+    if speed is None:
+        return _carried_out(rows, _task(checked, 0, 0.0, None))
+    # Rows are brought into their order before the clock starts.
+    rows = rows.persist(StorageLevel.DISK_ONLY)
+    try:
+        first = rows.agg(F.min(_DUE)).first()
+        first_us = first[0] if first is not None and first[0] is not None else 0
+        return _carried_out(rows, _task(checked, first_us, time.time() + LEAD_S, speed))
+    finally:
+        rows.unpersist()
+
+
+def _carried_out(rows: DataFrame, task: "Task") -> Replayed:
+    sent = rows.rdd.mapPartitions(task).collect()
     return Replayed(
-        sum(row["messages"] for row in sent),
-        sum(row["messages"] > 0 for row in sent),
-        max((row["late_us"] for row in sent), default=0) / 1e6,
+        sum(messages for messages, _ in sent),
+        sum(messages > 0 for messages, _ in sent),
+        max((late_s for _, late_s in sent), default=0.0),
     )
 
 
@@ -168,12 +180,6 @@ def _writable(cluster: Cluster, options: SinkOptions, topic: str) -> int:
     return len(route.writable)
 
 
-def _first(rows: DataFrame) -> int:
-    """When the first message was stored, in microseconds; 0 if there is none."""
-    found = rows.agg(F.min(_DUE)).first()
-    return int(found[0]) if found is not None and found[0] is not None else 0
-
-
 class Pace:
     """When messages are due: the first, of `first_us`, at `begin_s` by the clock, others as much later over `speed`.
 
@@ -215,28 +221,49 @@ class Pace:
         return self._begin_s + (due_us - self._first_us) / 1e6 / self._speed
 
 
-def _task(
-    options: SinkOptions, first_us: int, begin_s: float, speed: float | None
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does, for `mapInArrow`."""
+Task = Callable[[Iterable[Row]], Iterator[tuple[int, float]]]
 
-    def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+
+def _task(options: SinkOptions, first_us: int, begin_s: float, speed: float | None) -> Task:
+    """What a task does with its rows: it sends them, and tells how many there were and how late the worst was.
+
+    Rows come one by one, because functions over Arrow batches need pandas, which nothing else here does.
+    """
+
+    def send(rows: Iterable[Row]) -> Iterator[tuple[int, float]]:
         pace = Pace(first_us, begin_s, speed)
         with Cluster(options) as cluster:
             sender = Sender(cluster, options, first=task_number())
-            rows = row_reader(options)
-            for batch in batches:
-                dues_us = batch.column(batch.schema.get_field_index(_DUE)).to_pylist()
-                messages = rows.read(batch.select([name for name in batch.schema.names if name != _DUE]))
+            reader = row_reader(options)
+            for some in _in_batches(rows):
+                dues_us = [row[_DUE] for row in some]
+                messages = reader.read(_batch(some))
                 at = 0
                 while at < len(messages):
                     end = pace.wait(dues_us, at)
                     sender.send(messages[at:end])
                     at = end
             sent = sender.finish()
-        yield pa.RecordBatch.from_pydict(
-            {"task": [task_number()], "messages": [sent.count], "late_us": [int(pace.late_s * 1e6)]},
-            pa.schema({"task": pa.int32(), "messages": pa.int64(), "late_us": pa.int64()}),
-        )
+        yield sent.count, pace.late_s
 
     return send
+
+
+def _in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    left = iter(rows)
+    while some := list(islice(left, BATCH_ROWS)):
+        yield some
+
+
+def _batch(rows: Sequence[Row]) -> pa.RecordBatch:
+    """Rows as the reader of the sink wants them."""
+    names = [name for name in rows[0].__fields__ if name != _DUE]
+    return pa.RecordBatch.from_arrays(
+        [pa.array([_plain(row[name]) for row in rows], _ARROW.get(name)) for name in names], names=names
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return list(value.items())
+    return bytes(value) if isinstance(value, bytearray) else value
