@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -48,7 +48,8 @@ DELAYS = (
 """Properties of messages that waited, which a replayed one loses."""
 LEAD_S = 2.0
 """How long after rows are in order the first message is due, so that all tasks are there by then."""
-QUEUE, KEY = "queue", "key"
+QUEUE: Final = "queue"
+KEY: Final = "key"
 Kept = Literal["queue", "key"]
 
 _DUE = "due_us"
