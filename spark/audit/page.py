@@ -127,8 +127,8 @@ def _findings(findings: Sequence[Finding]) -> Iterator[str]:
                 ", ".join(each.verdicts),
                 each.deliveries,
                 each.acks,
-                plots.instant(each.visible_us) if each.visible_us else "never",
-                plots.instant(each.first_us) if each.first_us else "never",
+                "never" if each.visible_us is None else plots.instant(each.visible_us),
+                "never" if each.first_us is None else plots.instant(each.first_us),
             ]
             for each in findings
         ),

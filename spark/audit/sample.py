@@ -46,7 +46,7 @@ def journal(spark: SparkSession, messages: int, every: int = EVERY) -> DataFrame
     )
     return spark.range(messages).select(
         F.concat(F.lit("orders-"), number % TOPICS).alias("topic"),
-        F.upper(F.lpad(F.hex(number), 32, "7F")).alias("msgId"),
+        F.lpad(F.hex(number), 32, "0").alias("msgId"),
         F.concat(F.lit("table-"), F.floor(number / TOPICS) % KEYS).alias("keys"),
         F.when(in_line, F.concat(F.lit("line-"), F.floor(number / TOPICS) % KEYS)).alias("messageGroup"),
         F.lit("shop").alias("group"),

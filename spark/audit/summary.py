@@ -57,8 +57,8 @@ class Finding:
     verdicts: Sequence[str]
     deliveries: int
     acks: int
-    visible_us: int
-    first_us: int
+    visible_us: int | None
+    first_us: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +116,17 @@ def _topics(counted: DataFrame) -> dict[str, dict[str, int]]:
     return found
 
 
+def _visible() -> Column:
+    return F.col("visible_moment") >= 0
+
+
+def _delivered() -> Column:
+    return F.col("deliveries") > 0
+
+
 def _latency() -> Column:
     """From visible to first delivered, null where one of them is missing, 0 where clocks disagree."""
-    both = (F.col("visible_moment") >= 0) & (F.col("deliveries") > 0)
-    return F.when(both, F.greatest(F.col("first_us") - F.col("visible_us"), F.lit(0)))
+    return F.when(_visible() & _delivered(), F.greatest(F.col("first_us") - F.col("visible_us"), F.lit(0)))
 
 
 def _sums(accounts: DataFrame, *by: str) -> DataFrame:
@@ -154,20 +161,18 @@ def _line(row: Any, key: str | None) -> Line:
 
 def _moments(accounts: DataFrame, failed: Column) -> tuple[list[Moment], int]:
     """The time from the first message to the last in at most BUCKETS equal parts."""
-    visible, first = F.col("visible_us"), F.col("first_us")
-    bounds = accounts.agg(
-        F.min(F.when(visible > 0, visible)), F.min(F.when(first > 0, first)), F.max(visible), F.max(first)
-    ).first()
-    known = [value for value in bounds or () if value]
+    instants = (F.when(_visible(), F.col("visible_us")), F.when(_delivered(), F.col("first_us")))
+    bounds = accounts.agg(*(edge(instant) for edge in (F.min, F.max) for instant in instants)).first()
+    known = [value for value in bounds or () if value is not None]
     if not known:
         return [], 1
     start, end = min(known), max(known)
     width = (end - start) // BUCKETS + 1
     parts: dict[int, list[int]] = {}
     # Two sums of few rows each are cheaper than doubling every account.
-    for place, instant in enumerate((visible, first)):
+    for place, instant in enumerate(instants):
         rows = (
-            accounts.filter(instant > 0)
+            accounts.filter(instant.isNotNull())
             .groupBy(F.floor((instant - start) / width).alias("part"))
             .agg(F.count("*").alias("there"), F.count_if(failed).alias("failed"))
             .collect()
@@ -181,9 +186,9 @@ def _moments(accounts: DataFrame, failed: Column) -> tuple[list[Moment], int]:
 
 def _delays(accounts: DataFrame) -> dict[int, int]:
     rows = (
-        accounts.select(F.floor(F.log2(F.greatest(_latency(), F.lit(1)))).alias("power"))
-        .filter(F.col("power").isNotNull())
-        .groupBy("power")
+        accounts.select(_latency().alias("latency"))
+        .filter(F.col("latency").isNotNull())
+        .groupBy(F.floor(F.log2(F.greatest("latency", F.lit(1)))).alias("power"))
         .count()
         .collect()
     )
@@ -208,8 +213,8 @@ def _findings(accounts: DataFrame, limit: int) -> list[Finding]:
             row[FLAGS],
             row["deliveries"],
             row["acks"],
-            row["visible_us"],
-            row["first_us"],
+            row["visible_us"] if row["visible_moment"] >= 0 else None,
+            row["first_us"] if row["deliveries"] else None,
         )
         for row in rows
     ]
