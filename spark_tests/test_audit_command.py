@@ -21,7 +21,7 @@ COMMAND = Path(sys.executable).with_name("rocketmq-audit")
 
 def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
     """Run the command in a process of its own, as it takes its session with it."""
-    return subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_the_command_tells_writes_and_judges(tmp_path: Path, rocketmq: Emulator) -> None:

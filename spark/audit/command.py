@@ -84,10 +84,9 @@ def _run(options: argparse.Namespace) -> int:
     # Spark and the JVM are loaded only when the words are right and the emulators have answered.
     with TemporaryDirectory(prefix="rocketmq-audit-", dir=options.scratch) as folder:
         paths = _journals(options, Path(folder))
-        from .journals import find
+        from .journals import find, size
 
-        find(paths)
-        return _audit(options, paths, Path(folder))
+        return _audit(options, paths, Path(folder), size(find(paths)))
 
 
 def _journals(options: argparse.Namespace, folder: Path) -> list[str]:
@@ -106,14 +105,14 @@ def _journals(options: argparse.Namespace, folder: Path) -> list[str]:
     return paths
 
 
-def _audit(options: argparse.Namespace, paths: Sequence[str], folder: Path) -> int:
+def _audit(options: argparse.Namespace, paths: Sequence[str], folder: Path, size: int) -> int:
     from .job import audit_journals
     from .page import page, sentence, table
     from .session import session
     from .summary import summarise
 
     rules = Rules(late_after_ms=options.late_after, clock_slack_ms=options.clock_slack)
-    spark = session(options.master, options.memory, folder)
+    spark = session(options.master, options.memory, folder, size)
     try:
         with audit_journals(
             spark, paths, rules, skip_malformed=options.skip_malformed, scratch=options.scratch

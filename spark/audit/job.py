@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from . import facts, journals, order
-from .events import JournalError
+from .events import OF_MESSAGES, JournalError
 from .rules import Rules
 
 
@@ -125,4 +125,4 @@ def _checked(rows: Sequence[Row], *, skip_malformed: bool) -> tuple[list[_Run], 
 
 def _topics(events: DataFrame) -> DataFrame:
     """How many events of each kind that concerns messages there are of each topic: `topic, rank, events`."""
-    return events.filter(facts.is_one_of(facts.OF_MESSAGES)).groupBy("topic", "rank").agg(F.count("*").alias("events"))
+    return events.filter(facts.is_one_of(OF_MESSAGES)).groupBy("topic", "rank").agg(F.count("*").alias("events"))

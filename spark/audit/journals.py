@@ -77,6 +77,20 @@ def _local(path: Path) -> list[str]:
     return within
 
 
+REMOTE_BYTES = 1 << 30
+"""What an address counts as."""
+
+
+def size(files: Files) -> int:
+    """How large journals are, in bytes; those that lie elsewhere by a guess."""
+    return sum(REMOTE_BYTES if "://" in name else _bytes(Path(name)) for name in (*files.lines, *files.parquet))
+
+
+def _bytes(path: Path) -> int:
+    within = path.rglob("*") if path.is_dir() else [path]
+    return sum(each.stat().st_size for each in within if each.is_file())
+
+
 def read(spark: SparkSession, files: Files) -> DataFrame:
     """The events of all files in the form of `normal`, with `problem` and `source` of those that are none."""
     parts = []

@@ -94,7 +94,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="ends with .parquet, or with .jsonl for JSON Lines")
     options = parser.parse_args(words)
     with TemporaryDirectory() as scratch:
-        spark = session(None, "1g", Path(scratch))
+        spark = session(None, "1g", Path(scratch), options.events * 100)
         found = journal(spark, options.events // 3)
         (found.write.json if options.folder.suffix == ".jsonl" else found.write.parquet)(str(options.folder))
         spark.stop()
