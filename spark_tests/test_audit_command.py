@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from pyspark_rocketmq.audit import read_lines
-from pyspark_rocketmq.audit.command import FAILED, SOUND, UNUSABLE, main
+from pyspark_rocketmq.audit import VERDICTS, Kind, read_lines
+from pyspark_rocketmq.audit.command import FAILED, SOUND, UNUSABLE, main, parser
+from pyspark_rocketmq.audit.events import COLUMNS
 from rocketmq_testkit.fixtures import Emulator
 
 JOURNAL = """
@@ -63,6 +64,16 @@ def test_what_counts_as_a_failure_is_told(tmp_path: Path) -> None:
         SOUND,
         "4 events, 1 messages for groups: nothing is wrong",
     )
+
+
+def test_the_page_tells_every_option_verdict_and_event() -> None:
+    """A name that is missing in docs/audit.md was forgotten."""
+    page = (Path(__file__).parents[1] / "docs" / "audit.md").read_text()
+    options = {word for action in parser()._actions for word in action.option_strings if word.startswith("--")}
+    names = {f"`{option}" for option in options - {"--help"}}
+    names |= {f"| **{verdict}** |" for verdict in VERDICTS} | {f"`{kind}`" for kind in Kind}
+    names |= {f"`{column}`" for column in COLUMNS}
+    assert {name for name in names if name not in page} == set()
 
 
 @pytest.mark.parametrize(
