@@ -9,9 +9,10 @@ from .rules import FAILURES, VERDICTS
 from .summary import Finding, Line, Summary
 
 _STYLE = """
-body { font: 15px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 62em; padding: 0 1em; color: #222 }
+body { font: 15px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 76em; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; margin: 1em 0 } th, td { padding: .2em .7em; border-bottom: 1px solid #ddd }
-th { text-align: left } td.number { text-align: right; font-variant-numeric: tabular-nums }
+th { text-align: left } th, td { white-space: nowrap }
+td.number { text-align: right; font-variant-numeric: tabular-nums }
 td.bad { color: #b3261e; font-weight: bold } code { font-size: 90% } .wide { overflow-x: auto }
 svg text { font: 11px system-ui, sans-serif; fill: #444 } svg line { stroke: #999 }
 rect.visible { fill: #9db8d9 } rect.delivered { fill: #2f6db5 } rect.failure { fill: #b3261e }
@@ -82,8 +83,9 @@ def _tables(found: Summary) -> Iterator[str]:
     )
 
 
-def _lines(lines: Iterable[Line], *, named: bool) -> Iterator[str]:
-    head = ["topic", "group", *(["key"] if named else []), "messages", "deliveries", *VERDICTS, *_QUANTILES]
+def _lines(lines: Sequence[Line], *, named: bool) -> Iterator[str]:
+    shown = [verdict for verdict in VERDICTS if any(line.verdicts[verdict] for line in lines)]
+    head = ["topic", "group", *(["key"] if named else []), "messages", "deliveries", *shown, *_QUANTILES]
     bad = frozenset(place for place, name in enumerate(head) if name in FAILURES)
     rows = (
         [
@@ -92,7 +94,7 @@ def _lines(lines: Iterable[Line], *, named: bool) -> Iterator[str]:
             *([line.key] if named else []),
             line.messages,
             line.deliveries,
-            *(line.verdicts[verdict] for verdict in VERDICTS),
+            *(line.verdicts[verdict] for verdict in shown),
             *_latencies(line),
         ]
         for line in lines
