@@ -33,9 +33,12 @@ _PROPERTY_COLUMNS = {
 _OF_HEAD = frozenset({"flag", "queueOffset", "sysFlag", "bodyCRC", "commitLogOffset", "reconsumeTimes"})
 _TIMES = frozenset({"bornTimestamp", "storeTimestamp"})
 
-_ESCAPED = [*range(1), *range(3, 32), ord('"'), ord("\\")]
-"""Bytes that JSON writes otherwise; 1 and 2 are the separators of properties."""
-_HARMFUL = bytes(_ESCAPED)
+_JOINT = b"\x03"
+_HARMFUL = bytes([*range(1), *range(3, 32), ord('"'), ord("\\")])
+"""Bytes that JSON writes otherwise, and the joint; 1 and 2 are the separators of properties."""
+_NOT_SEPARATORS = bytes(each for each in range(256) if each not in (1, 2, 3))
+_AT_ONCE = 256
+"""So many texts of properties are made to JSON at once: as many as stay in a processor's cache."""
 
 
 class ColumnMaker:
@@ -104,34 +107,28 @@ class ColumnMaker:
 
 
 def properties_as_json(texts: Sequence[bytes]) -> list[str]:
-    """A JSON object for each text of properties, `name 0x01 value 0x02` repeated. Errors: UnicodeDecodeError.
-
-    Where no text has anything that JSON would write otherwise, which is nearly always, all are made by replacing
-    separators in one text.
-    """
-    joined = b"\x00".join(texts)
-    usual = (
-        joined != b""
-        and len(joined.translate(None, _HARMFUL)) == len(joined) - (len(texts) - 1)
-        and b"\x01\x02" not in joined
-        and b"\x02\x01" not in joined
-        and b"\x00\x01" not in joined
-        and joined[:1] != b"\x01"
-        and joined.count(b"\x02\x00") + (joined[-1:] == b"\x02") == len(texts)
-        and _alternating(joined)
-    )
-    if not usual:
-        return [json.dumps(props.decode(each.decode()), ensure_ascii=False, separators=(",", ":")) for each in texts]
-    made = joined[:-1].replace(b"\x02\x00", b'"}\x00{"').replace(b"\x01", b'":"').replace(b"\x02", b'","')
-    return (b'{"' + made + b'"}').decode().split("\x00")
+    """A JSON object for each text of properties, `name 0x01 value 0x02` repeated. Errors: UnicodeDecodeError."""
+    made: list[str] = []
+    for start in range(0, len(texts), _AT_ONCE):
+        made += _as_json(texts[start : start + _AT_ONCE])
+    return made
 
 
-def _alternating(joined: bytes) -> bool:
-    """Whether separators of name and value take turns with those of pairs, so that no value holds one."""
-    return joined.translate(None, _NOT_SEPARATORS) == b"\x01\x02" * joined.count(b"\x01")
-
-
-_NOT_SEPARATORS = bytes(each for each in range(256) if each not in (1, 2))
+def _as_json(texts: Sequence[bytes]) -> list[str]:
+    """Where no text has anything that JSON would write otherwise, all are made by replacing separators in one text."""
+    stripped = [each.rstrip(b"\x02") for each in texts]
+    joined = _JOINT.join(stripped)
+    usual = len(joined) - len(joined.translate(None, _HARMFUL)) == len(texts) - 1
+    if usual:
+        # Names and values take turns, so that none of them holds a separator.
+        separators = joined.translate(None, _NOT_SEPARATORS).replace(_JOINT, b"\x02")
+        usual = separators == (b"\x01\x02" * (len(separators) // 2 + 1))[:-1]
+    if usual:
+        quoted = joined.replace(b"\x01", b'":"').replace(b"\x02", b'","').replace(_JOINT, b'"}\x03{"')
+        made = b'{"' + quoted + b'"}'
+        if b'""' not in made:  # neither a name nor a value is empty
+            return made.decode().split("\x03")
+    return [json.dumps(props.decode(each.decode()), ensure_ascii=False, separators=(",", ":")) for each in texts]
 
 
 def _as_text(bodies: pa.Array) -> pa.Array:

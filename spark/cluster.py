@@ -124,7 +124,7 @@ class Cluster(Closing):
         by_broker: dict[str, list[MessageQueue]] = {}
         for queue in asked:
             by_broker.setdefault(queue.broker, []).append(queue)
-        found = {}
+        found: dict[MessageQueue, RemotingCommand] = {}
         for broker, queues in by_broker.items():
             requests = [
                 ({"topic": queue.topic, "queueId": str(queue.queue_id), **asked[queue]}, b"") for queue in queues

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
@@ -26,19 +27,15 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "delayLevel": (INT, LONG),
     "deliverTimeMs": (LONG,),
 }
-"""What a row may have, with the types that it may have it in; body alone is needed, and a topic from somewhere."""
+"""What a row may have, with the types that it may have it in; body alone is needed, and a topic from somewhere.
+
+`RowReader` takes the values of a row in this order.
+"""
 
 BODY_BYTES_MAX = 4 << 20
 PROPERTY_BYTES_MAX = 32767
 DELAY_LEVEL_MAX = 18
 
-_OF_COLUMNS = {
-    props.TAGS: "tags",
-    props.KEYS: "keys",
-    props.SHARDING_KEY: "shardingKey",
-    props.DELAY: "delayLevel",
-    props.TIMER_DELIVER_MS: "deliverTimeMs",
-}
 _OF_BROKERS = frozenset(
     {
         props.UNIQ_KEY,
@@ -51,9 +48,21 @@ _OF_BROKERS = frozenset(
         props.TRANSACTION_ID,
         props.INNER_NUM,
         props.POP_CK,
+        props.DELAY,
+        props.TIMER_DELAY_SEC,
+        props.TIMER_DELAY_MS,
+        props.TIMER_DELIVER_MS,
+        props.TIMER_OUT_MS,
+        props.TIMER_ENQUEUE_MS,
+        props.TIMER_DEQUEUE_MS,
+        props.TIMER_ROLL_TIMES,
+        props.TIMER_DEL_UNIQKEY,
     }
 )
-"""Properties that decide what brokers do with a message; a row that has them was read somewhere, and loses them."""
+"""Properties that decide what brokers do with a message; a row that has them was read somewhere, and loses them.
+
+What is to be delayed says so in its columns.
+"""
 
 QUERY_ID, BATCH_ID, PARTITION_ID, SEQ = "SPARK_QUERY_ID", "SPARK_BATCH_ID", "SPARK_PARTITION_ID", "SPARK_SEQ"
 """Properties by which a reader can tell a message that was sent again, where the query's plan is deterministic."""
@@ -100,40 +109,61 @@ class RowReader:
         self._stamps = "".join(f"{name}\x01{value}\x02" for name, value in stamps.items())
         self._ids = ids
         self._seq = 0
-        self._good_topics: set[str] = set()
+        self._good_topics: set[str | None] = set()
 
     def read(self, batch: pa.RecordBatch) -> list[Outgoing]:
         """The messages of a batch; all are looked at before any is handed out. Errors: RowError with the number."""
-        columns = {name: batch.column(at).to_pylist() for at, name in enumerate(batch.schema.names)}
+        given = {name: batch.column(at).to_pylist() for at, name in enumerate(batch.schema.names)}
+        columns = (given.get(name) or repeat(None, batch.num_rows) for name in COLUMNS)
         made = []
-        for values in zip(*columns.values(), strict=True):
-            made.append(self._message(dict(zip(columns, values, strict=True))))
+        for values in zip(*columns, strict=True):
+            made.append(self._message(*values))
             self._seq += 1
         return made
 
-    def _message(self, row: dict[str, Any]) -> Outgoing:
-        body = row["body"]
+    def _message(
+        self,
+        body: bytes | str | None,
+        topic: str | None,
+        tags: str | None,
+        keys: str | None,
+        properties: Any,
+        sharding_key: str | None,
+        queue_id: int | None,
+        delay_level: int | None,
+        deliver_time_ms: int | None,
+    ) -> Outgoing:
         if body is None:
             raise self._bad("body is null")
         if isinstance(body, str):
             body = body.encode()
         if not 0 < len(body) <= BODY_BYTES_MAX:
             raise self._bad(f"body has {len(body)} bytes; brokers take 1 to {BODY_BYTES_MAX}")
-        topic = self._topic or row["topic"]
-        if topic is None:
-            raise self._bad("topic is null")
+        topic = self._topic or topic
         if topic not in self._good_topics:
-            try:
-                _check_topic(topic, "topic")
-            except SchemaError as error:
-                raise self._bad(str(error)) from None
-            self._good_topics.add(topic)
-        found = self._properties(row.get("properties"))
-        for name, column in _OF_COLUMNS.items():
-            value = row.get(column)
-            if value is not None and value != "":
-                found[name] = str(value)
-        level, at = row.get("delayLevel"), row.get("deliverTimeMs")
+            self._check_topic(topic)
+        found = {} if properties is None else self._properties(properties)
+        if tags:
+            found[props.TAGS] = tags
+        if keys:
+            found[props.KEYS] = keys
+        if sharding_key:
+            found[props.SHARDING_KEY] = sharding_key
+        if delay_level is not None or deliver_time_ms is not None:
+            self._delay(found, delay_level, deliver_time_ms)
+        uniq_key = next(self._ids)
+        text = (
+            f"{self._encoded(found)}{self._stamps}{SEQ}\x01{self._seq}\x02{props.UNIQ_KEY}\x01{uniq_key}\x02"
+            f"{props.WAIT}\x01true\x02"
+        )
+        if len(text) * 4 > PROPERTY_BYTES_MAX and len(text.encode()) > PROPERTY_BYTES_MAX:
+            raise self._bad(f"properties have {len(text.encode())} bytes; brokers take {PROPERTY_BYTES_MAX}")
+        lane, ordered = self._lane(queue_id, sharding_key, keys)
+        delayed = props.DELAY in found or props.TIMER_DELIVER_MS in found
+        assert topic is not None  # it is among the good ones
+        return Outgoing(topic, body, text, lane, delayed, ordered, uniq_key)
+
+    def _delay(self, found: dict[str, str], level: int | None, at: int | None) -> None:
         if level is not None and not 0 <= level <= DELAY_LEVEL_MAX:
             raise self._bad(f"delayLevel is {level}; it can be 0 to {DELAY_LEVEL_MAX}")
         if at is not None and at < 0:
@@ -142,26 +172,28 @@ class RowReader:
             raise self._bad("delayLevel and deliverTimeMs are both given")
         if level == 0:
             found.pop(props.DELAY, None)
-        uniq_key = next(self._ids)
-        text = (
-            f"{self._encoded(found)}{self._stamps}{SEQ}\x01{self._seq}\x02{props.UNIQ_KEY}\x01{uniq_key}\x02"
-            f"{props.WAIT}\x01true\x02"
-        )
-        if len(text) * 4 > PROPERTY_BYTES_MAX and len(text.encode()) > PROPERTY_BYTES_MAX:
-            raise self._bad(f"properties have {len(text.encode())} bytes; brokers take {PROPERTY_BYTES_MAX}")
-        lane, ordered = self._lane(row)
-        delayed = props.DELAY in found or props.TIMER_DELIVER_MS in found
-        return Outgoing(topic, body, text, lane, delayed, ordered, uniq_key)
+        elif level is not None:
+            found[props.DELAY] = str(level)
+        if at is not None:
+            found[props.TIMER_DELIVER_MS] = str(at)
 
-    def _lane(self, row: dict[str, Any]) -> tuple[int | str | None, bool]:
-        queue_id, sharding_key = row.get("queueId"), row.get("shardingKey")
+    def _check_topic(self, topic: str | None) -> None:
+        if topic is None:
+            raise self._bad("topic is null")
+        try:
+            _check_topic(topic, "topic")
+        except SchemaError as error:
+            raise self._bad(str(error)) from None
+        self._good_topics.add(topic)
+
+    def _lane(self, queue_id: int | None, sharding_key: str | None, keys: str | None) -> tuple[int | str | None, bool]:
         if queue_id is not None:
             if queue_id < 0:
                 raise self._bad(f"queueId is {queue_id}")
-            return int(queue_id), True
+            return queue_id, True
         if sharding_key:
-            return str(sharding_key), True
-        return (row.get("keys") or None, False) if self._hashes_keys else (None, False)
+            return sharding_key, True
+        return (keys or None, False) if self._hashes_keys else (None, False)
 
     def _properties(self, value: Any) -> dict[str, str]:
         if value is None:
@@ -185,6 +217,8 @@ class RowReader:
         return found
 
     def _encoded(self, properties: dict[str, str]) -> str:
+        if not properties:
+            return ""
         text = props.encode(properties)
         if text.count("\x01") != len(properties) or text.count("\x02") != len(properties):
             raise self._bad("properties hold one of the characters 0x01 and 0x02, which separate them")

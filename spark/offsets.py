@@ -73,12 +73,12 @@ def queues_from(text: str) -> frozenset[MessageQueue]:
 
 def timestamps_from(text: str) -> dict[str | MessageQueue, int]:
     """Times (ms) as users write them, by topic or by queue. Raises ValueError."""
-    found: dict[str | MessageQueue, int] = {}
-    for topic, value in _object(_loads(text), "topics").items():
-        if isinstance(value, dict):
-            found.update(_by_queue({topic: value}, _timestamp, 0))
-        else:
-            found[topic] = _timestamp(value, 0)
+    topics = _object(_loads(text), "topics")
+    by_queue = {topic: value for topic, value in topics.items() if isinstance(value, dict)}
+    found: dict[str | MessageQueue, int] = {
+        topic: _timestamp(value, 0) for topic, value in topics.items() if topic not in by_queue
+    }
+    found.update(_by_queue(by_queue, _timestamp, 0).items())
     return found
 
 

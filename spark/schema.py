@@ -68,7 +68,7 @@ def ddl(include_metadata: bool) -> str:
 
 def wanted(fields: Iterable[tuple[str, str]]) -> Wanted:
     """The columns of a schema, checked. Errors: SchemaError for an unknown column or a type that it cannot have."""
-    found = []
+    found: list[tuple[str, str]] = []
     for name, kind in fields:
         column = COLUMNS.get(name)
         if column is None:

@@ -187,9 +187,10 @@ class Sender:
         return any(self._waiting.values())
 
     def _submit(self) -> None:
-        room = self._options.send_window - len(self._under_way)
-        if room <= 0:
-            return
+        window = self._options.send_window
+        room = window - len(self._under_way)
+        if room < max(1, window // 2):
+            return  # one write for several requests costs less
         chosen: dict[str, list[_Request]] = {}
         for queue in list(self._waiting):
             waiting = self._waiting[queue]

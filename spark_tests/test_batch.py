@@ -63,7 +63,7 @@ def test_metadata_and_a_schema_of_ones_own(spark_rocketmq: SparkRocketMQ) -> Non
 def test_arrow_types_are_sparks_own() -> None:
     """Spark compares the schema of batches with the one that it makes of its types."""
     from pyspark.sql.pandas.types import to_arrow_schema
-    from pyspark.sql.types import _parse_datatype_string  # type: ignore[attr-defined]  # Spark's only parser of DDL
+    from pyspark.sql.types import _parse_datatype_string
     from pyspark_rocketmq.arrow_columns import ColumnMaker
     from pyspark_rocketmq.offsets import MessageQueue
     from pyspark_rocketmq.schema import COLUMNS
@@ -72,6 +72,7 @@ def test_arrow_types_are_sparks_own() -> None:
         for kind in column.types:
             made = ColumnMaker(MessageQueue("t", "b", 0), ((column.name, kind),)).schema
             spark_type = _parse_datatype_string(f"{column.name} {kind}")
+            assert isinstance(spark_type, StructType)
             assert made == to_arrow_schema(spark_type, timezone="UTC"), column
 
 

@@ -60,13 +60,13 @@ def test_columns_become_properties() -> None:
 
 def test_what_was_read_may_be_written() -> None:
     """Properties that decide what brokers do, such as the id, are not taken over from another message."""
-    [message] = reader().read(
-        rows({"body": b"x", "properties": '{"UNIQ_KEY":"old","RETRY_TOPIC":"t","a":"b"}'}, properties=pa.string())
-    )
+    text = '{"UNIQ_KEY":"old","RETRY_TOPIC":"t","DELAY":"3","a":"b"}'
+    [message] = reader().read(rows({"body": b"x", "properties": text}, properties=pa.string()))
 
     found = props.decode(message.properties)
     assert found["UNIQ_KEY"] == "ID0"
-    assert "RETRY_TOPIC" not in found
+    assert not {"RETRY_TOPIC", "DELAY"} & set(found)
+    assert not message.delayed
     assert found["a"] == "b"
 
 

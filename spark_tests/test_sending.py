@@ -4,6 +4,7 @@ from collections import Counter
 from itertools import count
 
 import pytest
+from answer_eater import AnswerEater
 from pyspark_rocketmq.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, RowError, SendError
 from pyspark_rocketmq.messages import Outgoing
@@ -100,6 +101,26 @@ def test_a_broker_that_restarts_gets_what_it_did_not_acknowledge(rocketmq: Emula
         sender.finish()
 
     assert {each.body for each in topic.messages} == {b"%d" % at for at in range(500)}
+
+
+def test_what_was_stored_without_its_acknowledgement_is_sent_again(rocketmq: Emulator) -> None:
+    """Answers are lost with their connection: nothing is missing, and no more comes twice than was under way."""
+    topic = rocketmq.topic("orders", queues=2)
+    known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "20", "sendWindow": "16"})
+    with Cluster(known) as cluster, AnswerEater(rocketmq.broker) as eater:
+        sender = Sender(cluster, known)
+        sender.send([message(b"first")])
+        sender.finish()
+        cluster.connections.drop(rocketmq.broker)
+        cluster.addresses["broker-a"] = eater.address
+        sender.send([message(b"%d" % at) for at in range(100)])
+        sent = sender.finish()
+
+    found = Counter(each.body for each in topic.messages)
+    assert eater.eaten > 0
+    assert set(found) == {b"first", *(b"%d" % at for at in range(100))}
+    assert 101 < sum(found.values()) <= 101 + 16
+    assert sent.count == 101
 
 
 @pytest.mark.rocketmq(brokers=2)

@@ -72,6 +72,31 @@ def test_a_batch_whose_messages_are_refused_is_sent_by_the_next_run(spark_rocket
     assert {message.body for message in target.messages} == {b"%d" % at for at in range(100)}
 
 
+def test_a_transactional_stream_shows_whole_batches(spark_rocketmq: SparkRocketMQ) -> None:
+    """Each message once; a batch that fails in one task leaves nothing of the others behind."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=2)
+    target = emulator.topic("copies", queues=2)
+    for queue in (0, 1):
+        fill(emulator, "orders", [b"%d-%d" % (queue, at) for at in range(50)], queue)
+    stream = spark_rocketmq.stream("orders", maxOffsetsPerTrigger=60, minPartitions=2)
+    options = spark_rocketmq.options(
+        topic="copies", deliveryGuarantee="transactional", txnLogPath=spark_rocketmq.checkpoint("transactions")
+    )
+    bad = stream.selectExpr("if(queueId = 1 and queueOffset = 20, null, body) as body")
+    good = stream.select("body")
+
+    with pytest.raises(StreamingQueryException, match="body is null"):
+        spark_rocketmq.finish(bad.writeStream.format("rocketmq").options(**options))
+    nothing = target.messages
+    spark_rocketmq.finish(good.writeStream.format("rocketmq").options(**options))
+
+    assert nothing == []
+    assert Counter(message.body for message in target.messages) == Counter(
+        b"%d-%d" % (queue, at) for queue in (0, 1) for at in range(50)
+    )
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "said"),
     [
@@ -95,6 +120,20 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
         spark_rocketmq.write(spark_rocketmq.spark.sql(f"select {columns}"), **options)
 
     assert topic.messages == []
+
+
+def test_large_orders_are_copied(spark_rocketmq: SparkRocketMQ) -> None:
+    """The example of docs/spark.md."""
+    orders = spark_rocketmq.emulator.topic("orders")
+    orders.send(b"7")
+    orders.send(b"900")
+    copies = spark_rocketmq.emulator.topic("copies")
+
+    large = spark_rocketmq.stream("orders").selectExpr("body").where("cast(cast(body as string) as int) > 100")
+    writer = large.writeStream.format("rocketmq").options(**spark_rocketmq.options(topic="copies"))
+    spark_rocketmq.finish(writer)
+
+    assert [message.body for message in copies.messages] == [b"900"]
 
 
 def test_a_topic_is_not_overwritten(spark_rocketmq: SparkRocketMQ) -> None:

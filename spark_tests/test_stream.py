@@ -1,6 +1,7 @@
 """Streams through a real session: what is read once stays read once, whatever breaks in between."""
 
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
+from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.options import source_options
+from pyspark_rocketmq.progress import RocketMQProgressListener
 from pyspark_rocketmq.testing import SECONDS, SparkRocketMQ
 
 
@@ -131,7 +135,7 @@ def test_a_worker_that_dies_costs_a_run_and_no_message(spark_rocketmq: SparkRock
     fill(spark_rocketmq.emulator, "orders", numbered(0, 100))
     marker = str(spark_rocketmq.folder / "killed")
 
-    @F.udf(LongType())  # type: ignore[untyped-decorator]  # Spark's decorator has no types
+    @F.udf(LongType())
     def deadly(offset: int) -> int:
         if offset == 50 and not os.path.exists(marker):
             Path(marker).touch()
@@ -143,6 +147,29 @@ def test_a_worker_that_dies_costs_a_run_and_no_message(spark_rocketmq: SparkRock
         spark_rocketmq.run(stream)
 
     assert numbers(row for rows in spark_rocketmq.run(stream).values() for row in rows) == list(range(100))
+
+
+def test_a_listener_shows_the_last_batch_too(spark_rocketmq: SparkRocketMQ) -> None:
+    """Spark's commit comes a batch late, or never; its listeners hear of every batch."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=1)
+    emulator.group("readers")
+    fill(emulator, "orders", numbered(0, 25))
+    options = spark_rocketmq.options(topic="orders", consumerGroup="readers")
+    listener = RocketMQProgressListener(options)
+    spark_rocketmq.spark.streams.addListener(listener)
+    try:
+        spark_rocketmq.run(spark_rocketmq.stream("orders", maxOffsetsPerTrigger=10))
+        given = source_options(options)
+        deadline = time.monotonic() + SECONDS
+        with Cluster(given) as cluster:
+            route = cluster.route("orders")
+            assert route is not None
+            while (shown := cluster.group_offsets("readers", route.readable)) != {route.readable[0]: 25}:
+                assert time.monotonic() < deadline, shown
+                time.sleep(0.1)  # Spark tells its listeners when it likes
+    finally:
+        spark_rocketmq.spark.streams.removeListener(listener)
 
 
 def test_late_data_is_left_to_watermarks(spark_rocketmq: SparkRocketMQ) -> None:

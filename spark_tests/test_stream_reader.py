@@ -2,17 +2,20 @@
 
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from many_messages import fill
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from pyspark_rocketmq.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, DataLossError
 from pyspark_rocketmq.offsets import MessageQueue, from_json
-from pyspark_rocketmq.options import source_options
+from pyspark_rocketmq.options import sink_options, source_options
 from pyspark_rocketmq.stream_reader import RocketMQStreamReader
 from pyspark_rocketmq.task import RangePartition
+from pyspark_rocketmq.transactional_writer import TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
 
@@ -293,6 +296,28 @@ def test_a_group_is_where_a_stream_may_start(rocketmq: Emulator) -> None:
     found.commit(offsets({"1": 6}))
 
     assert found.initialOffset() == offsets({"0": 0, "1": 6})
+
+
+def test_delayed_and_transactional_messages_come_when_they_are_due(rocketmq: Emulator, tmp_path: Path) -> None:
+    """Before that they are nowhere in the topic, and no offset is passed over for them."""
+    topic = rocketmq.topic("orders", queues=1)
+    found = reader(rocketmq, startingOffsets="earliest")
+    start = found.initialOffset()
+    given = {"nameServer": rocketmq.namesrv, "topic": "orders", "txnLogPath": str(tmp_path)}
+    writer = TransactionalStreamWriter(sink_options({**given, "deliveryGuarantee": "transactional"}))
+    halves = writer.store("q", 0, iter([pa.RecordBatch.from_pydict({"body": [b"half"]})]))
+    topic.send(b"later", properties={"DELAY": "3"})
+    topic.send(b"now")
+
+    first = found.latestOffset(start, ALL)
+    writer.commit([halves], 0)
+    second = found.latestOffset(first, ALL)
+    rocketmq.clock.advance("11s")
+    third = found.latestOffset(second, ALL)
+
+    assert [first, second, third] == [offsets({"0": end}) for end in (1, 2, 3)]
+    assert got(found, start, third) == [(0, 0), (0, 1), (0, 2)]
+    assert [each.body for each in topic.messages] == [b"now", b"half", b"later"]
 
 
 def test_many_small_queues_are_one_task(rocketmq: Emulator) -> None:
