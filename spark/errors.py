@@ -14,7 +14,7 @@ class SchemaError(RocketMQError, ValueError):
 
 
 class RowError(RocketMQError, ValueError):
-    """A row cannot become a message; nothing of its task was sent."""
+    """A row cannot become a message; nothing of its Arrow batch was sent."""
 
 
 class ClusterError(RocketMQError):

@@ -1,11 +1,13 @@
 """What every session and every pytest run imports, and the page that is made from the code."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pyspark_rocketmq
 from pyspark_rocketmq.options_page import page
+from pyspark_rocketmq.replay_command import parser
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -68,3 +70,24 @@ def test_spark_finds_the_source_by_itself(tmp_path: Path) -> None:
 def test_the_page_of_options_is_up_to_date() -> None:
     """`python -m pyspark_rocketmq.options_page > docs/spark-options.md` writes it."""
     assert (ROOT / "docs" / "spark-options.md").read_text() == page()
+
+
+def test_what_proves_a_guarantee_is_there() -> None:
+    """Every test that docs/spark.md names is a test of this suite."""
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "spark.md").read_text()))
+    there = {
+        name
+        for file in (ROOT / "spark_tests").glob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
+    }
+
+    assert len(named) > 10
+    assert named - there == set()
+
+
+def test_the_page_of_replay_tells_every_option() -> None:
+    """A name that is missing in docs/replay.md was forgotten."""
+    page_of_replay = (ROOT / "docs" / "replay.md").read_text()
+    words = {word for action in parser()._actions for word in action.option_strings if word.startswith("--")}
+
+    assert {word for word in words - {"--help"} if f"`{word} " not in page_of_replay} == set()

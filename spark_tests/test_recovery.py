@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from many_messages import fill
+from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.options import source_options
 from rocketmq_testkit.fixtures import Emulator
 
 PIPELINE = Path(__file__).parent / "support" / "pipeline.py"
@@ -41,7 +43,10 @@ def start(options: dict[str, object], log: Path) -> subprocess.Popen[bytes]:
 
 def arrived_so_far(emulator: Emulator) -> int:
     """How many messages the target holds."""
-    return emulator.run_in_loop(lambda host: host.direct.count("copies"))
+    with Cluster(source_options({"nameServer": emulator.namesrv, "topic": "copies"})) as cluster:
+        route = cluster.route("copies")
+        assert route is not None
+        return sum(cluster.max_offsets(route.readable).values())
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
@@ -50,7 +55,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-@pytest.mark.slow
+@pytest.mark.recovery
 @pytest.mark.parametrize("guarantee", SINKS)
 def test_a_killed_driver_loses_nothing(rocketmq: Emulator, tmp_path: Path, guarantee: str) -> None:
     """It is killed twice in the middle of its work; what arrives twice belongs to the batches it was killed in."""

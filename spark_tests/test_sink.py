@@ -122,20 +122,6 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
     assert topic.messages == []
 
 
-def test_large_orders_are_copied(spark_rocketmq: SparkRocketMQ) -> None:
-    """The example of docs/spark.md."""
-    orders = spark_rocketmq.emulator.topic("orders")
-    orders.send(b"7")
-    orders.send(b"900")
-    copies = spark_rocketmq.emulator.topic("copies")
-
-    large = spark_rocketmq.stream("orders").selectExpr("body").where("cast(cast(body as string) as int) > 100")
-    writer = large.writeStream.format("rocketmq").options(**spark_rocketmq.options(topic="copies"))
-    spark_rocketmq.finish(writer)
-
-    assert [message.body for message in copies.messages] == [b"900"]
-
-
 def test_a_topic_is_not_overwritten(spark_rocketmq: SparkRocketMQ) -> None:
     """Nor is a transactional write possible without numbered batches."""
     spark_rocketmq.emulator.topic("orders", queues=1)

@@ -24,6 +24,9 @@ def main(words: Sequence[str] | None = None) -> int:
     except (JournalError, OSError) as error:
         print(f"rocketmq-audit: {error}", file=sys.stderr)
         return UNUSABLE
+    except ModuleNotFoundError as error:
+        print(f"rocketmq-audit: {error}; install the extra `spark` of rocketmq-testkit", file=sys.stderr)
+        return UNUSABLE
     except KeyboardInterrupt:
         return FAILED
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from real_broker import RealBroker
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient, batch_body
 
@@ -9,7 +10,7 @@ BATCH = 500
 
 
 def fill(
-    emulator: Emulator,
+    emulator: Emulator | RealBroker,
     topic: str,
     bodies: Sequence[bytes],
     queue: int = 0,
@@ -26,3 +27,5 @@ def fill(
             ]
             answer = client.request(320, fields, batch_body(messages))
             assert answer.code == 0, answer.remark
+    if not isinstance(emulator, Emulator):
+        emulator.settle()

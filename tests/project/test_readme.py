@@ -15,6 +15,8 @@ from rocketmq_testkit.fixtures.command_options import emulator_options, parse
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/fixtures.md", "docs/waiting.md", "docs/command.md", "docs/conformance.md")
+OF_SPARK = ("docs/spark.md", "docs/audit.md", "docs/replay.md")
+"""Pages whose programs need Spark: spark_tests/test_pages.py runs those."""
 PROGRAMS = Path(sys.executable).parent
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^(?://|#) (\S+\.\w+)\n")
@@ -165,7 +167,7 @@ def test_cases_are_listed(tmp_path: Path) -> None:
 
 def test_links_lead_somewhere() -> None:
     """Every relative link of a page points to a file of the repository."""
-    pages = [*PAGES, "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    pages = [*PAGES, *OF_SPARK, "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
     broken = [
         f"{page}: {target}"
         for page in pages
@@ -178,8 +180,10 @@ def test_links_lead_somewhere() -> None:
 
 def test_files_that_pages_name_exist() -> None:
     """A path in backquotes that begins with one of our folders is a file or folder; patterns and holes are left out."""
-    folders = "emulator|remoting|grpc_v2|fixtures|conformance|tests|scripts|examples|bench|docs|docker"
-    pages = [*PAGES, "ARCHITECTURE.md", "CONTRIBUTING.md"]
+    folders = (
+        "emulator|remoting|grpc_v2|fixtures|conformance|spark|tests|spark_tests|scripts|examples|bench|docs|docker"
+    )
+    pages = [*PAGES, *OF_SPARK, "ARCHITECTURE.md", "CONTRIBUTING.md"]
     missing = [
         f"{page}: {path}"
         for page in pages

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark_rocketmq import register
 
 
 def topic_stream(spark: SparkSession, name_server: str, topic: str) -> DataFrame:
@@ -25,5 +26,6 @@ def run(name: str, pipeline: Callable[[SparkSession, str], DataStreamWriter]) ->
     parser.add_argument("--checkpoint", required=True, help="a folder that survives restarts")
     arguments = parser.parse_args()
     spark = SparkSession.builder.appName(name).getOrCreate()
+    register(spark)  # Spark finds the package by itself, unless it was installed with --editable
     writer = pipeline(spark, arguments.name_server)
     writer.option("checkpointLocation", arguments.checkpoint).start().awaitTermination()
