@@ -1,8 +1,13 @@
 """Reading ranges from a broker, without Spark: windows, short answers, filters, losses, restarts."""
 
+import hmac
+import subprocess
+import sys
+from base64 import b64encode
 from collections.abc import Iterator
 
 import pytest
+from listener import Listener
 from many_messages import fill
 from pyspark_rocketmq.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, DataLossError, OptionError
@@ -105,6 +110,7 @@ def test_offsets_that_a_broker_never_had_are_a_loss(rocketmq: Emulator) -> None:
     assert read(rocketmq, 20, 30, failOnDataLoss="false") == []
 
 
+@pytest.mark.recovery
 def test_a_broker_that_restarts_is_read_on(rocketmq: Emulator) -> None:
     """The connection breaks in the middle; nothing is missing, nothing twice."""
     rocketmq.topic("orders", queues=1)
@@ -141,6 +147,40 @@ def test_what_is_read_does_not_depend_on_the_length_of_a_range(rocketmq: Emulato
     assert max(sizes) < 9000
 
 
+READER = """
+import resource, sys
+from pyspark_rocketmq.offsets import MessageQueue, Range
+from pyspark_rocketmq.options import source_options
+from pyspark_rocketmq.task import RangePartition, read_ranges
+
+wanted = RangePartition((Range(MessageQueue("orders", "broker-a", 0), 0, int(sys.argv[3])),), {"broker-a": sys.argv[2]})
+given = source_options({"nameServer": sys.argv[1], "topic": "orders"})
+columns = (("queueOffset", "bigint"), ("body", "binary"), ("properties", "string"))
+print(sum(batch.num_rows for batch in read_ranges(wanted, given, columns)))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def peak_kib(emulator: Emulator, count: int) -> int:
+    """The most memory of a process that reads so many messages and throws them away."""
+    words = [sys.executable, "-c", READER, emulator.namesrv, emulator.broker, str(count)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    read, peak = map(int, done.stdout.split())
+    assert read == count
+    return peak
+
+
+def test_memory_does_not_grow_with_the_range(rocketmq: Emulator) -> None:
+    """40 MiB more of messages take no more of it: what a task holds are one batch and the answers under way."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x" * 300] * 120_000)
+
+    small, large = peak_kib(rocketmq, 20_000), peak_kib(rocketmq, 120_000)
+
+    assert large - small < 5_000, (small, large)
+
+
 def test_connections_may_be_encrypted(rocketmq: Emulator) -> None:
     """With the certificate of the option, or without looking at it; one that is not trusted is an error."""
     rocketmq.topic("orders", queues=1)
@@ -152,6 +192,20 @@ def test_connections_may_be_encrypted(rocketmq: Emulator) -> None:
         read(rocketmq, 0, 100, tls="true", **{"fetchOffset.numRetries": "0"})  # type: ignore[arg-type]  # no numbers
     with pytest.raises(OptionError, match=r"option tlsCaFile: /nowhere.pem cannot be read"):
         read(rocketmq, 0, 100, tls="true", tlsCaFile="/nowhere.pem")
+
+
+def test_requests_are_signed() -> None:
+    """With an access key, by HMAC-SHA1 over the values of all other fields in the order of their names."""
+    given = {"topic": "orders", "accessKey": "me", "secretKey": "secret", "securityToken": "token"}
+    with Listener() as listener:
+        with Cluster(source_options({"nameServer": listener.address, **given})) as cluster:
+            assert cluster.route("orders") is None
+        [request] = listener.requests
+
+    fields = request.ext_fields or {}
+    assert (fields["AccessKey"], fields["SecurityToken"]) == ("me", "token")
+    text = "".join(value for name, value in sorted(fields.items()) if name != "Signature").encode()
+    assert fields["Signature"] == b64encode(hmac.digest(b"secret", text, "sha1")).decode()
 
 
 # positions

@@ -89,6 +89,7 @@ def test_large_bodies_do_not_share_a_request(rocketmq: Emulator) -> None:
     assert len(topic.messages) == 10
 
 
+@pytest.mark.recovery
 def test_a_broker_that_restarts_gets_what_it_did_not_acknowledge(rocketmq: Emulator) -> None:
     """Nothing is lost; what was stored without its acknowledgement arriving is stored twice."""
     topic = rocketmq.topic("orders", queues=2)
@@ -103,6 +104,7 @@ def test_a_broker_that_restarts_gets_what_it_did_not_acknowledge(rocketmq: Emula
     assert {each.body for each in topic.messages} == {b"%d" % at for at in range(500)}
 
 
+@pytest.mark.recovery
 def test_what_was_stored_without_its_acknowledgement_is_sent_again(rocketmq: Emulator) -> None:
     """Answers are lost with their connection: nothing is missing, and no more comes twice than was under way."""
     topic = rocketmq.topic("orders", queues=2)

@@ -56,6 +56,7 @@ def test_a_stream_goes_from_topic_to_topic(spark_rocketmq: SparkRocketMQ) -> Non
     assert {message.properties["SPARK_QUERY_ID"] for message in target.messages} == {str(query.id)}
 
 
+@pytest.mark.recovery
 def test_a_batch_whose_messages_are_refused_is_sent_by_the_next_run(spark_rocketmq: SparkRocketMQ) -> None:
     """At least once: the topic is not there at first, the query fails, and its next run sends all."""
     emulator = spark_rocketmq.emulator
@@ -72,6 +73,7 @@ def test_a_batch_whose_messages_are_refused_is_sent_by_the_next_run(spark_rocket
     assert {message.body for message in target.messages} == {b"%d" % at for at in range(100)}
 
 
+@pytest.mark.recovery
 def test_a_transactional_stream_shows_whole_batches(spark_rocketmq: SparkRocketMQ) -> None:
     """Each message once; a batch that fails in one task leaves nothing of the others behind."""
     emulator = spark_rocketmq.emulator

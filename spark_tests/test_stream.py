@@ -28,6 +28,7 @@ def numbers(rows: Iterable[Row]) -> list[int]:
     return sorted(int(row.body) for row in rows)
 
 
+@pytest.mark.recovery
 def test_every_message_is_read_once_over_restarts(spark_rocketmq: SparkRocketMQ) -> None:
     """Three runs from one checkpoint, each over what has come since."""
     spark_rocketmq.emulator.topic("orders", queues=2)
@@ -43,6 +44,7 @@ def test_every_message_is_read_once_over_restarts(spark_rocketmq: SparkRocketMQ)
     assert found == [list(range(run * 100, run * 100 + 100)) for run in range(3)]
 
 
+@pytest.mark.recovery
 def test_a_batch_that_failed_is_run_again_with_the_same_messages(spark_rocketmq: SparkRocketMQ) -> None:
     """Though more has come by then."""
     spark_rocketmq.emulator.topic("orders", queues=2)
@@ -63,6 +65,7 @@ def test_a_batch_that_failed_is_run_again_with_the_same_messages(spark_rocketmq:
     assert seen == [(0, list(range(50))), (0, list(range(50))), (1, list(range(50, 80)))]
 
 
+@pytest.mark.recovery
 def test_nothing_is_lost_where_a_stream_starts_at_latest(spark_rocketmq: SparkRocketMQ) -> None:
     """Its first batch with messages fails, more come, and it starts again: all that came since the start are read."""
     emulator = spark_rocketmq.emulator
@@ -89,6 +92,7 @@ def test_nothing_is_lost_where_a_stream_starts_at_latest(spark_rocketmq: SparkRo
     assert numbers(row for rows in batches.values() for row in rows) == list(range(20, 100))
 
 
+@pytest.mark.recovery
 def test_a_running_stream_sees_restarts_of_brokers_and_new_queues(spark_rocketmq: SparkRocketMQ) -> None:
     """The query goes on by itself."""
     emulator = spark_rocketmq.emulator
@@ -129,6 +133,7 @@ def test_a_lost_range_stops_the_query_with_its_place(spark_rocketmq: SparkRocket
     assert spark_rocketmq.run(spark_rocketmq.stream("orders", startingOffsets=start, failOnDataLoss=False)) == {}
 
 
+@pytest.mark.recovery
 def test_a_worker_that_dies_costs_a_run_and_no_message(spark_rocketmq: SparkRocketMQ) -> None:
     """A Python worker is killed in a batch; the query fails, and the next run has all messages once."""
     spark_rocketmq.emulator.topic("orders", queues=1)

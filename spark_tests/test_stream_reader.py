@@ -64,6 +64,7 @@ def test_a_stream_without_checkpoint_starts_at_latest(rocketmq: Emulator) -> Non
     assert first == found.initialOffset() == offsets({"0": 5})
 
 
+@pytest.mark.recovery
 def test_a_start_that_moves_is_pinned_by_an_empty_batch(rocketmq: Emulator) -> None:
     """The first end is the start, so that the checkpoint has it before anything is read.
 
@@ -226,6 +227,7 @@ def test_a_queue_that_ends_before_it_was_read_is_a_loss(rocketmq: Emulator) -> N
     assert found.partitions(at, end) == []
 
 
+@pytest.mark.recovery
 def test_a_broker_that_restarts_is_waited_for(rocketmq: Emulator) -> None:
     """Between two micro-batches its connection breaks; the next one is asked over another."""
     rocketmq.topic("orders", queues=1)
@@ -240,6 +242,7 @@ def test_a_broker_that_restarts_is_waited_for(rocketmq: Emulator) -> None:
     assert got(found, at, end) == [(0, each) for each in range(5, 10)]
 
 
+@pytest.mark.recovery
 def test_a_broker_that_stays_away_is_named(rocketmq: Emulator) -> None:
     """And nothing is skipped: the query fails, and goes on from its checkpoint when the broker is back."""
     rocketmq.topic("orders", queues=1)

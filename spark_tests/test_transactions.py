@@ -64,6 +64,7 @@ def test_a_batch_that_fails_is_rolled_back(rocketmq: Emulator, tmp_path: Path) -
     assert stored(rocketmq) == list(range(50))
 
 
+@pytest.mark.recovery
 def test_a_decided_batch_is_not_sent_again(rocketmq: Emulator, tmp_path: Path) -> None:
     """The driver died after the decision, before Spark noted the batch: the next run commits what is left."""
     rocketmq.topic("orders", queues=2)
@@ -79,6 +80,7 @@ def test_a_decided_batch_is_not_sent_again(rocketmq: Emulator, tmp_path: Path) -
     assert stored(rocketmq) == list(range(50))
 
 
+@pytest.mark.recovery
 def test_a_commit_that_died_half_way_is_finished(rocketmq: Emulator, tmp_path: Path) -> None:
     """Those that are known to be committed are left alone."""
     rocketmq.topic("orders", queues=2)
@@ -95,6 +97,7 @@ def test_a_commit_that_died_half_way_is_finished(rocketmq: Emulator, tmp_path: P
     assert sorted(found) == sorted(half.uniq_key for half in task.halves[20:])
 
 
+@pytest.mark.recovery
 def test_a_commit_that_failed_is_not_rolled_back(rocketmq: Emulator, tmp_path: Path) -> None:
     """Spark calls abort after it; the batch is decided, and its next run commits it."""
     rocketmq.topic("orders", queues=2)
