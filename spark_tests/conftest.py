@@ -11,14 +11,17 @@ if TYPE_CHECKING:
     from rocketmq_testkit.fixtures import Emulator
 
 EMULATOR = "emulator"
-APACHE = "apache:"
 OF_REAL_BROKERS = frozenset({"config"})
 """Options of the marker `rocketmq` that a real broker can have as well."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--target` and `--times`."""
-    parser.addoption("--target", default=EMULATOR, help="emulator (default), or apache:VERSION from the published jars")
+    parser.addoption(
+        "--target",
+        default=EMULATOR,
+        help="emulator (default); apache:VERSION from the published jars; HOST:PORT of a name server",
+    )
     parser.addoption("--times", type=int, default=1, help="how often each test runs, each time from its beginning")
 
 
@@ -33,8 +36,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 class Apache:
     """Real brokers: one that tests share, and others for those that want keys of their own."""
 
-    def __init__(self, version: str) -> None:
-        self._version = version
+    def __init__(self, target: str) -> None:
+        self._target = target
         self._shared: ExitStack | None = None
         self._apache: Any = None
 
@@ -43,12 +46,12 @@ class Apache:
         from real_broker import RealBroker, real_broker
 
         if config:
-            with real_broker(self._version, config) as own:
+            with real_broker(self._target, config) as own:
                 yield RealBroker(own)
             return
         if self._shared is None:
             self._shared = ExitStack()
-            self._apache = self._shared.enter_context(real_broker(self._version, {}))
+            self._apache = self._shared.enter_context(real_broker(self._target, {}))
         view = RealBroker(self._apache)
         yield view
         if view.is_used_up or not self._apache.alive:
@@ -70,9 +73,7 @@ def apache(request: pytest.FixtureRequest) -> Iterator[Apache | None]:
     if target == EMULATOR:
         yield None
         return
-    if not target.startswith(APACHE):
-        raise pytest.UsageError(f"--target {target}: give {EMULATOR} or {APACHE}VERSION")
-    brokers = Apache(target.removeprefix(APACHE))
+    brokers = Apache(target)
     yield brokers
     brokers.close()
 

@@ -5,6 +5,7 @@ reason names what it asked for.
 """
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from itertools import count
 from typing import Any
 
 import pytest
+from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.options import source_options
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
 from rocketmq_testkit.emulator import properties as props
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
@@ -23,6 +26,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 SECONDS = 30.0
 """How long a real broker may take to do what an emulator has done when it answers."""
+APACHE = "apache:"
 BROKER = "broker-a"
 SETTINGS = {"enablePropertyFilter": "false"}
 """Upstream's default, as the emulator has it."""
@@ -31,10 +35,31 @@ FOUND = 0
 _SUBSCRIPTION_IN_REQUEST = 4
 
 
-class RealBroker:
-    """One test's view of a real broker: topics that it makes are gone afterwards."""
+class RunningBroker:
+    """A broker that somebody else has started, and that goes on running."""
 
-    def __init__(self, apache: ApacheBroker) -> None:
+    alive = True
+
+    def __init__(self, namesrv: str) -> None:
+        self.namesrv = namesrv
+        with RemotingClient(namesrv, timeout=SECONDS) as client:
+            answer = client.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+        # Ids of brokers are bare numbers where the name server is older than 4.9.4.
+        found = re.search(r'[{,]"?0"?:"([0-9.:]+)"', answer.body.decode())
+        assert found is not None, answer.body
+        self.broker = found[1]
+
+    def crash(self) -> None:
+        """It is not ours."""
+        pytest.skip("not applicable to a broker at an address: it would have to be stopped")
+
+    halt = resume = stop = crash
+
+
+class RealBroker:
+    """One test's view of a real broker, which is called broker-a: topics that it makes are gone afterwards."""
+
+    def __init__(self, apache: ApacheBroker | RunningBroker) -> None:
         self._apache = apache
         self._made: set[str] = set()
         self._ids = count()
@@ -93,13 +118,13 @@ class RealBroker:
 
     def crash(self) -> None:
         """Die and start again."""
-        self.is_used_up = True
         self._apache.crash()
+        self.is_used_up = True
 
     def stop_broker(self, name: str) -> None:
         """Take it down."""
-        self.is_used_up = True
         self._apache.halt()
+        self.is_used_up = True
 
     def start_broker(self, name: str) -> None:
         """Bring it back."""
@@ -133,14 +158,9 @@ class RealBroker:
         return int(table["dispatchBehindBytes"]) == 0
 
     def _queues(self, topic: str) -> int:
-        with RemotingClient(self.namesrv, timeout=SECONDS) as client:
-            answer = client.request(
-                RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic, "acceptStandardJsonOnly": True}
-            )
-        if answer.code != 0:
-            return 0
-        [data] = json.loads(answer.body)["queueDatas"]
-        return int(data["writeQueueNums"])
+        with Cluster(source_options({"nameServer": self.namesrv, "topic": topic})) as cluster:
+            route = cluster.route(topic)
+        return 0 if route is None else len(route.writable)
 
     def _of_queue(self, topic: str, queue: int) -> Iterator[Message]:
         where = {"topic": topic, "queueId": queue}
@@ -221,8 +241,13 @@ class RealTopic:
 
 
 @contextmanager
-def real_broker(version: str, settings: Mapping[str, object]) -> Iterator[ApacheBroker]:
-    """A real broker with these keys in its broker.conf."""
+def real_broker(target: str, settings: Mapping[str, object]) -> Iterator[ApacheBroker | RunningBroker]:
+    """A broker of `apache:VERSION` with these keys in its broker.conf, or the one behind the name server HOST:PORT."""
+    if not target.startswith(APACHE):
+        if settings:
+            pytest.skip(f"not applicable to a broker at an address: it would need {', '.join(settings)}")
+        yield RunningBroker(target)
+        return
     texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in settings.items()}
-    with ApacheBroker(version, {**SETTINGS, **texts}) as apache:
+    with ApacheBroker(target.removeprefix(APACHE), {**SETTINGS, **texts}) as apache:
         yield apache
