@@ -64,6 +64,9 @@ _OF_BROKERS = frozenset(
 What is to be delayed says so in its columns.
 """
 
+_ID = f"\x02{props.UNIQ_KEY}\x01"
+_WAIT = f"\x02{props.WAIT}\x01true\x02"
+
 QUERY_ID, BATCH_ID, PARTITION_ID, SEQ = "SPARK_QUERY_ID", "SPARK_BATCH_ID", "SPARK_PARTITION_ID", "SPARK_SEQ"
 """Properties by which a reader can tell a message that was sent again, where the query's plan is deterministic."""
 
@@ -106,7 +109,7 @@ class RowReader:
     def __init__(self, topic: str | None, hashes_keys: bool, stamps: Mapping[str, str], ids: Iterator[str]) -> None:
         self._topic = topic
         self._hashes_keys = hashes_keys
-        self._stamps = "".join(f"{name}\x01{value}\x02" for name, value in stamps.items())
+        self._stamps = "".join(f"{name}\x01{value}\x02" for name, value in stamps.items()) + f"{SEQ}\x01"
         self._ids = ids
         self._seq = 0
         self._good_topics: set[str | None] = set()
@@ -152,14 +155,16 @@ class RowReader:
         if delay_level is not None or deliver_time_ms is not None:
             self._delay(found, delay_level, deliver_time_ms)
         uniq_key = next(self._ids)
-        text = (
-            f"{self._encoded(found)}{self._stamps}{SEQ}\x01{self._seq}\x02{props.UNIQ_KEY}\x01{uniq_key}\x02"
-            f"{props.WAIT}\x01true\x02"
-        )
-        if len(text) * 4 > PROPERTY_BYTES_MAX and len(text.encode()) > PROPERTY_BYTES_MAX:
-            raise self._bad(f"properties have {len(text.encode())} bytes; brokers take {PROPERTY_BYTES_MAX}")
-        lane, ordered = self._lane(queue_id, sharding_key, keys)
-        delayed = props.DELAY in found or props.TIMER_DELIVER_MS in found
+        text = f"{self._stamps}{self._seq}{_ID}{uniq_key}{_WAIT}"
+        lane: int | str | None = None
+        delayed = ordered = False
+        if found:
+            text = self._encoded(found) + text
+            if len(text) * 4 > PROPERTY_BYTES_MAX and len(text.encode()) > PROPERTY_BYTES_MAX:
+                raise self._bad(f"properties have {len(text.encode())} bytes; brokers take {PROPERTY_BYTES_MAX}")
+            delayed = props.DELAY in found or props.TIMER_DELIVER_MS in found
+        if found or queue_id is not None:
+            lane, ordered = self._lane(queue_id, sharding_key, keys)
         assert topic is not None  # it is among the good ones
         return Outgoing(topic, body, text, lane, delayed, ordered, uniq_key)
 
