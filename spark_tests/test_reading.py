@@ -294,6 +294,21 @@ def test_topics_are_found_by_pattern(rocketmq: Emulator) -> None:
     assert found(".*") == {"orders-a", "orders-b", "other"}
 
 
+def test_several_topics_are_read(rocketmq: Emulator) -> None:
+    """By name; one that is not there is named."""
+    for name in ("orders", "refunds", "other"):
+        rocketmq.topic(name, queues=1)
+
+    def found(names: str) -> set[str]:
+        given = source_options({"nameServer": rocketmq.namesrv, "topics": names})
+        with Cluster(given) as cluster:
+            return {queue.topic for queue in find_queues(cluster, given)}
+
+    assert found("orders, refunds") == {"orders", "refunds"}
+    with pytest.raises(ClusterError, match="topic nowhere has no route"):
+        found("orders,nowhere")
+
+
 def test_assigned_queues_alone_are_read(rocketmq: Emulator) -> None:
     """And have to be there."""
     rocketmq.topic("orders", queues=2)
