@@ -21,21 +21,9 @@ from pyspark_rocketmq.audit.summary import summarise
 
 
 @pytest.fixture(scope="session")
-def session(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
-    """The session of this process, made if no other test has made one; it ends with the process."""
-    folder = tmp_path_factory.mktemp("spark")
-    return (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.warehouse.dir", str(folder))
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.log.level", "ERROR")
-        .getOrCreate()
-    )
+def session(spark_rocketmq_session: SparkSession) -> SparkSession:
+    """The session that all tests of this process share."""
+    return spark_rocketmq_session
 
 
 def journal(chance: Random, run_id: str) -> list[Event]:
