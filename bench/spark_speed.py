@@ -106,14 +106,14 @@ def alone(columns: Wanted, pull: str) -> Work:
     return work
 
 
-def sent_alone(messages: int) -> Work:
+def sent_alone(messages: int, size: str) -> Work:
     """Writing without Spark."""
     rows = pa.RecordBatch.from_pydict({"body": [b"x" * BODY] * 10_000})
 
     def work(server: Server) -> None:
         topic = next(_names)
         create_topic(server, topic, QUEUES)
-        sink = sink_options({"nameServer": server.namesrv, "topic": topic, "sendBatchSize": "32"})
+        sink = sink_options({"nameServer": server.namesrv, "topic": topic, "sendBatchSize": size})
         send_rows(sink, iter([rows] * (messages // rows.num_rows)))
 
     return work
@@ -143,14 +143,14 @@ def stream(spark: SparkSession, pull: str) -> Work:
     return work
 
 
-def sent(spark: SparkSession, messages: int) -> Work:
+def sent(spark: SparkSession, messages: int, size: str) -> Work:
     """Writing with Spark, from two tasks."""
 
     def work(server: Server) -> None:
         topic = next(_names)
         create_topic(server, topic, QUEUES)
         rows: DataFrame = spark.range(0, messages, 1, 2).selectExpr(f"repeat('x', {BODY}) as body")
-        writer = rows.write.format("rocketmq").options(nameServer=server.namesrv, topic=topic, sendBatchSize="32")
+        writer = rows.write.format("rocketmq").options(nameServer=server.namesrv, topic=topic, sendBatchSize=size)
         writer.mode("append").save()
 
     return work
@@ -195,11 +195,13 @@ def reading(spark: SparkSession | None, messages: int, pull: str) -> Iterator[Wo
     yield Workload(f"{what}, stream over what is there", messages, stream(spark, pull), 150_000)
 
 
-def writing(spark: SparkSession | None, messages: int) -> Workload:
-    """Sends of 32 messages, without a session or with one."""
-    if spark is None:
-        return Workload("sends of 32, no Spark", messages, sent_alone(messages))
-    return Workload("sends of 32, batch", messages, sent(spark, messages), 150_000)
+def writing(spark: SparkSession | None, messages: int) -> Iterator[Workload]:
+    """Requests of several messages, without a session or with one."""
+    for size in ("32", "256"):
+        if spark is None:
+            yield Workload(f"sends of {size}, no Spark", messages, sent_alone(messages, size))
+        else:
+            yield Workload(f"sends of {size}, batch", messages, sent(spark, messages, size), 150_000)
 
 
 @contextmanager
@@ -218,7 +220,7 @@ def rows(messages: int, only: str) -> Iterator[str]:
         with both(messages, settings) as servers:
             for spark in (None, start_session()):
                 # Sends do not depend on how pulls are answered.
-                wanted = [*reading(spark, messages, pull), *([] if settings else [writing(spark, messages // 2)])]
+                wanted = [*reading(spark, messages, pull), *([] if settings else writing(spark, messages // 2))]
                 for workload in wanted:
                     if only in workload.name:
                         print(f"... {workload.name}", file=sys.stderr, flush=True)
