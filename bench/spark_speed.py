@@ -46,6 +46,8 @@ NINE: Wanted = tuple((column.name, column.types[0]) for column in MESSAGE)
 TWO: Wanted = (("body", "binary"), ("queueOffset", "bigint"))
 TWO_COLUMNS = "body binary, queueOffset bigint"
 LARGE_PULLS = {"maxTransferCountOnMessageInMemory": "1024", "maxTransferBytesOnMessageInMemory": str(4 << 20)}
+ROOMY = ("storeMaxBytes", str(2 << 30))
+"""An emulator drops nothing of what is measured."""
 SECTION = """## Spark
 
 `make bench-spark` reads and writes messages of 100 B in four queues through Spark, and through its client without Spark
@@ -207,7 +209,7 @@ def writing(spark: SparkSession | None, messages: int) -> Iterator[Workload]:
 @contextmanager
 def both(messages: int, settings: dict[str, str]) -> Iterator[tuple[Server, Server]]:
     """Emulator and real broker, filled."""
-    words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    words = [word for key, value in (*settings.items(), ROOMY) for word in ("--set", f"{key}={value}")]
     with EmulatorCommand(*words) as emulator, RealBroker(settings=settings) as real:
         for server in (emulator, real):
             fill(server, messages)
@@ -275,7 +277,7 @@ def workers_mib() -> float:
 
 def memory(messages: int) -> tuple[float, float]:
     """Peak MiB of a worker after a read of a tenth of the messages, and of all."""
-    with EmulatorCommand("--set", f"storeMaxBytes={2 << 30}") as server:
+    with EmulatorCommand("--set", "=".join(ROOMY)) as server:
         fill(server, messages)
         spark = start_session()
         end = messages // 10 // QUEUES
