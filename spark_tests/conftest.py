@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rocketmq_testkit.fixtures import Emulator
 
 EMULATOR = "emulator"
+LONG = frozenset({"test_audit_command", "test_examples", "test_recovery", "test_replay_command"})
 OF_REAL_BROKERS = frozenset({"config"})
 """Options of the marker `rocketmq` that a real broker can have as well."""
 
@@ -23,6 +24,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="emulator (default); apache:VERSION from the published jars; HOST:PORT of a name server",
     )
     parser.addoption("--times", type=int, default=1, help="how often each test runs, each time from its beginning")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that start processes with sessions of their own come first, so that no worker is left alone with them."""
+    items.sort(key=lambda item: item.path.stem not in LONG)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
