@@ -3,6 +3,7 @@
 import json
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from group_member import Member
@@ -90,16 +91,22 @@ def test_an_aggregation_between_topics_loses_nothing(spark_rocketmq: SparkRocket
     spark_rocketmq.spark.streams.addListener(listener)
     stream = totals(spark_rocketmq.stream("orders", consumerGroup="totals-job", maxOffsetsPerTrigger=70))
 
+    between: tuple[Callable[[], None], ...] = (
+        emulator.restart,
+        lambda: emulator.crash(power_loss=False),
+        lambda: None,
+    )
+
     def send(counts: DataFrame, number: int) -> None:
         spark_rocketmq.write(counts, topic="totals")
 
     try:
-        for between in (emulator.restart, lambda: emulator.crash(power_loss=False), lambda: None):
+        for happens in between:
             for queue in (0, 1):
                 fill(emulator, "orders", [customers[at % 3] for at in range(60)], queue)
             spark_rocketmq.finish(stream.writeStream.outputMode("update").foreachBatch(send))
             wait_for_progress(spark_rocketmq, "totals-job", "orders")
-            between()
+            happens()
     finally:
         spark_rocketmq.spark.streams.removeListener(listener)
     with Member(emulator, "billing", "totals", 2, "biller") as biller:
