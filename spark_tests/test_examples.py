@@ -1,7 +1,6 @@
 """The example pipelines, started with the words of the README and of their own page."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -62,9 +61,9 @@ def test_both_pipelines_run_as_their_pages_say(tmp_path: Path) -> None:
     options = emulator_options(parse(serve.split()[1:]))
     with Emulator(topics=options["topics"]) as emulator:
         count, enrich = (
-            re.sub("^python", sys.executable, command)
-            .replace("127.0.0.1:9876", emulator.namesrv)
+            command.replace("127.0.0.1:9876", emulator.namesrv)
             .replace("/tmp/", f"{tmp_path}/")
+            .replace("python", sys.executable, 1)
             for command in commands
         )
         emulator.topic("lines").send(b"two teas")
