@@ -98,7 +98,9 @@ def test_a_running_stream_sees_restarts_of_brokers_and_new_queues(spark_rocketmq
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
     rows: list[Row] = []
-    writer = spark_rocketmq.stream("orders", **{"fetchOffset.retryIntervalMs": 50}).writeStream
+    # Real brokers take seconds to come back.
+    patient = {"fetchOffset.retryIntervalMs": 50, "fetchOffset.numRetries": 1200}
+    writer = spark_rocketmq.stream("orders", **patient).writeStream
     writer = writer.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
     query = writer.option("checkpointLocation", spark_rocketmq.checkpoint()).start()
 
