@@ -4,7 +4,8 @@
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-oldest simulate lint format types pages serve conformance conformance-real bench bench-growth clean
+.PHONY: help demo demo-spark test test-fast test-oldest test-recovery simulate lint format types pages serve conformance
+.PHONY: conformance-real bench bench-growth bench-spark clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,14 +18,20 @@ help: ## List the targets
 demo: $(VENV)/demo.stamp ## Test a small order application, as an example of how a project uses this one (half a minute)
 	cd examples/orders && ../../$(BIN)/pytest -v
 
-test: $(VENV)/dev.stamp ## Install all that tests need and run all of them (half an hour)
+demo-spark: $(VENV)/spark.stamp ## Test two Spark pipelines from topic to topic, as an example (a minute; needs Java 17)
+	cd examples/pipelines && ../../$(BIN)/pytest -v
+
+test: $(VENV)/dev.stamp ## Install all that tests need and run all of them (forty minutes)
 	$(STAGES)
 
 test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host (a minute)
 	$(STAGES) fast
 
 test-oldest: $(VENV)/dev.stamp ## Test with the oldest dependencies that are allowed, other protobufs and Pythons
-	$(STAGES) oldest protobuf
+	$(STAGES) oldest protobuf spark-oldest
+
+test-recovery: $(VENV)/dev.stamp ## Kill and restart drivers, workers and brokers under Spark; RUNS=20 says how often (half an hour)
+	nice $(BIN)/pytest -q -m recovery --times $${RUNS:-20} spark_tests
 
 simulate: $(VENV)/dev.stamp ## Watch many random runs of the engine; SEEDS=10000 says how many (ten minutes)
 	SEEDS=$${SEEDS:-10000} EXAMPLES=$${EXAMPLES:-1000} nice $(BIN)/pytest -q -n auto tests/simulation
@@ -61,8 +68,11 @@ bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, fi
 	$(BIN)/python bench/filters.py
 	$(BIN)/python bench/journal.py
 
+bench-spark: $(VENV)/dev.stamp ## Compare reads and writes of Spark with those of the client alone, and with the real broker (minutes)
+	$(BIN)/python bench/spark_speed.py
+
 clean: ## Remove environments, reports and caches of this folder
-	rm -rf .venv .venv-oldest .venv-protobuf .ns .reports build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-protobuf .venv-spark-oldest .ns .reports build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(BIN)/python:
 	python=$$(scripts/find_python.sh); "$$python" -m venv $(VENV)
@@ -74,6 +84,10 @@ $(VENV)/install.stamp: $(BIN)/python pyproject.toml
 
 $(VENV)/demo.stamp: $(VENV)/install.stamp examples/orders/requirements.txt
 	$(PIP) --requirement examples/orders/requirements.txt
+	touch $@
+
+$(VENV)/spark.stamp: $(VENV)/install.stamp
+	$(PIP) --editable '.[spark]' pytest
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/demo.stamp

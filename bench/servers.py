@@ -33,15 +33,15 @@ class Server(Protocol):
 
 
 class EmulatorCommand:
-    """`rocketmq-emulator` in a process of its own, with the defaults of the command."""
+    """`rocketmq-emulator` in a process of its own, with the defaults of the command but for `words`."""
 
     name = "emulator"
 
-    def __init__(self) -> None:
+    def __init__(self, *words: str) -> None:
         command = Path(sys.executable).with_name("rocketmq-emulator")
         ports = [word for port in ("namesrv", "broker", "grpc", "control") for word in (f"--{port}-port", "0")]
         begin = time.perf_counter()
-        self._process = subprocess.Popen([command, *ports], stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen([command, *ports, *words], stdout=subprocess.PIPE, text=True)
         if self._process.stdout is None:
             raise AssertionError("a pipe was asked for")
         ready = json.loads(self._process.stdout.readline())

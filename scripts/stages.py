@@ -29,6 +29,7 @@ CASES = REPORTS / "cases.json"
 MATRIX = REPORTS / "scenarios.json"
 """What the emulator did in all cases, and in all scenarios through every SDK."""
 OLDEST = ROOT / ".venv-oldest"
+SPARK_OLDEST = ROOT / ".venv-spark-oldest"
 PROTOBUF = ROOT / ".venv-protobuf"
 WORKERS = os.environ.get("TEST_WORKERS", "2")
 JOBS = str(3 * int(WORKERS))
@@ -47,6 +48,8 @@ CLIENTS = ("tests/clients",)
 """Real SDKs and Apache's own tools against the emulator."""
 SIDECAR = ("tests/sidecar",)
 """The image: built, started, used, measured."""
+SPARK = ("spark_tests",)
+"""Spark sessions, one in each worker, against the emulator."""
 WITHOUT_OTHER_STAGES = [f"--ignore={folder}" for folder in (*CLIENTS, *SIDECAR)]
 NEWEST_ALONE = ("test_both_sdks.py", "test_coverage.py", "test_wire.py")
 WITHOUT_NEWEST = [f"--ignore=tests/grpc_v2/{name}" for name in NEWEST_ALONE]
@@ -142,7 +145,7 @@ def run_types() -> None:
     namespace_links.main()
     mypy = Path(sys.executable).with_name("mypy")
     call(mypy, "-p", "rocketmq_testkit", "-p", "pyspark_rocketmq")
-    call(mypy, *existing(["scripts", "tests", "bench", "docker", "examples"]))
+    call(mypy, *existing(["scripts", "tests", "spark_tests", "bench", "docker", "examples"]))
 
 
 def run_drivers() -> None:
@@ -206,6 +209,12 @@ def run_demo() -> None:
     pytest("demo", workers="0", cwd=ROOT / "examples" / "orders")
 
 
+def run_spark() -> None:
+    """Test the Spark connector, the auditor and replay, then the example that uses them."""
+    pytest("spark", *existing(SPARK))
+    pytest("pipelines", workers="0", cwd=ROOT / "examples" / "pipelines")
+
+
 def run_sidecar() -> None:
     """Build, start and use the image."""
     # -s: the figures of the image belong into the log.
@@ -221,6 +230,14 @@ def run_oldest() -> None:
     pytest("oldest", "-m", "not alone", *WITHOUT_NEWEST, *existing(ENGINE_AND_PROTOCOLS), python=python)
     call(python, "-m", "pip", "install", "--quiet", f"pytest=={OLDEST_PYTEST}")
     pytest("oldest-pytest", "tests/fixtures/test_plugin.py", python=python)
+
+
+def run_spark_oldest() -> None:
+    """Test the Spark connector with the oldest Spark and Arrow that are allowed."""
+    constraints = REPORTS / "spark-oldest.txt"
+    constraints.write_text("\n".join(oldest.of_project("spark")) + "\n")
+    python = environment(SPARK_OLDEST, "-c", constraints, "-e", ".[conformance,spark,test]")
+    pytest("spark-oldest", *existing(SPARK), python=python)
 
 
 def run_protobuf() -> None:
@@ -242,11 +259,15 @@ STAGES: tuple[Stage, ...] = (
     Stage("demo", "the example application", run_demo),
     Stage("conformance", "the emulator against recorded brokers", run_conformance),
     Stage("clients", "real SDKs", run_clients),
+    Stage("spark", "the Spark connector, auditor and replay", run_spark),
     Stage("sidecar", "the image", run_sidecar),
     Stage("oldest", "oldest allowed dependencies", run_oldest),
     Stage("protobuf", "protobuf 5 and 6, newer Pythons", run_protobuf),
 )
-ON_REQUEST = (Stage("fast", "engine, protocols and host", run_fast),)
+ON_REQUEST = (
+    Stage("fast", "engine, protocols and host", run_fast),
+    Stage("spark-oldest", "the oldest Spark that is allowed", run_spark_oldest),
+)
 """Stages that only run when they are named."""
 
 

@@ -1,4 +1,30 @@
-"""The place of the PySpark data source `format("rocketmq")`, imported as `pyspark_rocketmq`.
+"""The PySpark data source `format("rocketmq")`, for batches and streams, reading and writing, without any jar.
 
-Spark registers packages of such names by itself. This version has no source yet, so nothing is registered.
+Spark imports every installed package of such a name in a helper process of each session and registers its
+`DefaultSource`. So this module imports nothing until somebody asks, and where Spark did not look (an editable
+installation), `register` does it.
 """
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from .source import RocketMQDataSource as DefaultSource
+
+__all__ = ["DefaultSource", "register"]
+
+
+def register(spark: "SparkSession") -> None:
+    """Make `format("rocketmq")` known to a session that has not found it by itself."""
+    from .source import RocketMQDataSource
+
+    spark.dataSource.register(RocketMQDataSource)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "DefaultSource":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .source import RocketMQDataSource
+
+    return RocketMQDataSource

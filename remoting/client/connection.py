@@ -2,7 +2,7 @@
 
 import socket
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from ssl import SSLContext
 from time import monotonic
 
@@ -71,6 +71,14 @@ class RemotingClient(Closing):
         """Ask without waiting; the returned opaque is for `collect`."""
         return self._send(code, 0, ext, body)
 
+    def submit_many(
+        self, code: int, requests: Iterable[tuple[Header | Mapping[str, object] | None, bytes]]
+    ) -> list[int]:
+        """Ask several things of one kind in one write; the opaques are for `collect`, in the order of the requests."""
+        made = [self._encode(code, 0, ext, body) for ext, body in requests]
+        self._socket.sendall(b"".join([data for _, data in made]))
+        return [opaque for opaque, _ in made]
+
     def oneway(self, code: int, ext: Header | Mapping[str, object] | None = None, body: bytes = b"") -> None:
         """Ask for no answer."""
         self._send(code, ONEWAY, ext, body)
@@ -121,6 +129,13 @@ class RemotingClient(Closing):
         self._socket.close()
 
     def _send(self, code: int, flag: int, ext: Header | Mapping[str, object] | None, body: bytes) -> int:
+        opaque, data = self._encode(code, flag, ext, body)
+        self._socket.sendall(data)
+        return opaque
+
+    def _encode(
+        self, code: int, flag: int, ext: Header | Mapping[str, object] | None, body: bytes
+    ) -> tuple[int, bytes]:
         fields = _ext_fields(ext)
         if self.credentials is not None:
             fields = sign(self.credentials, fields or {}, body)
@@ -136,8 +151,7 @@ class RemotingClient(Closing):
             body,
             self.serialize_type,
         )
-        self._socket.sendall(frame.encode(command))
-        return self._opaque
+        return self._opaque, frame.encode(command)
 
     def _read(self, deadline: float) -> None:
         left = deadline - monotonic()

@@ -75,11 +75,11 @@ def properties_text(properties: Mapping[str, str]) -> str:
     return props.encode(dict(properties))
 
 
-def batch_body(messages: Iterable[tuple[bytes, Mapping[str, str]]], flag: int = 0) -> bytes:
-    """The body of a batch send from (body, properties) pairs."""
+def batch_body(messages: Iterable[tuple[bytes, Mapping[str, str] | str]], flag: int = 0) -> bytes:
+    """The body of a batch send from (body, properties) pairs; properties may be the text already."""
     parts = []
     for body, properties in messages:
-        text = properties_text(properties).encode()
+        text = (properties if isinstance(properties, str) else properties_text(properties)).encode()
         head = _BATCH_HEAD.pack(22 + len(body) + len(text), 0, 0, flag, len(body))
         parts.append(head + body + _SHORT.pack(len(text)) + text)
     return b"".join(parts)

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ROW = re.compile(r"^\| (\S+)(?: \(extra `(\w+)`\))? \| (\S+) \| (.+) \|$", re.MULTILINE)
-OF_USERS = ("speed", "conformance")
+OF_USERS = ("speed", "conformance", "spark")
 """Extras that users install beside the runtime dependencies; the others are of whoever works on the project."""
 
 

@@ -22,6 +22,8 @@ PAGES = (
     "docs/command.md",
     "docs/conformance.md",
 )
+OF_SPARK = ("docs/spark.md", "docs/audit.md", "docs/replay.md")
+"""Pages whose programs need Spark: spark_tests/test_pages.py runs those."""
 PROGRAMS = Path(sys.executable).parent
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^(?://|#) (\S+\.\w+)\n")
@@ -184,7 +186,7 @@ def test_cases_are_listed(tmp_path: Path) -> None:
 
 def test_links_lead_somewhere() -> None:
     """Every relative link of a page points to a file of the repository."""
-    pages = [*PAGES, "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    pages = [*PAGES, *OF_SPARK, "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
     broken = [
         f"{page}: {target}"
         for page in pages
@@ -197,8 +199,10 @@ def test_links_lead_somewhere() -> None:
 
 def test_files_that_pages_name_exist() -> None:
     """A path in backquotes that begins with one of our folders is a file or folder; patterns and holes are left out."""
-    folders = "emulator|remoting|grpc_v2|fixtures|conformance|tests|scripts|examples|bench|docs|docker"
-    pages = [*PAGES, "ARCHITECTURE.md", "CONTRIBUTING.md"]
+    folders = (
+        "emulator|remoting|grpc_v2|fixtures|conformance|spark|tests|spark_tests|scripts|examples|bench|docs|docker"
+    )
+    pages = [*PAGES, *OF_SPARK, "ARCHITECTURE.md", "CONTRIBUTING.md"]
     missing = [
         f"{page}: {path}"
         for page in pages

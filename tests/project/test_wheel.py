@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from namespace_links import ROOT, links
 
+LEFT_OUT = frozenset({"__pycache__", "target", "node_modules"})
+"""What builds in place leave behind."""
+
 USE = """
 import fixtures as test_fixtures  # the well-known package of this name, beside ours
 from rocketmq_testkit.fixtures import Emulator
@@ -26,6 +29,13 @@ def test_the_other_package_is_whole() -> None:
 
     with Whole():
         assert test_fixtures.TempDir is not None
+
+
+def test_small_journals_are_audited_without_spark(rocketmq: Emulator) -> None:
+    from pyspark_rocketmq.audit import audit_events, events_of
+
+    rocketmq.topic("orders", queues=2).send(b"hello")
+    assert audit_events(events_of(rocketmq)).accounts == []
 """
 
 
@@ -45,9 +55,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
     for folder in links(ROOT).values():
-        shutil.copytree(
-            folder, copy / folder.name, ignore=shutil.ignore_patterns("__pycache__", "target", "node_modules")
-        )
+        shutil.copytree(folder, copy / folder.name, ignore=shutil.ignore_patterns(*LEFT_OUT))
     run(sys.executable, "-m", "build", "--wheel", "--outdir", copy / "dist", copy, cwd=copy)
     [made] = (copy / "dist").glob("*.whl")
     return made
@@ -70,13 +78,26 @@ def test_a_test_suite_uses_the_installed_plugin(stranger: Path, tmp_path: Path) 
 
     printed = run(stranger / "pytest", "-q", "test_use.py", cwd=tmp_path)
 
-    assert "2 passed" in printed
+    assert "3 passed" in printed
     run(stranger / "python", "-m", "pip", "check", cwd=tmp_path)
 
 
-def test_the_command_is_installed(stranger: Path, tmp_path: Path) -> None:
-    """The wheel brings the command, and it knows its version."""
+def test_the_commands_are_installed(stranger: Path, tmp_path: Path) -> None:
+    """The wheel brings the commands; the emulator knows its version."""
     assert run(stranger / "rocketmq-emulator", "--version", cwd=tmp_path).startswith("rocketmq-emulator ")
+    assert run(stranger / "rocketmq-audit", "--help", cwd=tmp_path).startswith("usage: rocketmq-audit ")
+    assert run(stranger / "rocketmq-replay", "--help", cwd=tmp_path).startswith("usage: rocketmq-replay ")
+
+
+def test_who_has_no_spark_is_told(stranger: Path, tmp_path: Path) -> None:
+    """In one sentence, with the extra that brings it."""
+    (tmp_path / "journal.jsonl").write_text('{"ts_us": 1, "event": "stored", "topic": "orders", "msgId": "m1"}\n')
+    done = subprocess.run(
+        [stranger / "rocketmq-audit", "journal.jsonl"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert done.stderr == ("rocketmq-audit: No module named 'pyspark'; install the extra `spark` of rocketmq-testkit\n")
 
 
 def test_the_installed_suite_knows_what_real_brokers_did(stranger: Path, tmp_path: Path) -> None:
@@ -100,8 +121,15 @@ def test_the_wheel_holds_what_it_should(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
 
     assert tops <= {"rocketmq_testkit", "pyspark_rocketmq"}
-    for folder in links(ROOT):
-        assert f"{folder.relative_to(ROOT / '.ns').as_posix()}/py.typed" in names
+    for link, folder in links(ROOT).items():
+        installed = link.relative_to(ROOT / ".ns").as_posix()
+        assert f"{installed}/py.typed" in names
+        modules = {
+            f"{installed}/{file.relative_to(folder).as_posix()}"
+            for file in folder.rglob("*.py")
+            if not LEFT_OUT & set(file.relative_to(folder).parts)
+        }
+        assert modules <= set(names), sorted(modules - set(names))
     assert "rocketmq_testkit/grpc_v2/proto/service.proto" in names
     conformance = ROOT / "conformance"
     records = {

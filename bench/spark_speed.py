@@ -1,0 +1,332 @@
+"""Compare the Spark connector with its client alone, against the emulator and against the real Apache broker.
+
+    python bench/spark_speed.py [--quick] [--only TEXT] [--write]
+
+prints a table: messages a second against either server, what the emulator shall reach, and the processor time that
+server and reader (without Spark) take for a message. `--write` puts it into bench/README.md. Messages have 100 B and
+lie in four queues. Each workload runs twice against either server, in the order emulator, real, real, emulator, and the
+quicker round counts. Servers, JVM and Python workers share the machine.
+"""
+
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import pyarrow as pa
+import pyspark
+from document import Table, options
+from pyspark.sql import DataFrame, SparkSession
+from pyspark_rocketmq.batch_reader import RocketMQBatchReader
+from pyspark_rocketmq.options import sink_options, source_options
+from pyspark_rocketmq.schema import MESSAGE, Wanted
+from pyspark_rocketmq.testing import start_session
+from pyspark_rocketmq.writer import send_rows
+from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.remoting.client import RemotingClient, batch_body
+from rocketmq_testkit.remoting.request_code import RequestCode
+from servers import EmulatorCommand, RealBroker, Server, cpu_seconds, create_topic
+
+MESSAGES = 400_000
+QUEUES = 4
+BODY = 100
+BATCH = 500
+TOPIC = "orders"
+NINE: Wanted = tuple((column.name, column.types[0]) for column in MESSAGE)
+TWO: Wanted = (("body", "binary"), ("queueOffset", "bigint"))
+TWO_COLUMNS = "body binary, queueOffset bigint"
+LARGE_PULLS = {"maxTransferCountOnMessageInMemory": "1024", "maxTransferBytesOnMessageInMemory": str(4 << 20)}
+ROOMY = ("storeMaxBytes", str(2 << 30))
+"""An emulator drops nothing of what is measured."""
+SECTION = """## Spark
+
+`make bench-spark` reads and writes messages of 100 B in four queues through Spark, and through its client without Spark
+and JVM (`no Spark`). Pulls of 32 are what brokers give by default; those of 1,024 want brokers that are told to.
+"""
+
+_names = (f"copies-{number}" for number in count())
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Messages a second, and µs of processor time for a message: of the server, and of this process."""
+
+    per_second: float
+    server_micros: float
+    own_micros: float
+
+
+Work = Callable[[Server], None]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is done with so many messages, and how many a second the emulator shall reach, if that was ever said."""
+
+    name: str
+    messages: int
+    work: Work
+    goal: int | None = None
+
+
+def fill(server: Server, messages: int) -> None:
+    """Messages with keys and tags in all queues."""
+    create_topic(server, TOPIC, QUEUES)
+    fields = {"a": "bench", "b": TOPIC, "c": AUTO_CREATE_TOPIC, "d": 4, "f": 0, "g": 0, "h": 0, "i": "", "m": True}
+    with RemotingClient(server.broker, timeout=60) as client:
+        for at in range(0, messages, BATCH):
+            some = [
+                (b"x" * BODY, {"UNIQ_KEY": f"{number:032X}", "TAGS": "a", "KEYS": f"k{number}"})
+                for number in range(at, at + BATCH)
+            ]
+            queue = {"e": at // BATCH % QUEUES}
+            answer = client.request(RequestCode.SEND_BATCH_MESSAGE, {**fields, **queue}, batch_body(some))
+            if answer.code != 0:
+                raise RuntimeError(f"{server.name} does not store messages: {answer.remark}")
+
+
+def alone(columns: Wanted, pull: str) -> Work:
+    """Reading without Spark, one range after the other in one process."""
+
+    def work(server: Server) -> None:
+        given = source_options({"nameServer": server.namesrv, "topic": TOPIC, "pullBatchSize": pull})
+        reader = RocketMQBatchReader(given, columns)
+        for partition in reader.partitions():
+            for _ in reader.read(partition):
+                pass
+
+    return work
+
+
+def sent_alone(messages: int, size: str) -> Work:
+    """Writing without Spark."""
+    rows = pa.RecordBatch.from_pydict({"body": [b"x" * BODY] * 10_000})
+
+    def work(server: Server) -> None:
+        topic = next(_names)
+        create_topic(server, topic, QUEUES)
+        sink = sink_options({"nameServer": server.namesrv, "topic": topic, "sendBatchSize": size})
+        send_rows(sink, iter([rows] * (messages // rows.num_rows)))
+
+    return work
+
+
+def batch(spark: SparkSession, pull: str, schema: str | None = None) -> Work:
+    """Reading with Spark, into nothing."""
+
+    def work(server: Server) -> None:
+        reader = spark.read.format("rocketmq").options(nameServer=server.namesrv, topic=TOPIC, pullBatchSize=pull)
+        table = (reader if schema is None else reader.schema(schema)).load()
+        table.write.format("noop").mode("overwrite").save()
+
+    return work
+
+
+def stream(spark: SparkSession, pull: str) -> Work:
+    """A stream over what is there, into nothing."""
+
+    def work(server: Server) -> None:
+        given = {"nameServer": server.namesrv, "topic": TOPIC, "pullBatchSize": pull, "startingOffsets": "earliest"}
+        with tempfile.TemporaryDirectory() as folder:
+            found = spark.readStream.format("rocketmq").options(**given).load()
+            writer = found.writeStream.format("noop").option("checkpointLocation", folder)
+            writer.trigger(availableNow=True).start().awaitTermination()
+
+    return work
+
+
+def sent(spark: SparkSession, messages: int, size: str) -> Work:
+    """Writing with Spark, from two tasks."""
+
+    def work(server: Server) -> None:
+        topic = next(_names)
+        create_topic(server, topic, QUEUES)
+        rows: DataFrame = spark.range(0, messages, 1, 2).selectExpr(f"repeat('x', {BODY}) as body")
+        writer = rows.write.format("rocketmq").options(nameServer=server.namesrv, topic=topic, sendBatchSize=size)
+        writer.mode("append").save()
+
+    return work
+
+
+def measure(workload: Workload, server: Server) -> Figure:
+    """One round."""
+    began, theirs, own = time.perf_counter(), cpu_seconds(server), time.process_time()
+    workload.work(server)
+    seconds = time.perf_counter() - began
+    each = 1e6 / workload.messages
+    return Figure(
+        workload.messages / seconds, (cpu_seconds(server) - theirs) * each, (time.process_time() - own) * each
+    )
+
+
+def row(workload: Workload, servers: Sequence[Server], of_spark: bool) -> str:
+    """A line of the table: the quicker of two rounds against each server, taken by turns."""
+    rounds = [(server, measure(workload, server)) for server in (*servers, *reversed(servers))]
+    ours, theirs = (max((figure for at, figure in rounds if at is server), key=_rate) for server in servers)
+    goal = f"{workload.goal:,}" if workload.goal else "-"
+    own = "-" if of_spark else f"{ours.own_micros:.1f}"
+    return (
+        f"| {workload.name} | {goal} | {ours.per_second:,.0f} | {theirs.per_second:,.0f} "
+        f"| {ours.server_micros:.1f} | {theirs.server_micros:.1f} | {own} |"
+    )
+
+
+def _rate(figure: Figure) -> float:
+    return figure.per_second
+
+
+def reading(spark: SparkSession | None, messages: int, pull: str) -> Iterator[Workload]:
+    """Ways to read all messages, without a session or with one."""
+    what = f"pulls of {int(pull):,}"
+    if spark is None:
+        yield Workload(f"{what}, no Spark, 9 columns", messages, alone(NINE, pull))
+        yield Workload(f"{what}, no Spark, 2 columns", messages, alone(TWO, pull))
+        return
+    yield Workload(f"{what}, batch, 9 columns", messages, batch(spark, pull), 200_000)
+    yield Workload(f"{what}, batch, 2 columns", messages, batch(spark, pull, TWO_COLUMNS), 500_000)
+    yield Workload(f"{what}, stream over what is there", messages, stream(spark, pull), 150_000)
+
+
+def writing(spark: SparkSession | None, messages: int) -> Iterator[Workload]:
+    """Requests of several messages, without a session or with one."""
+    for size in ("32", "256"):
+        if spark is None:
+            yield Workload(f"sends of {size}, no Spark", messages, sent_alone(messages, size))
+        else:
+            yield Workload(f"sends of {size}, batch", messages, sent(spark, messages, size), 150_000)
+
+
+@contextmanager
+def both(messages: int, settings: dict[str, str]) -> Iterator[tuple[Server, Server]]:
+    """Emulator and real broker, filled."""
+    words = [word for key, value in (*settings.items(), ROOMY) for word in ("--set", f"{key}={value}")]
+    with EmulatorCommand(*words) as emulator, RealBroker(settings=settings) as real:
+        for server in (emulator, real):
+            fill(server, messages)
+        yield emulator, real
+
+
+def rows(messages: int, only: str) -> Iterator[str]:
+    """All lines of the table of rates."""
+    for settings, pull in (({}, "32"), (LARGE_PULLS, "1024")):
+        with both(messages, settings) as servers:
+            for spark in (None, start_session()):
+                # Sends do not depend on how pulls are answered.
+                wanted = [*reading(spark, messages, pull), *([] if settings else writing(spark, messages // 2))]
+                for workload in wanted:
+                    if only in workload.name:
+                        print(f"... {workload.name}", file=sys.stderr, flush=True)
+                        yield row(workload, servers, spark is not None)
+                if spark is not None:
+                    spark.stop()
+
+
+FIRST_ROW = """
+from pyspark_rocketmq.testing import start_session
+import sys
+spark = start_session()
+rows = spark.read.format("rocketmq").options(nameServer=sys.argv[1], topic=sys.argv[2]).load().take(1)
+print(len(rows), flush=True)
+sys.stdin.read()
+"""
+
+
+def first_row_seconds(server: Server) -> float:
+    """From the start of an interpreter until a row is there, the median of three."""
+    found = []
+    for _ in range(3):
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, "-c", FIRST_ROW, server.namesrv, TOPIC],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        if process.stdout is None or process.stdout.readline() != "1\n":
+            raise RuntimeError("no row came")
+        found.append(time.perf_counter() - began)
+        process.communicate()
+    return sorted(found)[1]
+
+
+def workers_mib() -> float:
+    """The most memory that a Python worker of Spark has held."""
+    peak = 0
+    for folder in Path("/proc").iterdir():
+        try:
+            if b"pyspark.daemon" not in (folder / "cmdline").read_bytes():
+                continue
+            for line in (folder / "status").read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    peak = max(peak, int(line.split()[1]))
+        except OSError:
+            continue  # no process, or one that has just ended
+    return peak / 1024
+
+
+def memory(messages: int) -> tuple[float, float]:
+    """Peak MiB of a worker after a read of a tenth of the messages, and of all."""
+    with EmulatorCommand("--set", "=".join(ROOMY)) as server:
+        fill(server, messages)
+        spark = start_session()
+        end = messages // 10 // QUEUES
+        tenth = {"endingOffsets": json.dumps({TOPIC: {"broker-a": {str(queue): end for queue in range(QUEUES)}}})}
+        found = []
+        for given in (tenth, dict[str, str]()):
+            table = spark.read.format("rocketmq").options(nameServer=server.namesrv, topic=TOPIC, **given).load()
+            table.write.format("noop").mode("overwrite").save()
+            found.append(workers_mib())
+        spark.stop()
+        return found[0], found[1]
+
+
+def document(messages: int, only: str) -> str:
+    """All figures as Markdown."""
+    lines = [
+        f"{datetime.date.today().isoformat()}, pyspark {pyspark.__version__}, Apache RocketMQ {REFERENCE_VERSION}, "
+        f"Python {platform.python_version()}, {os.cpu_count()} cores that all share; {messages:,} messages.",
+        "",
+        "| messages/s | at least | emulator | real broker | emulator CPU µs | real CPU µs | client CPU µs |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+        *rows(messages, only),
+        "",
+    ]
+    if not only:
+        with EmulatorCommand() as server:
+            fill(server, BATCH)
+            first = first_row_seconds(server)
+        large_count = messages * 4
+        small, large = memory(large_count)
+        lines += [
+            f"The first row is there {first:.1f} s after the interpreter starts, at most 10. A Python worker held at "
+            f"most {small:.0f} MiB while {large_count // 10:,} messages were read, and {large:.0f} MiB while "
+            f"{large_count:,} were.",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Measure, print, and write if asked to."""
+    quick = "a tenth of the work: shows that it runs, not how fast"
+    chosen = options("Compare the Spark connector with its client alone.", quick, "workloads")
+    text = document(MESSAGES // 10 if chosen.quick else MESSAGES, chosen.only)
+    print(text)
+    if chosen.write:
+        Table("spark", SECTION).write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

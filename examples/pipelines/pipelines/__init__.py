@@ -1,0 +1,1 @@
+"""Streams from topic to topic, on PySpark."""

@@ -1,0 +1,44 @@
+"""The auditor: what became of every message, read from a journal of events.
+
+`audit_events` judges a journal that fits into memory and needs nothing but Python; `audit_journals` judges files of any
+size as a Spark job. Both go by the rules of `rules.py`, which `docs/audit.md` explains. What needs Spark is loaded when
+it is asked for.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from .events import Event, JournalError, Kind, read_lines, write_lines
+from .ledger import Account, Audit, audit_events
+from .rules import VERDICTS, Rules
+
+if TYPE_CHECKING:
+    from .job import SparkAudit, audit_journals
+    from .recording import events_of
+
+__all__ = [
+    "VERDICTS",
+    "Account",
+    "Audit",
+    "Event",
+    "JournalError",
+    "Kind",
+    "Rules",
+    "SparkAudit",
+    "audit_events",
+    "audit_journals",
+    "events_of",
+    "read_lines",
+    "write_lines",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("SparkAudit", "audit_journals"):
+        from . import job
+
+        return getattr(job, name)
+    if name == "events_of":
+        from .recording import events_of
+
+        return events_of
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

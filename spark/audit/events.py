@@ -1,0 +1,205 @@
+"""The journal that is audited: one event a line.
+
+A journal is JSON Lines or Parquet with the columns of `COLUMNS`; it may have more, which nobody reads. It is
+written by a broker, which knows all, or by clients, each of which knows what it did.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import IO, Any
+
+LATEST_US = 2**60
+"""Instants lie before this one, which is in the year 38504; a smaller number than a long holds, so that sums fit."""
+LONGEST_MS = 2**40
+OPEN_US = 2**62
+"""The end of a hold that nobody knows."""
+
+
+class JournalError(ValueError):
+    """A journal that cannot be audited; the text says which line or file, and why."""
+
+
+class Kind(StrEnum):
+    """What happened. At one instant events count in this order."""
+
+    STORED = "stored"
+    """A broker has taken the message; consumers may see it, from `deliverAtUs` on if that is said."""
+    TXN_PREPARED = "txnPrepared"
+    """A broker has the half message; nobody may see it."""
+    TXN_COMMITTED = "txnCommitted"
+    """The half message has become one that consumers may see."""
+    TXN_ROLLED_BACK = "txnRolledBack"
+    RECALLED = "recalled"
+    """A timed message was taken back."""
+    SEND_FAILED = "sendFailed"
+    """The producer does not know whether a broker has the message: an error, a lost answer."""
+    SUBSCRIBED = "subscribed"
+    """A group wants the messages of a topic: those with the tags of `expression`, and of `consumeFrom` on."""
+    SKIPPED = "skipped"
+    """The group is not owed this message: its filter says no, or it was told to begin after it."""
+    DELIVERED = "delivered"
+    """The group got the message, for `invisibleMs` if that is said."""
+    INVISIBILITY_CHANGED = "invisibilityChanged"
+    """The group keeps the message, from now on for `invisibleMs`."""
+    NACKED = "nacked"
+    """The group gave the message back; it may come again after `invisibleMs`, at once if that is not said."""
+    REVIVED = "revived"
+    """The broker has made the message ready to be delivered again."""
+    ACKED = "acked"
+    """The group is done with the message."""
+    DEADLETTERED = "deadlettered"
+    """The message went to the dead letter queue of the group."""
+
+
+RANK = {kind: rank for rank, kind in enumerate(Kind)}
+OF_MESSAGES = frozenset(
+    {Kind.STORED, Kind.TXN_PREPARED, Kind.TXN_COMMITTED, Kind.TXN_ROLLED_BACK, Kind.RECALLED, Kind.SEND_FAILED}
+)
+"""Events that say something of a message for every group; all others name a group."""
+MAKES_VISIBLE = frozenset({Kind.STORED, Kind.TXN_COMMITTED})
+HOLDS = frozenset({Kind.DELIVERED, Kind.INVISIBILITY_CHANGED})
+"""Events after which the group has the message, for an unknown time if `invisibleMs` is not said."""
+RELEASES = frozenset({Kind.NACKED, Kind.REVIVED})
+"""Events after which the message waits to be delivered again."""
+SETTLES = frozenset({Kind.ACKED, Kind.DEADLETTERED})
+FIRST, LAST = "first", "last"
+"""What `consumeFrom` may be."""
+
+COLUMNS: dict[str, tuple[str, type]] = {
+    "run_id": ("run_id", str),
+    "seq": ("seq", int),
+    "ts_us": ("ts_us", int),
+    "event": ("kind", str),
+    "topic": ("topic", str),
+    "msgId": ("message_id", str),
+    "group": ("group", str),
+    "messageGroup": ("message_group", str),
+    "keys": ("keys", str),
+    "tags": ("tags", str),
+    "invisibleMs": ("invisible_ms", int),
+    "deliverAtUs": ("deliver_at_us", int),
+    "expression": ("expression", str),
+    "consumeFrom": ("consume_from", str),
+}
+"""Columns of a journal: the field of `Event`, and what a value is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event. Instants are microseconds since the epoch; `seq` orders the events of a run, without it time does."""
+
+    ts_us: int
+    kind: Kind
+    topic: str
+    message_id: str | None = None
+    group: str | None = None
+    seq: int | None = None
+    run_id: str = ""
+    message_group: str | None = None
+    keys: str | None = None
+    tags: str | None = None
+    invisible_ms: int | None = None
+    deliver_at_us: int | None = None
+    expression: str | None = None
+    consume_from: str | None = None
+
+    def __post_init__(self) -> None:
+        problem = self._problem()
+        if problem:
+            raise JournalError(f"{problem}: {self.line()}")
+
+    @property
+    def order(self) -> int:
+        """The place among the events of its run."""
+        return self.ts_us if self.seq is None else self.seq
+
+    @property
+    def hold_us(self) -> int | None:
+        """Until when the message is not delivered again, if the event says anything of that."""
+        if self.kind in HOLDS and self.invisible_ms is None:
+            return OPEN_US
+        if self.kind in HOLDS or self.kind in RELEASES:
+            return self.ts_us + (self.invisible_ms or 0) * 1000
+        return None
+
+    def line(self) -> str:
+        """The event as a line of a journal, without its end."""
+        values = {column: getattr(self, field) for column, (field, _) in COLUMNS.items()}
+        return json.dumps({column: value for column, value in values.items() if value not in (None, "")})
+
+    def _problem(self) -> str:
+        if not 0 <= self.ts_us < LATEST_US:
+            return "ts_us is out of range"
+        if self.seq is not None and not 0 <= self.seq < LATEST_US:
+            return "seq is out of range"
+        if self.invisible_ms is not None and not 0 <= self.invisible_ms < LONGEST_MS:
+            return "invisibleMs is out of range"
+        if self.deliver_at_us is not None and not 0 <= self.deliver_at_us < LATEST_US:
+            return "deliverAtUs is out of range"
+        if self.kind is not Kind.SUBSCRIBED and not self.message_id:
+            return "there is no msgId"
+        if self.kind not in OF_MESSAGES and not self.group:
+            return "there is no group"
+        if not self.topic:
+            return "there is no topic"
+        if self.consume_from not in (None, FIRST, LAST):
+            return f"consumeFrom is neither {FIRST} nor {LAST}"
+        return ""
+
+
+def wanted_tags(expression: str | None) -> frozenset[str] | None:
+    """The tags that an expression names (`"tea || coffee"`), None for all of them. Source: FilterAPI (5.3.3)."""
+    found = frozenset(tag.strip() for tag in (expression or "*").split("||") if tag.strip())
+    return None if not found or found == {"*"} else found
+
+
+def parse(line: str) -> Event:
+    """The event of a line. Errors: JournalError."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        raise JournalError(f"not a line of JSON: {line[:200]}") from None
+    if not isinstance(found, dict):
+        raise JournalError(f"not an object: {line[:200]}")
+    given: dict[str, Any] = {}
+    for column, (field, wanted) in COLUMNS.items():
+        value = found.get(column)
+        if value is None or value == "":
+            continue
+        if wanted is str and not isinstance(value, str):
+            value = json.dumps(value)
+        if wanted is int and (isinstance(value, bool) or not isinstance(value, int)):
+            raise JournalError(f"{column} is not a whole number: {line[:200]}")
+        given[field] = value
+    for column in ("ts_us", "event", "topic"):
+        if COLUMNS[column][0] not in given:
+            raise JournalError(f"there is no {column}: {line[:200]}")
+    try:
+        given["kind"] = Kind(given["kind"])
+    except ValueError:
+        raise JournalError(f"no event is called {given['kind']!r}; there are {', '.join(Kind)}") from None
+    return Event(**given)
+
+
+def read_lines(lines: Iterable[str]) -> Iterator[Event]:
+    """The events of the lines of a journal; empty lines are skipped. Errors: JournalError with the line's number."""
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield parse(line)
+            except JournalError as error:
+                raise JournalError(f"line {number}: {error}") from None
+
+
+def write_lines(events: Iterable[Event], file: IO[str]) -> int:
+    """Write events as JSON Lines; returns how many."""
+    count = 0
+    for event in events:
+        file.write(event.line() + "\n")
+        count += 1
+    return count
+
+
+assert {each.name for each in fields(Event)} == {field for field, _ in COLUMNS.values()}

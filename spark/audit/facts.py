@@ -1,0 +1,137 @@
+"""The facts of every message for every group, counted by Spark: one shuffle of the events, then windows over each life.
+
+No row passes through Python. What is counted is what `ledger.py` counts, written for columns.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from .events import HOLDS, LAST, MAKES_VISIBLE, OF_MESSAGES, OPEN_US, RANK, RELEASES, SETTLES, Kind
+from .rules import Facts, Rules, in_time, judge, too_soon
+
+ACCOUNT = ("run", "topic", "group", "id")
+"""The columns that name an account."""
+PLACE = ("moment", "ts_us", "rank", "hold_place")
+"""The order of the events of one message."""
+FLAGS = "verdicts"
+
+
+def is_one_of(kinds: frozenset[Kind]) -> Column:
+    """Whether the event of a row is of these kinds."""
+    return F.col("rank").isin(sorted(RANK[kind] for kind in kinds))
+
+
+def is_(kind: Kind) -> Column:
+    """Whether the event of a row is of this kind."""
+    return F.col("rank") == RANK[kind]
+
+
+def subscriptions(events: DataFrame) -> DataFrame:
+    """What each group wants of each topic that it names: `wanted_tags` null for all tags, `from_moment`.
+
+    Few rows: one for each run, topic and group.
+    """
+    subscribed = is_(Kind.SUBSCRIBED)
+    expression = F.coalesce("expression", F.lit("*"))
+    # `trim` alone would be given the place of each tag as what to trim.
+    tags = F.filter(F.transform(F.split(expression, r"\|\|"), lambda tag: F.trim(tag)), lambda tag: tag != "")
+    everything = (F.size(tags) == 0) | (F.array_join(F.array_distinct(tags), " ") == "*")
+    start = F.when(F.col("consume_from") == LAST, F.col("moment")).otherwise(F.lit(-1))
+    return (
+        events.filter(~is_one_of(OF_MESSAGES))
+        .groupBy("run", "topic", "group")
+        .agg(
+            F.flatten(F.collect_set(F.when(subscribed, tags))).alias("tags"),
+            # A group that never said what it wants wants everything.
+            F.coalesce(F.max(F.when(subscribed, everything)), F.lit(True)).alias("everything"),
+            F.coalesce(F.min(F.when(subscribed, start)), F.lit(-1)).alias("from_moment"),
+        )
+        .select(
+            "run", "topic", "group", F.when(~F.col("everything"), F.col("tags")).alias("wanted_tags"), "from_moment"
+        )
+    )
+
+
+def lives(events: DataFrame, wants: DataFrame) -> DataFrame:
+    """The events of each account: those of a message once for each group that has to do with its topic."""
+    groups = wants.groupBy("run", "topic").agg(F.collect_list("group").alias("groups"))
+    receivers = F.when(is_one_of(OF_MESSAGES), F.col("groups")).otherwise(F.array("group"))
+    return (
+        events.filter(~is_(Kind.SUBSCRIBED))
+        .join(F.broadcast(groups), ["run", "topic"])
+        .withColumn("group", F.explode(receivers))
+        .withColumn("hold_place", F.coalesce("hold_us", F.lit(-1)))
+        .select(*ACCOUNT, *PLACE, "hold_us", "deliver_at_us", "message_group", "keys", "tags")
+    )
+
+
+def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: Rules, *, lines: bool) -> DataFrame:
+    """One row for each account: the columns of `Facts`, `key`, `visible_moment`, `message_group`.
+
+    `ends` has `run` and `end_us`. With `lines` each row has `moves` besides, the events that `order.py` wants.
+    """
+    before = Window.partitionBy(*ACCOUNT).orderBy(*PLACE).rowsBetween(Window.unboundedPreceding, -1)
+    delivered, acked = is_(Kind.DELIVERED), is_(Kind.ACKED)
+    hold = F.coalesce("hold_before", F.lit(OPEN_US))
+    settles = is_(Kind.DEADLETTERED) | (acked & in_time(F.col("ts_us"), hold, rules))
+    first = delivered & (F.coalesce("seen", F.lit(0)) == 0)
+    duplicate = delivered & (F.coalesce("settled", F.lit(False)) | too_soon(F.col("ts_us"), hold, rules))
+    shown = is_one_of(MAKES_VISIBLE)
+    rows = (
+        lives(events, wants)
+        .withColumn("hold_before", F.last("hold_us", ignorenulls=True).over(before))
+        .withColumn("seen", F.sum(delivered.cast("int")).over(before))
+        .withColumn("settled", F.max(settles).over(before))
+        .withColumn("first", first)
+        .withColumn("duplicate", duplicate)
+    )
+    counted = [
+        _count(shown).alias("copies"),
+        _count(is_(Kind.SEND_FAILED)).alias("attempts"),
+        _count(is_(Kind.RECALLED)).alias("recalls"),
+        _count(is_(Kind.SKIPPED)).alias("skips"),
+        _count(delivered).alias("deliveries"),
+        _count(F.col("duplicate")).alias("duplicates"),
+        _count(delivered & ~F.col("first") & ~F.col("duplicate")).alias("redeliveries"),
+        _count(acked).alias("acks"),
+        _count(is_(Kind.DEADLETTERED)).alias("deaths"),
+        F.coalesce(F.min(F.when(shown, F.greatest("ts_us", F.coalesce("deliver_at_us", F.lit(0))))), F.lit(0)).alias(
+            "visible_us"
+        ),
+        F.coalesce(F.min(F.when(shown, F.col("moment"))), F.lit(-1)).alias("visible_moment"),
+        F.coalesce(F.min(F.when(F.col("first"), F.col("ts_us"))), F.lit(0)).alias("first_us"),
+        F.coalesce(F.max_by("hold_us", F.when(F.col("hold_us").isNotNull(), F.struct(*PLACE))), F.lit(0)).alias(
+            "hold_us"
+        ),
+        F.min("message_group").alias("message_group"),
+        F.min("keys").alias("keys"),
+        F.min("tags").alias("tag"),
+    ]
+    if lines:
+        moves = is_one_of(SETTLES | RELEASES) | delivered
+        counted.append(F.collect_list(F.when(moves, F.struct(*PLACE, "first"))).alias("moves"))
+    wanted = F.col("wanted_tags").isNull() | F.coalesce(F.array_contains("wanted_tags", F.col("tag")), F.lit(False))
+    return (
+        rows.groupBy(*ACCOUNT)
+        .agg(*counted)
+        .join(F.broadcast(wants), ["run", "topic", "group"])
+        .join(F.broadcast(ends), "run")
+        .withColumn("wanted", wanted & (F.col("visible_moment") >= F.col("from_moment")))
+        .withColumn("key", F.coalesce("message_group", "keys"))
+        .drop("wanted_tags", "from_moment", "tag", "keys")
+    )
+
+
+def judged(found: DataFrame, rules: Rules) -> DataFrame:
+    """The accounts with a column `verdicts`, the names of those that apply in the order of `VERDICTS`."""
+    facts = Facts(**{name: F.col(name) for name in Facts.__dataclass_fields__})
+    named = judge(facts, rules, lambda column: ~column)
+    verdicts = F.array_compact(F.array(*(F.when(applies, F.lit(name)) for name, applies in named.items())))
+    return found.withColumn(FLAGS, verdicts)
+
+
+def _count(condition: Column) -> Column:
+    return F.count(F.when(condition, F.lit(1)))
+
+
+assert HOLDS.isdisjoint(RELEASES)

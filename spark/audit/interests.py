@@ -1,0 +1,159 @@
+"""What groups asked an emulator for: topics, filters, where they began to read."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rocketmq_testkit.emulator import names
+from rocketmq_testkit.emulator import properties as props
+from rocketmq_testkit.emulator.sql_filter import compile_sql
+
+from .events import Event, Kind, wanted_tags
+
+Line = Mapping[str, Any]
+"""A line of an emulator's journal, as the control port writes it."""
+COMMITS_OFFSET, HAS_SUBSCRIPTION = 1, 4
+"""Bits of a pull. Source: PullSysFlag (5.3.3)."""
+TAG, BROADCASTING, FROM_END = "TAG", "BROADCASTING", 1
+
+
+class Place(NamedTuple):
+    """Where a message lies."""
+
+    node: str
+    topic: str
+    queue_id: int
+    offset: int
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> "Place":
+        """The place of a message, as the control port writes it."""
+        return cls(message["broker"], message["topic"], message["queue_id"], message["queue_offset"])
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A message by its name: the topic that it was sent to, whatever topic it lies in, and what it says of itself."""
+
+    topic: str
+    message_id: str
+    properties: Mapping[str, str]
+    stored_ms: int
+
+    def event(self, ms: int, kind: Kind, group: str | None = None, **more: Any) -> Event:
+        """Something that happened to it."""
+        get = self.properties.get
+        return Event(
+            ms * 1000,
+            kind,
+            self.topic,
+            self.message_id,
+            group,
+            message_group=get(props.SHARDING_KEY),
+            keys=get(props.KEYS),
+            tags=get(props.TAGS),
+            **more,
+        )
+
+
+@dataclass(slots=True)
+class Interest:
+    """What a group has asked of a topic, and where it began to read each queue."""
+
+    since_ms: int
+    expressions: set[tuple[str, str]] = field(default_factory=set)
+    """(type, expression)"""
+    from_end: bool = False
+    """It pops, and was told to begin with what comes after it."""
+    floors: dict[tuple[str, int], int] = field(default_factory=dict)
+    """The first offset that it asked for or got, by node and queue."""
+
+    @property
+    def tags(self) -> str | None:
+        """The filter as one expression of tags, None for all messages or one that tags cannot express."""
+        if any(type_ != TAG for type_, _ in self.expressions):
+            return None
+        return " || ".join(sorted(expression for _, expression in self.expressions)) or None
+
+    def lower(self, node: str, queue_id: int, offset: int) -> None:
+        """It read there."""
+        self.floors[node, queue_id] = min(offset, self.floors.get((node, queue_id), offset))
+
+    def is_owed(self, place: Place, named: Named) -> bool:
+        """Whether a message lies where it reads, and its filter lets it through."""
+        if not any(_matches(type_, expression, named) for type_, expression in self.expressions):
+            return False
+        floor = self.floors.get((place.node, place.queue_id))
+        if floor is not None:
+            return place.offset >= floor
+        return not self.from_end or named.stored_ms >= self.since_ms
+
+
+def _matches(type_: str, expression: str, named: Named) -> bool:
+    if type_ != TAG:
+        return compile_sql(expression).matches(named.properties)
+    wanted = wanted_tags(expression)
+    return wanted is None or named.properties.get(props.TAGS) in wanted
+
+
+def interests(lines: Iterable[Line]) -> tuple[dict[tuple[str, str], Interest], set[str]]:
+    """What groups asked, by group and topic, and the groups that acknowledge what they get."""
+    asked = _Asked()
+    for line in lines:
+        subject = line["subject"]
+        match line["operation"]:
+            case "Heartbeat":
+                asked.heartbeat(subject)
+            case "PopMessage":
+                asked.popped(line, subject)
+            case "PullMessage":
+                asked.pulled(line, subject)
+            case "UpdateConsumerOffset":
+                asked.consuming.add(subject["consumer_group"])
+            case "SendMessageBack":
+                asked.consuming.add(subject["group"])
+    return asked.found, {group for group in asked.consuming - asked.broadcasting if not _is_tool(group)}
+
+
+def _is_tool(group: str) -> bool:
+    return group in names.PREDEFINED_GROUPS or group.startswith(names.SYSTEM_GROUP_PREFIX)
+
+
+class _Asked:
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, str], Interest] = {}
+        self.consuming: set[str] = set()
+        self.broadcasting: set[str] = set()
+        self._said: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def heartbeat(self, subject: Line) -> None:
+        for consumer in subject["consumers"]:
+            group = consumer["group"]
+            (self.broadcasting if consumer["message_model"] == BROADCASTING else self.consuming).add(group)
+            for each in consumer["subscriptions"]:
+                self._said[group, each["topic"]] = (each["expression_type"] or TAG, each["sub_string"] or "*")
+
+    def popped(self, line: Line, subject: Line) -> None:
+        group = subject["consumer_group"]
+        self.consuming.add(group)
+        interest = self._interest(line, group, subject["topic"])
+        if interest is not None:
+            interest.expressions.add((subject["exp_type"] or TAG, subject["exp"] or "*"))
+            interest.from_end |= subject["init_mode"] == FROM_END
+
+    def pulled(self, line: Line, subject: Line) -> None:
+        group, topic = subject["consumer_group"], subject["topic"]
+        if subject["sys_flag"] & COMMITS_OFFSET and subject["commit_offset"] > 0:
+            self.consuming.add(group)
+        interest = self._interest(line, group, topic)
+        if interest is not None:
+            said = self._said.get((group, topic), (TAG, "*"))
+            if subject["sys_flag"] & HAS_SUBSCRIPTION:
+                said = (subject["expression_type"] or TAG, subject["subscription"] or "*")
+            interest.expressions.add(said)
+            interest.lower(line["node"], subject["queue_id"], subject["queue_offset"])
+
+    def _interest(self, line: Line, group: str, topic: str) -> Interest | None:
+        if names.is_retry(topic):
+            return None
+        return self.found.setdefault((group, topic), Interest(line["now_ms"]))

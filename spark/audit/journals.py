@@ -1,0 +1,196 @@
+"""Journals as a DataFrame: files found, lines checked, columns brought into the form that the audit counts with."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ByteType, LongType, StringType, StructField, StructType
+
+from .events import (
+    COLUMNS,
+    FIRST,
+    HOLDS,
+    LAST,
+    LATEST_US,
+    LONGEST_MS,
+    OF_MESSAGES,
+    OPEN_US,
+    RANK,
+    RELEASES,
+    JournalError,
+    Kind,
+)
+
+BROKEN = "_corrupt_record"
+LINES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+PARQUET = (".parquet",)
+_SPARK_TYPES = {str: StringType(), int: LongType()}
+_NUMBERS_OF_OTHERS = ("tinyint", "smallint", "int")
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of journals, by form."""
+
+    lines: Sequence[str]
+    parquet: Sequence[str]
+
+
+def find(paths: Iterable[str | Path]) -> Files:
+    """The files that are meant: files, folders with files of both forms, and addresses that Spark can read.
+
+    Errors: JournalError (there is no such file, nothing in a folder, a name that does not tell the form).
+    """
+    lines: list[str] = []
+    parquet: list[str] = []
+    for path in map(str, paths):
+        found = [path] if "://" in path else _local(Path(path))
+        for name in found:
+            bare = name.rstrip("/")
+            if bare.endswith(PARQUET):
+                parquet.append(name)
+            elif bare.endswith(LINES):
+                lines.append(name)
+            else:
+                raise JournalError(f"{name}: the name of a journal ends with {', '.join((*PARQUET, *LINES))}")
+    if not lines and not parquet:
+        raise JournalError("there is no journal to audit")
+    return Files(lines, parquet)
+
+
+def _local(path: Path) -> list[str]:
+    if path.is_file() or (path.is_dir() and path.name.endswith(PARQUET)):
+        return [str(path)]
+    if not path.is_dir():
+        raise JournalError(f"{path}: there is no such journal")
+    # Writers such as Spark put files that are no data beside it, under names that begin so.
+    within = [
+        str(each)
+        for each in sorted(path.rglob("*"))
+        if each.is_file() and each.name.endswith((*PARQUET, *LINES)) and not each.name.startswith((".", "_"))
+    ]
+    if not within:
+        raise JournalError(f"{path}: there is no journal in this folder")
+    return within
+
+
+PARQUET_WEIGHT = 16
+"""A journal as JSON Lines is about so many times as large as the same one as Parquet."""
+REMOTE_BYTES = 1 << 30
+"""What an address counts as."""
+
+
+def size(files: Files) -> int:
+    """How large journals are as text, in bytes; those that lie elsewhere by a guess."""
+    weighed = [*((name, 1) for name in files.lines), *((name, PARQUET_WEIGHT) for name in files.parquet)]
+    return sum(REMOTE_BYTES if "://" in name else _bytes(Path(name)) * weight for name, weight in weighed)
+
+
+def _bytes(path: Path) -> int:
+    within = path.rglob("*") if path.is_dir() else [path]
+    return sum(each.stat().st_size for each in within if each.is_file())
+
+
+def read(spark: SparkSession, files: Files) -> DataFrame:
+    """The events of all files in the form of `normal`, with `problem` and `source` of those that are none."""
+    parts = []
+    if files.lines:
+        schema = StructType([StructField(name, _SPARK_TYPES[wanted]) for name, (_, wanted) in COLUMNS.items()])
+        lines = spark.read.schema(schema.add(BROKEN, StringType())).json(list(files.lines))
+        parts.append(normal(lines, F.col("_metadata.file_path")))
+    parts.extend(normal(_parquet(spark, name), F.lit(name)) for name in files.parquet)
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.unionByName(part)
+    return whole
+
+
+def _parquet(spark: SparkSession, name: str) -> DataFrame:
+    try:
+        found = spark.read.parquet(name)
+    except AnalysisException as error:
+        raise JournalError(f"{name}: not to be read as Parquet: {str(error).splitlines()[0]}") from None
+    there = dict(found.dtypes)
+    chosen = []
+    for column, (_, wanted) in COLUMNS.items():
+        type_ = _SPARK_TYPES[wanted].simpleString()
+        given = there.get(column, "void")
+        if given != type_ and given != "void" and not (wanted is int and given in _NUMBERS_OF_OTHERS):
+            raise JournalError(f"{name}: the column {column} is {given}; in a journal it is {type_}")
+        value = F.col(f"`{column}`") if column in there else F.lit(None)
+        chosen.append(value.cast(type_).alias(column))
+    return found.select(*chosen, F.lit(None).cast("string").alias(BROKEN))
+
+
+def normal(found: DataFrame, source: Column) -> DataFrame:
+    """Events with the columns of `COLUMNS` as the audit wants them.
+
+    `run, topic, group, id, message_group, keys, tags, expression` are texts, `rank` is the place in `Kind`, `moment`
+    where the event stands in its run, `numbered` whether its `seq` says so, `ts_us`, `hold_us` and `deliver_at_us` are
+    instants. `problem` says why a line is no event, and `text` shows it.
+    """
+    given = {name: F.col(name) for name, (_, wanted) in COLUMNS.items() if wanted is int}
+    given |= {name: _text(name) for name, (_, wanted) in COLUMNS.items() if wanted is str}
+    rank = F.lit(None).cast(ByteType())
+    for kind, number in RANK.items():
+        rank = F.when(given["event"] == kind.value, F.lit(number).cast(ByteType())).otherwise(rank)
+    problem = _problem(given)
+    ranks = F.col("rank")
+    length = F.when(given["invisibleMs"].between(0, LONGEST_MS - 1), given["invisibleMs"])
+    moment = F.when(given["ts_us"].between(0, LATEST_US - 1), given["ts_us"])
+    hold = (
+        F.when(ranks.isin(_ranks(HOLDS)) & given["invisibleMs"].isNull(), F.lit(OPEN_US))
+        .when(ranks.isin(_ranks(HOLDS | RELEASES)), moment + F.coalesce(length, F.lit(0)) * 1000)
+        .otherwise(F.lit(None).cast("long"))
+    )
+    return found.withColumn("rank", rank).select(
+        F.coalesce(given["run_id"], F.lit("")).alias("run"),
+        given["topic"].alias("topic"),
+        given["group"].alias("group"),
+        given["msgId"].alias("id"),
+        given["messageGroup"].alias("message_group"),
+        given["keys"].alias("keys"),
+        given["tags"].alias("tags"),
+        given["expression"].alias("expression"),
+        given["consumeFrom"].alias("consume_from"),
+        ranks,
+        F.coalesce(given["seq"], given["ts_us"]).alias("moment"),
+        given["seq"].isNotNull().alias("numbered"),
+        moment.alias("ts_us"),
+        hold.alias("hold_us"),
+        F.when(ranks.isin(_ranks(OF_MESSAGES)), given["deliverAtUs"]).alias("deliver_at_us"),
+        problem.alias("problem"),
+        F.when(problem.isNotNull(), source).alias("source"),
+        F.when(problem.isNotNull(), F.substring(F.coalesce(BROKEN, F.to_json(F.struct(*COLUMNS))), 1, 200)).alias(
+            "text"
+        ),
+    )
+
+
+def _text(name: str) -> Column:
+    return F.nullif(F.col(name), F.lit(""))
+
+
+def _ranks(kinds: Iterable[Kind]) -> list[int]:
+    return sorted(RANK[kind] for kind in kinds)
+
+
+def _problem(given: dict[str, Column]) -> Column:
+    """Why a line is no event, in the words of `Event`; null if it is one."""
+    subscribed, of_messages = RANK[Kind.SUBSCRIBED], _ranks(OF_MESSAGES)
+    rank = F.col("rank")
+    longest = {"ts_us": LATEST_US, "seq": LATEST_US, "deliverAtUs": LATEST_US, "invisibleMs": LONGEST_MS}
+    found = F.when(F.col(BROKEN).isNotNull(), F.lit("not an object of JSON with the columns of a journal"))
+    for name in ("ts_us", "event", "topic"):
+        found = found.when(given[name].isNull(), F.lit(f"there is no {name}"))
+    found = found.when(rank.isNull(), F.lit(f"no such event; there are {', '.join(Kind)}"))
+    for name, limit in longest.items():
+        found = found.when(~given[name].between(0, limit - 1), F.lit(f"{name} is out of range"))
+    return (
+        found.when((rank != subscribed) & given["msgId"].isNull(), F.lit("there is no msgId"))
+        .when(~rank.isin(of_messages) & given["group"].isNull(), F.lit("there is no group"))
+        .when(~given["consumeFrom"].isin(FIRST, LAST), F.lit(f"consumeFrom is neither {FIRST} nor {LAST}"))
+    )

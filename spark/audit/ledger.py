@@ -1,0 +1,249 @@
+"""The audit of a journal that fits into memory: the definition of every verdict, event by event, in plain Python."""
+
+import operator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .events import (
+    HOLDS,
+    LAST,
+    MAKES_VISIBLE,
+    OF_MESSAGES,
+    RANK,
+    RELEASES,
+    SETTLES,
+    Event,
+    JournalError,
+    Kind,
+    wanted_tags,
+)
+from .rules import FAILURES, VERDICTS, Facts, Rules, in_time, judge, too_soon
+
+Key = tuple[str, str, str]
+"""(topic, group, message id)"""
+
+
+@dataclass(slots=True)
+class Account:
+    """What became of one message for one group. `key` is its message group, else its first keys."""
+
+    run_id: str
+    topic: str
+    group: str
+    message_id: str
+    key: str | None
+    facts: Facts
+    events: Sequence[Event]
+    verdicts: frozenset[str] = frozenset()
+
+    def story(self) -> str:
+        """Its life, a line each event."""
+        said = ", ".join(verdict for verdict in VERDICTS if verdict in self.verdicts) or "as it should be"
+        lines = [f"{self.message_id} of {self.topic} for {self.group}: {said}"]
+        lines += [f"    {event.ts_us / 1e6:.6f} {event.kind}" for event in self.events]
+        return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class Audit:
+    """The accounts of a journal, by run, topic, group and message."""
+
+    accounts: list[Account]
+
+    def of(self, verdict: str) -> list[Account]:
+        """The accounts with a verdict. Errors: ValueError for one that does not exist."""
+        if verdict not in VERDICTS:
+            raise ValueError(f"there is no verdict {verdict!r}; there are {', '.join(VERDICTS)}")
+        return [account for account in self.accounts if verdict in account.verdicts]
+
+    def counts(self) -> Counter[str]:
+        """How many accounts have each verdict."""
+        return Counter(verdict for account in self.accounts for verdict in account.verdicts)
+
+    def assert_none(self, *verdicts: str) -> None:
+        """Fail with the lives of the first ten messages that have one of these verdicts.
+
+        Without any named: lost, duplicated, unexpected, out of order, early.
+        """
+        refused = verdicts or FAILURES
+        found = [account for verdict in refused for account in self.of(verdict)]
+        if found:
+            counts = self.counts()
+            said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in refused if counts[verdict])
+            stories = "\n".join(account.story() for account in found[:10])
+            raise AssertionError(f"of {len(self.accounts)} messages for groups: {said}\n{stories}")
+
+
+def audit_events(events: Iterable[Event], rules: Rules | None = None) -> Audit:
+    """Judge a journal. Errors: JournalError (events of one run with `seq` and without)."""
+    runs: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        runs[event.run_id].append(event)
+    accounts: list[Account] = []
+    for run_id in sorted(runs):
+        accounts += _run(run_id, runs[run_id], rules or Rules())
+    return Audit(accounts)
+
+
+def place(event: Event) -> tuple[int, int, int, int]:
+    """The order of events of one message; two that are equal in it are the same."""
+    hold = event.hold_us
+    return (event.order, event.ts_us, RANK[event.kind], -1 if hold is None else hold)
+
+
+@dataclass(slots=True)
+class _Subscription:
+    """All that a group has said of a topic; a group that only consumes wants everything."""
+
+    tags: frozenset[str] | None = frozenset()
+    from_order: int | None = None
+
+    def add(self, event: Event) -> None:
+        tags = wanted_tags(event.expression)
+        self.tags = None if tags is None or self.tags is None else self.tags | tags
+        start = event.order if event.consume_from == LAST else -1
+        self.from_order = start if self.from_order is None else min(self.from_order, start)
+
+    def wants(self, tag: str | None, order: int) -> bool:
+        start = -1 if self.from_order is None else self.from_order
+        return (self.tags is None or tag in self.tags) and order >= start
+
+
+_ALL = _Subscription(None, -1)
+
+
+def _run(run_id: str, events: Sequence[Event], rules: Rules) -> list[Account]:
+    numbered = sum(event.seq is not None for event in events)
+    if numbered not in (0, len(events)):
+        raise JournalError(f"run {run_id!r}: {numbered} of {len(events)} events have a seq; all must have one, or none")
+    end_us = max(event.ts_us for event in events) if rules.end_us is None else rules.end_us
+    subscriptions: dict[tuple[str, str], _Subscription] = {}
+    groups: dict[str, set[str]] = defaultdict(set)
+    for event in events:
+        if event.kind not in OF_MESSAGES:
+            groups[event.topic].add(event.group or "")
+        if event.kind is Kind.SUBSCRIBED:
+            subscriptions.setdefault((event.topic, event.group or ""), _Subscription()).add(event)
+    lives: dict[Key, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.kind in OF_MESSAGES:
+            for group in groups[event.topic]:
+                lives[event.topic, group, event.message_id or ""].append(event)
+        elif event.kind is not Kind.SUBSCRIBED:
+            lives[event.topic, event.group or "", event.message_id or ""].append(event)
+    accounts = {}
+    for key in sorted(lives):
+        life = sorted(lives[key], key=place)
+        accounts[key] = _account(run_id, key, life, end_us, subscriptions.get(key[:2], _ALL), rules)
+    _overtaken(accounts)
+    for account in accounts.values():
+        found = judge(account.facts, rules, operator.not_)
+        account.verdicts = frozenset(verdict for verdict, applies in found.items() if applies)
+    return list(accounts.values())
+
+
+@dataclass(slots=True)
+class _State:
+    """How it stands with a message while its events are read."""
+
+    hold_us: int | None = None
+    settled: bool = False
+    deliveries: int = 0
+    duplicates: int = 0
+    redeliveries: int = 0
+    first_us: int = 0
+
+    def delivered(self, event: Event, rules: Rules) -> None:
+        self.deliveries += 1
+        if self.settled or (self.hold_us is not None and too_soon(event.ts_us, self.hold_us, rules)):
+            self.duplicates += 1
+        elif self.deliveries > 1:
+            self.redeliveries += 1
+        if self.deliveries == 1:
+            self.first_us = event.ts_us
+
+
+def _account(
+    run_id: str, key: Key, life: Sequence[Event], end_us: int, subscription: _Subscription, rules: Rules
+) -> Account:
+    state = _State()
+    counts = Counter(event.kind for event in life)
+    for event in life:
+        if event.kind is Kind.DELIVERED:
+            state.delivered(event, rules)
+        elif event.kind is Kind.DEADLETTERED:
+            state.settled = True
+        elif event.kind is Kind.ACKED:
+            state.settled |= state.hold_us is None or in_time(event.ts_us, state.hold_us, rules)
+        if event.kind in HOLDS or event.kind in RELEASES:
+            state.hold_us = event.hold_us
+    shown = [event for event in life if event.kind in MAKES_VISIBLE]
+    facts = Facts(
+        copies=len(shown),
+        attempts=counts[Kind.SEND_FAILED],
+        recalls=counts[Kind.RECALLED],
+        skips=counts[Kind.SKIPPED],
+        deliveries=state.deliveries,
+        duplicates=state.duplicates,
+        redeliveries=state.redeliveries,
+        acks=counts[Kind.ACKED],
+        deaths=counts[Kind.DEADLETTERED],
+        wanted=subscription.wants(_least(life, "tags"), shown[0].order if shown else -1),
+        visible_us=min((max(event.ts_us, event.deliver_at_us or 0) for event in shown), default=0),
+        first_us=state.first_us,
+        hold_us=state.hold_us or 0,
+        end_us=end_us,
+        overtaken=False,
+    )
+    topic, group, message_id = key
+    message_key = _least(life, "message_group") or _least(life, "keys")
+    return Account(run_id, topic, group, message_id, message_key, facts, life)
+
+
+def _least(life: Iterable[Event], name: str) -> str | None:
+    """The smallest text that events give for something that they should agree on."""
+    return min((value for event in life if (value := getattr(event, name))), default=None)
+
+
+@dataclass(slots=True)
+class _Line:
+    """Messages of one message group on their way to one group: how far it has got, and who waits to come again."""
+
+    front: int = -1
+    waiting: dict[Key, int] = field(default_factory=dict)
+    """The front when the wait began."""
+    begun: set[Key] = field(default_factory=set)
+
+
+def _overtaken(accounts: Mapping[Key, Account]) -> None:
+    """Find messages that a later one of their message group has overtaken."""
+    positions: dict[Key, int] = {}
+    lines: dict[tuple[str, str, str], list[tuple[Event, Key]]] = defaultdict(list)
+    for key, account in accounts.items():
+        message_group = _least(account.events, "message_group")
+        shown = [event.order for event in account.events if event.kind in MAKES_VISIBLE]
+        if message_group is not None and shown:
+            positions[key] = min(shown)
+            lines[key[0], key[1], message_group] += [(event, key) for event in account.events]
+    for moves in lines.values():
+        line = _Line()
+        for event, key in sorted(moves, key=_place_in_line):
+            first = event.kind is Kind.DELIVERED and key not in line.begun
+            comes = event.kind is Kind.DELIVERED or event.kind in SETTLES
+            waited_since = line.waiting.pop(key, line.front) if comes else line.front
+            if line.front > waited_since or (first and line.front > positions[key]):
+                accounts[key].facts.overtaken = True
+            if event.kind in RELEASES:
+                line.waiting.setdefault(key, line.front)
+            if first:
+                line.begun.add(key)
+                line.front = max(line.front, positions[key])
+        for key, front in line.waiting.items():
+            if line.front > front:
+                accounts[key].facts.overtaken = True
+
+
+def _place_in_line(move: tuple[Event, Key]) -> tuple[int, int, int, str, int]:
+    order, ts_us, rank, hold = place(move[0])
+    return (order, ts_us, rank, move[1][2], hold)

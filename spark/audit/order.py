@@ -1,0 +1,43 @@
+"""Who was overtaken: messages of one message group in the order in which a group got them."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from .events import RELEASES, SETTLES, Kind
+from .facts import ACCOUNT, is_, is_one_of
+
+LINE = ("run", "topic", "group", "message_group")
+"""The columns that name messages which have an order, on their way to one group."""
+PLACE_IN_LINE = ("moment", "ts_us", "rank", "id", "hold_place")
+
+
+def overtaken(accounts: DataFrame) -> DataFrame:
+    """The names of accounts that were overtaken, out of accounts with `moves`.
+
+    How far a group has got is the greatest position (`visible_moment`) that it was given until then. It only grows;
+    so a wait in which it grew is one at whose end it is greater than at any of its events.
+    """
+    moves = (
+        accounts.filter(F.col("message_group").isNotNull() & (F.col("visible_moment") >= 0))
+        .select(*ACCOUNT, "message_group", "visible_moment", F.explode("moves").alias("move"))
+        .select(*ACCOUNT, "message_group", "visible_moment", "move.*")
+    )
+    line = Window.partitionBy(*LINE).orderBy(*PLACE_IN_LINE)
+    whole = Window.partitionBy(*LINE)
+    given = F.when(F.col("first"), F.col("visible_moment"))
+    nowhere = F.lit(-1)
+    fronts = moves.withColumn(
+        "front", F.coalesce(F.max(given).over(line.rowsBetween(Window.unboundedPreceding, -1)), nowhere)
+    ).withColumn("last_front", F.coalesce(F.max(given).over(whole), nowhere))
+    own = Window.partitionBy(*LINE, "id").orderBy(*PLACE_IN_LINE).rowsBetween(1, Window.unboundedFollowing)
+    ends_wait = is_(Kind.DELIVERED) | is_one_of(SETTLES)
+    at_end = F.coalesce(F.first(F.when(ends_wait, F.col("front")), ignorenulls=True).over(own), F.col("last_front"))
+    return (
+        fronts.withColumn("at_end", at_end)
+        .filter(
+            (F.col("first") & (F.col("front") > F.col("visible_moment")))
+            | (is_one_of(RELEASES) & (F.col("at_end") > F.col("front")))
+        )
+        .select(*ACCOUNT)
+        .distinct()
+    )

@@ -1,0 +1,75 @@
+"""The journal of an emulator as events, out of an `Emulator` of this process or through a control port."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import quote
+from urllib.request import urlopen
+
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.control import json_form
+from rocketmq_testkit.fixtures.host import Host
+
+from .events import Event, JournalError
+from .retelling import retell
+
+Answer = dict[str, Any]
+_TIMEOUT_S = 60
+
+
+def events_of(emulator: Emulator) -> list[Event]:
+    """What the journal of an emulator tells of messages, in order.
+
+    Errors: JournalError (the journal has dropped lines, or a message is gone that somebody got).
+    """
+    # Lines and messages are taken in one go, so that both are of the same moment.
+    lines, messages, dropped = emulator.run_in_loop(_taken)
+    _refuse_gaps(dropped)
+    return retell(lines, messages)
+
+
+def _taken(host: Host) -> tuple[list[Answer], list[Answer], int]:
+    direct = host.direct
+    lines = [json_form.entry(index, found) for index, found in enumerate(direct.journal, direct.journal.dropped)]
+    messages = [json_form.message(found) for topic in direct.topics() for found in direct.messages(topic)]
+    return lines, messages, direct.journal.dropped
+
+
+def read_emulator(address: str) -> list[Event]:
+    """The same through the control port at `http://host:port`, which is their `run_id`; nothing should be under way.
+
+    Errors: JournalError, also when nobody answers.
+    """
+
+    def ask(path: str) -> Answer:
+        try:
+            with urlopen(f"{address.rstrip('/')}{path}", timeout=_TIMEOUT_S) as answer:
+                found: Answer = json.load(answer)
+        except (URLError, OSError, ValueError) as error:
+            raise JournalError(f"{address} is no control port of an emulator: {error}") from None
+        return found
+
+    lines, dropped = _all_lines(ask)
+    _refuse_gaps(dropped)
+    topics = [topic["name"] for topic in ask("/topics")["topics"]]
+    messages = [found for topic in topics for found in ask(f"/messages/{quote(topic, safe='')}")["messages"]]
+    return [replace(event, run_id=address) for event in retell(lines, messages)]
+
+
+def _all_lines(ask: Callable[[str], Answer]) -> tuple[list[Answer], int]:
+    lines: list[Answer] = []
+    answer = ask("/journal")
+    while answer["entries"]:
+        lines += answer["entries"]
+        answer = ask(f"/journal?since={answer['next']}")
+    return lines, answer["dropped"]
+
+
+def _refuse_gaps(dropped: int) -> None:
+    if dropped:
+        raise JournalError(
+            f"the emulator has dropped {dropped} lines of its journal, so nobody can tell what they said; "
+            "set journalMaxEntries higher"
+        )

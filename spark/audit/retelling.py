@@ -1,0 +1,246 @@
+"""What an emulator's journal tells of messages.
+
+That journal holds requests and answers in order, without the messages themselves; which message lies at a place is read
+from the sends, and from the topics where no send tells it: copies for a retry, dead letters, committed half messages.
+Groups that broadcast, and those that only read and never commit, acknowledge nothing by nature and are left out.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+from rocketmq_testkit.emulator import names
+from rocketmq_testkit.emulator import properties as props
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.delay import parse_delay_levels
+
+from .events import Event, JournalError, Kind
+from .interests import COMMITS_OFFSET, Line, Named, Place, interests
+
+STORED = frozenset({"SUCCESS", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"})
+"""Outcomes of a send after which the broker has the message."""
+ROLLED_BACK = 12
+
+
+def retell(lines: Iterable[Line], messages: Iterable[Mapping[str, Any]]) -> list[Event]:
+    """The events of a journal's lines and of the messages of all topics, both as the control port writes them.
+
+    Errors: JournalError (somebody got a message that is gone).
+    """
+    return _Teller(list(lines), list(messages)).tell()
+
+
+class _Teller:
+    def __init__(self, lines: Sequence[Line], messages: Sequence[Mapping[str, Any]]) -> None:
+        self._lines = lines
+        self._interests, self._groups = interests(lines)
+        self._copies = {names.retry_topic(group): (group, "") for group, _ in self._interests}
+        for group, topic in self._interests:
+            for v2 in (False, True):
+                self._copies[names.pop_retry_topic(topic, group, v2=v2)] = (group, topic)
+        self._places: dict[Place, Named] = {}
+        self._known: set[tuple[str, str]] = set()
+        self._halves: dict[tuple[str, int], Named] = {}
+        self._outstanding: dict[tuple[str, str, str, int], dict[int, Named]] = defaultdict(dict)
+        """What a group has pulled and not committed, by (node, group, topic, queue id) and offset."""
+        self._delays_ms = parse_delay_levels(BrokerConfig().message_delay_level)
+        self._events: list[tuple[int, float, Event]] = []
+        """With the instant, and the place among the lines of that instant."""
+        self._got: dict[Place, Line] = {}
+        """Who got what lies at a place first."""
+        self._there = [(Place.of(message), self._named(message), message) for message in messages]
+        self._stored = {place: named for place, named, _ in self._there}
+        self._physical = {(place.node, message["physical_offset"]): place for place, _, message in self._there}
+        self._takers: dict[str, Callable[[Line, Line, Line], None]] = {
+            "SendMessage": self._sent,
+            "EndTransaction": self._ended,
+            "RecallMessage": self._recalled,
+            "PopMessage": self._popped,
+            "PullMessage": self._pulled,
+            "AckMessage": self._acked,
+            "BatchAckMessage": self._acked_many,
+            "ChangeInvisibleTime": self._hidden,
+            "UpdateConsumerOffset": self._committed,
+            "SendMessageBack": self._sent_back,
+        }
+
+    def tell(self) -> list[Event]:
+        for line in self._lines:
+            taker = self._takers.get(line["operation"])
+            outcome = line["outcome"]
+            if taker is not None and line["event"] == "answered" and "error" not in outcome:
+                taker(line, line["subject"], outcome)
+        self._from_topics()
+        self._subscriptions()
+        self._events.sort(key=lambda each: each[:2])
+        return [replace(event, seq=number) for number, (_, _, event) in enumerate(self._events)]
+
+    def _note(self, line: Line, event: Event) -> None:
+        self._events.append((line["now_ms"], line["index"], event))
+
+    def _note_stored(self, place: Place, ms: int, event: Event) -> None:
+        """What no line tells came after the lines of its instant, unless somebody got it at that instant."""
+        got = self._got.get(place)
+        before = got["index"] - 0.5 if got is not None and got["now_ms"] == ms else inf
+        self._events.append((ms, before, event))
+
+    def _named(self, message: Mapping[str, Any]) -> Named:
+        properties = message["properties"]
+        topic = message["topic"]
+        if names.is_retry_or_dlq(topic):
+            topic = self._copies.get(topic, ("", ""))[1] or properties.get(props.RETRY_TOPIC, topic)
+            topic = self._copies.get(topic, ("", topic))[1] or topic
+        return Named(topic, message["message_id"], properties, message["stored_at_ms"])
+
+    def _handed_out(self, line: Line, place: Place) -> Named:
+        self._got.setdefault(place, line)
+        return self._at(place)
+
+    def _at(self, place: Place) -> Named:
+        named = self._places.get(place) or self._stored.get(place)
+        if named is None:
+            raise JournalError(
+                f"somebody got the message at offset {place.offset} of queue {place.queue_id} of {place.topic} on "
+                f"{place.node}, which is gone; audit before messages are dropped"
+            )
+        if place.topic.startswith(names.DLQ_PREFIX):
+            return replace(named, topic=place.topic)
+        return named
+
+    # producers
+
+    def _sent(self, line: Line, asked: Line, outcome: Line) -> None:
+        if outcome["code"] not in STORED or asked["batch"] or names.is_retry_or_dlq(asked["topic"]):
+            return
+        properties = asked["properties"]
+        ms = line["now_ms"]
+        named = Named(asked["topic"], properties[props.UNIQ_KEY], properties, ms)
+        self._known.add((named.topic, named.message_id))
+        due_ms = self._due(properties, ms)
+        if properties.get(props.TRANSACTION_PREPARED) == "true":
+            self._halves[line["node"], outcome["physical_offset"]] = named
+            self._note(line, named.event(ms, Kind.TXN_PREPARED))
+        elif due_ms is not None:
+            self._note(line, named.event(ms, Kind.STORED, deliver_at_us=due_ms * 1000))
+        else:
+            self._places[Place(line["node"], named.topic, outcome["queue_id"], outcome["queue_offset"])] = named
+            self._note(line, named.event(ms, Kind.STORED))
+
+    def _due(self, properties: Mapping[str, str], ms: int) -> int | None:
+        """When a message that waits becomes visible; None for one that does not."""
+        if props.TIMER_OUT_MS in properties:
+            return int(properties[props.TIMER_OUT_MS])
+        level = properties.get(props.DELAY, "0")
+        if not level.isdigit() or int(level) == 0 or props.REAL_TOPIC not in properties:
+            return None
+        return ms + self._delays_ms[min(int(level), len(self._delays_ms)) - 1]
+
+    def _ended(self, line: Line, asked: Line, _outcome: Line) -> None:
+        half = self._halves.get((line["node"], asked["commit_log_offset"]))
+        if half is not None and asked["commit_or_rollback"] == ROLLED_BACK:
+            self._note(line, half.event(line["now_ms"], Kind.TXN_ROLLED_BACK))
+
+    def _recalled(self, line: Line, asked: Line, outcome: Line) -> None:
+        named = Named(asked["topic"], outcome["msg_id"], {}, line["now_ms"])
+        self._note(line, named.event(line["now_ms"], Kind.RECALLED))
+
+    # consumers
+
+    def _popped(self, line: Line, asked: Line, outcome: Line) -> None:
+        group, topic = asked["consumer_group"], asked["topic"]
+        for entry in (outcome["msg_offset_info"] or "").split(";") if group in self._groups else ():
+            digit, queue_id, offsets = entry.split(" ") if entry else ("0", "0", "")
+            real = topic if digit == "0" else names.pop_retry_topic(topic, group, v2=digit == "2")
+            for offset in map(int, filter(None, offsets.split(","))):
+                named = self._handed_out(line, Place(line["node"], real, int(queue_id), offset))
+                if real == topic:
+                    self._interests[group, topic].lower(line["node"], int(queue_id), offset)
+                event = named.event(line["now_ms"], Kind.DELIVERED, group, invisible_ms=outcome["invisible_ms"])
+                self._note(line, event)
+
+    def _pulled(self, line: Line, asked: Line, outcome: Line) -> None:
+        group, topic, queue_id = asked["consumer_group"], asked["topic"], asked["queue_id"]
+        if group not in self._groups:
+            return
+        if asked["sys_flag"] & COMMITS_OFFSET:
+            self._commit(line, group, topic, queue_id, asked["commit_offset"])
+        for offset in outcome["offsets"] if outcome["status"] == "FOUND" else ():
+            named = self._handed_out(line, Place(line["node"], topic, queue_id, offset))
+            self._outstanding[line["node"], group, topic, queue_id][offset] = named
+            self._note(line, named.event(line["now_ms"], Kind.DELIVERED, group))
+
+    def _committed(self, line: Line, asked: Line, _outcome: Line) -> None:
+        if asked["queue_id"] is not None and asked["commit_offset"] is not None:
+            self._commit(line, asked["consumer_group"], asked["topic"], asked["queue_id"], asked["commit_offset"])
+
+    def _commit(self, line: Line, group: str, topic: str, queue_id: int, until: int) -> None:
+        pulled = self._outstanding[line["node"], group, topic, queue_id]
+        for offset in sorted(offset for offset in pulled if offset < until):
+            self._note(line, pulled.pop(offset).event(line["now_ms"], Kind.ACKED, group))
+
+    def _acked(self, line: Line, asked: Line, _outcome: Line) -> None:
+        self._settle(line, asked["consumer_group"], asked["topic"], asked["queue_id"], asked["offset"])
+
+    def _acked_many(self, line: Line, asked: Line, _outcome: Line) -> None:
+        for ack in asked["acks"] or ():
+            group, topic = ack["consumer_group"], ack["topic"]
+            if ack["retry"] != "0":
+                topic = names.pop_retry_topic(topic, group, v2=ack["retry"] == "2")
+            for bit in range(ack["bits"].bit_length()):
+                if ack["bits"] >> bit & 1:
+                    self._settle(line, group, topic, ack["queue_id"], ack["start_offset"] + bit)
+
+    def _settle(self, line: Line, group: str, topic: str, queue_id: int, offset: int) -> None:
+        named = self._at(Place(line["node"], topic, queue_id, offset))
+        self._note(line, named.event(line["now_ms"], Kind.ACKED, group))
+
+    def _hidden(self, line: Line, asked: Line, outcome: Line) -> None:
+        named = self._at(Place(line["node"], asked["topic"], asked["queue_id"], asked["offset"]))
+        event = named.event(
+            line["now_ms"],
+            Kind.INVISIBILITY_CHANGED,
+            asked["consumer_group"],
+            invisible_ms=max(outcome["invisible_ms"], 0),
+        )
+        self._note(line, event)
+
+    def _sent_back(self, line: Line, asked: Line, _outcome: Line) -> None:
+        place = self._physical.get((line["node"], asked["offset"]))
+        if place is None or asked["group"] not in self._groups:
+            return
+        # A commit passes over it, too; that acknowledges nothing.
+        self._outstanding[line["node"], asked["group"], place.topic, place.queue_id].pop(place.offset, None)
+        self._note(line, self._at(place).event(line["now_ms"], Kind.NACKED, asked["group"]))
+
+    # what only topics tell
+
+    def _from_topics(self) -> None:
+        for place, named, message in self._there:
+            ms = message["stored_at_ms"]
+            if place.topic.startswith(names.DLQ_PREFIX):
+                group = place.topic.removeprefix(names.DLQ_PREFIX)
+                self._note_stored(place, ms, named.event(ms, Kind.DEADLETTERED, group))
+                self._note_stored(place, ms, replace(named, topic=place.topic).event(ms, Kind.STORED))
+            elif names.is_retry(place.topic):
+                group = self._copies.get(place.topic, ("", ""))[0]
+                if group in self._groups:
+                    self._note_stored(place, ms, named.event(ms, Kind.REVIVED, group))
+            elif named.properties.get(props.TRANSACTION_PREPARED) == "true":
+                self._note_stored(place, ms, named.event(ms, Kind.TXN_COMMITTED))
+            elif (named.topic, named.message_id) not in self._known:
+                self._note_stored(place, ms, named.event(ms, Kind.STORED))
+
+    def _subscriptions(self) -> None:
+        everything = {**self._stored, **self._places}
+        for (group, topic), interest in self._interests.items():
+            if group not in self._groups:
+                continue
+            ms = interest.since_ms
+            event = Event(ms * 1000, Kind.SUBSCRIBED, topic, group=group, expression=interest.tags)
+            self._events.append((ms, -1, event))
+            for place, named in everything.items():
+                if place.topic == topic and not interest.is_owed(place, named):
+                    skipped = named if not topic.startswith(names.DLQ_PREFIX) else replace(named, topic=topic)
+                    self._events.append((named.stored_ms, inf, skipped.event(named.stored_ms, Kind.SKIPPED, group)))

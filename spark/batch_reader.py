@@ -1,0 +1,74 @@
+"""Reading a batch: positions are looked up once, when Spark plans it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+
+from .cluster import Cluster
+from .errors import ClusterError
+from .offsets import MessageQueue, Range
+from .options import SourceOptions
+from .planning import plan
+from .pushdown import Pushed
+from .scan import find_ends, find_queues, find_starts
+from .schema import Wanted
+from .task import RangePartition, read_ranges
+
+
+class RocketMQBatchReader(DataSourceReader):
+    """Reads what is between two positions of each queue. It is pickled, and holds no connection."""
+
+    def __init__(self, options: SourceOptions, columns: Wanted) -> None:
+        self._options = options
+        self._columns = columns
+
+    def partitions(self) -> list[InputPartition]:
+        """The tasks. Errors: OptionError, ClusterError, DataLossError."""
+        options = self._options
+        with Cluster(options) as cluster:
+            found = find_queues(cluster, options)
+            if not found and options.topics_pattern is not None:
+                raise ClusterError(f"option topicsPattern: no topic fits {options.topics_pattern.pattern}")
+            queues = self._chosen(found)
+            starts = find_starts(cluster, options, queues, "earliest")
+            ends = find_ends(cluster, options, queues)
+            ranges = [self._cut(cluster, Range(queue, starts[queue], ends[queue])) for queue in queues]
+            return [
+                RangePartition(task, {each.queue.broker: cluster.address(each.queue.broker) for each in task})
+                for task in plan(ranges, options.min_partitions, options.max_partitions)
+            ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The messages of a task, as Arrow batches. Spark gives a partition of its own where there are none of ours."""
+        if isinstance(partition, RangePartition):
+            yield from read_ranges(partition, self._options, self._columns)
+
+    def _chosen(self, queues: tuple[MessageQueue, ...]) -> tuple[MessageQueue, ...]:
+        return queues
+
+    def _cut(self, cluster: Cluster, whole: Range) -> Range:
+        return whole
+
+
+class FilteringBatchReader(RocketMQBatchReader):
+    """The same with filters of the query. Spark refuses readers with this method unless its configuration allows it."""
+
+    def __init__(self, options: SourceOptions, columns: Wanted) -> None:
+        super().__init__(options, columns)
+        self._pushed = Pushed()
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Use what can be used and give all back: Spark applies them as well."""
+        self._pushed.note(filters)
+        expression = self._pushed.expression()
+        if expression is not None and self._options.sub_expression == "*":
+            self._options = replace(self._options, sub_expression=expression)
+        return filters
+
+    def _chosen(self, queues: tuple[MessageQueue, ...]) -> tuple[MessageQueue, ...]:
+        return tuple(queue for queue in queues if self._pushed.wants(queue))
+
+    def _cut(self, cluster: Cluster, whole: Range) -> Range:
+        return self._pushed.cut(cluster, whole)

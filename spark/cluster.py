@@ -1,0 +1,227 @@
+"""What a cluster says of its topics and queues: routes, offsets, times, and where a group is.
+
+Source: MQClientInstance, MQClientAPIImpl (5.3.3).
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rocketmq_testkit.emulator import names
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.remoting.client.closing import Closing
+from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from .connections import LOST, Connections, TemporaryError, reason
+from .errors import ClusterError
+from .offsets import MessageQueue, Offsets
+from .options import ConnectionOptions
+
+PERM_READ = 4
+PERM_WRITE = 2
+MASTER = "0"
+
+BUSY = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.GO_AWAY})
+"""Refusals after which the same request may succeed a little later."""
+
+_NUMBER_KEY = re.compile(r"([{,])(-?\d+):")
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where a topic is: addresses of brokers by name, queues to read and queues to write."""
+
+    addresses: Mapping[str, str]
+    readable: tuple[MessageQueue, ...]
+    writable: tuple[MessageQueue, ...]
+
+
+class Cluster(Closing):
+    """A cluster as its name servers and brokers describe it. Errors of all calls: ClusterError."""
+
+    def __init__(self, options: ConnectionOptions) -> None:
+        self.connections = Connections(options)
+        self._options = options
+        self.addresses: dict[str, str] = {}
+        """Brokers that routes have named."""
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.connections.close()
+
+    def route(self, topic: str) -> Route | None:
+        """Where a topic is, None if no name server knows it."""
+        answer = self._ask_name_server(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
+        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+            return None
+        _expect_success(answer, f"route of topic {topic}")
+        found = _route(topic, _json(answer.body))
+        self.addresses.update(found.addresses)
+        return found
+
+    def topics(self) -> list[str]:
+        """All topics but those of the system, of retries and of dead letters."""
+        listed = self._ask_name_server(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {})
+        _expect_success(listed, "list of topics")
+        brokers = self._ask_name_server(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
+        hidden = set(_json(brokers.body).get("topicList") or ()) if brokers.code == ResponseCode.SUCCESS else set()
+        return sorted(
+            topic
+            for topic in _json(listed.body).get("topicList") or ()
+            if topic not in hidden and topic not in names.SYSTEM_TOPICS and not _is_derived(topic)
+        )
+
+    def min_offsets(self, queues: Iterable[MessageQueue]) -> Offsets:
+        """The first offset of each queue that is still stored."""
+        return self._offsets(RequestCode.GET_MIN_OFFSET, {queue: {} for queue in queues})
+
+    def max_offsets(self, queues: Iterable[MessageQueue]) -> Offsets:
+        """The end of each queue: the offset that its next message gets."""
+        return self._offsets(RequestCode.GET_MAX_OFFSET, {queue: {} for queue in queues})
+
+    def offsets_at(self, times: Mapping[MessageQueue, int]) -> Offsets:
+        """The first message of each queue that was stored at or after a time (ms); its end if there is none."""
+        asked = {queue: {"timestamp": str(at), "boundaryType": "LOWER"} for queue, at in times.items()}
+        return self._offsets(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, asked)
+
+    def group_offsets(self, group: str, queues: Iterable[MessageQueue]) -> Offsets:
+        """Where a group is; queues without an offset are left out."""
+        fields = {"consumerGroup": group, "setZeroIfNotFound": "false"}
+        return self._offsets(RequestCode.QUERY_CONSUMER_OFFSET, dict.fromkeys(queues, fields))
+
+    def commit(self, group: str, offsets: Mapping[MessageQueue, int]) -> None:
+        """Note where a group is."""
+        code = RequestCode.UPDATE_CONSUMER_OFFSET
+        asked = {queue: {"consumerGroup": group, "commitOffset": str(offset)} for queue, offset in offsets.items()}
+        for queue, answer in self._ask_brokers(code, asked).items():
+            _expect_success(answer, f"offset of group {group} for {queue}")
+
+    def address(self, broker: str) -> str:
+        """The address of a broker that a route has named."""
+        found = self.addresses.get(broker)
+        if found is None:
+            raise ClusterError(
+                f"no route names broker {broker}; known are {', '.join(sorted(self.addresses)) or 'none'}"
+            )
+        return found
+
+    def _offsets(self, code: RequestCode, asked: Mapping[MessageQueue, Mapping[str, str]]) -> Offsets:
+        found = {}
+        for queue, answer in self._ask_brokers(code, asked).items():
+            if answer.code == ResponseCode.QUERY_NOT_FOUND and code is RequestCode.QUERY_CONSUMER_OFFSET:
+                continue
+            _expect_success(answer, f"{code.name} of {queue}")
+            found[queue] = int((answer.ext_fields or {})["offset"])
+        return found
+
+    def _ask_brokers(
+        self, code: RequestCode, asked: Mapping[MessageQueue, Mapping[str, str]]
+    ) -> dict[MessageQueue, RemotingCommand]:
+        """One request for each queue, all of a broker on their way at once."""
+        by_broker: dict[str, list[MessageQueue]] = {}
+        for queue in asked:
+            by_broker.setdefault(queue.broker, []).append(queue)
+        found: dict[MessageQueue, RemotingCommand] = {}
+        for broker, queues in by_broker.items():
+            requests = [
+                ({"topic": queue.topic, "queueId": str(queue.queue_id), **asked[queue]}, b"") for queue in queues
+            ]
+            answers = self.connections.patiently(
+                f"broker {broker} at {self.address(broker)} did not answer {code.name}",
+                lambda broker=broker, requests=requests: self._at_broker(broker, code, requests),  # type: ignore[misc]  # bound now
+            )
+            found.update(zip(queues, answers, strict=True))
+        return found
+
+    def _at_broker(
+        self, broker: str, code: RequestCode, requests: list[tuple[Mapping[str, object], bytes]]
+    ) -> list[RemotingCommand]:
+        address = self.address(broker)
+        try:
+            client = self.connections.to(address)
+            answers = [client.collect(opaque) for opaque in client.submit_many(code, requests)]
+        except LOST:
+            self.connections.drop(address)
+            raise
+        _raise_if_busy(answers)
+        return answers
+
+    def _ask_name_server(self, code: RequestCode, fields: Mapping[str, object]) -> RemotingCommand:
+        addresses = self._options.name_server
+
+        def any_of_them() -> RemotingCommand:
+            failures = []
+            for address in addresses:
+                try:
+                    answer = self.connections.to(address).request(code, fields)
+                except LOST as error:
+                    self.connections.drop(address)
+                    failures.append(f"{address} ({reason(error)})")
+                    continue
+                _raise_if_busy([answer])
+                return answer
+            raise TemporaryError(", ".join(failures))
+
+        return self.connections.patiently(f"no name server of option nameServer answers {code.name}", any_of_them)
+
+
+def _route(topic: str, data: Mapping[str, Any]) -> Route:
+    addresses = {}
+    masters = set()
+    for broker in data.get("brokerDatas") or ():
+        known = {str(id_): str(address) for id_, address in (broker.get("brokerAddrs") or {}).items()}
+        if MASTER in known:
+            masters.add(broker["brokerName"])
+        if known:
+            # Without a master its slaves still have what is to be read; the lowest id is asked first.
+            addresses[str(broker["brokerName"])] = known[min(known, key=int)]
+    readable, writable = [], []
+    for each in data.get("queueDatas") or ():
+        name = str(each["brokerName"])
+        if name not in addresses:
+            continue
+        if each["perm"] & PERM_READ:
+            readable += [MessageQueue(topic, name, id_) for id_ in range(each["readQueueNums"])]
+        if each["perm"] & PERM_WRITE and name in masters:
+            writable += [MessageQueue(topic, name, id_) for id_ in range(each["writeQueueNums"])]
+    return Route(addresses, tuple(sorted(readable)), tuple(sorted(writable)))
+
+
+def _json(body: bytes) -> dict[str, Any]:
+    text = body.decode()
+    try:
+        found = json.loads(text)
+    except ValueError:
+        # Name servers before 4.9.4 write the ids of brokers as bare numbers.
+        try:
+            found = json.loads(_NUMBER_KEY.sub(r'\1"\2":', text))
+        except ValueError as error:
+            raise ClusterError(f"a name server answered with what is no JSON ({error})") from None
+    return found if isinstance(found, dict) else {}
+
+
+def _is_derived(topic: str) -> bool:
+    return names.is_retry_or_dlq(topic) or topic.startswith(names.SYSTEM_TOPIC_PREFIX) or topic.endswith("_REPLY_TOPIC")
+
+
+def _raise_if_busy(answers: Iterable[RemotingCommand]) -> None:
+    for answer in answers:
+        if answer.code in BUSY:
+            raise TemporaryError(said(answer))
+
+
+def _expect_success(answer: RemotingCommand, what: str) -> None:
+    if answer.code != ResponseCode.SUCCESS:
+        raise ClusterError(f"{what}: {said(answer)}")
+
+
+def said(answer: RemotingCommand) -> str:
+    """A refusal in words."""
+    try:
+        name = ResponseCode(answer.code).name
+    except ValueError:
+        name = "an unknown code"
+    return f"{name} ({answer.code}){': ' + answer.remark.strip() if answer.remark else ''}"

@@ -1,0 +1,240 @@
+"""Rows as messages: which columns a write may have, what a row must hold, and where it wants to go."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import repeat
+from typing import Any
+
+import pyarrow as pa
+from rocketmq_testkit.emulator import names
+from rocketmq_testkit.emulator import properties as props
+from rocketmq_testkit.emulator.errors import EngineError
+
+from .errors import RowError, SchemaError
+
+STRING, BINARY, INT, LONG, MAP = "string", "binary", "int", "bigint", "map<string,string>"
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "body": (BINARY, STRING),
+    "topic": (STRING,),
+    "tags": (STRING,),
+    "keys": (STRING,),
+    "properties": (MAP, STRING),
+    "shardingKey": (STRING,),
+    "queueId": (INT, LONG),
+    "delayLevel": (INT, LONG),
+    "deliverTimeMs": (LONG,),
+}
+"""What a row may have, with the types that it may have it in; body alone is needed, and a topic from somewhere.
+
+`RowReader` takes the values of a row in this order.
+"""
+
+BODY_BYTES_MAX = 4 << 20
+PROPERTY_BYTES_MAX = 32767
+DELAY_LEVEL_MAX = 18
+
+_OF_BROKERS = frozenset(
+    {
+        props.UNIQ_KEY,
+        props.WAIT,
+        props.REAL_TOPIC,
+        props.REAL_QUEUE_ID,
+        props.RETRY_TOPIC,
+        props.TRANSACTION_PREPARED,
+        props.PRODUCER_GROUP,
+        props.TRANSACTION_ID,
+        props.INNER_NUM,
+        props.POP_CK,
+        props.DELAY,
+        props.TIMER_DELAY_SEC,
+        props.TIMER_DELAY_MS,
+        props.TIMER_DELIVER_MS,
+        props.TIMER_OUT_MS,
+        props.TIMER_ENQUEUE_MS,
+        props.TIMER_DEQUEUE_MS,
+        props.TIMER_ROLL_TIMES,
+        props.TIMER_DEL_UNIQKEY,
+    }
+)
+"""Properties that decide what brokers do with a message; a row that has them was read somewhere, and loses them.
+
+What is to be delayed says so in its columns.
+"""
+
+_ID = f"\x02{props.UNIQ_KEY}\x01"
+_WAIT = f"\x02{props.WAIT}\x01true\x02"
+
+QUERY_ID, BATCH_ID, PARTITION_ID, SEQ = "SPARK_QUERY_ID", "SPARK_BATCH_ID", "SPARK_PARTITION_ID", "SPARK_SEQ"
+"""Properties by which a reader can tell a message that was sent again, where the query's plan is deterministic."""
+
+
+@dataclass(slots=True)
+class Outgoing:
+    """A message on its way. `lane`: the queue it asked for by number, or by a key to be hashed; None for any."""
+
+    topic: str
+    body: bytes
+    properties: str
+    lane: int | str | None
+    delayed: bool
+    ordered: bool
+    uniq_key: str
+
+
+def check_columns(fields: Sequence[tuple[str, str]], topic_option: str | None) -> None:
+    """Errors: SchemaError for unknown columns, wrong types, and where there is no body or no topic."""
+    for name, kind in fields:
+        allowed = COLUMNS.get(name)
+        if allowed is None:
+            near = get_close_matches(name, COLUMNS, 1, 0.5)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(COLUMNS)}"
+            raise SchemaError(f"unknown column {name} of a write; {hint}")
+        if kind not in allowed:
+            raise SchemaError(f"column {name} of a write is {kind}; it can be {' or '.join(allowed)}")
+    given = {name for name, _ in fields}
+    if "body" not in given:
+        raise SchemaError("a write needs a column body")
+    if "topic" not in given and topic_option is None:
+        raise SchemaError("a write needs a column topic or the option topic")
+    if topic_option is not None:
+        _check_topic(topic_option, "option topic")
+
+
+class RowReader:
+    """Makes messages of Arrow batches; `stamps` are properties that all of them get, `ids` their unique ids."""
+
+    def __init__(self, topic: str | None, hashes_keys: bool, stamps: Mapping[str, str], ids: Iterator[str]) -> None:
+        self._topic = topic
+        self._hashes_keys = hashes_keys
+        self._stamps = "".join(f"{name}\x01{value}\x02" for name, value in stamps.items()) + f"{SEQ}\x01"
+        self._ids = ids
+        self._seq = 0
+        self._good_topics: set[str | None] = set()
+
+    def read(self, batch: pa.RecordBatch) -> list[Outgoing]:
+        """The messages of a batch; all are looked at before any is handed out. Errors: RowError with the number."""
+        given = {name: batch.column(at).to_pylist() for at, name in enumerate(batch.schema.names)}
+        columns = (given.get(name) or repeat(None, batch.num_rows) for name in COLUMNS)
+        made = []
+        for values in zip(*columns, strict=True):
+            made.append(self._message(*values))
+            self._seq += 1
+        return made
+
+    def _message(
+        self,
+        body: bytes | str | None,
+        topic: str | None,
+        tags: str | None,
+        keys: str | None,
+        properties: Any,
+        sharding_key: str | None,
+        queue_id: int | None,
+        delay_level: int | None,
+        deliver_time_ms: int | None,
+    ) -> Outgoing:
+        if body is None:
+            raise self._bad("body is null")
+        if isinstance(body, str):
+            body = body.encode()
+        if not 0 < len(body) <= BODY_BYTES_MAX:
+            raise self._bad(f"body has {len(body)} bytes; brokers take 1 to {BODY_BYTES_MAX}")
+        topic = self._topic or topic
+        if topic not in self._good_topics:
+            self._check_topic(topic)
+        found = {} if properties is None else self._properties(properties)
+        if tags:
+            found[props.TAGS] = tags
+        if keys:
+            found[props.KEYS] = keys
+        if sharding_key:
+            found[props.SHARDING_KEY] = sharding_key
+        if delay_level is not None or deliver_time_ms is not None:
+            self._delay(found, delay_level, deliver_time_ms)
+        uniq_key = next(self._ids)
+        text = f"{self._stamps}{self._seq}{_ID}{uniq_key}{_WAIT}"
+        lane: int | str | None = None
+        delayed = ordered = False
+        if found:
+            text = self._encoded(found) + text
+            if len(text) * 4 > PROPERTY_BYTES_MAX and len(text.encode()) > PROPERTY_BYTES_MAX:
+                raise self._bad(f"properties have {len(text.encode())} bytes; brokers take {PROPERTY_BYTES_MAX}")
+            delayed = props.DELAY in found or props.TIMER_DELIVER_MS in found
+        if found or queue_id is not None:
+            lane, ordered = self._lane(queue_id, sharding_key, keys)
+        assert topic is not None  # it is among the good ones
+        return Outgoing(topic, body, text, lane, delayed, ordered, uniq_key)
+
+    def _delay(self, found: dict[str, str], level: int | None, at: int | None) -> None:
+        if level is not None and not 0 <= level <= DELAY_LEVEL_MAX:
+            raise self._bad(f"delayLevel is {level}; it can be 0 to {DELAY_LEVEL_MAX}")
+        if at is not None and at < 0:
+            raise self._bad(f"deliverTimeMs is {at}")
+        if level and at is not None:
+            raise self._bad("delayLevel and deliverTimeMs are both given")
+        if level == 0:
+            found.pop(props.DELAY, None)
+        elif level is not None:
+            found[props.DELAY] = str(level)
+        if at is not None:
+            found[props.TIMER_DELIVER_MS] = str(at)
+
+    def _check_topic(self, topic: str | None) -> None:
+        if topic is None:
+            raise self._bad("topic is null")
+        try:
+            _check_topic(topic, "topic")
+        except SchemaError as error:
+            raise self._bad(str(error)) from None
+        self._good_topics.add(topic)
+
+    def _lane(self, queue_id: int | None, sharding_key: str | None, keys: str | None) -> tuple[int | str | None, bool]:
+        if queue_id is not None:
+            if queue_id < 0:
+                raise self._bad(f"queueId is {queue_id}")
+            return queue_id, True
+        if sharding_key:
+            return sharding_key, True
+        return (keys or None, False) if self._hashes_keys else (None, False)
+
+    def _properties(self, value: Any) -> dict[str, str]:
+        if value is None:
+            return {}
+        if isinstance(value, str):
+            try:
+                value = json.loads(value)
+            except ValueError as error:
+                raise self._bad(f"properties are no JSON: {error}") from None
+            if not isinstance(value, dict):
+                raise self._bad("properties are no JSON object")
+            pairs = list(value.items())
+        else:
+            pairs = list(value)
+        found = {}
+        for name, text in pairs:
+            if text is not None and not isinstance(text, str):
+                raise self._bad(f"property {name} is {text!r}, not a text")
+            if name and text and name not in _OF_BROKERS:
+                found[name] = text
+        return found
+
+    def _encoded(self, properties: dict[str, str]) -> str:
+        if not properties:
+            return ""
+        text = props.encode(properties)
+        if text.count("\x01") != len(properties) or text.count("\x02") != len(properties):
+            raise self._bad("properties hold one of the characters 0x01 and 0x02, which separate them")
+        return text
+
+    def _bad(self, why: str) -> RowError:
+        return RowError(f"row {self._seq} of a task: {why}")
+
+
+def _check_topic(topic: str, what: str) -> None:
+    try:
+        names.check_topic(topic)
+    except EngineError as error:
+        raise SchemaError(f"{what} {topic!r}: {error.remark}") from None

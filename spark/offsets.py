@@ -1,0 +1,156 @@
+"""Positions in queues: the JSON forms that users and checkpoints have, and the sharing out of a rate limit.
+
+An offset is the position of the next message to read; ends are exclusive.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+EARLIEST = "earliest"
+LATEST = "latest"
+GROUP = "group"
+
+EARLIEST_OFFSET = -2
+LATEST_OFFSET = -1
+
+
+class MessageQueue(NamedTuple):
+    """A queue of a topic on a broker."""
+
+    topic: str
+    broker: str
+    queue_id: int
+
+    def __str__(self) -> str:
+        return f"queue {self.queue_id} of topic {self.topic} on {self.broker}"
+
+
+Offsets = dict[MessageQueue, int]
+
+
+class Range(NamedTuple):
+    """Messages of one queue from `start` up to, without, `end`."""
+
+    queue: MessageQueue
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """How many offsets it has."""
+        return max(0, self.end - self.start)
+
+
+def to_json(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, dict[str, int]]]:
+    """The form in which Spark keeps offsets: by topic, broker name and queue id, sorted."""
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for queue, offset in sorted(offsets.items()):
+        found.setdefault(queue.topic, {}).setdefault(queue.broker, {})[str(queue.queue_id)] = offset
+    return found
+
+
+def from_json(value: Any) -> Offsets:
+    """The offsets of that form. Raises ValueError that says what is wrong with it."""
+    return _by_queue(value, _offset, 0)
+
+
+def positions_from(text: str) -> Offsets:
+    """Offsets as users write them: -2 is earliest, -1 latest. Raises ValueError."""
+    return _by_queue(_loads(text), _offset, EARLIEST_OFFSET)
+
+
+def queues_from(text: str) -> frozenset[MessageQueue]:
+    """Queues as users write them, `{"topic":{"broker":[0,1]}}`. Raises ValueError."""
+    found = set()
+    for topic, brokers in _object(_loads(text), "topics").items():
+        for broker, ids in _object(brokers, f"brokers of topic {topic}").items():
+            if not isinstance(ids, list) or not ids:
+                raise ValueError(f"queues of {topic} on {broker} are {ids!r}, not a list of numbers")
+            found |= {MessageQueue(topic, broker, _queue_id(each)) for each in ids}
+    return frozenset(found)
+
+
+def timestamps_from(text: str) -> dict[str | MessageQueue, int]:
+    """Times (ms) as users write them, by topic or by queue. Raises ValueError."""
+    topics = _object(_loads(text), "topics")
+    by_queue = {topic: value for topic, value in topics.items() if isinstance(value, dict)}
+    found: dict[str | MessageQueue, int] = {
+        topic: _timestamp(value, 0) for topic, value in topics.items() if topic not in by_queue
+    }
+    found.update(_by_queue(by_queue, _timestamp, 0).items())
+    return found
+
+
+def limited(start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int], most: int) -> Offsets:
+    """Ends nearer to `start`, so that `most` offsets lie between, in proportion to what each queue has left.
+
+    No queue starves: each that has anything left gets at least one offset, as long as there are enough for all of them.
+    Queues that `start` does not have begin at 0.
+    """
+    left = {queue: max(0, offset - start.get(queue, 0)) for queue, offset in end.items()}
+    total = sum(left.values())
+    if total <= most:
+        return dict(end)
+    shares = {queue: size * most // total for queue, size in left.items()}
+    rest = most - sum(shares.values())
+    # What rounding left over goes first to those that got nothing, then to those that lost most by it.
+    order = sorted(
+        (queue for queue, size in left.items() if size > shares[queue]),
+        key=lambda queue: (shares[queue] > 0, -(left[queue] * most % total), queue),
+    )
+    for queue in order[:rest]:
+        shares[queue] += 1
+    hungry = [queue for queue in order[rest:] if not shares[queue]]
+    for queue in hungry:
+        richest = max(shares, key=lambda each: shares[each])
+        if shares[richest] < 2:
+            break
+        shares[richest] -= 1
+        shares[queue] = 1
+    return {queue: start.get(queue, 0) + shares[queue] if left[queue] else end[queue] for queue in end}
+
+
+def _by_queue(value: Any, read: Callable[[Any, int], int], low: int) -> Offsets:
+    found = {}
+    for topic, brokers in _object(value, "topics").items():
+        for broker, queues in _object(brokers, f"brokers of topic {topic}").items():
+            for queue_id, number in _object(queues, f"queues of {topic} on {broker}").items():
+                queue = MessageQueue(topic, broker, _queue_id(queue_id))
+                try:
+                    found[queue] = read(number, low)
+                except ValueError as error:
+                    raise ValueError(f"{queue}: {error}") from None
+    return found
+
+
+def _loads(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"no JSON: {error}") from None
+
+
+def _object(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} are {value!r}, not an object")
+    return value
+
+
+def _queue_id(value: Any) -> int:
+    text = str(value)
+    if isinstance(value, bool) or not text.isascii() or not text.isdigit():
+        raise ValueError(f"{value!r} is no queue id")
+    return int(text)
+
+
+def _offset(value: Any, low: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        raise ValueError(f"{value!r} is no offset")
+    return value
+
+
+def _timestamp(value: Any, low: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        raise ValueError(f"{value!r} is no time in ms")
+    return value

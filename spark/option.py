@@ -1,0 +1,171 @@
+"""How an option is declared: its name, other names, form, default and sentence, beside the attribute that holds it.
+
+Names are the same in any case, as everywhere in Spark. A declaration is the only place where an option is listed: what
+is read, what is refused and the page of options come from it.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, TypeVar
+
+from .errors import OptionError
+
+T = TypeVar("T")
+
+SPARKS_OWN = frozenset({"path", "checkpointlocation", "queryname", "outputmode", "truncate", "numrows"})
+"""What Spark or its users hand to every format; here it means nothing."""
+
+REQUIRED = MISSING
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a text must look like, in words, and how it is read; `read` raises ValueError."""
+
+    words: str
+    read: Callable[[str], Any]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An option as it is declared; the default is REQUIRED if there is none."""
+
+    name: str
+    form: Form
+    doc: str
+    default: Any
+    aliases: tuple[str, ...] = ()
+    secret: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, in lower case."""
+        return tuple(name.lower() for name in (self.name, *self.aliases))
+
+
+def option(
+    name: str, form: Form, default: Any, doc: str, *, aliases: tuple[str, ...] = (), secret: bool = False
+) -> Any:
+    """A field of a class of options."""
+    declared = Declared(name, form, doc, default, aliases, secret)
+    metadata = {"option": declared}
+    return field(metadata=metadata) if default is REQUIRED else field(default=default, metadata=metadata)
+
+
+def declared_in(cls: type) -> list[tuple[str, Declared]]:
+    """Attribute and declaration of each option of a class."""
+    known: tuple[Field[Any], ...] = fields(cls)
+    return [(each.name, each.metadata["option"]) for each in known if "option" in each.metadata]
+
+
+def read_options(cls: type[T], given: Mapping[str, str], kind: str) -> T:
+    """The options of a read or write (`kind`), each read by its form.
+
+    Errors: OptionError for what is unknown (with the nearest name), given twice, missing, or of a wrong form.
+    """
+    left = {name.lower(): (name, text) for name, text in given.items()}
+    values: dict[str, Any] = {}
+    declared = declared_in(cls)
+    for attribute, each in declared:
+        found = [left.pop(name) for name in each.names if name in left]
+        if len(found) > 1:
+            names = " and ".join(name for name, _ in found)
+            raise OptionError(f"options {names} are the same option; give one of them")
+        if found:
+            values[attribute] = _read(each, *found[0])
+        elif each.default is REQUIRED:
+            raise OptionError(f"option {each.name} is required for a {kind}: {each.doc}")
+    unknown = [name for name in left if name not in SPARKS_OWN]
+    if unknown:
+        written = left[unknown[0]][0]
+        raise OptionError(f"unknown option {written} for a {kind}{_nearest(written, declared)}")
+    return cls(**values)
+
+
+def _read(declared: Declared, name: str, text: str) -> Any:
+    try:
+        return declared.form.read(text.strip())
+    except ValueError as error:
+        shown = "the value given" if declared.secret else repr(text)
+        reason = f" ({error})" if str(error) else ""
+        raise OptionError(f"option {name} must be {declared.form.words}, not {shown}{reason}") from None
+
+
+def _nearest(name: str, declared: Iterable[tuple[str, Declared]]) -> str:
+    known = {each.lower(): each for _, option in declared for each in (option.name, *option.aliases)}
+    near = difflib.get_close_matches(name.lower(), known, 1, 0.5)
+    return f"; did you mean {known[near[0]]}?" if near else f"; known are {', '.join(sorted(known.values()))}"
+
+
+# forms
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise ValueError("it is empty")
+    return text
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError
+    return text.lower() == "true"
+
+
+TEXT = Form("a text", _text)
+FLAG = Form("true or false", _flag)
+
+
+def integer(low: int, high: int = 0x7FFFFFFF) -> Form:
+    """A whole number within bounds."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"[+-]?[0-9]+", text) or not low <= int(text) <= high:
+            raise ValueError
+        return int(text)
+
+    return Form(f"a whole number from {low}" + (f" to {high}" if high != 0x7FFFFFFF else ""), read)
+
+
+def choice(*values: str) -> Form:
+    """One of some words, in any case."""
+
+    def read(text: str) -> str:
+        for value in values:
+            if text.lower() == value.lower():
+                return value
+        raise ValueError
+
+    return Form(" or ".join(values), read)
+
+
+def _addresses(text: str) -> tuple[str, ...]:
+    found = tuple(each.strip() for each in re.split("[;,]", text) if each.strip())
+    for each in found:
+        host, _, port = each.rpartition(":")
+        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+            raise ValueError(f"{each!r} is no host:port")
+    if not found:
+        raise ValueError("it is empty")
+    return found
+
+
+def _names(text: str) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
+    if not found:
+        raise ValueError("it is empty")
+    return found
+
+
+def _pattern(text: str) -> "re.Pattern[str]":
+    try:
+        return re.compile(_text(text))
+    except re.error as error:
+        raise ValueError(str(error)) from None
+
+
+ADDRESSES = Form("host:port, several with ; between", _addresses)
+NAMES = Form("topics with commas between", _names)
+PATTERN = Form("a regular expression", _pattern)

@@ -1,0 +1,308 @@
+"""The options of reads and writes.
+
+Names of the old Apache connector come first, those of Spark's Kafka source where it had none.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import OptionError
+from .offsets import EARLIEST, GROUP, LATEST, MessageQueue, Offsets, positions_from, queues_from, timestamps_from
+from .option import ADDRESSES, FLAG, NAMES, PATTERN, REQUIRED, TEXT, Form, choice, integer, option, read_options
+
+PULL_SIZE = 32
+"""How many messages a broker gives for one pull unless it is told otherwise (maxTransferCountOnMessageInMemory)."""
+
+DEFAULT_GROUP = "spark-rocketmq-source"
+DEFAULT_PRODUCER_GROUP = "spark-rocketmq-sink"
+
+MILLISECONDS = integer(0, 1 << 53)
+
+Start = str | Offsets
+"""EARLIEST, LATEST, GROUP, or an offset (-2 earliest, -1 latest) for some queues."""
+
+
+def _position(*words: str) -> Form:
+    def read(text: str) -> Start:
+        if text.lower() in words:
+            return text.lower()
+        if not text.startswith("{"):
+            raise ValueError
+        return positions_from(text)
+
+    return Form(f"{', '.join(words)} or " + '{"topic":{"broker":{"0":offset}}} (-2 earliest, -1 latest)', read)
+
+
+STARTS = _position(EARLIEST, LATEST, GROUP)
+ENDS = _position(LATEST)
+TIMESTAMPS = Form('{"topic":{"broker":{"0":milliseconds}}} or {"topic":milliseconds}', timestamps_from)
+QUEUES = Form('{"topic":{"broker":[0,1]}}', queues_from)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectionOptions:
+    """How the cluster is reached; times in ms."""
+
+    name_server: tuple[str, ...] = option(
+        "nameServer",
+        ADDRESSES,
+        REQUIRED,
+        "Addresses of the name servers.",
+        aliases=("nameserverAddr",),
+    )
+    access_key: str | None = option("accessKey", TEXT, None, "Access key of an ACL user; needs secretKey.")
+    secret_key: str | None = option("secretKey", TEXT, None, "Its secret.", secret=True)
+    security_token: str | None = option("securityToken", TEXT, None, "Token of a temporary access key.", secret=True)
+    tls: bool = option("tls", FLAG, False, "Encrypt connections to name servers and brokers.")
+    tls_ca_file: str | None = option(
+        "tlsCaFile", TEXT, None, "PEM file of the certificates to trust; without it those of the system."
+    )
+    tls_verify: bool = option(
+        "tlsVerify", FLAG, True, "Verify certificates and host names; brokers' own certificates often name no host."
+    )
+    request_timeout_ms: int = option(
+        "requestTimeoutMs", integer(1), 3000, "How long to wait for a connection or an answer, except for pulls."
+    )
+    retries: int = option(
+        "fetchOffset.numRetries",
+        integer(0),
+        3,
+        "How often a request is tried again when a name server or broker is away or busy, pulls included.",
+    )
+    retry_interval_ms: int = option(
+        "fetchOffset.retryIntervalMs", integer(0), 1000, "How long to wait before trying again."
+    )
+
+    def _check_connection(self) -> None:
+        if (self.access_key is None) != (self.secret_key is None):
+            raise OptionError("options accessKey and secretKey belong together; one is missing")
+        if self.security_token is not None and self.access_key is None:
+            raise OptionError("option securityToken needs accessKey and secretKey")
+        if self.tls_ca_file is not None and not self.tls:
+            raise OptionError("option tlsCaFile says nothing without tls=true")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(ConnectionOptions):
+    """What is read, from where to where, and how."""
+
+    topic: str | None = option("topic", TEXT, None, "The topic to read.")
+    topics: tuple[str, ...] | None = option("topics", NAMES, None, "Several topics.", aliases=("subscribe",))
+    topics_pattern: "re.Pattern[str] | None" = option(  # noqa: RUF009 - a field, as all others
+        "topicsPattern",
+        PATTERN,
+        None,
+        "All topics whose whole name fits; a stream notices new ones.",
+        aliases=("subscribePattern",),
+    )
+    assign: frozenset[MessageQueue] | None = option("assign", QUEUES, None, "These queues alone.")
+    starting_offsets: Start | None = option(  # noqa: RUF009 - a field, as all others
+        "startingOffsets",
+        STARTS,
+        None,
+        "Where to start; a batch at earliest, a stream at latest unless told. Queues that the JSON leaves out start at "
+        "earliest; `group` starts where consumerGroup is, at earliest where it is nowhere.",
+    )
+    ending_offsets: Start | None = option(  # noqa: RUF009 - a field, as all others
+        "endingOffsets",
+        ENDS,
+        None,
+        "Where a batch ends, exclusive; latest unless told, also for queues that the JSON leaves out.",
+    )
+    starting_timestamp: int | None = option(
+        "startingTimestamp", MILLISECONDS, None, "Start at the first message stored at or after this time; wins."
+    )
+    ending_timestamp: int | None = option(
+        "endingTimestamp", MILLISECONDS, None, "End before the first message stored at or after this time; wins."
+    )
+    starting_offsets_by_timestamp: Mapping[str, Any] | None = option(
+        "startingOffsetsByTimestamp", TIMESTAMPS, None, "The same by queue or topic; wins over startingOffsets."
+    )
+    ending_offsets_by_timestamp: Mapping[str, Any] | None = option(
+        "endingOffsetsByTimestamp", TIMESTAMPS, None, "The same by queue or topic; wins over endingOffsets."
+    )
+    fail_on_data_loss: bool = option(
+        "failOnDataLoss",
+        FLAG,
+        True,
+        "Fail when messages that should be read are gone; false goes on with what is left.",
+    )
+    sub_expression: str = option("subExpression", TEXT, "*", "What the broker filters by: tags or SQL92.")
+    expression_type: str = option("expressionType", choice("TAG", "SQL92"), "TAG", "The language of subExpression.")
+    pull_batch_size: int = option(
+        "pullBatchSize", integer(1, 1024), PULL_SIZE, "Messages to ask for at once; brokers give at most 32 by default."
+    )
+    pull_timeout_ms: int = option("pullTimeoutMs", integer(1), 3000, "How long to wait for the answer to a pull.")
+    pull_window: int = option("pullWindow", integer(1, 256), 8, "Pulls under way at a time in each task.")
+    max_offsets_per_trigger: int | None = option(
+        "maxOffsetsPerTrigger",
+        integer(1, 1 << 53),
+        None,
+        "Offsets of a micro-batch at most, shared out in proportion to what is left in each queue; filtered messages "
+        "count.",
+    )
+    min_partitions: int | None = option("minPartitions", integer(1), None, "Tasks at least, while there are messages.")
+    max_partitions: int | None = option(
+        "maxPartitions", integer(1), None, "Tasks at most; twice the processors of the driver unless told."
+    )
+    consumer_group: str = option(
+        "consumerGroup",
+        TEXT,
+        DEFAULT_GROUP,
+        "The group that brokers see. One name for all, because brokers keep every group they have heard of.",
+        aliases=("groupIdPrefix",),
+    )
+    commit_offsets_to_broker: bool = option(
+        "commitOffsetsToBroker",
+        FLAG,
+        False,
+        "Show a stream's progress as offsets of consumerGroup, a batch late; never read again on recovery.",
+    )
+    include_metadata: bool = option("includeMetadata", FLAG, False, "Append the columns of metadata to the schema.")
+    filter_pushdown: bool = option(
+        "filterPushdown",
+        FLAG,
+        False,
+        "Let a batch use filters of the query; needs spark.sql.python.filterPushdown.enabled=true as well.",
+    )
+
+    def __post_init__(self) -> None:
+        self._check_connection()
+        given = [
+            name
+            for name, value in (
+                ("topic", self.topic),
+                ("topics", self.topics),
+                ("topicsPattern", self.topics_pattern),
+                ("assign", self.assign),
+            )
+            if value is not None
+        ]
+        if len(given) != 1:
+            said = f"{' and '.join(given)} are given" if given else "none is given"
+            raise OptionError(f"give exactly one of the options topic, topics, topicsPattern and assign; {said}")
+        if self.consumer_group == DEFAULT_GROUP:
+            if self.starting_offsets == GROUP:
+                raise OptionError("startingOffsets=group needs the option consumerGroup")
+            if self.commit_offsets_to_broker:
+                raise OptionError("commitOffsetsToBroker=true needs the option consumerGroup")
+        if None not in (self.min_partitions, self.max_partitions) and self.min_partitions > self.max_partitions:  # type: ignore[operator]  # neither is None
+            raise OptionError(f"minPartitions={self.min_partitions} is more than maxPartitions={self.max_partitions}")
+        for option_name, positions in (
+            ("startingOffsets", self.starting_offsets),
+            ("endingOffsets", self.ending_offsets),
+            ("startingOffsetsByTimestamp", self.starting_offsets_by_timestamp),
+            ("endingOffsetsByTimestamp", self.ending_offsets_by_timestamp),
+        ):
+            self._check_topics(option_name, positions)
+        if (
+            self.starting_timestamp is not None
+            and self.ending_timestamp is not None
+            and self.starting_timestamp > self.ending_timestamp
+        ):
+            raise OptionError(
+                f"startingTimestamp={self.starting_timestamp} is after endingTimestamp={self.ending_timestamp}"
+            )
+
+    def wants_topic(self, topic: str) -> bool:
+        """Whether a topic is among those to read."""
+        if self.topics_pattern is not None:
+            return self.topics_pattern.fullmatch(topic) is not None
+        return topic in (self.named_topics or ())
+
+    @property
+    def named_topics(self) -> tuple[str, ...] | None:
+        """The topics by name; None with a pattern."""
+        if self.topic is not None:
+            return (self.topic,)
+        if self.topics is not None:
+            return self.topics
+        if self.assign is not None:
+            return tuple(sorted({queue.topic for queue in self.assign}))
+        return None
+
+    def of_batch(self) -> "SourceOptions":
+        """The same, checked for what means something to a batch alone. Errors: OptionError."""
+        if self.starting_offsets == LATEST:
+            raise OptionError("startingOffsets=latest leaves a batch with nothing to read; it starts at earliest")
+        if isinstance(self.starting_offsets, dict) and -1 in self.starting_offsets.values():
+            raise OptionError("startingOffsets of a batch cannot have -1 (latest)")
+        if isinstance(self.ending_offsets, dict) and -2 in self.ending_offsets.values():
+            raise OptionError("endingOffsets cannot have -2 (earliest)")
+        if self.max_offsets_per_trigger is not None:
+            raise OptionError("maxOffsetsPerTrigger is for streams; a batch is bounded by endingOffsets")
+        if self.commit_offsets_to_broker:
+            raise OptionError("commitOffsetsToBroker is for streams")
+        return self
+
+    def of_stream(self) -> "SourceOptions":
+        """The same, checked for what means something to a stream alone. Errors: OptionError."""
+        for name, value in (
+            ("endingOffsets", self.ending_offsets),
+            ("endingTimestamp", self.ending_timestamp),
+            ("endingOffsetsByTimestamp", self.ending_offsets_by_timestamp),
+        ):
+            if value is not None:
+                raise OptionError(f"{name} is for batches; a stream ends by its trigger")
+        if self.filter_pushdown:
+            raise OptionError("filterPushdown is for batches; Spark pushes no filters to streams")
+        return self
+
+    def _check_topics(self, option_name: str, positions: object) -> None:
+        if not isinstance(positions, Mapping):
+            return
+        for key in positions:
+            topic = key.topic if isinstance(key, MessageQueue) else str(key)
+            if not self.wants_topic(topic):
+                raise OptionError(f"{option_name} names topic {topic}, which is not read")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinkOptions(ConnectionOptions):
+    """Where messages go, and how surely."""
+
+    topic: str | None = option("topic", TEXT, None, "The topic of all rows; it wins over the column `topic`.")
+    producer_group: str = option("producerGroup", TEXT, DEFAULT_PRODUCER_GROUP, "The group that brokers see.")
+    delivery_guarantee: str = option(
+        "deliveryGuarantee",
+        choice("at-least-once", "transactional"),
+        "at-least-once",
+        "`transactional` sends half messages and commits them with the batch; streams only, needs txnLogPath.",
+    )
+    send_batch_size: int = option(
+        "sendBatchSize", integer(1, 1024), 1, "Messages of one queue sent as one request; delayed ones go alone."
+    )
+    send_window: int = option("sendWindow", integer(1, 4096), 64, "Requests under way at a time in each task.")
+    send_retries: int = option("sendRetries", integer(0), 2, "How often a message is sent again, to other brokers too.")
+    send_timeout_ms: int = option("sendTimeoutMs", integer(1), 3000, "How long to wait for an acknowledgement.")
+    queue_selector: str = option(
+        "queueSelector",
+        choice("roundrobin", "hash"),
+        "roundrobin",
+        "How rows find queues that have neither queueId nor shardingKey; `hash` goes by the column `keys`.",
+    )
+    txn_log_path: str | None = option(
+        "txnLogPath", TEXT, None, "A folder that the driver keeps: which half messages are to be committed."
+    )
+
+    def __post_init__(self) -> None:
+        self._check_connection()
+        transactional = self.delivery_guarantee == "transactional"
+        if transactional and self.txn_log_path is None:
+            raise OptionError("deliveryGuarantee=transactional needs the option txnLogPath")
+        if not transactional and self.txn_log_path is not None:
+            raise OptionError("option txnLogPath says nothing without deliveryGuarantee=transactional")
+        if transactional and self.send_batch_size > 1:
+            raise OptionError("half messages cannot be sent in batches; leave sendBatchSize at 1")
+
+
+def source_options(given: Mapping[str, str]) -> SourceOptions:
+    """The options of a read. Errors: OptionError."""
+    return read_options(SourceOptions, given, "read")
+
+
+def sink_options(given: Mapping[str, str]) -> SinkOptions:
+    """The options of a write. Errors: OptionError."""
+    return read_options(SinkOptions, given, "write")

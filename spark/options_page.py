@@ -1,0 +1,78 @@
+"""The page of options, made from their declarations.
+
+`python -m pyspark_rocketmq.options_page > docs/spark-options.md` writes it.
+"""
+
+from collections.abc import Iterable
+
+from .messages import COLUMNS as WRITTEN
+from .option import REQUIRED, Declared, declared_in
+from .options import ConnectionOptions, SinkOptions, SourceOptions
+from .schema import MESSAGE, METADATA, Column
+
+_HEAD = (
+    "This page is generated from the code. Names are the same in any case. An option that is unknown, or "
+    "that means nothing for a read, write, batch or stream, is an error that names the nearest one."
+)
+_OPTIONS_HEAD = "| option | default | must be | meaning |\n|---|---|---|---|"
+_COLUMNS_HEAD = "| column | type | what it is |\n|---|---|---|"
+
+
+def page() -> str:
+    """The page as Markdown."""
+    shared = {name for name, _ in declared_in(ConnectionOptions)}
+    return (
+        "\n\n".join(
+            [
+                '# Options of `format("rocketmq")`',
+                _HEAD,
+                "## Connections, of reads and writes",
+                _options(each for _, each in declared_in(ConnectionOptions)),
+                "## Reads",
+                _options(each for name, each in declared_in(SourceOptions) if name not in shared),
+                "## Writes",
+                _options(each for name, each in declared_in(SinkOptions) if name not in shared),
+                "## Columns of a read",
+                _columns(MESSAGE),
+                "With `includeMetadata=true`, or in a schema of one's own, which may pick any columns in any order:",
+                _columns(METADATA),
+                "## Columns of a write",
+                _written(),
+            ]
+        )
+        + "\n"
+    )
+
+
+def _options(declared: Iterable[Declared]) -> str:
+    return "\n".join([_OPTIONS_HEAD, *(_option(each) for each in declared)])
+
+
+def _option(each: Declared) -> str:
+    names = ", ".join(f"`{name}`" for name in (each.name, *each.aliases))
+    if each.default is REQUIRED:
+        default = "required"
+    elif each.default is None:
+        default = "-"
+    else:
+        shown = str(each.default).lower() if isinstance(each.default, bool) else str(each.default)
+        default = f"`{shown}`"
+    return f"| {names} | {default} | {_cell(each.form.words)} | {_cell(each.doc)} |"
+
+
+def _columns(columns: Iterable[Column]) -> str:
+    rows = (f"| `{each.name}` | {' or '.join(f'`{kind}`' for kind in each.types)} | {each.doc} |" for each in columns)
+    return "\n".join([_COLUMNS_HEAD, *rows])
+
+
+def _written() -> str:
+    rows = (f"| `{name}` | {' or '.join(f'`{kind}`' for kind in kinds)} |" for name, kinds in WRITTEN.items())
+    return "\n".join(["| column | type |\n|---|---|", *rows])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(page(), end="")

@@ -1,0 +1,51 @@
+"""How ranges of queues become tasks.
+
+A task costs Spark some 30 ms, which is the reading of several thousand messages; so small ranges share a task, and only
+what is worth it is split.
+"""
+
+import os
+from collections.abc import Iterable
+
+from .offsets import Range
+
+TASK_SIZE = 20_000
+"""Offsets for which a task of its own is worth starting."""
+
+CRUMB = 0.1
+"""A rest of a range smaller than this part of a task stays with its neighbour."""
+
+
+def plan(ranges: Iterable[Range], least: int | None = None, most: int | None = None) -> list[tuple[Range, ...]]:
+    """The ranges of each task; between them they have every offset once, and each is in the order of offsets.
+
+    Empty ranges are left out. `least` and `most` bound the number of tasks; as many as there are offsets at most, and
+    without `most` twice the processors here.
+    """
+    whole = sorted(each for each in ranges if each.size)
+    total = sum(each.size for each in whole)
+    if not total:
+        return []
+    most = most if most is not None else max(2 * (os.cpu_count() or 1), least or 1)
+    tasks = min(max(-(-total // TASK_SIZE), least or 1), most, total)
+    exact = least is not None and tasks == least
+    found: list[tuple[Range, ...]] = []
+    task: list[Range] = []
+    taken = 0
+    for each in whole:
+        start = each.start
+        while start < each.end:
+            room = (len(found) + 1) * total // tasks - taken
+            take = min(room, each.end - start)
+            rest = each.end - start - take
+            if not exact and 0 < rest < CRUMB * total / tasks and len(found) + 1 < tasks:
+                take += rest
+            task.append(Range(each.queue, start, start + take))
+            start += take
+            taken += take
+            if taken >= (len(found) + 1) * total // tasks:
+                found.append(tuple(task))
+                task = []
+    if task:
+        found.append(tuple(task))
+    return found

@@ -1,0 +1,44 @@
+"""The pytest plugin: fixtures `spark_rocketmq`, `spark_rocketmq_session` and `spark_rocketmq_configuration`.
+
+Every pytest run of an environment that has the package imports this module; Spark is imported when a fixture is used.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from rocketmq_testkit.fixtures import Emulator
+
+    from .testing import SparkRocketMQ
+
+
+@pytest.fixture(scope="session")
+def spark_rocketmq_configuration() -> Mapping[str, str]:
+    """Spark's configuration besides what makes tests fast: override it in a conftest."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def spark_rocketmq_session(spark_rocketmq_configuration: Mapping[str, str]) -> "Iterator[SparkSession]":
+    """One Spark session on two threads for the whole run, because it takes seconds to start."""
+    from .testing import start_session
+
+    spark = start_session(spark_rocketmq_configuration)
+    yield spark
+    spark.stop()
+
+
+@pytest.fixture
+def spark_rocketmq(
+    spark_rocketmq_session: "SparkSession", rocketmq: "Emulator", tmp_path: Path
+) -> "Iterator[SparkRocketMQ]":
+    """The session, a fresh emulator, a folder for checkpoints; queries that still run are stopped after the test."""
+    from .testing import SparkRocketMQ
+
+    yield SparkRocketMQ(spark_rocketmq_session, rocketmq, tmp_path)
+    for query in spark_rocketmq_session.streams.active:
+        query.stop()

@@ -1,0 +1,270 @@
+"""Sending again what was recorded: to another cluster or topic, in the old order, at the old pace or another one.
+
+What is replayed are rows of the source with its columns, read from topics or kept as Parquet:
+
+    recorded = spark.read.format("rocketmq").options(nameServer=..., topic="orders", includeMetadata="true").load()
+    recorded.write.parquet("orders.parquet")
+    replay(spark.read.parquet("orders.parquet"), {"nameServer": "127.0.0.1:9876", "topic": "again"}, speed=10)
+
+Each queue is sent by one task, in the order of its offsets, to one queue; or each sharding key is. A message has its
+body, keys, tag, sharding key and properties, but a new id; the old one is its property REPLAYED_MSG_ID. What was
+delayed has waited already, so it is not delayed again. A task that Spark runs again sends its messages again.
+
+What is recorded is read twice: a topic that still grows is kept as Parquet first, or bounded by `endingOffsets`.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, Row, Window
+from pyspark.sql import functions as F
+from rocketmq_testkit.emulator import properties as props
+
+from .cluster import Cluster
+from .errors import ClusterError, OptionError, SchemaError
+from .options import SinkOptions, sink_options
+from .sending import Sender
+from .writer import row_reader, task_number
+
+NEEDED = ("topic", "body", "properties", "brokerName", "queueId", "queueOffset", "storeTimestamp")
+"""The columns of the source that a replay needs."""
+MSG_ID = "REPLAYED_MSG_ID"
+"""The property with the id of the message that was recorded."""
+DELAYS = (
+    props.DELAY,
+    props.TIMER_DELAY_SEC,
+    props.TIMER_DELAY_MS,
+    props.TIMER_DELIVER_MS,
+    props.TIMER_OUT_MS,
+    props.TIMER_ENQUEUE_MS,
+    props.TIMER_DEQUEUE_MS,
+    props.TIMER_ROLL_TIMES,
+)
+"""Properties of messages that waited, which a replayed one loses."""
+LEAD_S = 2.0
+"""How long after rows are in order the first message is due, so that all tasks are there by then."""
+QUEUE: Final = "queue"
+KEY: Final = "key"
+Kept = Literal["queue", "key"]
+
+_DUE = "due_us"
+_ARROW = {"properties": pa.map_(pa.string(), pa.string()), "queueId": pa.int32(), "shardingKey": pa.string()}
+BATCH_ROWS = 1000
+"""So many rows are looked at before the first of them is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay did: how many messages, in how many tasks, and how far the worst of them was behind its time."""
+
+    messages: int
+    tasks: int
+    late_s: float
+
+
+def replay(
+    recorded: DataFrame,
+    options: Mapping[str, str],
+    *,
+    speed: float | None = None,
+    keep: Kept = QUEUE,
+    tasks: int | None = None,
+) -> Replayed:
+    """Send recorded messages again, with the options of a write.
+
+    `speed` 1 is the recorded pace, by `storeTimestamp`; 10 is ten times as fast; None as fast as it goes. `keep` is
+    what stays in order: all of a queue, or all of a sharding key (messages without one go anywhere). `tasks`: how many
+    send at a time, by default as many as Spark runs at once; paced ones must all run at once. Errors: OptionError,
+    SchemaError, ClusterError; RowError and SendError inside Spark's PythonException.
+    """
+    checked = sink_options(dict(options))
+    if speed is not None and not speed > 0:
+        raise OptionError(f"speed is {speed}; it is more than 0, or None for as fast as it goes")
+    if keep not in (QUEUE, KEY):
+        raise OptionError(f"keep is {keep!r}; it can be {QUEUE} or {KEY}")
+    if checked.txn_log_path is not None:
+        raise OptionError("a replay sends messages as they are; deliveryGuarantee=transactional is for streams")
+    parallel = recorded.sparkSession.sparkContext.defaultParallelism
+    count = parallel if tasks is None else tasks
+    if count < 1:
+        raise OptionError(f"tasks is {tasks}; it is 1 or more")
+    if speed is not None and count > parallel:
+        raise OptionError(f"tasks is {tasks}, but Spark runs {parallel} at once, so some would begin too late")
+    lane = ("topic", "lane")
+    rows = _rows(recorded, checked, keep).repartition(count, *lane).sortWithinPartitions(_DUE, *lane, "queueOffset")
+    rows = rows.drop("lane", "queueOffset")
+    if speed is None:
+        return _carried_out(rows, _task(checked, 0, 0.0, None))
+    # Rows are brought into their order before the clock starts.
+    rows = rows.persist(StorageLevel.DISK_ONLY)
+    try:
+        first = rows.agg(F.min(_DUE)).first()
+        first_us = first[0] if first is not None and first[0] is not None else 0
+        return _carried_out(rows, _task(checked, first_us, time.time() + LEAD_S, speed))
+    finally:
+        rows.unpersist()
+
+
+def _carried_out(rows: DataFrame, task: "Task") -> Replayed:
+    sent = rows.rdd.mapPartitions(task).collect()
+    return Replayed(
+        sum(messages for messages, _ in sent),
+        sum(messages > 0 for messages, _ in sent),
+        max((late_s for _, late_s in sent), default=0.0),
+    )
+
+
+def _rows(recorded: DataFrame, options: SinkOptions, keep: Kept) -> DataFrame:
+    """Rows as the sink takes them, with `due_us`, `lane` (what stays in order) and `queueOffset`."""
+    types = dict(recorded.dtypes)
+    missing = [name for name in NEEDED if name not in types]
+    if missing:
+        raise SchemaError(f"a replay needs the columns of the source; {', '.join(missing)} is missing")
+    if types["storeTimestamp"] != "timestamp":
+        raise SchemaError(f"storeTimestamp is {types['storeTimestamp']}; in what the source reads it is timestamp")
+    queue = ("topic", "brokerName", "queueId")
+    # A queue keeps its order even if the clock of its broker was set back.
+    until_here = Window.partitionBy(*queue).orderBy("queueOffset").rowsBetween(Window.unboundedPreceding, 0)
+    rows = recorded.select(
+        *queue,
+        "queueOffset",
+        "body",
+        F.max(F.unix_micros("storeTimestamp")).over(until_here).alias(_DUE),
+        _properties(types["properties"]).alias("properties"),
+    )
+    if keep == QUEUE:
+        targets = F.broadcast(_targets(recorded, options))
+        rows = rows.join(targets, list(queue)).withColumn("lane", F.concat_ws("/", "brokerName", "queueId"))
+        rows = rows.drop("brokerName", "queueId").withColumnRenamed("target", "queueId")
+    else:
+        key = F.col("properties")[props.SHARDING_KEY]
+        own = F.concat_ws("/", "brokerName", "queueId", "queueOffset")
+        rows = rows.withColumn("lane", F.coalesce(key, own)).withColumn("shardingKey", key)
+        rows = rows.drop("brokerName", "queueId")
+    old = F.create_map(F.lit(MSG_ID), F.col("properties")[props.UNIQ_KEY])
+    kept = F.map_filter("properties", lambda name, _: ~name.isin(MSG_ID, *DELAYS))
+    return rows.withColumn("properties", F.map_concat(kept, old))
+
+
+def _properties(type_: str) -> Column:
+    """The properties as a map, however they were read."""
+    column = F.col("properties")
+    return column if type_.startswith("map") else F.from_json(column, "map<string,string>")
+
+
+def _targets(recorded: DataFrame, options: SinkOptions) -> DataFrame:
+    """Which queue of its target gets the messages of each queue. Errors: ClusterError."""
+    queues = sorted(tuple(row) for row in recorded.select("topic", "brokerName", "queueId").distinct().collect())
+    taken: dict[str, int] = {}
+    found = []
+    with Cluster(options) as cluster:
+        writable = {
+            name: _writable(cluster, options, name) for name in {options.topic or topic for topic, *_ in queues}
+        }
+    for topic, broker, queue_id in queues:
+        name = options.topic or topic
+        found.append((topic, broker, queue_id, taken.get(name, 0) % writable[name]))
+        taken[name] = taken.get(name, 0) + 1
+    return recorded.sparkSession.createDataFrame(found, "topic string, brokerName string, queueId int, target int")
+
+
+def _writable(cluster: Cluster, options: SinkOptions, topic: str) -> int:
+    """How many queues of a topic can be written. Errors: ClusterError."""
+    route = cluster.route(topic)
+    if route is None or not route.writable:
+        raise ClusterError(f"topic {topic} cannot be written by {', '.join(options.name_server)}; create it first")
+    return len(route.writable)
+
+
+class Pace:
+    """When messages are due: the first, of `first_us`, at `begin_s` by the clock, others as much later over `speed`.
+
+    Without `speed` all are due at once.
+    """
+
+    def __init__(
+        self,
+        first_us: int,
+        begin_s: float,
+        speed: float | None,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._first_us = first_us
+        self._begin_s = begin_s
+        self._speed = speed
+        self._clock = clock
+        self._sleep = sleep
+        self.late_s = 0.0
+        """How far the worst message was behind its time."""
+
+    def wait(self, dues_us: Sequence[int], at: int) -> int:
+        """Wait until the message at a place is due; returns the place of the first one after it that is not."""
+        if self._speed is None:
+            return len(dues_us)
+        left = self._due_s(dues_us[at]) - self._clock()
+        if left > 0:
+            self._sleep(left)
+        now = self._clock()
+        self.late_s = max(self.late_s, now - self._due_s(dues_us[at]))
+        end = at + 1
+        while end < len(dues_us) and self._due_s(dues_us[end]) <= now:
+            end += 1
+        return end
+
+    def _due_s(self, due_us: int) -> float:
+        assert self._speed is not None
+        return self._begin_s + (due_us - self._first_us) / 1e6 / self._speed
+
+
+Task = Callable[[Iterable[Row]], Iterator[tuple[int, float]]]
+
+
+def _task(options: SinkOptions, first_us: int, begin_s: float, speed: float | None) -> Task:
+    """What a task does with its rows: it sends them, and tells how many there were and how late the worst was.
+
+    Rows come one by one, because functions over Arrow batches need pandas, which nothing else here does.
+    """
+
+    def send(rows: Iterable[Row]) -> Iterator[tuple[int, float]]:
+        pace = Pace(first_us, begin_s, speed)
+        with Cluster(options) as cluster:
+            sender = Sender(cluster, options, first=task_number())
+            reader = row_reader(options)
+            for some in _in_batches(rows):
+                dues_us = [row[_DUE] for row in some]
+                messages = reader.read(_batch(some))
+                at = 0
+                while at < len(messages):
+                    end = pace.wait(dues_us, at)
+                    sender.send(messages[at:end])
+                    at = end
+            sent = sender.finish()
+        yield sent.count, pace.late_s
+
+    return send
+
+
+def _in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    left = iter(rows)
+    while some := list(islice(left, BATCH_ROWS)):
+        yield some
+
+
+def _batch(rows: Sequence[Row]) -> pa.RecordBatch:
+    """Rows as the reader of the sink wants them."""
+    names = [name for name in rows[0].__fields__ if name != _DUE]
+    return pa.RecordBatch.from_arrays(
+        [pa.array([_plain(row[name]) for row in rows], _ARROW.get(name)) for name in names], names=names
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return list(value.items())
+    return bytes(value) if isinstance(value, bytearray) else value

@@ -1,0 +1,204 @@
+"""The command `rocketmq-replay`: a recording, or a range of a topic, is sent again."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SENT, FAILED, UNUSABLE = 0, 1, 2
+"""Exit codes: all is acknowledged; the sending failed; the command line or what it names cannot be used."""
+JSON_SUFFIXES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+UNDER_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
+"""The variable of a process that `spark-submit` has started: master and memory are decided already."""
+
+
+class UsageError(Exception):
+    """The command line cannot be used; one sentence that says what to do."""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    options = parser().parse_args(words)
+    try:
+        _check(options)
+        return _run(options)
+    except UsageError as error:
+        return _said(str(error), UNUSABLE)
+    except ModuleNotFoundError as error:
+        return _said(f"{error}; install the extra `spark` of rocketmq-testkit", UNUSABLE)
+    except KeyboardInterrupt:
+        return FAILED
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(
+        prog="rocketmq-replay",
+        description="Sends recorded messages again: to another cluster or topic, in the old order, at any pace.",
+    )
+    add = made.add_argument
+    add(
+        "recordings",
+        nargs="*",
+        metavar="RECORDING",
+        help="what --save has kept: Parquet, or JSON Lines (.jsonl), a file or a folder; instead of --from",
+    )
+    add("--from", dest="source", metavar="HOST:PORT", help="name server of the cluster to read from")
+    add("--topic", metavar="TOPIC", help="the topic to read, with --from")
+    add(
+        "--read",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="OPTION=VALUE",
+        help="an option of the read, such as startingTimestamp=1767225600000; may be repeated",
+    )
+    add("--save", metavar="PATH", help="keep what is read there, .jsonl as JSON Lines, else as Parquet; no --to needed")
+    add("--to", dest="target", metavar="HOST:PORT", help="name server of the cluster to send to")
+    add("--to-topic", metavar="TOPIC", help="the topic to send to; by default each message goes to its own")
+    add(
+        "--write",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="OPTION=VALUE",
+        help="an option of the write, such as sendBatchSize=32; may be repeated",
+    )
+    add("--speed", type=_speed, metavar="FACTOR", help="1 is the recorded pace, 10 ten times as fast; default: no pace")
+    add("--keep", choices=("queue", "key"), default="queue", help="what stays in order; default: queue")
+    add("--tasks", type=int, metavar="N", help="how many send at a time; default: as many as there are cores")
+    add("--master", metavar="URL", help="where Spark runs; default: all cores of this machine")
+    add("--memory", default="1g", metavar="SIZE", help="of Spark on this machine; default: 1g")
+    return made
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise argparse.ArgumentTypeError(f"{text!r}: write OPTION=VALUE")
+    return name, value
+
+
+def _speed(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not found > 0:
+        raise argparse.ArgumentTypeError(f"{text!r}: give a number above 0")
+    return found
+
+
+def _check(options: argparse.Namespace) -> None:
+    if bool(options.recordings) == bool(options.source):
+        raise UsageError("give recordings, or --from and --topic")
+    if options.source and not options.topic:
+        raise UsageError("--from needs --topic")
+    if options.recordings and (options.topic or options.read):
+        raise UsageError("--topic and --read are about reading from a cluster; give --from as well")
+    if not (options.target or options.save):
+        raise UsageError("give --to, where to send, or --save, where to keep")
+    if not options.target and (options.to_topic or options.write or options.speed):
+        raise UsageError("--to-topic, --write and --speed are about sending; give --to as well")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from pyspark.errors import PySparkException
+
+    from .errors import OptionError, RocketMQError, SchemaError
+    from .replay import replay
+
+    with TemporaryDirectory(prefix="rocketmq-replay-") as folder:
+        spark = _session(options, folder)
+        try:
+            recorded = _recorded(spark, options)
+            if options.save:
+                writer = recorded.write.mode("errorifexists")
+                (writer.json if options.save.endswith(".jsonl") else writer.parquet)(options.save)
+                # What was kept is what is sent, though the topic grows.
+                recorded = _kept(spark, options.save)
+            if options.target is None:
+                print(f"{recorded.count()} messages kept in {options.save}")
+                return SENT
+            given = {"nameServer": options.target, **dict(options.write)}
+            if options.to_topic:
+                given["topic"] = options.to_topic
+            done = replay(recorded, given, speed=options.speed, keep=options.keep, tasks=options.tasks)
+        except (OptionError, SchemaError) as error:
+            return _said(str(error), UNUSABLE)
+        except (RocketMQError, PySparkException) as error:
+            return _said(_reason(error), FAILED)
+        finally:
+            spark.stop()
+    late = f", at most {done.late_s:.1f} s late" if options.speed is not None else ""
+    print(f"{done.messages} messages sent by {done.tasks} tasks{late}")
+    return SENT
+
+
+def _recorded(spark: "SparkSession", options: argparse.Namespace) -> "DataFrame":
+    """The rows to send again."""
+    if options.recordings:
+        first, *others = (_kept(spark, path) for path in options.recordings)
+        for other in others:
+            first = first.unionByName(other)
+        return first
+    given = {"nameServer": options.source, "topic": options.topic, "includeMetadata": "true", **dict(options.read)}
+    return spark.read.format("rocketmq").options(**given).load()
+
+
+def _kept(spark: "SparkSession", path: str) -> "DataFrame":
+    from .schema import ddl
+
+    if path.endswith(JSON_SUFFIXES):
+        return spark.read.schema(ddl(True)).option("mode", "FAILFAST").json(path)
+    return spark.read.parquet(path)
+
+
+def _session(options: argparse.Namespace, folder: str) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    from . import register
+
+    builder = (
+        SparkSession.builder.appName("rocketmq-replay")
+        .config("spark.ui.enabled", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.session.timeZone", "UTC")
+    )
+    if UNDER_SPARK_SUBMIT not in os.environ:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder = (
+            builder.master(options.master or "local[*]")
+            .config("spark.driver.memory", options.memory)
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC")
+            .config("spark.local.dir", folder)
+            .config("spark.sql.warehouse.dir", f"{folder}/warehouse")
+        )
+    elif options.master is not None:
+        builder = builder.master(options.master)
+    spark = builder.getOrCreate()
+    register(spark)
+    return spark
+
+
+def _reason(error: Exception) -> str:
+    """The sentence of ours in what Spark says around it, else Spark's first line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    ours = [line for line in lines if line.startswith("pyspark_rocketmq.errors.")]
+    return ours[-1].partition(": ")[2] if ours else lines[0]
+
+
+def _said(text: str, code: int) -> int:
+    print(f"rocketmq-replay: {text}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

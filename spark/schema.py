@@ -1,0 +1,85 @@
+"""The columns of the source: names, types, and which types a user's own schema may give them.
+
+It knows neither Spark nor Arrow by import: types are named as Spark's DDL names them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from .errors import SchemaError
+
+STRING = "string"
+BINARY = "binary"
+INT = "int"
+LONG = "bigint"
+TIMESTAMP = "timestamp"
+MAP = "map<string,string>"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its usual type first, then others that a user's schema may ask for."""
+
+    name: str
+    types: tuple[str, ...]
+    doc: str
+
+
+MESSAGE = (
+    Column("topic", (STRING,), "The topic."),
+    Column("flag", (INT,), "A number of the sender's own."),
+    Column("body", (BINARY, STRING), "The body, decompressed; as `string` read as UTF-8."),
+    Column("properties", (STRING, MAP), "All properties, as a JSON object or as a map."),
+    Column("brokerName", (STRING,), "The broker's name."),
+    Column("queueId", (INT,), "The queue on that broker."),
+    Column("queueOffset", (LONG,), "The position in the queue."),
+    Column("bornTimestamp", (TIMESTAMP,), "When it was sent, by the sender's clock."),
+    Column("storeTimestamp", (TIMESTAMP,), "When it was stored, by the broker's clock."),
+)
+"""What every read has, in the order of the old Apache connector."""
+
+METADATA = (
+    Column("msgId", (STRING,), "The sender's id; the broker's where there is none."),
+    Column("offsetMsgId", (STRING,), "The broker's id: its address and the position in its log."),
+    Column("keys", (STRING,), "The keys, with blanks between."),
+    Column("tags", (STRING,), "The tag."),
+    Column("sysFlag", (INT,), "Bits of the protocol: compression, transaction."),
+    Column("bodyCRC", (INT,), "CRC-32 of the body as it is stored."),
+    Column("commitLogOffset", (LONG,), "The position in the broker's log."),
+    Column("reconsumeTimes", (INT,), "How often a group has given it back."),
+    Column("bornHost", (STRING,), "The sender's address and port."),
+    Column("storeHost", (STRING,), "The broker's address and port."),
+    Column("messageGroup", (STRING,), "The sharding key."),
+)
+"""What includeMetadata=true appends, and what a user's own schema may name at any time."""
+
+COLUMNS = {column.name: column for column in (*MESSAGE, *METADATA)}
+
+Wanted = tuple[tuple[str, str], ...]
+"""Columns to make: name and type."""
+
+
+def ddl(include_metadata: bool) -> str:
+    """The schema of a read."""
+    columns = MESSAGE + METADATA if include_metadata else MESSAGE
+    return ", ".join(f"{column.name} {column.types[0]}" for column in columns)
+
+
+def wanted(fields: Iterable[tuple[str, str]]) -> Wanted:
+    """The columns of a schema, checked. Errors: SchemaError for an unknown column or a type that it cannot have."""
+    found: list[tuple[str, str]] = []
+    for name, kind in fields:
+        column = COLUMNS.get(name)
+        if column is None:
+            near = get_close_matches(name, COLUMNS, 1, 0.5) or [
+                each for each in COLUMNS if each.lower() == name.lower()
+            ]
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(COLUMNS)}"
+            raise SchemaError(f"unknown column {name}; {hint}")
+        if kind not in column.types:
+            raise SchemaError(f"column {name} is {kind}; it can be {' or '.join(column.types)}")
+        if name in (each for each, _ in found):
+            raise SchemaError(f"column {name} stands twice in the schema")
+        found.append((name, kind))
+    return tuple(found)

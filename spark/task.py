@@ -1,0 +1,86 @@
+"""What a task does: read its ranges and hand out Arrow batches. It runs in Spark's Python workers.
+
+Everything it needs comes with the partition, so that it asks no name server unless a broker has moved.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+from rocketmq_testkit.remoting.client import RemotingClient
+
+from .arrow_columns import ColumnMaker
+from .cluster import Cluster
+from .errors import ClusterError, DataLossError, RecordError
+from .offsets import Range
+from .options import SourceOptions
+from .reading import RangeReader
+from .schema import Wanted
+
+BATCH_ROWS = 8192
+BATCH_BYTES = 4 << 20
+"""An Arrow batch is handed out when it has so many rows, or came from so many bytes, whatever a range's size."""
+
+
+@dataclass
+class RangePartition(InputPartition):
+    """The ranges of one task, and the addresses of their brokers when the task was planned."""
+
+    ranges: tuple[Range, ...]
+    addresses: Mapping[str, str]
+
+
+def read_ranges(partition: RangePartition, options: SourceOptions, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """The messages of a partition, queue by queue in the order of offsets.
+
+    Errors: DataLossError, ClusterError, RecordError, each with topic, queue and offsets.
+    """
+    tags = tags_of(options)
+    with Cluster(options) as cluster:
+        cluster.addresses.update(partition.addresses)
+        for each in partition.ranges:
+            maker = ColumnMaker(each.queue, wanted, tags)
+            batch = maker.batch
+            broker = _Broker(cluster, each)
+            for piece in RangeReader(each, options, broker.connect, broker.disconnect).pieces():
+                try:
+                    count = batch.add(piece.records, piece.low, piece.high)
+                except RecordError as error:
+                    raise RecordError(f"{each.queue}, offsets {piece.low} to {piece.high}: {error}") from None
+                if piece.dense and count != piece.high - piece.low and options.fail_on_data_loss:
+                    raise DataLossError(
+                        f"{each.queue}: the broker gave {count} messages for offsets {piece.low} to {piece.high}"
+                    )
+                if len(batch) >= BATCH_ROWS or batch.bytes >= BATCH_BYTES:
+                    yield maker.make()
+            if len(batch):
+                yield maker.make()
+
+
+def tags_of(options: SourceOptions) -> frozenset[str] | None:
+    """The tags that the broker filters by; None if it filters by something else or not at all."""
+    if options.expression_type != "TAG" or options.sub_expression == "*":
+        return None
+    return frozenset(tag.strip() for tag in options.sub_expression.split("||") if tag.strip())
+
+
+class _Broker:
+    """The connection to the broker of a range, wherever that broker is by now."""
+
+    def __init__(self, cluster: Cluster, wanted: Range) -> None:
+        self._cluster = cluster
+        self._queue = wanted.queue
+        self._moved = False
+
+    def connect(self) -> RemotingClient:
+        if self._moved:
+            self._moved = False
+            with suppress(ClusterError):  # the broker may still be where it was
+                self._cluster.route(self._queue.topic)
+        return self._cluster.connections.to(self._cluster.address(self._queue.broker))
+
+    def disconnect(self) -> None:
+        self._cluster.connections.drop(self._cluster.address(self._queue.broker))
+        self._moved = True

@@ -1,0 +1,164 @@
+"""Writing a stream by half messages: nobody sees them until the driver commits the micro-batch.
+
+Tasks store half messages and tell the driver where they are. The driver writes them down, then ends each transaction.
+A crash before that leaves half messages that brokers give up by themselves; a crash after it is mended by the next run
+of the batch. Brokers do not notice that a transaction is ended twice: a message whose end was not acknowledged may come
+twice. Source: TransactionalMessageServiceImpl, EndTransactionProcessor (5.3.3).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+from rocketmq_testkit.emulator import properties as props
+from rocketmq_testkit.emulator import record as records
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from .cluster import BUSY, Cluster, said
+from .connections import LOST, TemporaryError
+from .errors import RowError, SendError
+from .messages import Outgoing
+from .offsets import MessageQueue
+from .options import SinkOptions
+from .sending import Sender
+from .transaction_log import Half, TransactionLog
+from .writer import row_reader, stream_place, task_number
+
+COMMIT = records.SYS_TRANSACTION_COMMIT
+ROLLBACK = records.SYS_TRANSACTION_ROLLBACK
+
+_Requests = list[tuple[dict[str, object], bytes]]
+
+PORTION = 256
+"""So many transactions are ended at a time and noted as ended together."""
+
+
+@dataclass
+class TaskHalves(WriterCommitMessage):
+    """The half messages of a task; none where the batch was decided already."""
+
+    query_id: str
+    halves: list[Half] = field(default_factory=list)
+
+
+class TransactionalStreamWriter(DataSourceStreamArrowWriter):
+    """Sends rows of a micro-batch as half messages, and commits them with it."""
+
+    def __init__(self, options: SinkOptions) -> None:
+        self._options = options
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskHalves:
+        """Store the rows of a task as half messages. Errors: RowError, SendError, ClusterError."""
+        query_id, batch_id = stream_place()
+        return self.store(query_id, int(batch_id), iterator)
+
+    def store(self, query_id: str, batch_id: int, batches: Iterator[pa.RecordBatch]) -> TaskHalves:
+        """The same for a batch of a query; nothing is sent for one that is decided."""
+        made = TaskHalves(query_id)
+        if self._log(query_id).has(batch_id):
+            return made
+
+        def stored(queue: MessageQueue, messages: list[Outgoing], answer: RemotingCommand) -> None:
+            made.halves.append(half_message(queue, messages[0], answer))
+
+        stamps = {props.TRANSACTION_PREPARED: "true", props.PRODUCER_GROUP: self._options.producer_group}
+        rows = row_reader(self._options, stamps)
+        with Cluster(self._options) as cluster:
+            sender = Sender(
+                cluster,
+                self._options,
+                first=task_number(),
+                on_stored=stored,
+                sys_flag=records.SYS_TRANSACTION_PREPARED,
+            )
+            for batch in batches:
+                messages = rows.read(batch)
+                if any(each.delayed for each in messages):
+                    raise RowError("a half message cannot be delayed; leave out delayLevel and deliverTimeMs")
+                sender.send(messages)
+            sender.finish()
+        return made
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
+        """Decide the batch, then end its transactions. Errors: SendError, ClusterError, RocketMQError."""
+        tasks = [each for each in messages if isinstance(each, TaskHalves)]
+        if not tasks:
+            return
+        log = self._log(tasks[0].query_id)
+        if not log.has(batchId):
+            log.decide(batchId, [half for task in tasks for half in task.halves])
+        left = log.left(batchId)
+        with Cluster(self._options) as cluster:
+            for start in range(0, len(left), PORTION):
+                portion = left[start : start + PORTION]
+                end_transactions(cluster, self._options, portion, COMMIT)
+                log.finished(batchId, portion)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
+        """Roll back, unless the batch is decided: Spark aborts after a commit that failed, too."""
+        tasks = [each for each in messages if isinstance(each, TaskHalves)]
+        if not tasks or self._log(tasks[0].query_id).has(batchId):
+            return
+        with Cluster(self._options) as cluster:
+            end_transactions(cluster, self._options, [half for task in tasks for half in task.halves], ROLLBACK)
+
+    def _log(self, query_id: str) -> TransactionLog:
+        assert self._options.txn_log_path is not None  # the options are checked
+        return TransactionLog(self._options.txn_log_path, query_id)
+
+
+def half_message(queue: MessageQueue, message: Outgoing, answer: RemotingCommand) -> Half:
+    """Where a half message is, from its acknowledgement. Errors: SendError."""
+    fields = answer.ext_fields or {}
+    position = records.physical_offset_of(fields.get("msgId", ""))
+    if position is None or "queueOffset" not in fields:
+        raise SendError(f"{queue} acknowledged a half message without saying where it is: {fields}")
+    return Half(queue.broker, queue.topic, int(fields["queueOffset"]), position, message.uniq_key)
+
+
+def end_transactions(cluster: Cluster, options: SinkOptions, halves: Sequence[Half], verdict: int) -> None:
+    """Commit or roll back half messages, each acknowledged. Errors: SendError, ClusterError."""
+    by_broker: dict[str, list[Half]] = {}
+    for half in halves:
+        if half.broker not in cluster.addresses:
+            cluster.route(half.topic)
+        by_broker.setdefault(half.broker, []).append(half)
+    for broker, some in by_broker.items():
+        requests: _Requests = [(_end(options, half, verdict), b"") for half in some]
+
+        def ask(
+            broker: str = broker, requests: list[tuple[dict[str, object], bytes]] = requests
+        ) -> list[RemotingCommand]:
+            address = cluster.address(broker)
+            try:
+                client = cluster.connections.to(address)
+                answers = [client.collect(each) for each in client.submit_many(RequestCode.END_TRANSACTION, requests)]
+            except LOST:
+                cluster.connections.drop(address)
+                raise
+            if any(each.code in BUSY for each in answers):
+                raise TemporaryError(said(next(each for each in answers if each.code in BUSY)))
+            return answers
+
+        answers = cluster.connections.patiently(f"broker {broker} did not end transactions", ask)
+        for half, answer in zip(some, answers, strict=True):
+            if answer.code != ResponseCode.SUCCESS:
+                where = f"half message {half.uniq_key} of topic {half.topic} on {broker}"
+                raise SendError(f"the {where} cannot be ended: {said(answer)}")
+
+
+def _end(options: SinkOptions, half: Half, verdict: int) -> dict[str, object]:
+    return {
+        "topic": half.topic,
+        "producerGroup": options.producer_group,
+        "tranStateTableOffset": half.table_offset,
+        "commitLogOffset": half.log_offset,
+        "commitOrRollback": verdict,
+        "fromTransactionCheck": False,
+        "msgId": half.uniq_key,
+        "transactionId": half.uniq_key,
+        "bname": half.broker,
+    }

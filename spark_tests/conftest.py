@@ -1,0 +1,98 @@
+"""Options of this suite: what it runs against, and how often each test runs."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from real_broker import RealBroker
+    from rocketmq_testkit.fixtures import Emulator
+
+EMULATOR = "emulator"
+LONG = frozenset({"test_audit_command", "test_examples", "test_recovery", "test_replay_command"})
+OF_REAL_BROKERS = frozenset({"config"})
+"""Options of the marker `rocketmq` that a real broker can have as well."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--target` and `--times`."""
+    parser.addoption(
+        "--target",
+        default=EMULATOR,
+        help="emulator (default); apache:VERSION from the published jars; HOST:PORT of a name server",
+    )
+    parser.addoption("--times", type=int, default=1, help="how often each test runs, each time from its beginning")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that start processes with sessions of their own come first, so that no worker is left alone with them."""
+    items.sort(key=lambda item: item.path.stem not in LONG)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each test as often as was asked for."""
+    times = metafunc.config.getoption("--times")
+    if times > 1:
+        metafunc.fixturenames.append("time_of_several")
+        metafunc.parametrize("time_of_several", range(times))
+
+
+class Apache:
+    """Real brokers: one that tests share, and others for those that want keys of their own."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._shared: ExitStack | None = None
+        self._apache: Any = None
+
+    def serve(self, config: Mapping[str, object]) -> "Iterator[RealBroker]":
+        """A view of a broker, for one test."""
+        from real_broker import RealBroker, real_broker
+
+        if config:
+            with real_broker(self._target, config) as own:
+                yield RealBroker(own)
+            return
+        if self._shared is None:
+            self._shared = ExitStack()
+            self._apache = self._shared.enter_context(real_broker(self._target, {}))
+        view = RealBroker(self._apache)
+        yield view
+        if view.is_used_up or not self._apache.alive:
+            self.close()
+        else:
+            view.forget()
+
+    def close(self) -> None:
+        """End the shared one."""
+        if self._shared is not None:
+            self._shared.close()
+            self._shared = None
+
+
+@pytest.fixture(scope="session")
+def apache(request: pytest.FixtureRequest) -> Iterator[Apache | None]:
+    """Real brokers, if the suite runs against them."""
+    target = request.config.getoption("--target")
+    if target == EMULATOR:
+        yield None
+        return
+    brokers = Apache(target)
+    yield brokers
+    brokers.close()
+
+
+@pytest.fixture
+def rocketmq(request: pytest.FixtureRequest, apache: Apache | None) -> "Iterator[Emulator | RealBroker]":
+    """A fresh emulator, or a real broker without topics; tests that want more of it than it can be are skipped."""
+    if apache is None:
+        yield request.getfixturevalue("rocketmq_factory")()
+        return
+    marked: dict[str, Any] = {}
+    for mark in request.node.iter_markers("rocketmq"):
+        marked = mark.kwargs | marked
+    for option in marked.keys() - OF_REAL_BROKERS:
+        pytest.skip(f"not applicable to a real broker: its emulator has the option {option}")
+    yield from apache.serve(marked.get("config", {}))

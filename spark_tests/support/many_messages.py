@@ -1,0 +1,31 @@
+"""Many messages stored quickly, in a queue of the test's choice."""
+
+from collections.abc import Mapping, Sequence
+
+from real_broker import RealBroker
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.remoting.client import RemotingClient, batch_body
+
+BATCH = 500
+
+
+def fill(
+    emulator: Emulator | RealBroker,
+    topic: str,
+    bodies: Sequence[bytes],
+    queue: int = 0,
+    tags: Sequence[str] = ("",),
+    properties: Mapping[str, str] | None = None,
+) -> None:
+    """Store messages in one queue of the first broker, with these tags in turn."""
+    fields = {"a": "p", "b": topic, "c": "TBW102", "d": 4, "e": queue, "f": 0, "g": 1, "h": 0, "i": "", "m": True}
+    with RemotingClient(emulator.broker, timeout=30) as client:
+        for start in range(0, len(bodies), BATCH):
+            part = bodies[start : start + BATCH]
+            messages = [
+                (body, {**(properties or {}), "TAGS": tags[at % len(tags)]}) for at, body in enumerate(part, start)
+            ]
+            answer = client.request(320, fields, batch_body(messages))
+            assert answer.code == 0, answer.remark
+    if not isinstance(emulator, Emulator):
+        emulator.settle()

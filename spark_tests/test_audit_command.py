@@ -1,0 +1,101 @@
+"""The command `rocketmq-audit`, as a user runs it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark_rocketmq.audit import VERDICTS, Kind, read_lines
+from pyspark_rocketmq.audit.command import FAILED, SOUND, UNUSABLE, main, parser
+from pyspark_rocketmq.audit.events import COLUMNS
+from rocketmq_testkit.fixtures import Emulator
+
+JOURNAL = """
+{"ts_us": 1000000, "event": "stored", "topic": "orders", "msgId": "m1", "keys": "1001"}
+{"ts_us": 2000000, "event": "delivered", "topic": "orders", "msgId": "m1", "group": "shop"}
+{"ts_us": 3000000, "event": "acked", "topic": "orders", "msgId": "m1", "group": "shop"}
+{"ts_us": 4000000, "event": "delivered", "topic": "orders", "msgId": "m1", "group": "shop"}
+"""
+COMMAND = Path(sys.executable).with_name("rocketmq-audit")
+
+
+def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
+    """Run the command in a process of its own, as it takes its session with it."""
+    return subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=600, check=False)
+
+
+def test_the_command_tells_writes_and_judges(tmp_path: Path, rocketmq: Emulator) -> None:
+    """A journal in a file and that of a running emulator, a page, the sums, every finding, and an exit code."""
+    (tmp_path / "journal.jsonl").write_text(JOURNAL)
+    rocketmq.topic("teas").send(b"tea")
+
+    done = run(
+        tmp_path / "journal.jsonl",
+        rocketmq.control,
+        "--save-journal",
+        tmp_path / "emulator.jsonl",
+        "--report",
+        tmp_path / "audit.html",
+        "--json",
+        tmp_path / "audit.json",
+        "--findings",
+        tmp_path / "findings",
+        "--scratch",
+        tmp_path,
+    )
+
+    assert done.returncode == FAILED, done.stderr
+    assert done.stdout.splitlines()[-1] == "5 events, 1 messages for groups: 1 duplicated"
+    assert "1 duplicated" in (tmp_path / "audit.html").read_text()
+    sums = json.loads((tmp_path / "audit.json").read_text())
+    assert [line["verdicts"]["duplicated"] for line in sums["lines"]] == [1]
+    assert list((tmp_path / "findings").glob("*.parquet"))
+    [event] = read_lines((tmp_path / "emulator.jsonl").read_text().splitlines())
+    assert event.topic == "teas"
+    assert not list(tmp_path.glob("rocketmq-audit-*"))
+
+
+def test_what_counts_as_a_failure_is_told(tmp_path: Path) -> None:
+    """With other verdicts the same journal is sound."""
+    (tmp_path / "journal.jsonl").write_text(JOURNAL)
+    done = run(tmp_path / "journal.jsonl", "--fail-on", "lost,unexpected")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (
+        SOUND,
+        "4 events, 1 messages for groups: nothing is wrong",
+    )
+
+
+def test_the_page_tells_every_option_verdict_and_event() -> None:
+    """A name that is missing in docs/audit.md was forgotten."""
+    page = (Path(__file__).parents[1] / "docs" / "audit.md").read_text()
+    options = {word for action in parser()._actions for word in action.option_strings if word.startswith("--")}
+    names = {f"`{option}" for option in options - {"--help"}}
+    names |= {f"| **{verdict}** |" for verdict in VERDICTS} | {f"`{kind}`" for kind in Kind}
+    names |= {f"`{column}`" for column in COLUMNS}
+    assert {name for name in names if name not in page} == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["none.jsonl"], "none.jsonl: there is no such journal"),
+        (["http://127.0.0.1:1"], "http://127.0.0.1:1 is no control port of an emulator"),
+        (["none.jsonl", "--save-journal", "x"], "give one address of a control port"),
+        (["none.jsonl", "--fail-on", "lost,mislaid"], "'mislaid': give lost, duplicated"),
+        (["none.jsonl", "--late-after", "soon"], "'soon': give a number of milliseconds"),
+        ([], "the following arguments are required: JOURNAL"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(
+    words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And code 2, before Spark is started."""
+    try:
+        code = main(words)
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    assert code == UNUSABLE
+    said = capsys.readouterr().err
+    assert problem in said
+    assert "Traceback" not in said

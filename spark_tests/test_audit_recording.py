@@ -1,0 +1,261 @@
+"""Journals of emulators as events: whatever clients do, each message is told by its own name."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pyspark_rocketmq.audit import Event, JournalError, Kind, audit_events, events_of
+from pyspark_rocketmq.audit.recording import read_emulator
+from rocketmq_testkit.emulator.operations import (
+    AckMessage,
+    BatchAck,
+    BatchAckMessage,
+    ChangeInvisibleTime,
+    ConsumerData,
+    EndTransaction,
+    Heartbeat,
+    Operation,
+    PopMessage,
+    PopResult,
+    PullMessage,
+    PullResult,
+    RecallMessage,
+    SendMessage,
+    SendMessageBack,
+    SendResult,
+    SubscriptionData,
+    UpdateConsumerOffset,
+)
+from rocketmq_testkit.fixtures import Emulator
+
+pytestmark = pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"])
+INVISIBLE_MS = 10_000
+
+
+class Clients:
+    """Consumers and producers of an emulator, in the engine's own words."""
+
+    def __init__(self, emulator: Emulator) -> None:
+        self._emulator = emulator
+
+    def ask(self, operation: Operation) -> Any:
+        """The answer of the broker."""
+        return self._emulator.run_in_loop(lambda host: host.engine.ask(host.engine.brokers[0], operation))
+
+    def pop(self, topic: str = "orders", group: str = "shop", **more: Any) -> dict[int, str]:
+        """Pop; the handles by queue offset."""
+        wanted = {"init_mode": 0, "exp_type": "TAG", "exp": "*", **more}
+        result: PopResult = self.ask(PopMessage(group, topic, -1, 8, INVISIBLE_MS, 0, 0, **wanted))
+        return {
+            each.queue_offset: f"{each.start_offset} {result.pop_time} {result.invisible_ms} {result.revive_qid} "
+            f"{each.topic_digit} broker-a {each.queue_id} {each.queue_offset}"
+            for each in result.messages
+        }
+
+    def pull(self, offset: int, topic: str = "orders", commits: int | None = None, tags: str = "*") -> PullResult:
+        """Pull for the group `shop`, which registers by that."""
+        self.ask(Heartbeat("client", [], [ConsumerData("shop", subscriptions=[SubscriptionData(topic, tags)])]))
+        flags = 4 if commits is None else 5
+        result: PullResult = self.ask(PullMessage("shop", topic, 0, offset, 8, flags, commits or 0, 0, 0, tags, "TAG"))
+        return result
+
+
+@pytest.fixture
+def clients(rocketmq: Emulator) -> Clients:
+    """Clients of the emulator of this test."""
+    return Clients(rocketmq)
+
+
+def told(emulator: Emulator) -> list[Event]:
+    """The events, which are the same by both ways."""
+    events = events_of(emulator)
+    assert [replace(event, run_id=emulator.control) for event in events] == read_emulator(emulator.control)
+    return events
+
+
+def kinds(emulator: Emulator, message_id: str) -> list[str]:
+    """What happened to a message."""
+    return [str(event.kind) for event in told(emulator) if event.message_id == message_id]
+
+
+def verdicts(emulator: Emulator) -> dict[str, set[str]]:
+    """Verdicts by body-less name: the keys of messages."""
+    return {str(each.key): set(each.verdicts) for each in audit_events(told(emulator)).accounts}
+
+
+def test_a_message_that_is_popped_fails_and_comes_again_is_recovered(rocketmq: Emulator, clients: Clients) -> None:
+    """The copy in the retry topic is the same message, popped and acknowledged under its own name."""
+    sent = rocketmq.topic("orders").send(b"tea", tag="tea", keys=["k"], message_group="table")
+    clients.pop()
+    rocketmq.clock.advance("30s", wait=None)
+    [(offset, handle)] = clients.pop().items()
+    clients.ask(AckMessage("shop", "%RETRY%shop_orders", 0, handle, offset))
+
+    assert kinds(rocketmq, sent.message_id) == ["stored", "delivered", "revived", "delivered", "acked"]
+    [account] = audit_events(told(rocketmq)).accounts
+    assert (account.topic, account.group, account.key) == ("orders", "shop", "table")
+    assert account.verdicts == {"recovered"}
+    delivered = next(event for event in told(rocketmq) if event.kind is Kind.DELIVERED)
+    assert (delivered.invisible_ms, delivered.tags, delivered.keys) == (INVISIBLE_MS, "tea", "k")
+
+
+def test_many_messages_are_acknowledged_at_once_and_hidden_one_by_one(rocketmq: Emulator, clients: Clients) -> None:
+    """A batch of acknowledgements names its messages by bits; a changed invisible time is told."""
+    ids = [rocketmq.topic("orders").send(b"tea", keys=[f"k{number}"]).message_id for number in range(3)]
+    handles = clients.pop()
+    start, time, invisible, revive = map(int, handles[0].split()[:4])
+    clients.ask(BatchAckMessage([BatchAck("shop", "orders", "0", start, 0, revive, time, invisible, 0b101)]))
+    clients.ask(ChangeInvisibleTime("shop", "orders", 0, handles[1], 1, 60_000))
+
+    assert [kinds(rocketmq, each)[-1] for each in ids] == ["acked", "invisibilityChanged", "acked"]
+    assert verdicts(rocketmq) == {"k0": set(), "k1": {"pending"}, "k2": set()}
+
+
+def test_a_committed_offset_acknowledges_what_was_pulled_but_not_what_was_sent_back(
+    rocketmq: Emulator, clients: Clients
+) -> None:
+    """What was sent back comes again from the retry topic, and dies when it is sent back for good."""
+    sent = [rocketmq.topic("orders").send(b"tea", keys=[f"k{number}"]) for number in range(4)]
+    clients.pull(0)
+    clients.ask(SendMessageBack("shop", sent[1].physical_offset, 0))
+    clients.ask(SendMessageBack("shop", sent[2].physical_offset, -1))
+    clients.pull(4, commits=3)
+    clients.ask(UpdateConsumerOffset("shop", "orders", 0, 4))
+    rocketmq.clock.advance("11s", wait=None)
+    clients.pull(0, "%RETRY%shop")
+    clients.ask(UpdateConsumerOffset("shop", "%RETRY%shop", 0, 1))
+
+    lives = {str(number): kinds(rocketmq, each.message_id) for number, each in enumerate(sent)}
+    assert lives == {
+        "0": ["stored", "delivered", "acked"],
+        "1": ["stored", "delivered", "nacked", "revived", "delivered", "acked"],
+        "2": ["stored", "delivered", "nacked", "deadlettered", "stored"],
+        "3": ["stored", "delivered", "acked"],
+    }
+    assert verdicts(rocketmq) == {"k0": set(), "k1": {"recovered"}, "k2": {"dead"}, "k3": set()}
+
+
+def test_transactions_are_told_by_what_became_of_them(rocketmq: Emulator, clients: Clients) -> None:
+    """Committed ones are owed to a group, rolled back and open ones are not."""
+    rocketmq.topic("paid", type="TRANSACTION", queues=1)
+    clients.pop("paid")
+    halves = []
+    for number in range(3):
+        properties = {"TRAN_MSG": "true", "PGROUP": "till", "KEYS": f"k{number}"}
+        half: SendResult = clients.ask(SendMessage("till", "paid", 0, b"tea", properties, ("127.0.0.1", 1), 0, 4))
+        halves.append(half)
+    for half, state in zip(halves, (8, 12), strict=False):
+        clients.ask(
+            EndTransaction("till", half.queue_offset, half.physical_offset, state, False, str(half.transaction_id))
+        )
+
+    lives: dict[str, list[str]] = {key: [] for key in ("k0", "k1", "k2")}
+    for event in told(rocketmq):
+        if event.keys:
+            lives[event.keys].append(str(event.kind))
+    assert lives == {
+        "k0": ["txnPrepared", "txnCommitted"],
+        "k1": ["txnPrepared", "txnRolledBack"],
+        "k2": ["txnPrepared"],
+    }
+    assert verdicts(rocketmq) == {"k0": {"lost"}, "k1": set(), "k2": set()}
+
+
+@pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"], config={"recallMessageEnable": True})
+def test_delayed_messages_are_owed_from_their_time_on(rocketmq: Emulator, clients: Clients) -> None:
+    """Stored once, when the broker took them; pending until they are due, lost afterwards, nothing if recalled."""
+    later = rocketmq.topic("later", type="DELAY", queues=1)
+    clients.pop("later")
+    later.send(b"tea", keys=["level"], properties={"DELAY": "3"})
+    later.send(b"tea", keys=["timer"], properties={"TIMER_DELAY_SEC": "60"})
+    recalled: SendResult = clients.ask(
+        SendMessage("till", "later", 0, b"tea", {"TIMER_DELAY_SEC": "60", "KEYS": "no"}, ("127.0.0.1", 1), 0)
+    )
+    clients.ask(RecallMessage("later", str(recalled.recall_handle)))
+    rocketmq.clock.advance("12s", wait=None)
+    clients.pop("later")
+    assert verdicts(rocketmq)["timer"] == {"pending"}
+    rocketmq.clock.advance("60s", wait=None)
+    clients.pop("orders")
+
+    assert verdicts(rocketmq) == {"level": {"lost"}, "timer": {"lost"}, "no": set()}
+    assert [str(event.kind) for event in told(rocketmq) if event.keys == "level"] == [
+        "stored",
+        "delivered",
+        "revived",
+    ]
+
+
+def test_filters_and_beginnings_say_what_a_group_is_owed(rocketmq: Emulator, clients: Clients) -> None:
+    """Tags, SQL, the first offset that was pulled, and pops that begin at the end."""
+    orders = rocketmq.topic("orders")
+    orders.send(b"old", keys=["old"], tag="tea", properties={"size": "1"})
+    orders.send(b"new", keys=["new"], tag="tea", properties={"size": "2"})
+    orders.send(b"new", keys=["other"], tag="coffee", properties={"size": "9"})
+    clients.pull(1, tags="tea")
+    clients.pop(group="sql", exp_type="SQL92", exp="size < 5")
+    clients.pop(group="late", init_mode=1)
+
+    found = {(each.group, each.key): set(each.verdicts) for each in audit_events(told(rocketmq)).accounts}
+    assert {key for (group, key), given in found.items() if group == "shop" and given} == {"new"}
+    assert {key for (group, key), given in found.items() if group == "sql" and given} == {"old", "new"}
+    assert not any("lost" in given for (group, key), given in found.items() if group == "late" and key == "old")
+
+
+def test_readers_and_broadcasting_groups_are_left_out(rocketmq: Emulator, clients: Clients) -> None:
+    """They acknowledge nothing by nature."""
+    rocketmq.topic("orders").send(b"tea")
+    clients.ask(Heartbeat("c", [], [ConsumerData("all", message_model="BROADCASTING")]))
+    clients.ask(PullMessage("all", "orders", 0, 0, 8, 4, 0, 0, 0, "*", "TAG"))
+    clients.ask(PullMessage("TOOLS_CONSUMER", "orders", 0, 0, 8, 4, 0, 0, 0, "*", "TAG"))
+
+    assert {event.group for event in told(rocketmq)} == {None}
+
+
+def test_a_dead_letter_queue_is_a_topic_for_those_who_consume_it(rocketmq: Emulator, clients: Clients) -> None:
+    """The group that gave the message up has a dead letter, the one that consumes it a message of its own."""
+    sent = rocketmq.topic("orders").send(b"tea", keys=["k"])
+    clients.pull(0)
+    clients.ask(SendMessageBack("shop", sent.physical_offset, -1))
+    clients.ask(UpdateConsumerOffset("shop", "orders", 0, 1))
+    [(offset, handle)] = clients.pop("%DLQ%shop", "undertaker").items()
+    clients.ask(AckMessage("undertaker", "%DLQ%shop", 0, handle, offset))
+
+    found = {(each.topic, each.group): set(each.verdicts) for each in audit_events(told(rocketmq)).accounts}
+    assert found == {("orders", "shop"): {"dead"}, ("%DLQ%shop", "undertaker"): set()}
+
+
+def test_a_crash_that_takes_an_acknowledged_send_with_it_is_a_loss(rocketmq: Emulator, clients: Clients) -> None:
+    """The producer was told that it is stored, so it is owed, whoever lies at its place afterwards."""
+    clients.pop()
+    rocketmq.topic("orders").send(b"tea", keys=["gone"])
+    rocketmq.crash(power_loss=True)
+    rocketmq.topic("orders").send(b"tea", keys=["there"])
+    for offset, handle in clients.pop().items():
+        clients.ask(AckMessage("shop", "orders", 0, handle, offset))
+
+    assert verdicts(rocketmq) == {"gone": {"lost"}, "there": set()}
+
+
+@pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"], config={"journalMaxEntries": 5})
+def test_a_journal_with_gaps_is_refused(rocketmq: Emulator) -> None:
+    """Nobody can tell what dropped lines said."""
+    for _ in range(9):
+        rocketmq.topic("orders").send(b"tea")
+    with pytest.raises(JournalError, match=r"dropped \d+ lines of its journal.*journalMaxEntries"):
+        events_of(rocketmq)
+    with pytest.raises(JournalError, match=r"dropped \d+ lines"):
+        read_emulator(rocketmq.control)
+
+
+def test_an_address_where_no_emulator_is_is_refused() -> None:
+    """The text names it."""
+    with pytest.raises(JournalError, match=r"http://127\.0\.0\.1:1 is no control port of an emulator"):
+        read_emulator("http://127.0.0.1:1")
+
+
+def test_events_of_an_emulator_are_lines_of_a_journal(rocketmq: Emulator) -> None:
+    """With a place for each and no gaps."""
+    rocketmq.topic("orders").send(b"tea")
+    assert [json.loads(event.line())["seq"] for event in told(rocketmq)] == [0]

@@ -1,0 +1,163 @@
+"""Batches through a real session."""
+
+from datetime import UTC, datetime
+
+import pytest
+from many_messages import fill
+from pyspark.errors import PySparkException
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+from pyspark_rocketmq.testing import SparkRocketMQ
+
+
+def test_a_topic_is_a_table(spark_rocketmq: SparkRocketMQ) -> None:
+    """Nine columns, all messages, each once."""
+    topic = spark_rocketmq.emulator.topic("orders", queues=3)
+    for number in range(30):
+        topic.send(b"%d" % number, tag="new", keys=[f"k{number}"], message_group=f"g{number % 5}")
+
+    table = spark_rocketmq.read("orders")
+    rows = table.collect()
+
+    assert table.columns == [
+        "topic",
+        "flag",
+        "body",
+        "properties",
+        "brokerName",
+        "queueId",
+        "queueOffset",
+        "bornTimestamp",
+        "storeTimestamp",
+    ]
+    stored = {(message.queue_id, message.queue_offset): message for message in topic.messages}
+    assert {(row.queueId, row.queueOffset): bytes(row.body) for row in rows} == {
+        place: message.body for place, message in stored.items()
+    }
+    assert len(rows) == 30
+    assert {(row.topic, row.brokerName, row.flag) for row in rows} == {("orders", "broker-a", 0)}
+    first = next(row for row in rows if bytes(row.body) == b"0")
+    at = next(message for message in stored.values() if message.body == b"0").stored_at_ms
+    assert first.storeTimestamp.replace(tzinfo=UTC) == datetime.fromtimestamp(at / 1000, UTC)
+
+
+def test_metadata_and_a_schema_of_ones_own(spark_rocketmq: SparkRocketMQ) -> None:
+    """Columns of metadata if wanted; a schema picks and orders columns, and may have text and maps."""
+    topic = spark_rocketmq.emulator.topic("orders", queues=1)
+    sent = topic.send(b"hello", tag="new", keys=["a", "b"], message_group="g", properties={"colour": "blue"})
+
+    [row] = spark_rocketmq.read("orders", includeMetadata=True).collect()
+    [chosen] = (
+        spark_rocketmq.spark.read.format("rocketmq")
+        .schema("properties map<string,string>, body string, queueOffset bigint")
+        .options(**spark_rocketmq.options(topic="orders"))
+        .load()
+        .collect()
+    )
+
+    assert (row.msgId, row.tags, row.keys, row.messageGroup) == (sent.message_id, "new", "a b", "g")
+    assert row.storeHost == spark_rocketmq.emulator.broker
+    assert chosen.properties["colour"] == "blue"
+    assert (chosen.body, chosen.queueOffset) == ("hello", 0)
+
+
+def test_arrow_types_are_sparks_own() -> None:
+    """Spark compares the schema of batches with the one that it makes of its types."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import _parse_datatype_string
+    from pyspark_rocketmq.arrow_columns import ColumnMaker
+    from pyspark_rocketmq.offsets import MessageQueue
+    from pyspark_rocketmq.schema import COLUMNS
+
+    for column in COLUMNS.values():
+        for kind in column.types:
+            made = ColumnMaker(MessageQueue("t", "b", 0), ((column.name, kind),)).schema
+            spark_type = _parse_datatype_string(f"{column.name} {kind}")
+            assert isinstance(spark_type, StructType)
+            assert made == to_arrow_schema(spark_type, timezone="UTC"), column
+
+
+def test_a_large_topic_is_read_by_several_tasks(spark_rocketmq: SparkRocketMQ) -> None:
+    """Ranges are split; nothing is missing and nothing twice."""
+    spark_rocketmq.emulator.topic("orders", queues=2)
+    for queue in (0, 1):
+        fill(spark_rocketmq.emulator, "orders", [b"x" * 20] * 15000, queue)
+
+    table = spark_rocketmq.read("orders", minPartitions=5, maxPartitions=5)
+
+    assert table.rdd.getNumPartitions() == 5
+    assert table.select("queueId", "queueOffset").distinct().count() == table.count() == 30000
+
+
+def test_a_batch_ends_where_it_was_planned(spark_rocketmq: SparkRocketMQ) -> None:
+    """Offsets by number, and an empty range."""
+    spark_rocketmq.emulator.topic("orders", queues=1)
+    fill(spark_rocketmq.emulator, "orders", [b"%d" % at for at in range(100)])
+    start, end = '{"orders":{"broker-a":{"0":10}}}', '{"orders":{"broker-a":{"0":20}}}'
+
+    some = spark_rocketmq.read("orders", startingOffsets=start, endingOffsets=end)
+    none = spark_rocketmq.read("orders", startingOffsets=end, endingOffsets=end)
+
+    assert sorted(row.queueOffset for row in some.collect()) == list(range(10, 20))
+    assert none.collect() == []
+
+
+def test_filters_of_the_broker(spark_rocketmq: SparkRocketMQ) -> None:
+    """A tag expression of the options."""
+    spark_rocketmq.emulator.topic("orders", queues=1)
+    fill(spark_rocketmq.emulator, "orders", [b"%d" % at for at in range(1000)], tags=["a", "b", "c", "d"])
+
+    found = spark_rocketmq.read("orders", subExpression="b||d").collect()
+
+    assert sorted(int(row.body) for row in found) == list(range(1, 1000, 2))
+
+
+def test_filters_of_the_query_are_pushed(spark_rocketmq: SparkRocketMQ) -> None:
+    """Queues, offsets, times and tags of a query say what is read at all; the answer is the same as without."""
+    spark = spark_rocketmq.spark
+    spark_rocketmq.emulator.topic("orders", queues=2)
+    fill(spark_rocketmq.emulator, "orders", [b"x"] * 500, 0, tags=["a", "b"])
+    fill(spark_rocketmq.emulator, "orders", [b"x"] * 500, 1, tags=["a", "b"])
+    question = "queueId = 1 and queueOffset >= 100 and queueOffset < 110 and tags in ('b', 'z')"
+    plain = spark_rocketmq.read("orders", includeMetadata=True).where(question).collect()
+
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        pushed = spark_rocketmq.read("orders", includeMetadata=True, filterPushdown=True).where(question).collect()
+    finally:
+        spark.conf.set("spark.sql.python.filterPushdown.enabled", "false")
+
+    assert sorted(pushed) == sorted(plain)
+    assert sorted(row.queueOffset for row in pushed) == [101, 103, 105, 107, 109]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"topic": "nowhere"}, "topic nowhere has no route"),
+        ({"topic": "orders", "pulWindow": "1"}, "unknown option"),
+        ({"topic": "orders", "startingOffsets": "latest"}, "startingOffsets=latest leaves a batch with nothing"),
+        (
+            {"topic": "orders", "startingOffsets": '{"orders":{"broker-a":{"0":99}}}'},
+            "queue 0 of topic orders on broker-a has offsets 0 to 0, not 99",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_read(
+    spark_rocketmq: SparkRocketMQ, options: dict[str, str], said: str
+) -> None:
+    """Spark shows the text that names the option, topic and queue."""
+    spark_rocketmq.emulator.topic("orders", queues=1)
+
+    with pytest.raises(PySparkException, match=said):
+        spark_rocketmq.read(**options).collect()
+
+
+def test_a_wrong_column_is_named(spark_rocketmq: SparkRocketMQ) -> None:
+    """A schema that cannot be had is refused."""
+    spark_rocketmq.emulator.topic("orders", queues=1)
+    reader = spark_rocketmq.spark.read.format("rocketmq").options(**spark_rocketmq.options(topic="orders"))
+
+    with pytest.raises(PySparkException, match="column flag is string; it can be int"):
+        reader.schema(StructType([StructField("flag", StringType())])).load().collect()
+    with pytest.raises(PySparkException, match="unknown column offset; did you mean offsetMsgId"):
+        reader.schema(StructType([StructField("offset", IntegerType())])).load().collect()

@@ -1,0 +1,182 @@
+"""Stored messages as Arrow columns: the same as the plain decoder says, whatever a message looks like."""
+
+import gzip
+import json
+import zlib
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark_rocketmq.arrow_columns import ColumnMaker, properties_as_json
+from pyspark_rocketmq.errors import RecordError
+from pyspark_rocketmq.offsets import MessageQueue
+from pyspark_rocketmq.schema import COLUMNS
+from rocketmq_testkit.emulator import properties as props
+from rocketmq_testkit.emulator import record as records
+from rocketmq_testkit.remoting.client import decode_messages
+
+QUEUE = MessageQueue("orders", "broker-a", 3)
+WANTED = tuple((column.name, column.types[0]) for column in COLUMNS.values())
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+TEXTS = st.text(st.characters(exclude_characters="\x01\x02", exclude_categories=["Cs"]), min_size=1, max_size=12)
+PROPERTIES = st.dictionaries(TEXTS | st.sampled_from(["UNIQ_KEY", "TAGS", "KEYS", "__SHARDINGKEY"]), TEXTS, max_size=5)
+HOSTS = st.sampled_from([("10.0.0.1", 50000), ("::1", 10911), ("255.255.255.255", 1)])
+
+
+@st.composite
+def stored(draw: st.DrawFn, offset: int = 0) -> bytes:
+    """A record as a broker stores it, of either address family, with or without a compressed body."""
+    body = draw(st.binary(max_size=40))
+    packed, sys_flag = draw(st.sampled_from([(body, 0), (zlib.compress(body), 0x1), (zlib.compress(body), 0x301)]))
+    return records.encode(
+        b"orders",
+        3,
+        draw(st.integers(-(1 << 31), (1 << 31) - 1)),
+        offset,
+        draw(st.integers(0, 1 << 50)),
+        sys_flag,
+        draw(st.integers(0, 1 << 42)),
+        records.pack_host(draw(HOSTS)),
+        draw(st.integers(0, 1 << 42)),
+        records.pack_host(draw(HOSTS)),
+        draw(st.integers(0, 16)),
+        0,
+        packed,
+        props.encode(draw(PROPERTIES)).encode(),
+    )
+
+
+def plain(body: bytes, offset: int = 0, properties: str = "", *, topic: bytes = b"orders", sys_flag: int = 0) -> bytes:
+    """A usual record."""
+    host = records.pack_host(("10.0.0.1", 5))
+    return records.encode(topic, 3, 0, offset, 7, sys_flag, 1, host, 2, host, 0, 0, body, properties.encode())
+
+
+@given(st.integers(0, 6).flatmap(lambda count: st.tuples(*(stored(at) for at in range(count)))))
+def test_columns_say_what_messages_say(made: tuple[bytes, ...]) -> None:
+    """All columns of all messages are equal to what the decoder of single messages finds."""
+    maker = ColumnMaker(QUEUE, WANTED)
+
+    assert maker.batch.add(b"".join(made), 0, len(made)) == len(made)
+    rows = maker.make().to_pylist()
+
+    for row, data in zip(rows, made, strict=True):
+        [message] = decode_messages(data)
+        assert row == {
+            "topic": message.topic,
+            "flag": message.flag,
+            "body": message.body,
+            "properties": row["properties"],
+            "brokerName": "broker-a",
+            "queueId": message.queue_id,
+            "queueOffset": message.queue_offset,
+            "bornTimestamp": EPOCH + timedelta(milliseconds=message.born_timestamp),
+            "storeTimestamp": EPOCH + timedelta(milliseconds=message.store_timestamp),
+            "msgId": message.message_id,
+            "offsetMsgId": message.offset_message_id,
+            "keys": message.properties.get("KEYS"),
+            "tags": message.tag,
+            "sysFlag": message.sys_flag,
+            "bodyCRC": records.decode(data).body_crc,
+            "commitLogOffset": message.physical_offset,
+            "reconsumeTimes": message.reconsume_times,
+            "bornHost": host_text(message.born_host),
+            "storeHost": host_text(message.store_host),
+            "messageGroup": message.properties.get("__SHARDINGKEY"),
+        }
+        assert json.loads(row["properties"]) == message.properties
+
+
+def host_text(host: tuple[str, int]) -> str:
+    """An address as the columns show it."""
+    return f"[{host[0]}]:{host[1]}" if ":" in host[0] else f"{host[0]}:{host[1]}"
+
+
+@given(st.lists(st.binary(max_size=30) | PROPERTIES.map(lambda found: props.encode(found).encode()), max_size=5))
+def test_properties_become_json_as_they_are_read(texts: list[bytes]) -> None:
+    """The quick way over many texts gives what reading each of them gives, however odd they are."""
+    readable = [each for each in texts if _is_text(each)]
+
+    assert [json.loads(each) for each in properties_as_json(readable)] == [
+        props.decode(each.decode()) for each in readable
+    ]
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def test_only_offsets_that_are_meant_are_taken() -> None:
+    """A filtered answer may reach further than was asked."""
+    maker = ColumnMaker(QUEUE, (("queueOffset", "bigint"),))
+
+    assert maker.batch.add(b"".join(plain(b"x", at) for at in range(10)), 3, 7) == 4
+    assert maker.make().to_pydict() == {"queueOffset": [3, 4, 5, 6]}
+
+
+def test_a_user_may_have_text_and_map() -> None:
+    """Body as text, properties as a map; bytes that are no UTF-8 get a mark, as in a cast of Spark's."""
+    maker = ColumnMaker(QUEUE, (("body", "string"), ("properties", "map<string,string>")))
+    maker.batch.add(plain("grüße".encode(), 0, "a\x01b\x02") + plain(b"\xff!", 1), 0, 2)
+
+    assert maker.make().to_pydict() == {"body": ["grüße", "\ufffd!"], "properties": [[("a", "b")], []]}
+
+
+@pytest.mark.parametrize(("kind", "codec"), [(0x101, "lz4"), (0x201, "zstd")])
+def test_bodies_of_other_compressions_are_read(kind: int, codec: str) -> None:
+    """LZ4 frames and ZSTD, as Java clients can be told to use."""
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, codec) as stream:
+        stream.write(b"hello" * 100)
+    maker = ColumnMaker(QUEUE, (("body", "binary"),))
+    maker.batch.add(plain(sink.getvalue().to_pybytes(), 0, sys_flag=kind), 0, 1)
+
+    assert maker.make().to_pydict() == {"body": [b"hello" * 100]}
+
+
+def test_a_tag_with_the_same_hash_is_left_out() -> None:
+    """Brokers compare hashes of tags: `Aa` and `BB` have the same one."""
+    maker = ColumnMaker(QUEUE, (("queueOffset", "bigint"),), frozenset({"Aa"}))
+    maker.batch.add(plain(b"x", 0, "TAGS\x01Aa\x02") + plain(b"x", 1, "TAGS\x01BB\x02"), 0, 2)
+
+    assert maker.make().to_pydict() == {"queueOffset": [0]}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"hello",
+        plain(b"hello")[:-1],
+        plain(b"hello") + b"\x00",
+        plain(b"hello")[:84] + b"\x7f\xff\xff\xff" + plain(b"hello")[88:],
+        b"\x00\x00\x00\x00" + plain(b"hello")[4:],
+        plain(b"hello", topic=b"others"),
+        plain(b"hello", topic=b"a-longer-name"),
+        plain(b"hello", sys_flag=0x1),
+        plain(b"hello", sys_flag=0x201),
+        plain(gzip.compress(b"hello"), sys_flag=0x80),
+    ],
+)
+def test_bytes_that_are_no_messages_are_an_error(data: bytes) -> None:
+    """Neither a crash nor a row with rubbish in it."""
+    maker = ColumnMaker(QUEUE, WANTED)
+
+    with pytest.raises(RecordError, match="bytes that are no messages"):
+        maker.batch.add(data, 0, 1)
+
+
+def test_properties_that_are_no_text_are_an_error() -> None:
+    """It names the queue."""
+    maker = ColumnMaker(QUEUE, WANTED)
+    host = records.pack_host(("10.0.0.1", 5))
+    maker.batch.add(records.encode(b"orders", 3, 0, 0, 7, 0, 1, host, 2, host, 0, 0, b"", b"a\x01\xff\x02"), 0, 1)
+
+    with pytest.raises(RecordError, match="queue 3 of topic orders on broker-a"):
+        maker.make()

@@ -1,0 +1,90 @@
+"""Positions: their JSON form, the sharing out of a rate limit, and how ranges become tasks."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark_rocketmq.offsets import MessageQueue, Offsets, Range, from_json, limited, to_json
+from pyspark_rocketmq.planning import TASK_SIZE, plan
+
+QUEUES = st.builds(
+    MessageQueue, st.sampled_from(["orders", "payments"]), st.sampled_from(["broker-a", "broker-b"]), st.integers(0, 7)
+)
+OFFSETS = st.dictionaries(QUEUES, st.integers(0, 1 << 40))
+
+
+@given(OFFSETS)
+def test_offsets_come_back_from_a_checkpoint(offsets: Offsets) -> None:
+    """What is written as JSON and read again is the same."""
+    assert from_json(json.loads(json.dumps(to_json(offsets)))) == offsets
+
+
+@given(st.dictionaries(QUEUES, st.tuples(st.integers(0, 1000), st.integers(0, 1000))), st.integers(1, 3000))
+def test_a_limit_is_kept_and_nobody_starves(queues: dict[MessageQueue, tuple[int, int]], most: int) -> None:
+    """As many offsets as allowed, none before its start or after its end, and each queue with a backlog moves."""
+    start = {queue: low for queue, (low, _) in queues.items()}
+    end = {queue: low + size for queue, (low, size) in queues.items()}
+
+    found = limited(start, end, most)
+
+    total = sum(size for _, size in queues.values())
+    assert sum(found[queue] - start[queue] for queue in queues) == min(most, total)
+    assert all(start[queue] <= found[queue] <= end[queue] for queue in queues)
+    waiting = [queue for queue in queues if end[queue] > start[queue]]
+    if most >= len(waiting):
+        assert all(found[queue] > start[queue] for queue in waiting)
+
+
+def test_a_limit_is_shared_out_in_proportion() -> None:
+    """A queue with nine times the backlog gets nine times as much."""
+    big, small = MessageQueue("t", "b", 0), MessageQueue("t", "b", 1)
+
+    assert limited({big: 10, small: 0}, {big: 910, small: 100}, 100) == {big: 100, small: 10}
+
+
+def test_queues_that_end_before_their_start_keep_their_end() -> None:
+    """A queue whose broker lost messages is not moved by a limit."""
+    lost, other = MessageQueue("t", "b", 0), MessageQueue("t", "b", 1)
+
+    assert limited({lost: 50, other: 0}, {lost: 20, other: 100}, 10) == {lost: 20, other: 10}
+
+
+RANGES = st.dictionaries(QUEUES, st.tuples(st.integers(0, 100), st.integers(0, 5 * TASK_SIZE)), max_size=12).map(
+    lambda found: [Range(queue, low, low + size) for queue, (low, size) in found.items()]
+)
+
+
+@given(RANGES, st.none() | st.integers(1, 40), st.none() | st.integers(40, 80))
+def test_tasks_have_every_offset_once(ranges: list[Range], least: int | None, most: int | None) -> None:
+    """Whatever is split or packed: nothing twice, nothing missing, each task in the order of offsets."""
+    tasks = plan(ranges, least, most)
+
+    pieces = sorted(piece for task in tasks for piece in task)
+    together: dict[MessageQueue, list[tuple[int, int]]] = {}
+    for queue, start, end in pieces:
+        assert start < end
+        known = together.setdefault(queue, [(start, start)])
+        assert known[-1][1] == start
+        known[-1] = (known[-1][0], end)
+    assert together == {queue: [(start, end)] for queue, start, end in ranges if start < end}
+    assert all(task == tuple(sorted(task)) and task for task in tasks)
+    total = sum(each.size for each in ranges)
+    assert len(tasks) <= min(most or 1 << 30, total)
+    if least is not None:
+        assert len(tasks) >= min(least, total)
+
+
+def test_small_queues_share_a_task() -> None:
+    """A task costs more than the reading of some messages."""
+    ranges = [Range(MessageQueue("t", "b", queue), 0, 100) for queue in range(16)]
+
+    assert [len(task) for task in plan(ranges)] == [16]
+
+
+def test_a_large_range_is_split() -> None:
+    """As far as it is worth it, and allowed."""
+    [large] = [Range(MessageQueue("t", "b", 0), 0, 4 * TASK_SIZE)]
+
+    assert [sum(each.size for each in task) for task in plan([large], most=4)] == [TASK_SIZE] * 4
+    assert len(plan([large], most=2)) == 2
+    assert len(plan([large], least=9, most=9)) == 9

@@ -1,0 +1,126 @@
+"""What options may say, and what is said of those that may not."""
+
+import pytest
+from pyspark_rocketmq.errors import OptionError
+from pyspark_rocketmq.offsets import MessageQueue
+from pyspark_rocketmq.options import sink_options, source_options
+
+NEEDED = {"nameServer": "127.0.0.1:9876", "topic": "orders"}
+
+
+def test_names_are_the_same_in_any_case_and_by_their_aliases() -> None:
+    """Spark hands names over in lower case; the connector's old names and Kafka's still mean something."""
+    options = source_options({"nameserveraddr": "a:1;b:2", "SUBSCRIBE": "x, y,x", "pullwindow": " 4 "})
+
+    assert (options.name_server, options.topics, options.pull_window) == (("a:1", "b:2"), ("x", "y"), 4)
+
+
+def test_what_is_not_said_has_a_default() -> None:
+    """The defaults are those of the page."""
+    options = source_options(NEEDED)
+
+    assert options.fail_on_data_loss
+    assert (options.pull_batch_size, options.pull_timeout_ms, options.pull_window) == (32, 3000, 8)
+    assert (options.sub_expression, options.expression_type, options.starting_offsets) == ("*", "TAG", None)
+
+
+def test_offsets_of_the_old_connector_are_understood() -> None:
+    """JSON by topic, broker and queue, with -2 for earliest and -1 for latest."""
+    options = source_options({**NEEDED, "startingOffsets": '{"orders":{"broker-a":{"0":5,"1":-2,"2":-1}}}'})
+
+    assert options.starting_offsets == {
+        MessageQueue("orders", "broker-a", 0): 5,
+        MessageQueue("orders", "broker-a", 1): -2,
+        MessageQueue("orders", "broker-a", 2): -1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"topic": "t"}, "option nameServer is required for a read"),
+        ({**NEEDED, "nameServer": "localhost"}, "option nameServer must be host:port.*'localhost' is no host:port"),
+        ({**NEEDED, "nameServer": "h:99999"}, "is no host:port"),
+        ({"nameServer": "h:1"}, "give exactly one of the options topic, topics, topicsPattern and assign; none"),
+        ({**NEEDED, "topics": "a,b"}, "topic and topics are given"),
+        ({**NEEDED, "pulWindow": "3"}, "unknown option pulWindow for a read; did you mean pullWindow?"),
+        ({**NEEDED, "zzzzzz": "3"}, "unknown option zzzzzz for a read; known are accessKey"),
+        ({**NEEDED, "nameserverAddr": "h:1"}, "are the same option"),
+        ({**NEEDED, "pullWindow": "0"}, "option pullWindow must be a whole number from 1 to 256, not '0'"),
+        ({**NEEDED, "pullWindow": "many"}, "not 'many'"),
+        ({**NEEDED, "failOnDataLoss": "maybe"}, "option failOnDataLoss must be true or false, not 'maybe'"),
+        ({**NEEDED, "expressionType": "XPATH"}, "option expressionType must be TAG or SQL92, not 'XPATH'"),
+        ({**NEEDED, "startingOffsets": "soon"}, "option startingOffsets must be earliest, latest, group or"),
+        ({**NEEDED, "startingOffsets": '{"orders":{"b":{"0":-3}}}'}, "queue 0 of topic orders on b: -3 is no offset"),
+        ({**NEEDED, "startingOffsets": '{"orders":{"b":[1]}}'}, "queues of orders on b are .1., not an object"),
+        ({**NEEDED, "startingOffsets": '{"orders":{"b":{"x":1}}}'}, "'x' is no queue id"),
+        ({**NEEDED, "startingOffsets": "{"}, "no JSON"),
+        ({**NEEDED, "startingOffsets": '{"other":{"b":{"0":1}}}'}, "startingOffsets names topic other, which is not"),
+        ({**NEEDED, "startingOffsets": "group"}, "startingOffsets=group needs the option consumerGroup"),
+        ({**NEEDED, "commitOffsetsToBroker": "true"}, "commitOffsetsToBroker=true needs the option consumerGroup"),
+        ({**NEEDED, "minPartitions": "4", "maxPartitions": "2"}, "minPartitions=4 is more than maxPartitions=2"),
+        ({**NEEDED, "accessKey": "me"}, "accessKey and secretKey belong together"),
+        ({**NEEDED, "tlsCaFile": "/ca.pem"}, "tlsCaFile says nothing without tls=true"),
+        (
+            {**NEEDED, "startingTimestamp": "9", "endingTimestamp": "8"},
+            "startingTimestamp=9 is after endingTimestamp=8",
+        ),
+        ({"nameServer": "h:1", "topicsPattern": "("}, "option topicsPattern must be a regular expression"),
+        ({"nameServer": "h:1", "assign": '{"t":{"b":0}}'}, "queues of t on b are 0, not a list of numbers"),
+    ],
+)
+def test_bad_options_of_a_read_are_named(given: dict[str, str], said: str) -> None:
+    """One text with the option's name and what it must be."""
+    with pytest.raises(OptionError, match=said):
+        source_options(given)
+
+
+def test_a_secret_is_not_shown() -> None:
+    """An error about a secret says nothing of its value."""
+    with pytest.raises(OptionError, match="not the value given"):
+        source_options({**NEEDED, "accessKey": "me", "secretKey": " "})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"startingOffsets": "latest"}, "leaves a batch with nothing to read"),
+        ({"startingOffsets": '{"orders":{"b":{"0":-1}}}'}, "of a batch cannot have -1"),
+        ({"endingOffsets": '{"orders":{"b":{"0":-2}}}'}, "endingOffsets cannot have -2"),
+        ({"maxOffsetsPerTrigger": "5"}, "maxOffsetsPerTrigger is for streams"),
+    ],
+)
+def test_what_only_streams_have_is_refused_in_a_batch(given: dict[str, str], said: str) -> None:
+    """An option that could not do anything is an error."""
+    with pytest.raises(OptionError, match=said):
+        source_options({**NEEDED, **given}).of_batch()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"endingOffsets": "latest"}, {"endingTimestamp": "5"}, {"endingOffsetsByTimestamp": '{"orders":5}'}],
+)
+def test_what_only_batches_have_is_refused_in_a_stream(given: dict[str, str]) -> None:
+    """A stream does not end at a position."""
+    with pytest.raises(OptionError, match="is for batches"):
+        source_options({**NEEDED, **given}).of_stream()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "option nameServer is required for a write"),
+        ({**NEEDED, "pullWindow": "3"}, "unknown option pullWindow for a write; did you mean sendWindow?"),
+        ({**NEEDED, "deliveryGuarantee": "exactly-once"}, "must be at-least-once or transactional"),
+        ({**NEEDED, "deliveryGuarantee": "transactional"}, "needs the option txnLogPath"),
+        ({**NEEDED, "txnLogPath": "/x"}, "txnLogPath says nothing without"),
+        (
+            {**NEEDED, "deliveryGuarantee": "transactional", "txnLogPath": "/x", "sendBatchSize": "2"},
+            "half messages cannot be sent in batches",
+        ),
+    ],
+)
+def test_bad_options_of_a_write_are_named(given: dict[str, str], said: str) -> None:
+    """As of a read."""
+    with pytest.raises(OptionError, match=said):
+        sink_options(given)

@@ -1,0 +1,93 @@
+"""What every session and every pytest run imports, and the page that is made from the code."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark_rocketmq
+from pyspark_rocketmq.options_page import page
+from pyspark_rocketmq.replay_command import parser
+
+ROOT = Path(__file__).resolve().parents[1]
+
+HEAVY = """
+import sys
+import {module}
+loaded = {{name.partition(".")[0] for name in sys.modules}}
+print(*sorted(loaded & {{"pyspark", "pyarrow", "twisted", "google", "construct"}}))
+"""
+
+FIND = """
+from importlib import import_module
+from pkgutil import iter_modules
+
+import pyspark.sql.datasource
+
+[name] = [info.name for info in iter_modules() if info.name == "pyspark_rocketmq"]
+source = import_module(name).DefaultSource
+assert issubclass(source, pyspark.sql.datasource.DataSource)
+print(source.name())
+"""
+
+WORKER = """
+import sys
+import pyspark_rocketmq.batch_reader, pyspark_rocketmq.stream_reader
+import pyspark_rocketmq.writer, pyspark_rocketmq.transactional_writer
+loaded = {name.partition(".")[0] for name in sys.modules}
+print(*sorted(loaded & {"twisted", "google", "construct", "pandas", "pytest"}))
+"""
+
+
+def run(program: str, path: Path | None = None) -> str:
+    """What a fresh interpreter prints."""
+    environment = {} if path is None else {"PYTHONPATH": str(path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment, cwd="/"
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_package_is_light() -> None:
+    """A helper process of every Spark session imports it, and every pytest run its plugin."""
+    assert run(HEAVY.format(module="pyspark_rocketmq")) == ""
+    assert run(HEAVY.format(module="pyspark_rocketmq.pytest_plugin")) == ""
+
+
+def test_workers_load_no_server() -> None:
+    """What runs in executors is the client alone."""
+    assert run(WORKER) == ""
+
+
+def test_spark_finds_the_source_by_itself(tmp_path: Path) -> None:
+    """As it looks for packages: one installed as a folder is found without `register`."""
+    (tmp_path / "pyspark_rocketmq").symlink_to(Path(pyspark_rocketmq.__file__).parent)
+
+    assert run(FIND, tmp_path) == "rocketmq"
+
+
+def test_the_page_of_options_is_up_to_date() -> None:
+    """`python -m pyspark_rocketmq.options_page > docs/spark-options.md` writes it."""
+    assert (ROOT / "docs" / "spark-options.md").read_text() == page()
+
+
+def test_what_proves_a_guarantee_is_there() -> None:
+    """Every test that docs/spark.md names is a test of this suite."""
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "spark.md").read_text()))
+    there = {
+        name
+        for file in (ROOT / "spark_tests").glob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
+    }
+
+    assert len(named) > 10
+    assert named - there == set()
+
+
+def test_the_page_of_replay_tells_every_option() -> None:
+    """A name that is missing in docs/replay.md was forgotten."""
+    page_of_replay = (ROOT / "docs" / "replay.md").read_text()
+    words = {word for action in parser()._actions for word in action.option_strings if word.startswith("--")}
+
+    assert {word for word in words - {"--help"} if f"`{word} " not in page_of_replay} == set()

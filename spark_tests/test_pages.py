@@ -1,0 +1,86 @@
+"""The programs of the pages about Spark, word for word but for addresses and folders."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark_rocketmq.testing import SparkRocketMQ
+from rocketmq_testkit.fixtures import Emulator
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def program(page: str, part: str) -> str:
+    """The one program of a page that contains a text."""
+    [found] = [block for block in BLOCK.findall((ROOT / "docs" / page).read_text()) if part in block]
+    text: str = found
+    return text
+
+
+def run(text: str, **names: Any) -> dict[str, Any]:
+    """What a program leaves behind."""
+    exec(compile(text, "page", "exec"), names)
+    return names
+
+
+def test_every_program_is_run_here() -> None:
+    """One that is new belongs into this file."""
+    counts = {
+        page: len(BLOCK.findall((ROOT / "docs" / page).read_text())) for page in ("spark.md", "audit.md", "replay.md")
+    }
+
+    assert counts == {"spark.md": 2, "audit.md": 3, "replay.md": 1}
+
+
+def test_a_topic_is_read_and_copied(spark_rocketmq: SparkRocketMQ) -> None:
+    """The first program of docs/spark.md."""
+    spark_rocketmq.emulator.topic("orders").send(b"two teas")
+    copies = spark_rocketmq.emulator.topic("copies")
+    text = program("spark.md", "readStream").replace("127.0.0.1:9876", spark_rocketmq.emulator.namesrv)
+
+    left = run(text.replace("/var/lib/pipelines/copies", spark_rocketmq.checkpoint()), spark=spark_rocketmq.spark)
+
+    assert [bytes(row.body) for row in left["orders"].collect()] == [b"two teas"]
+    left["query"].processAllAvailable()
+    assert [(message.body, message.tag) for message in copies.messages] == [(b"two teas", "copied")]
+
+
+def test_the_test_of_a_pipeline_passes(spark_rocketmq: SparkRocketMQ) -> None:
+    """The second one."""
+    run(program("spark.md", "def test_"))["test_large_orders_are_copied"](spark_rocketmq)
+
+    assert [message.body for message in spark_rocketmq.emulator.messages("copies")] == [b"900"]
+
+
+def test_a_test_is_audited(rocketmq: Emulator) -> None:
+    """The test of docs/audit.md has nothing to complain about."""
+    run(program("audit.md", "assert_none"))["test_nothing_is_lost_on_the_way"](rocketmq)
+
+
+def test_journals_are_audited(spark_rocketmq: SparkRocketMQ, capsys: pytest.CaptureFixture[str]) -> None:
+    """The program with a session: it shows what was lost."""
+    journals = spark_rocketmq.folder / "journals"
+    journals.mkdir()
+    (journals / "journal.jsonl").write_text(
+        '{"ts_us": 1, "event": "subscribed", "topic": "orders", "group": "shop"}\n'
+        '{"ts_us": 2, "event": "stored", "topic": "orders", "msgId": "m1"}\n'
+    )
+
+    run(program("audit.md", "audit_journals").replace("journals/", str(journals)))
+
+    assert "lost" in capsys.readouterr().out
+
+
+def test_a_recording_is_replayed(spark_rocketmq: SparkRocketMQ, capsys: pytest.CaptureFixture[str]) -> None:
+    """The program of docs/replay.md, from one emulator to itself."""
+    topic = spark_rocketmq.emulator.topic("orders", queues=1)
+    topic.send(b"two teas")
+    text = program("replay.md", "replay(").replace("10.0.0.7:9876", spark_rocketmq.emulator.namesrv)
+    text = text.replace("127.0.0.1:9876", spark_rocketmq.emulator.namesrv)
+
+    run(text.replace("orders.parquet", str(spark_rocketmq.folder / "orders.parquet")))
+
+    assert [message.body for message in topic.messages] == [b"two teas", b"two teas"]
+    assert capsys.readouterr().out.startswith("1 ")

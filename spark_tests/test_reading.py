@@ -1,0 +1,323 @@
+"""Reading ranges from a broker, without Spark: windows, short answers, filters, losses, restarts."""
+
+import hmac
+import subprocess
+import sys
+from base64 import b64encode
+from collections.abc import Iterator
+
+import pytest
+from listener import Listener
+from many_messages import fill
+from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.errors import ClusterError, DataLossError, OptionError
+from pyspark_rocketmq.offsets import MessageQueue, Range
+from pyspark_rocketmq.options import source_options
+from pyspark_rocketmq.scan import find_ends, find_queues, find_starts
+from pyspark_rocketmq.task import RangePartition, read_ranges
+from rocketmq_testkit.fixtures import Emulator
+
+WANTED = (("queueOffset", "bigint"), ("body", "binary"))
+
+
+def read(emulator: Emulator, start: int, end: int, queue: int = 0, **options: str) -> list[tuple[int, bytes]]:
+    """The messages of a range of the topic `orders`: offset and body."""
+    return [row for batch in batches(emulator, start, end, queue, **options) for row in batch]
+
+
+def batches(
+    emulator: Emulator, start: int, end: int, queue: int = 0, **options: str
+) -> Iterator[list[tuple[int, bytes]]]:
+    """The same by batch."""
+    given = {"nameServer": emulator.namesrv, "topic": "orders", "fetchOffset.retryIntervalMs": "20", **options}
+    wanted = Range(MessageQueue("orders", "broker-a", queue), start, end)
+    partition = RangePartition((wanted,), {"broker-a": emulator.broker})
+    for batch in read_ranges(partition, source_options(given), WANTED):
+        yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+@pytest.mark.parametrize("window", ["1", "2", "8", "64"])
+@pytest.mark.parametrize("size", ["1", "7", "32", "1000"])
+def test_any_window_gives_every_message_once_in_order(rocketmq: Emulator, window: str, size: str) -> None:
+    """However many pulls are under way, and however much is asked for at once."""
+    rocketmq.topic("orders", queues=1)
+    bodies = [b"%d" % at for at in range(700)]
+    fill(rocketmq, "orders", bodies)
+
+    found = read(rocketmq, 5, 693, pullWindow=window, pullBatchSize=size)
+
+    assert found == [(at, bodies[at]) for at in range(5, 693)]
+
+
+@pytest.mark.rocketmq(config={"maxTransferBytesOnMessageInMemory": 2000, "maxTransferCountOnMessageInMemory": 5})
+def test_short_answers_leave_no_holes(rocketmq: Emulator) -> None:
+    """A broker that gives less than was asked for, by number or by size, is asked again for the rest."""
+    rocketmq.topic("orders", queues=1)
+    bodies = [b"x" * (1 + at * 37 % 1500) for at in range(300)]
+    fill(rocketmq, "orders", bodies)
+
+    assert read(rocketmq, 0, 300) == list(enumerate(bodies))
+
+
+def test_a_filter_leaves_holes(rocketmq: Emulator) -> None:
+    """The broker filters; what is left comes once and in order, though answers reach further than asked."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"%d" % at for at in range(5000)], tags=["a", "b", "", "", ""])
+
+    found = read(rocketmq, 100, 4900, subExpression="a || b")
+
+    assert [at for at, _ in found] == [at for at in range(100, 4900) if at % 5 < 2]
+
+
+def test_a_filter_may_leave_nothing(rocketmq: Emulator) -> None:
+    """Answers without messages move on."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"] * 3000, tags=["a"])
+
+    assert read(rocketmq, 0, 3000, subExpression="z") == []
+
+
+@pytest.mark.rocketmq(config={"enablePropertyFilter": True})
+def test_sql_filters_are_the_brokers(rocketmq: Emulator) -> None:
+    """An SQL92 expression goes to the broker."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"%d" % at for at in range(100)], tags=["a", "b"])
+
+    found = read(rocketmq, 0, 100, subExpression="TAGS = 'b'", expressionType="SQL92")
+
+    assert [at for at, _ in found] == list(range(1, 100, 2))
+
+
+def test_a_bad_expression_is_named(rocketmq: Emulator) -> None:
+    """The broker's refusal, with topic and queue."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"])
+
+    with pytest.raises(ClusterError, match=r"queue 0 of topic orders on broker-a.*does not support"):
+        read(rocketmq, 0, 1, subExpression="a = b", expressionType="SQL92")
+
+
+def test_offsets_that_a_broker_never_had_are_a_loss(rocketmq: Emulator) -> None:
+    """Or are passed over, if that is wanted."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"] * 10)
+
+    with pytest.raises(DataLossError, match=r"queue 0 of topic orders on broker-a.*offset 10 is gone.*0 to 10"):
+        read(rocketmq, 0, 15)
+    assert len(read(rocketmq, 0, 15, failOnDataLoss="false")) == 10
+    with pytest.raises(DataLossError, match="offset 20 is gone"):
+        read(rocketmq, 20, 30)
+    assert read(rocketmq, 20, 30, failOnDataLoss="false") == []
+
+
+@pytest.mark.recovery
+def test_a_broker_that_restarts_is_read_on(rocketmq: Emulator) -> None:
+    """The connection breaks in the middle; nothing is missing, nothing twice."""
+    rocketmq.topic("orders", queues=1)
+    bodies = [b"x" * 1000 for _ in range(40000)]
+    fill(rocketmq, "orders", bodies)
+
+    found = []
+    for number, batch in enumerate(batches(rocketmq, 0, 40000)):
+        found += [at for at, _ in batch]
+        if number in (0, 2):
+            rocketmq.restart()
+
+    assert found == list(range(40000))
+
+
+def test_a_broker_that_is_gone_is_named(rocketmq: Emulator) -> None:
+    """After the tries that the options allow."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"] * 10)
+    rocketmq.stop_broker("broker-a")
+
+    with pytest.raises(ClusterError, match=r"queue 0 of topic orders on broker-a.*does not answer.*4 times"):
+        read(rocketmq, 0, 10, failOnDataLoss="false")
+
+
+def test_what_is_read_does_not_depend_on_the_length_of_a_range(rocketmq: Emulator) -> None:
+    """Batches are handed out as they fill, so that a task holds one of them at a time."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x" * 100] * 40000)
+
+    sizes = [len(batch) for batch in batches(rocketmq, 0, 40000)]
+
+    assert sum(sizes) == 40000
+    assert max(sizes) < 9000
+
+
+READER = """
+import resource, sys
+from pyspark_rocketmq.offsets import MessageQueue, Range
+from pyspark_rocketmq.options import source_options
+from pyspark_rocketmq.task import RangePartition, read_ranges
+
+wanted = RangePartition((Range(MessageQueue("orders", "broker-a", 0), 0, int(sys.argv[3])),), {"broker-a": sys.argv[2]})
+given = source_options({"nameServer": sys.argv[1], "topic": "orders"})
+columns = (("queueOffset", "bigint"), ("body", "binary"), ("properties", "string"))
+print(sum(batch.num_rows for batch in read_ranges(wanted, given, columns)))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def peak_kib(emulator: Emulator, count: int) -> int:
+    """The most memory of a process that reads so many messages and throws them away."""
+    words = [sys.executable, "-c", READER, emulator.namesrv, emulator.broker, str(count)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    read, peak = map(int, done.stdout.split())
+    assert read == count
+    return peak
+
+
+def test_memory_does_not_grow_with_the_range(rocketmq: Emulator) -> None:
+    """40 MiB more of messages take no more of it: what a task holds are one batch and the answers under way."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x" * 300] * 120_000)
+
+    small, large = peak_kib(rocketmq, 20_000), peak_kib(rocketmq, 120_000)
+
+    assert large - small < 5_000, (small, large)
+
+
+def test_connections_may_be_encrypted(rocketmq: Emulator) -> None:
+    """With the certificate of the option, or without looking at it; one that is not trusted is an error."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"] * 100)
+
+    assert len(read(rocketmq, 0, 100, tls="true", tlsCaFile=rocketmq.ca_file)) == 100
+    assert len(read(rocketmq, 0, 100, tls="true", tlsVerify="false")) == 100
+    with pytest.raises(ClusterError, match="certificate verify failed"):
+        read(rocketmq, 0, 100, tls="true", **{"fetchOffset.numRetries": "0"})  # type: ignore[arg-type]  # no numbers
+    with pytest.raises(OptionError, match=r"option tlsCaFile: /nowhere.pem cannot be read"):
+        read(rocketmq, 0, 100, tls="true", tlsCaFile="/nowhere.pem")
+
+
+def test_requests_are_signed() -> None:
+    """With an access key, by HMAC-SHA1 over the values of all other fields in the order of their names."""
+    given = {"topic": "orders", "accessKey": "me", "secretKey": "secret", "securityToken": "token"}
+    with Listener() as listener:
+        with Cluster(source_options({"nameServer": listener.address, **given})) as cluster:
+            assert cluster.route("orders") is None
+        [request] = listener.requests
+
+    fields = request.ext_fields or {}
+    assert (fields["AccessKey"], fields["SecurityToken"]) == ("me", "token")
+    text = "".join(value for name, value in sorted(fields.items()) if name != "Signature").encode()
+    assert fields["Signature"] == b64encode(hmac.digest(b"secret", text, "sha1")).decode()
+
+
+# positions
+
+
+def positions(emulator: Emulator, side: str = "starting", **options: str) -> dict[int, int]:
+    """Where a read starts or ends, by queue id."""
+    given = source_options({"nameServer": emulator.namesrv, "topic": "orders", **options})
+    with Cluster(given) as cluster:
+        queues = find_queues(cluster, given)
+        found = (
+            find_starts(cluster, given, queues, "earliest") if side == "starting" else find_ends(cluster, given, queues)
+        )
+    return {queue.queue_id: offset for queue, offset in found.items()}
+
+
+def test_starts_and_ends_are_looked_up(rocketmq: Emulator) -> None:
+    """By name, by number, by what a group has committed."""
+    rocketmq.topic("orders", queues=2)
+    fill(rocketmq, "orders", [b"x"] * 10)
+    given = source_options({"nameServer": rocketmq.namesrv, "topic": "orders", "consumerGroup": "readers"})
+    rocketmq.group("readers")
+    with Cluster(given) as cluster:
+        find_queues(cluster, given)
+        cluster.commit("readers", {MessageQueue("orders", "broker-a", 0): 4})
+
+    assert positions(rocketmq) == {0: 0, 1: 0}
+    assert positions(rocketmq, startingOffsets="latest") == {0: 10, 1: 0}
+    assert positions(rocketmq, startingOffsets='{"orders":{"broker-a":{"0":7}}}') == {0: 7, 1: 0}
+    assert positions(rocketmq, startingOffsets="group", consumerGroup="readers") == {0: 4, 1: 0}
+    assert positions(rocketmq, "ending") == {0: 10, 1: 0}
+    assert positions(rocketmq, "ending", endingOffsets='{"orders":{"broker-a":{"0":7,"1":-1}}}') == {0: 7, 1: 0}
+
+
+def test_times_are_looked_up(rocketmq: Emulator) -> None:
+    """A time for all wins over one by topic or queue, and that over an offset; past the end is the end."""
+    rocketmq.topic("orders", queues=2)
+    fill(rocketmq, "orders", [b"x"] * 10)
+    before = rocketmq.clock.now_ms
+    rocketmq.clock.advance("1h")
+    fill(rocketmq, "orders", [b"x"] * 5)
+    later = str(before + 1000)
+
+    assert positions(rocketmq, startingTimestamp=later) == {0: 10, 1: 0}
+    assert positions(rocketmq, startingTimestamp=str(before + 10**8)) == {0: 15, 1: 0}
+    assert positions(rocketmq, startingOffsetsByTimestamp=f'{{"orders":{later}}}', startingOffsets="latest") == {
+        0: 10,
+        1: 0,
+    }
+    by_queue = f'{{"orders":{{"broker-a":{{"1":{later}}}}}}}'
+    assert positions(rocketmq, startingOffsetsByTimestamp=by_queue, startingOffsets="latest") == {0: 15, 1: 0}
+    assert positions(rocketmq, "ending", endingTimestamp=later) == {0: 10, 1: 0}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"topic": "nowhere"}, "topic nowhere has no route"),
+        ({"startingOffsets": '{"orders":{"broker-a":{"0":11}}}'}, "queue 0 of topic orders.*offsets 0 to 10, not 11"),
+        ({"startingOffsets": '{"orders":{"broker-a":{"9":1}}}'}, "names queue 9 of topic orders.*has broker-a:0"),
+        ({"nameServer": "127.0.0.1:1", "fetchOffset.numRetries": "0"}, "no name server of option nameServer answers"),
+    ],
+)
+def test_wrong_places_are_named(rocketmq: Emulator, options: dict[str, str], said: str) -> None:
+    """One text with the option, topic and queue."""
+    rocketmq.topic("orders", queues=2)
+    fill(rocketmq, "orders", [b"x"] * 10)
+
+    with pytest.raises(Exception, match=said):
+        positions(rocketmq, **options)
+
+
+def test_topics_are_found_by_pattern(rocketmq: Emulator) -> None:
+    """The whole name must fit; what belongs to the system is no topic of anybody's."""
+    for name in ("orders-a", "orders-b", "other"):
+        rocketmq.topic(name, queues=1)
+    rocketmq.group("readers")
+
+    def found(pattern: str) -> set[str]:
+        given = source_options({"nameServer": rocketmq.namesrv, "topicsPattern": pattern})
+        with Cluster(given) as cluster:
+            return {queue.topic for queue in find_queues(cluster, given)}
+
+    assert found("orders-.") == {"orders-a", "orders-b"}
+    assert found("orders") == set()
+    assert found(".*") == {"orders-a", "orders-b", "other"}
+
+
+def test_several_topics_are_read(rocketmq: Emulator) -> None:
+    """By name; one that is not there is named."""
+    for name in ("orders", "refunds", "other"):
+        rocketmq.topic(name, queues=1)
+
+    def found(names: str) -> set[str]:
+        given = source_options({"nameServer": rocketmq.namesrv, "topics": names})
+        with Cluster(given) as cluster:
+            return {queue.topic for queue in find_queues(cluster, given)}
+
+    assert found("orders, refunds") == {"orders", "refunds"}
+    with pytest.raises(ClusterError, match="topic nowhere has no route"):
+        found("orders,nowhere")
+
+
+def test_assigned_queues_alone_are_read(rocketmq: Emulator) -> None:
+    """And have to be there."""
+    rocketmq.topic("orders", queues=2)
+
+    def found(assign: str) -> list[int]:
+        given = source_options({"nameServer": rocketmq.namesrv, "assign": assign})
+        with Cluster(given) as cluster:
+            return [queue.queue_id for queue in find_queues(cluster, given)]
+
+    assert found('{"orders":{"broker-a":[1]}}') == [1]
+    with pytest.raises(ClusterError, match="there is no queue 7 of topic orders on broker-a; topic orders has"):
+        found('{"orders":{"broker-a":[1,7]}}')

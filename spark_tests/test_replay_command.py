@@ -1,0 +1,72 @@
+"""The command `rocketmq-replay`, as a user runs it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from pyspark_rocketmq.replay_command import FAILED, SENT, UNUSABLE, main
+from rocketmq_testkit.fixtures import Emulator
+
+COMMAND = Path(sys.executable).with_name("rocketmq-replay")
+
+
+def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
+    """Run the command in a process of its own, as it takes its session with it."""
+    return subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=600, check=False)
+
+
+def test_what_was_kept_is_sent_again(rocketmq: Emulator, tmp_path: Path) -> None:
+    """A range of a topic is kept and sent; what was kept is kept once more, and cannot go to a topic that is not there.
+
+    That is one sentence with the topic; nothing of Spark's way to say it.
+    """
+    topic = rocketmq.topic("orders", queues=1)
+    for number in range(5):
+        topic.send(b"\xff%d" % number, tag="tea", keys=[f"k{number}"])
+    again = rocketmq.topic("again", queues=1)
+    first_kept, second_kept = tmp_path / "orders.jsonl", tmp_path / "orders.parquet"
+
+    first = run(
+        *("--from", rocketmq.namesrv, "--topic", "orders", "--read", 'startingOffsets={"orders":{"broker-a":{"0":2}}}'),
+        *("--save", first_kept, "--to", rocketmq.namesrv, "--to-topic", "again", "--speed", "1000"),
+    )
+    second = run(first_kept, "--save", second_kept, "--to", rocketmq.namesrv, "--to-topic", "nowhere")
+
+    assert first.stdout.startswith("3 messages sent by 1 tasks, at most "), first.stderr
+    assert first.returncode == SENT
+    sent = [(message.body, message.tag, message.keys) for message in again.messages]
+    assert sent == [(b"\xff%d" % number, "tea", [f"k{number}"]) for number in (2, 3, 4)]
+    assert second.returncode == FAILED
+    assert second.stderr.splitlines()[-1] == (
+        f"rocketmq-replay: topic nowhere cannot be written by {rocketmq.namesrv}; create it first"
+    )
+    rows = pyarrow.parquet.read_table(second_kept).to_pylist()
+    assert sorted((row["queueOffset"], row["body"]) for row in rows) == [(at, b"\xff%d" % at) for at in (2, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ([], "give recordings, or --from and --topic"),
+        (["x.parquet", "--from", "a:1"], "give recordings, or --from and --topic"),
+        (["--from", "a:1", "--to", "b:1"], "--from needs --topic"),
+        (["x.parquet", "--topic", "orders", "--to", "b:1"], "--topic and --read are about reading from a cluster"),
+        (["x.parquet"], "give --to, where to send, or --save, where to keep"),
+        (["x.parquet", "--save", "y.parquet", "--speed", "2"], "--to-topic, --write and --speed are about sending"),
+        (["x.parquet", "--to", "b:1", "--speed", "0"], "'0': give a number above 0"),
+        (["x.parquet", "--to", "b:1", "--write", "tls"], "'tls': write OPTION=VALUE"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(
+    words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And code 2, before Spark is started."""
+    try:
+        code = main(words)
+    except SystemExit as ended:
+        code = int(str(ended.code))
+
+    assert code == UNUSABLE
+    assert problem in capsys.readouterr().err

@@ -1,0 +1,136 @@
+"""Writing through a real session."""
+
+from collections import Counter
+
+import pytest
+from many_messages import fill
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark_rocketmq.testing import SparkRocketMQ
+
+
+def test_a_table_becomes_messages(spark_rocketmq: SparkRocketMQ) -> None:
+    """All columns; the properties tell the task that made a message."""
+    topic = spark_rocketmq.emulator.topic("orders", queues=2)
+    rows = spark_rocketmq.spark.createDataFrame(
+        [("hello", "new", "a b", {"colour": "blue"}, None, 1), ("world", None, None, None, "group", None)],
+        "body string, tags string, keys string, properties map<string,string>, shardingKey string, queueId int",
+    )
+
+    spark_rocketmq.write(rows, topic="orders")
+
+    hello, world = sorted(topic.messages, key=lambda message: message.body)
+    assert (hello.body, hello.tag, hello.keys, hello.queue_id) == (b"hello", "new", ["a", "b"], 1)
+    assert hello.properties["colour"] == "blue"
+    assert (world.body, world.message_group) == (b"world", "group")
+    assert hello.properties["SPARK_SEQ"].isdigit()
+    assert len({hello.message_id, world.message_id}) == 2
+
+
+def test_many_rows_arrive_once(spark_rocketmq: SparkRocketMQ) -> None:
+    """In batches, from several tasks."""
+    topic = spark_rocketmq.emulator.topic("orders", queues=4)
+    rows = spark_rocketmq.spark.range(0, 20000, 1, 4).selectExpr("cast(id as string) as body")
+
+    spark_rocketmq.write(rows, topic="orders", sendBatchSize=32)
+
+    assert Counter(message.body for message in topic.messages) == Counter(b"%d" % at for at in range(20000))
+
+
+def test_a_stream_goes_from_topic_to_topic(spark_rocketmq: SparkRocketMQ) -> None:
+    """Messages tell query and batch; a second run sends nothing again."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=2)
+    target = emulator.topic("copies", queues=2)
+    for queue in (0, 1):
+        fill(emulator, "orders", [b"%d-%d" % (queue, at) for at in range(100)], queue)
+    stream = spark_rocketmq.stream("orders", maxOffsetsPerTrigger=120).select("body")
+    writer = stream.writeStream.format("rocketmq").options(**spark_rocketmq.options(topic="copies", sendBatchSize=10))
+
+    query = spark_rocketmq.finish(writer)
+    spark_rocketmq.finish(writer)
+
+    assert Counter(message.body for message in target.messages) == Counter(
+        b"%d-%d" % (queue, at) for queue in (0, 1) for at in range(100)
+    )
+    assert {message.properties["SPARK_BATCH_ID"] for message in target.messages} == {"0", "1"}
+    assert {message.properties["SPARK_QUERY_ID"] for message in target.messages} == {str(query.id)}
+
+
+@pytest.mark.recovery
+def test_a_batch_whose_messages_are_refused_is_sent_by_the_next_run(spark_rocketmq: SparkRocketMQ) -> None:
+    """At least once: the topic is not there at first, the query fails, and its next run sends all."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=1)
+    fill(emulator, "orders", [b"%d" % at for at in range(100)])
+    stream = spark_rocketmq.stream("orders").select("body")
+    writer = stream.writeStream.format("rocketmq").options(**spark_rocketmq.options(topic="copies"))
+
+    with pytest.raises(StreamingQueryException, match="topic copies has no route for a write"):
+        spark_rocketmq.finish(writer)
+    target = emulator.topic("copies", queues=1)
+    spark_rocketmq.finish(writer)
+
+    assert {message.body for message in target.messages} == {b"%d" % at for at in range(100)}
+
+
+@pytest.mark.recovery
+def test_a_transactional_stream_shows_whole_batches(spark_rocketmq: SparkRocketMQ) -> None:
+    """Each message once; a batch that fails in one task leaves nothing of the others behind."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=2)
+    target = emulator.topic("copies", queues=2)
+    for queue in (0, 1):
+        fill(emulator, "orders", [b"%d-%d" % (queue, at) for at in range(50)], queue)
+    stream = spark_rocketmq.stream("orders", maxOffsetsPerTrigger=60, minPartitions=2)
+    options = spark_rocketmq.options(
+        topic="copies", deliveryGuarantee="transactional", txnLogPath=spark_rocketmq.checkpoint("transactions")
+    )
+    bad = stream.selectExpr("if(queueId = 1 and queueOffset = 20, null, body) as body")
+    good = stream.select("body")
+
+    with pytest.raises(StreamingQueryException, match="body is null"):
+        spark_rocketmq.finish(bad.writeStream.format("rocketmq").options(**options))
+    nothing = target.messages
+    spark_rocketmq.finish(good.writeStream.format("rocketmq").options(**options))
+
+    assert nothing == []
+    assert Counter(message.body for message in target.messages) == Counter(
+        b"%d-%d" % (queue, at) for queue in (0, 1) for at in range(50)
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "said"),
+    [
+        ("'x' as bdy", {"topic": "orders"}, "unknown column bdy of a write; did you mean body"),
+        ("1 as body", {"topic": "orders"}, "column body of a write is int; it can be binary or string"),
+        ("'x' as body", {}, "a write needs a column topic or the option topic"),
+        ("'x' as body", {"topic": "orders", "pullWindow": "3"}, "unknown option pullwindow for a write"),
+        ("'x' as body", {"topic": "nowhere"}, "topic nowhere has no route for a write"),
+        ("cast(null as string) as body", {"topic": "orders"}, "row 0 of a task: body is null"),
+        ("'x' as body, cast(null as string) as topic", {}, "row 0 of a task: topic is null"),
+        ("'x' as body, 7 as queueId", {"topic": "orders"}, "queueId is 7; topic orders has 2 queues"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_sent(
+    spark_rocketmq: SparkRocketMQ, columns: str, options: dict[str, str], said: str
+) -> None:
+    """And nothing is stored."""
+    topic = spark_rocketmq.emulator.topic("orders", queues=2)
+
+    with pytest.raises(PySparkException, match=said):
+        spark_rocketmq.write(spark_rocketmq.spark.sql(f"select {columns}"), **options)
+
+    assert topic.messages == []
+
+
+def test_a_topic_is_not_overwritten(spark_rocketmq: SparkRocketMQ) -> None:
+    """Nor is a transactional write possible without numbered batches."""
+    spark_rocketmq.emulator.topic("orders", queues=1)
+    rows = spark_rocketmq.spark.sql("select 'x' as body")
+    writer = rows.write.format("rocketmq").options(**spark_rocketmq.options(topic="orders"))
+
+    with pytest.raises(PySparkException, match="a topic cannot be overwritten"):
+        writer.mode("overwrite").save()
+    with pytest.raises(PySparkException, match="transactional is for streams"):
+        writer.options(deliveryGuarantee="transactional", txnLogPath="/tmp/x").mode("append").save()

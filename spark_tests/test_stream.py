@@ -1,0 +1,218 @@
+"""Streams through a real session: what is read once stays read once, whatever breaks in between."""
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from many_messages import fill
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType
+from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.options import source_options
+from pyspark_rocketmq.progress import RocketMQProgressListener
+from pyspark_rocketmq.testing import SECONDS, SparkRocketMQ
+
+
+def numbered(low: int, high: int) -> list[bytes]:
+    """Bodies that are numbers."""
+    return [b"%d" % at for at in range(low, high)]
+
+
+def numbers(rows: Iterable[Row]) -> list[int]:
+    """The numbers of rows, sorted; one that comes twice is there twice."""
+    return sorted(int(row.body) for row in rows)
+
+
+@pytest.mark.recovery
+def test_every_message_is_read_once_over_restarts(spark_rocketmq: SparkRocketMQ) -> None:
+    """Three runs from one checkpoint, each over what has come since."""
+    spark_rocketmq.emulator.topic("orders", queues=2)
+    stream = spark_rocketmq.stream("orders", maxOffsetsPerTrigger=40)
+    found: list[list[int]] = []
+    for run in range(3):
+        fill(spark_rocketmq.emulator, "orders", numbered(run * 100, run * 100 + 60), 0)
+        fill(spark_rocketmq.emulator, "orders", numbered(run * 100 + 60, run * 100 + 100), 1)
+        batches = spark_rocketmq.run(stream)
+        assert [len(rows) for rows in batches.values()] == [40, 40, 20]
+        found.append(numbers(row for rows in batches.values() for row in rows))
+
+    assert found == [list(range(run * 100, run * 100 + 100)) for run in range(3)]
+
+
+@pytest.mark.recovery
+def test_a_batch_that_failed_is_run_again_with_the_same_messages(spark_rocketmq: SparkRocketMQ) -> None:
+    """Though more has come by then."""
+    spark_rocketmq.emulator.topic("orders", queues=2)
+    fill(spark_rocketmq.emulator, "orders", numbered(0, 50), 0)
+    seen: list[tuple[int, list[int]]] = []
+
+    def keep(batch: DataFrame, number: int) -> None:
+        seen.append((number, numbers(batch.collect())))
+        if len(seen) == 1:
+            raise RuntimeError("the first try fails")
+
+    stream = spark_rocketmq.stream("orders")
+    with pytest.raises(StreamingQueryException, match="the first try fails"):
+        spark_rocketmq.finish(stream.writeStream.foreachBatch(keep))
+    fill(spark_rocketmq.emulator, "orders", numbered(50, 80), 1)
+    spark_rocketmq.finish(stream.writeStream.foreachBatch(keep))
+
+    assert seen == [(0, list(range(50))), (0, list(range(50))), (1, list(range(50, 80)))]
+
+
+@pytest.mark.recovery
+def test_nothing_is_lost_where_a_stream_starts_at_latest(spark_rocketmq: SparkRocketMQ) -> None:
+    """Its first batch with messages fails, more come, and it starts again: all that came since the start are read."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=2)
+    fill(emulator, "orders", numbered(0, 20))
+    stream = spark_rocketmq.stream_reader(topic="orders").load()
+    failures = []
+
+    def fail(batch: DataFrame, number: int) -> None:
+        if batch.count():
+            failures.append(number)
+            raise RuntimeError("it fails")
+
+    started = stream.writeStream.foreachBatch(fail).option("checkpointLocation", spark_rocketmq.checkpoint()).start()
+    started.processAllAvailable()
+    fill(emulator, "orders", numbered(20, 70))
+    with pytest.raises(StreamingQueryException, match="it fails"):
+        started.awaitTermination(int(SECONDS))
+    fill(emulator, "orders", numbered(70, 100), 1)
+
+    batches = spark_rocketmq.run(stream)
+
+    assert failures == [1]
+    assert numbers(row for rows in batches.values() for row in rows) == list(range(20, 100))
+
+
+@pytest.mark.recovery
+def test_a_running_stream_sees_restarts_of_brokers_and_new_queues(spark_rocketmq: SparkRocketMQ) -> None:
+    """The query goes on by itself."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=1)
+    rows: list[Row] = []
+    # Real brokers take seconds to come back.
+    patient = {"fetchOffset.retryIntervalMs": 50, "fetchOffset.numRetries": 1200}
+    writer = spark_rocketmq.stream("orders", **patient).writeStream
+    writer = writer.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
+    query = writer.option("checkpointLocation", spark_rocketmq.checkpoint()).start()
+
+    fill(emulator, "orders", numbered(0, 10))
+    query.processAllAvailable()
+    emulator.restart()
+    fill(emulator, "orders", numbered(10, 20))
+    query.processAllAvailable()
+    emulator.topic("orders", queues=2)
+    fill(emulator, "orders", numbered(20, 30), 1)
+    query.processAllAvailable()
+    query.stop()
+
+    assert numbers(rows) == list(range(30))
+
+
+def test_a_lost_range_stops_the_query_with_its_place(spark_rocketmq: SparkRocketMQ) -> None:
+    """The checkpoint is ahead of what the broker has; failOnDataLoss=false goes on."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=1)
+    fill(emulator, "orders", numbered(0, 10))
+    start = '{"orders":{"broker-a":{"0":10}}}'
+    spark_rocketmq.run(spark_rocketmq.stream("orders", startingOffsets=start))
+    offsets = Path(spark_rocketmq.checkpoint()) / "offsets" / "0"
+    offsets.write_text(offsets.read_text().replace('"0": 10', '"0": 50'))
+    (offsets.parent / ".0.crc").unlink()
+
+    with pytest.raises(
+        StreamingQueryException, match="queue 0 of topic orders on broker-a ends at 10, but was read up"
+    ):
+        spark_rocketmq.run(spark_rocketmq.stream("orders", startingOffsets=start))
+    assert spark_rocketmq.run(spark_rocketmq.stream("orders", startingOffsets=start, failOnDataLoss=False)) == {}
+
+
+@pytest.mark.recovery
+def test_a_worker_that_dies_costs_a_run_and_no_message(spark_rocketmq: SparkRocketMQ) -> None:
+    """A Python worker is killed in a batch; the query fails, and the next run has all messages once."""
+    spark_rocketmq.emulator.topic("orders", queues=1)
+    fill(spark_rocketmq.emulator, "orders", numbered(0, 100))
+    marker = str(spark_rocketmq.folder / "killed")
+
+    @F.udf(LongType())
+    def deadly(offset: int) -> int:
+        if offset == 50 and not os.path.exists(marker):
+            Path(marker).touch()
+            os.kill(os.getpid(), 9)
+        return offset
+
+    stream = spark_rocketmq.stream("orders").withColumn("same", deadly("queueOffset"))
+    with pytest.raises(StreamingQueryException):
+        spark_rocketmq.run(stream)
+
+    assert numbers(row for rows in spark_rocketmq.run(stream).values() for row in rows) == list(range(100))
+
+
+def test_a_listener_shows_the_last_batch_too(spark_rocketmq: SparkRocketMQ) -> None:
+    """Spark's commit comes a batch late, or never; its listeners hear of every batch."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=1)
+    emulator.group("readers")
+    fill(emulator, "orders", numbered(0, 25))
+    options = spark_rocketmq.options(topic="orders", consumerGroup="readers")
+    listener = RocketMQProgressListener(options)
+    spark_rocketmq.spark.streams.addListener(listener)
+    try:
+        spark_rocketmq.run(spark_rocketmq.stream("orders", maxOffsetsPerTrigger=10))
+        given = source_options(options)
+        deadline = time.monotonic() + SECONDS
+        with Cluster(given) as cluster:
+            route = cluster.route("orders")
+            assert route is not None
+            while (shown := cluster.group_offsets("readers", route.readable)) != {route.readable[0]: 25}:
+                assert time.monotonic() < deadline, shown
+                time.sleep(0.1)  # Spark tells its listeners when it likes
+    finally:
+        spark_rocketmq.spark.streams.removeListener(listener)
+
+
+def test_late_data_is_left_to_watermarks(spark_rocketmq: SparkRocketMQ) -> None:
+    """Counts by minute of storing: what arrives later than the watermark allows is in no window."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=1)
+    by_minute = (
+        spark_rocketmq.stream("orders", maxOffsetsPerTrigger=5)
+        .withWatermark("storeTimestamp", "1 minute")
+        .groupBy(F.window("storeTimestamp", "1 minute"))
+        .count()
+    )
+    fill(emulator, "orders", numbered(0, 5))
+    emulator.clock.advance("10m")
+    fill(emulator, "orders", numbered(5, 10))
+    emulator.clock.advance("10m")
+    fill(emulator, "orders", numbered(10, 15))
+
+    batches = spark_rocketmq.run(by_minute)
+
+    assert sum(row["count"] for rows in batches.values() for row in rows) == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"topic": "nowhere", "fetchOffset.numRetries": 0}, "topic nowhere has no route"),
+        ({"topic": "orders", "endingOffsets": "latest"}, "endingOffsets is for batches"),
+        ({"topic": "orders", "startingOffsets": "group"}, "startingOffsets=group needs the option consumerGroup"),
+    ],
+)
+def test_what_is_wrong_is_said_when_a_stream_starts(
+    spark_rocketmq: SparkRocketMQ, options: dict[str, Any], said: str
+) -> None:
+    """One text that names the option or topic."""
+    spark_rocketmq.emulator.topic("orders", queues=1)
+
+    with pytest.raises(Exception, match=said):
+        spark_rocketmq.run(spark_rocketmq.stream_reader(**options).load())

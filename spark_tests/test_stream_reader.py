@@ -1,0 +1,350 @@
+"""The stream reader, asked as Spark asks it: what it answers decides whether a restart loses or repeats messages."""
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from many_messages import fill
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.errors import ClusterError, DataLossError
+from pyspark_rocketmq.offsets import MessageQueue, from_json
+from pyspark_rocketmq.options import sink_options, source_options
+from pyspark_rocketmq.stream_reader import RocketMQStreamReader
+from pyspark_rocketmq.task import RangePartition
+from pyspark_rocketmq.transactional_writer import TransactionalStreamWriter
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.remoting.client import RemotingClient
+
+ALL = ReadAllAvailable()
+WANTED = (("queueId", "int"), ("queueOffset", "bigint"))
+
+
+def reader(emulator: Emulator, **options: str) -> RocketMQStreamReader:
+    """A reader of the topic `orders`, as a query that starts makes one."""
+    given = {
+        "nameServer": emulator.namesrv,
+        "topic": "orders",
+        "fetchOffset.retryIntervalMs": "10",
+        "fetchOffset.numRetries": "1",
+        **options,
+    }
+    return RocketMQStreamReader(source_options(given).of_stream(), WANTED)
+
+
+def offsets(by_queue: dict[str, int]) -> dict[str, Any]:
+    """Offsets of the topic's queues as Spark has them."""
+    return {"orders": {"broker-a": by_queue}}
+
+
+def got(found: RocketMQStreamReader, start: dict[str, Any], end: dict[str, Any]) -> list[tuple[int, int]]:
+    """Queue and offset of the messages of a micro-batch, read by a copy that went to an executor."""
+    executor = pickle.loads(pickle.dumps(RocketMQStreamReader(found._options, WANTED)))
+    rows = [
+        (row["queueId"], row["queueOffset"])
+        for partition in pickle.loads(pickle.dumps(found.partitions(start, end)))
+        for batch in executor.read(partition)
+        for row in batch.to_pylist()
+    ]
+    return sorted(rows)
+
+
+def test_a_stream_without_checkpoint_starts_at_latest(rocketmq: Emulator) -> None:
+    """Spark asks twice where it starts; the second answer is the first, whatever has arrived."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"] * 5)
+    found = reader(rocketmq)
+
+    first = found.initialOffset()
+    fill(rocketmq, "orders", [b"x"] * 5)
+
+    assert first == found.initialOffset() == offsets({"0": 5})
+
+
+@pytest.mark.recovery
+def test_a_start_that_moves_is_pinned_by_an_empty_batch(rocketmq: Emulator) -> None:
+    """The first end is the start, so that the checkpoint has it before anything is read.
+
+    A query that fails in the batch after it starts again from the checkpoint and misses nothing.
+    """
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"] * 5)
+    found = reader(rocketmq)
+    start = found.initialOffset()
+    fill(rocketmq, "orders", [b"x"] * 3)
+
+    pinned = found.latestOffset(start, ALL)
+    end = found.latestOffset(pinned, ALL)
+    again = reader(rocketmq)
+
+    assert pinned == start
+    assert found.partitions(start, pinned) == []
+    assert end == again.latestOffset(pinned, ALL) == offsets({"0": 8})
+    assert got(again, pinned, end) == [(0, 5), (0, 6), (0, 7)]
+
+
+@pytest.mark.parametrize("start", ["earliest", '{"orders":{"broker-a":{"0":2}}}'])
+def test_a_start_that_does_not_move_is_not_pinned(rocketmq: Emulator, start: str) -> None:
+    """Looked up again it is the same, so that the first batch may have messages."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"] * 5)
+    found = reader(rocketmq, startingOffsets=start)
+
+    assert found.latestOffset(found.initialOffset(), ALL) == offsets({"0": 5})
+
+
+def test_the_end_of_a_run_over_what_is_there_does_not_move(rocketmq: Emulator) -> None:
+    """AvailableNow: neither messages nor queues that come later are read, and the last end comes back as it is."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"] * 5)
+    found = reader(rocketmq, startingOffsets="earliest")
+    found.prepareForTriggerAvailableNow()
+    start = found.initialOffset()
+    rocketmq.topic("orders", queues=2)
+    for queue in (0, 1):
+        fill(rocketmq, "orders", [b"x"] * 5, queue)
+
+    end = found.latestOffset(start, ALL)
+
+    assert from_json(end)[MessageQueue("orders", "broker-a", 0)] == 5
+    assert got(found, start, end) == [(0, at) for at in range(5)]
+    assert found.latestOffset(end, ALL) == end
+
+
+def test_a_limited_run_over_what_is_there_comes_to_its_end(rocketmq: Emulator) -> None:
+    """Step by step, and everything once."""
+    rocketmq.topic("orders", queues=2)
+    fill(rocketmq, "orders", [b"x"] * 50, 0)
+    fill(rocketmq, "orders", [b"x"] * 10, 1)
+    found = reader(rocketmq, startingOffsets="earliest", maxOffsetsPerTrigger="7")
+    found.prepareForTriggerAvailableNow()
+    at, steps, rows = found.initialOffset(), 0, []
+    limit = found.getDefaultReadLimit()
+    assert limit == ReadMaxRows(7)
+
+    while (end := found.latestOffset(at, limit)) != at:
+        part = got(found, at, end)
+        assert len(part) <= 7
+        rows += part
+        at, steps = end, steps + 1
+
+    assert steps == 9
+    assert sorted(rows) == [(0, at) for at in range(50)] + [(1, at) for at in range(10)]
+
+
+def test_what_spark_shows_is_what_was_just_seen(rocketmq: Emulator) -> None:
+    """Spark asks for it after every batch: no request is made for it."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"] * 5)
+    found = reader(rocketmq, startingOffsets="earliest", maxOffsetsPerTrigger="2")
+    assert found.reportLatestOffset() is None
+
+    found.latestOffset(found.initialOffset(), ReadMaxRows(2))
+    fill(rocketmq, "orders", [b"x"] * 5)
+
+    assert found.reportLatestOffset() == offsets({"0": 5})
+
+
+def test_the_same_batch_has_the_same_messages(rocketmq: Emulator) -> None:
+    """Asked again after a restart, a range is what it was, though more has come."""
+    rocketmq.topic("orders", queues=2)
+    for queue in (0, 1):
+        fill(rocketmq, "orders", [b"x"] * 20, queue)
+    found = reader(rocketmq, startingOffsets="earliest")
+    start = json.loads(json.dumps(found.initialOffset()))
+    end = json.loads(json.dumps(found.latestOffset(start, ALL)))
+    before = got(found, start, end)
+    fill(rocketmq, "orders", [b"x"] * 20)
+
+    assert got(reader(rocketmq), start, end) == before == [(queue, at) for queue in (0, 1) for at in range(20)]
+
+
+def test_ranges_that_are_empty_or_backwards_have_no_task(rocketmq: Emulator) -> None:
+    """On a restart Spark asks for an empty range."""
+    rocketmq.topic("orders", queues=1)
+    found = reader(rocketmq)
+
+    assert found.partitions(offsets({"0": 5}), offsets({"0": 5})) == []
+    assert found.partitions(offsets({"0": 5}), offsets({"0": 3})) == []
+
+
+def test_queues_that_are_new_begin_at_their_first_message(rocketmq: Emulator) -> None:
+    """Also where the query started at latest: what was sent there since then belongs to it."""
+    rocketmq.topic("orders", queues=1)
+    found = reader(rocketmq)
+    start = found.initialOffset()
+    at = found.latestOffset(start, ALL)
+    rocketmq.topic("orders", queues=2)
+    fill(rocketmq, "orders", [b"x"] * 3, 1)
+
+    end = found.latestOffset(at, ALL)
+
+    assert end == offsets({"0": 0, "1": 3})
+    assert got(found, at, end) == [(1, 0), (1, 1), (1, 2)]
+
+
+def test_topics_that_are_new_are_found_by_a_pattern(rocketmq: Emulator) -> None:
+    """A query may start before there is any topic."""
+    given = {"nameServer": rocketmq.namesrv, "topicsPattern": "orders-.*"}
+    found = RocketMQStreamReader(source_options(given).of_stream(), WANTED)
+    start = found.initialOffset()
+    assert found.latestOffset(start, ALL) == start == {}
+    rocketmq.topic("orders-new", queues=1)
+    fill(rocketmq, "orders-new", [b"x"] * 3)
+
+    end = found.latestOffset(start, ALL)
+
+    assert end == {"orders-new": {"broker-a": {"0": 3}}}
+    assert got(found, start, end) == [(0, 0), (0, 1), (0, 2)]
+
+
+def test_a_queue_that_is_gone_fails_or_waits(rocketmq: Emulator) -> None:
+    """What is not read yet may be lost with it; without failOnDataLoss its place is kept."""
+    rocketmq.topic("orders", queues=2)
+    fill(rocketmq, "orders", [b"x"] * 5)
+    at = offsets({"0": 2, "1": 0})
+    rocketmq.topic("orders", queues=1)
+
+    with pytest.raises(ClusterError, match="queue 1 of topic orders on broker-a is gone"):
+        reader(rocketmq).latestOffset(at, ALL)
+    assert reader(rocketmq, failOnDataLoss="false").latestOffset(at, ALL) == offsets({"0": 5, "1": 0})
+
+
+def test_a_queue_that_ends_before_it_was_read_is_a_loss(rocketmq: Emulator) -> None:
+    """The topic was made anew; without failOnDataLoss it is read on from where it ends now."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"] * 5)
+    at = offsets({"0": 50})
+
+    with pytest.raises(DataLossError, match="queue 0 of topic orders on broker-a ends at 5, but was read up to 50"):
+        reader(rocketmq).latestOffset(at, ALL)
+    found = reader(rocketmq, failOnDataLoss="false")
+    end = found.latestOffset(at, ALL)
+    assert end == offsets({"0": 5})
+    assert found.partitions(at, end) == []
+
+
+@pytest.mark.recovery
+def test_a_broker_that_restarts_is_waited_for(rocketmq: Emulator) -> None:
+    """Between two micro-batches its connection breaks; the next one is asked over another."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"] * 5)
+    found = reader(rocketmq, startingOffsets="earliest")
+    at = found.latestOffset(found.initialOffset(), ALL)
+    rocketmq.restart()
+    fill(rocketmq, "orders", [b"x"] * 5)
+
+    end = found.latestOffset(at, ALL)
+
+    assert got(found, at, end) == [(0, each) for each in range(5, 10)]
+
+
+@pytest.mark.recovery
+def test_a_broker_that_stays_away_is_named(rocketmq: Emulator) -> None:
+    """And nothing is skipped: the query fails, and goes on from its checkpoint when the broker is back."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"] * 5)
+    found = reader(rocketmq, startingOffsets="earliest")
+    at = found.latestOffset(found.initialOffset(), ReadMaxRows(2))
+    rocketmq.stop_broker("broker-a")
+
+    with pytest.raises(ClusterError, match=r"the queues of the stream cannot be read.*topic orders has no route"):
+        found.latestOffset(at, ALL)
+    rocketmq.start_broker("broker-a")
+    assert reader(rocketmq).latestOffset(at, ALL) == offsets({"0": 5})
+
+
+def committed(emulator: Emulator, group: str) -> dict[int, int]:
+    """Where a group is in the topic."""
+    given = source_options({"nameServer": emulator.namesrv, "topic": "orders"})
+    with Cluster(given) as cluster:
+        route = cluster.route("orders")
+        assert route is not None
+        return {queue.queue_id: at for queue, at in cluster.group_offsets(group, route.readable).items()}
+
+
+def test_progress_is_shown_if_wanted(rocketmq: Emulator) -> None:
+    """As offsets of the group, for people and tools; where a stream starts again does not depend on it."""
+    rocketmq.topic("orders", queues=2)
+    rocketmq.group("readers")
+    found = reader(rocketmq, consumerGroup="readers", commitOffsetsToBroker="true")
+
+    found.commit(offsets({"0": 7, "1": 3}))
+    reader(rocketmq, consumerGroup="others").commit(offsets({"0": 7, "1": 3}))
+
+    assert committed(rocketmq, "readers") == {0: 7, 1: 3}
+    assert committed(rocketmq, "others") == {}
+
+
+@pytest.mark.rocketmq(config={"autoCreateSubscriptionGroup": False})
+def test_progress_that_cannot_be_shown_does_no_harm(rocketmq: Emulator, caplog: pytest.LogCaptureFixture) -> None:
+    """The broker does not know the group: a warning, not an error."""
+    rocketmq.topic("orders", queues=1)
+
+    reader(rocketmq, consumerGroup="nobody", commitOffsetsToBroker="true").commit(offsets({"0": 7}))
+
+    assert "progress could not be shown" in caplog.text
+
+
+def test_a_group_is_where_a_stream_may_start(rocketmq: Emulator) -> None:
+    """Queues where the group is nowhere start at earliest."""
+    rocketmq.topic("orders", queues=2)
+    rocketmq.group("readers")
+    for queue in (0, 1):
+        fill(rocketmq, "orders", [b"x"] * 10, queue)
+    found = reader(rocketmq, consumerGroup="readers", commitOffsetsToBroker="true", startingOffsets="group")
+    found.commit(offsets({"1": 6}))
+
+    assert found.initialOffset() == offsets({"0": 0, "1": 6})
+
+
+def test_delayed_and_transactional_messages_come_when_they_are_due(rocketmq: Emulator, tmp_path: Path) -> None:
+    """Before that they are nowhere in the topic, and no offset is passed over for them."""
+    topic = rocketmq.topic("orders", queues=1)
+    found = reader(rocketmq, startingOffsets="earliest")
+    start = found.initialOffset()
+    given = {"nameServer": rocketmq.namesrv, "topic": "orders", "txnLogPath": str(tmp_path)}
+    writer = TransactionalStreamWriter(sink_options({**given, "deliveryGuarantee": "transactional"}))
+    halves = writer.store("q", 0, iter([pa.RecordBatch.from_pydict({"body": [b"half"]})]))
+    topic.send(b"later", properties={"DELAY": "3"})
+    topic.send(b"now")
+
+    first = found.latestOffset(start, ALL)
+    writer.commit([halves], 0)
+    second = found.latestOffset(first, ALL)
+    rocketmq.clock.advance("11s")
+    third = found.latestOffset(second, ALL)
+
+    assert [first, second, third] == [offsets({"0": end}) for end in (1, 2, 3)]
+    assert got(found, start, third) == [(0, 0), (0, 1), (0, 2)]
+    assert [each.body for each in topic.messages] == [b"now", b"half", b"later"]
+
+
+def test_many_small_queues_are_one_task(rocketmq: Emulator) -> None:
+    """A task of Spark's costs more than reading some messages."""
+    rocketmq.topic("orders", queues=16)
+    for queue in range(16):
+        fill(rocketmq, "orders", [b"x"] * 3, queue)
+    found = reader(rocketmq, startingOffsets="earliest")
+    start = found.initialOffset()
+
+    [task] = found.partitions(start, found.latestOffset(start, ALL))
+
+    assert isinstance(task, RangePartition)
+    assert len(task.ranges) == 16
+
+
+def test_connections_close(rocketmq: Emulator) -> None:
+    """Spark kills the process rather than say so, but a reader that is stopped holds nothing."""
+    rocketmq.topic("orders", queues=1)
+    found = reader(rocketmq)
+    found.initialOffset()
+
+    found.stop()
+    found.stop()
+
+    with RemotingClient(rocketmq.broker) as client:
+        assert client.request(30, {"topic": "orders", "queueId": 0}).code == 0

@@ -1,0 +1,171 @@
+"""Half messages and their log, without Spark: what a crash between any two steps leaves behind."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark_rocketmq.errors import RocketMQError, RowError, SendError
+from pyspark_rocketmq.options import sink_options
+from pyspark_rocketmq.transaction_log import KEPT, Half, TransactionLog
+from pyspark_rocketmq.transactional_writer import TransactionalStreamWriter
+from rocketmq_testkit.fixtures import Emulator
+
+HALVES = [Half("broker-a", "orders", number, number * 100, f"ID{number}") for number in range(3)]
+
+
+def writer(emulator: Emulator, folder: Path) -> TransactionalStreamWriter:
+    """A writer to the topic `orders`."""
+    return TransactionalStreamWriter(
+        sink_options(
+            {
+                "nameServer": emulator.namesrv,
+                "topic": "orders",
+                "deliveryGuarantee": "transactional",
+                "txnLogPath": str(folder),
+                "fetchOffset.retryIntervalMs": "10",
+            }
+        )
+    )
+
+
+def rows(low: int, high: int) -> "list[pa.RecordBatch]":
+    """Numbered rows as Spark hands them over."""
+    bodies = pa.array([b"%d" % at for at in range(low, high)], pa.binary())
+    return [pa.RecordBatch.from_arrays([bodies], names=["body"])]
+
+
+def stored(emulator: Emulator) -> list[int]:
+    """The numbers that consumers can see."""
+    return sorted(int(message.body) for message in emulator.messages("orders"))
+
+
+def test_nobody_sees_a_batch_before_its_commit(rocketmq: Emulator, tmp_path: Path) -> None:
+    """Two tasks store half messages, the driver commits them."""
+    rocketmq.topic("orders", queues=2)
+    target = writer(rocketmq, tmp_path)
+
+    tasks = [target.store("q", 0, iter(rows(0, 50))), target.store("q", 0, iter(rows(50, 100)))]
+    before = stored(rocketmq)
+    target.commit(tasks, 0)
+
+    assert before == []
+    assert stored(rocketmq) == list(range(100))
+    assert TransactionLog(str(tmp_path), "q").left(0) == []
+
+
+def test_a_batch_that_fails_is_rolled_back(rocketmq: Emulator, tmp_path: Path) -> None:
+    """Nobody ever sees it, and its next run is as the first."""
+    rocketmq.topic("orders", queues=2)
+    target = writer(rocketmq, tmp_path)
+
+    target.abort([target.store("q", 0, iter(rows(0, 50))), None], 0)
+    target.commit([target.store("q", 0, iter(rows(0, 50)))], 0)
+
+    assert stored(rocketmq) == list(range(50))
+
+
+@pytest.mark.recovery
+def test_a_decided_batch_is_not_sent_again(rocketmq: Emulator, tmp_path: Path) -> None:
+    """The driver died after the decision, before Spark noted the batch: the next run commits what is left."""
+    rocketmq.topic("orders", queues=2)
+    first = writer(rocketmq, tmp_path)
+    task = first.store("q", 7, iter(rows(0, 50)))
+    TransactionLog(str(tmp_path), "q").decide(7, task.halves)
+
+    again = writer(rocketmq, tmp_path)
+    second = again.store("q", 7, iter(rows(0, 50)))
+    again.commit([second], 7)
+
+    assert second.halves == []
+    assert stored(rocketmq) == list(range(50))
+
+
+@pytest.mark.recovery
+def test_a_commit_that_died_half_way_is_finished(rocketmq: Emulator, tmp_path: Path) -> None:
+    """Those that are known to be committed are left alone."""
+    rocketmq.topic("orders", queues=2)
+    first = writer(rocketmq, tmp_path)
+    task = first.store("q", 7, iter(rows(0, 50)))
+    log = TransactionLog(str(tmp_path), "q")
+    log.decide(7, task.halves)
+    log.finished(7, task.halves[:20])
+
+    again = writer(rocketmq, tmp_path)
+    again.commit([again.store("q", 7, iter(rows(0, 50)))], 7)
+
+    found = [message.message_id for message in rocketmq.messages("orders")]
+    assert sorted(found) == sorted(half.uniq_key for half in task.halves[20:])
+
+
+@pytest.mark.recovery
+def test_a_commit_that_failed_is_not_rolled_back(rocketmq: Emulator, tmp_path: Path) -> None:
+    """Spark calls abort after it; the batch is decided, and its next run commits it."""
+    rocketmq.topic("orders", queues=2)
+    target = writer(rocketmq, tmp_path)
+    task = target.store("q", 0, iter(rows(0, 10)))
+    rocketmq.stop_broker("broker-a")
+    with pytest.raises(RocketMQError):
+        target.commit([task], 0)
+    rocketmq.start_broker("broker-a")
+
+    target.abort([task], 0)
+    target.commit([target.store("q", 0, iter(rows(0, 10)))], 0)
+
+    assert stored(rocketmq) == list(range(10))
+
+
+def test_half_messages_that_a_broker_does_not_have_are_named(rocketmq: Emulator, tmp_path: Path) -> None:
+    """It gave them up, or lost them: the batch fails and says so."""
+    rocketmq.topic("orders", queues=2)
+    target = writer(rocketmq, tmp_path)
+    task = target.store("q", 0, iter(rows(0, 1)))
+    task.halves = [Half("broker-a", "orders", 5, 10**9, "ID")]
+
+    with pytest.raises(SendError, match="half message ID of topic orders on broker-a cannot be ended"):
+        target.commit([task], 0)
+
+
+def test_delays_and_transactions_do_not_go_together(rocketmq: Emulator, tmp_path: Path) -> None:
+    """A broker would forget one of them."""
+    rocketmq.topic("orders", queues=2)
+    batch = pa.RecordBatch.from_pydict({"body": [b"x"], "delayLevel": pa.array([3], pa.int32())})
+
+    with pytest.raises(RowError, match="a half message cannot be delayed"):
+        writer(rocketmq, tmp_path).store("q", 0, iter([batch]))
+
+
+def test_a_decision_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    """A draft that a crash left behind decides nothing; a line that it cut off names no message."""
+    log = TransactionLog(str(tmp_path), "q")
+    (tmp_path / "q").mkdir()
+    (tmp_path / "q" / "0.draft").write_text('[{"bro')
+
+    assert not log.has(0)
+    log.decide(0, HALVES)
+    log.finished(0, HALVES[:1])
+    with (tmp_path / "q" / "0.done").open("a") as file:
+        file.write("ID")
+    assert log.left(0) == HALVES[1:]
+    assert not TransactionLog(str(tmp_path), "other").has(0)
+
+
+def test_a_log_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """It was changed by somebody else."""
+    log = TransactionLog(str(tmp_path), "q")
+    log.decide(0, HALVES)
+    (tmp_path / "q" / "0.json").write_text("{")
+
+    with pytest.raises(RocketMQError, match=r"option txnLogPath: .*0.json cannot be read"):
+        log.left(0)
+
+
+def test_old_decisions_go(tmp_path: Path) -> None:
+    """Spark replays the last batch alone."""
+    log = TransactionLog(str(tmp_path), "q")
+    for number in range(KEPT + 3):
+        log.decide(number, HALVES)
+        log.finished(number, HALVES)
+
+    assert not log.has(2)
+    assert log.has(3)
+    assert len(list((tmp_path / "q").iterdir())) == 2 * KEPT
