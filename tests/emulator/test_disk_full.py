@@ -44,7 +44,7 @@ def takes_sends(world: World, *, through_proxy: bool = False) -> bool:
 
 def full_world(**keys: object) -> World:
     """A world whose disk was found full a moment ago, with a message in topic T."""
-    world = make_world(disk_used_ratio=95, **keys)
+    world = make_world(1, disk_used_ratio=95, **keys)
     world.topic("T")
     world.send("T", b"before")
     world.advance(FIRST_LOOK_MS)
@@ -134,7 +134,7 @@ def first(world: World) -> int:
 
 def test_sends_fill_it_and_clean_up_empties_it() -> None:
     """Nobody is refused before a look; it deletes ten files of any age, and the next one finds room."""
-    world = make_world(store_disk_bytes=16 * FILE_BYTES, **SMALL)
+    world = make_world(1, store_disk_bytes=16 * FILE_BYTES, **SMALL)
     world.topic("T")
     world.advance(FIRST_LOOK_MS)
     fill(world, 15)
@@ -151,7 +151,7 @@ def test_sends_fill_it_and_clean_up_empties_it() -> None:
 
 def test_files_are_deleted_before_it_is_full() -> None:
     """Above `diskMaxUsedSpaceRatio` old ones at any hour, above `diskSpaceCleanForciblyRatio` young ones as well."""
-    world = make_world(store_disk_bytes=100 * FILE_BYTES, file_reserved_time=1, **SMALL)
+    world = make_world(1, store_disk_bytes=100 * FILE_BYTES, file_reserved_time=1, **SMALL)
     world.topic("T")
     fill(world, 80)
     world.advance(3_600_000 - 1)
@@ -169,7 +169,7 @@ def test_files_are_deleted_before_it_is_full() -> None:
 def test_young_files_may_be_kept() -> None:
     """Without `cleanFileForciblyEnable` a full disk stays full until its files are old."""
     world = make_world(
-        store_disk_bytes=16 * FILE_BYTES, clean_file_forcibly_enable=False, file_reserved_time=1, **SMALL
+        1, store_disk_bytes=16 * FILE_BYTES, clean_file_forcibly_enable=False, file_reserved_time=1, **SMALL
     )
     world.topic("T")
     fill(world, 15)

@@ -50,7 +50,7 @@ def has_route(world: World) -> bool:
 
 def going_world(**keys: object) -> World:
     """A world whose broker goes away before it stops."""
-    world = make_world(enable_shutdown_gracefully=True, shutdown_wait_time_seconds=5, **keys)
+    world = make_world(1, enable_shutdown_gracefully=True, shutdown_wait_time_seconds=5, **keys)
     world.topic("T")
     return world
 

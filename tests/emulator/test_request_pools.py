@@ -66,7 +66,7 @@ def test_nobody_waits_unless_something_keeps_threads(world: World) -> None:
 
 def test_requests_take_their_time_one_after_the_other() -> None:
     """With one thread each waits for those before it, and is stored when its own time is over."""
-    world = make_world(request_times="send=50", **ONE_THREAD)
+    world = make_world(1, request_times="send=50", **ONE_THREAD)
     world.topic("T")
     calls = [sent(world) for _ in range(3)]
     for number, call in enumerate(calls):
@@ -79,7 +79,7 @@ def test_requests_take_their_time_one_after_the_other() -> None:
 
 def test_who_finds_the_queue_full_is_refused() -> None:
     """At once; those that wait are served."""
-    world = make_world(request_times="send=50", **ONE_THREAD)
+    world = make_world(1, request_times="send=50", **ONE_THREAD)
     world.topic("T")
     calls = [sent(world) for _ in range(3)]
     assert busy(sent(world)) == "[OVERLOAD]system busy, start flow control for a while"
@@ -89,7 +89,7 @@ def test_who_finds_the_queue_full_is_refused() -> None:
 
 def test_who_waits_too_long_is_refused() -> None:
     """At the next look, of which there is one every 10 ms from a second after the start on, the oldest first."""
-    world = make_world(request_times="send=5000", os_page_cache_busy_time_out_mills=9000, **ONE_THREAD)
+    world = make_world(1, request_times="send=5000", os_page_cache_busy_time_out_mills=9000, **ONE_THREAD)
     world.topic("T")
     world.advance(1_003)
     first = sent(world)
@@ -137,7 +137,7 @@ def test_nobody_is_refused_for_waiting_where_that_is_off() -> None:
 def test_pools_have_waiting_times_of_their_own(pool: Pool, wait_ms: int | None) -> None:
     """And some have none: what waits there is served in the end."""
     world = make_world(
-        request_times=f"{pool.title}=60000", os_page_cache_busy_time_out_mills=90_000, **{pool.threads: 1}
+        1, request_times=f"{pool.title}=60000", os_page_cache_busy_time_out_mills=90_000, **{pool.threads: 1}
     )
     world.topic("T")
     world.advance(2_000)
@@ -156,7 +156,7 @@ def test_pools_have_waiting_times_of_their_own(pool: Pool, wait_ms: int | None) 
 
 def test_a_store_that_is_too_slow_refuses_sends() -> None:
     """Those that wait, those that come, and those that come through the proxy, each in its own words."""
-    world = make_world(request_times="send=3000", wait_time_mills_in_send_queue=10_000, **ONE_THREAD)
+    world = make_world(1, request_times="send=3000", wait_time_mills_in_send_queue=10_000, **ONE_THREAD)
     world.topic("T")
     world.advance(2_000)
     slow, waits = sent(world), sent(world)
@@ -207,7 +207,7 @@ def test_a_refusal_that_makes_no_sense_is_told(world: World, text: str) -> None:
 
 def waiting_for_slaves(**keys: object) -> World:
     """A master whose slave is not there."""
-    world = make_world(broker_role="SYNC_MASTER", in_sync_replicas=2, slave_timeout=2_000, **keys)
+    world = make_world(1, broker_role="SYNC_MASTER", in_sync_replicas=2, slave_timeout=2_000, **keys)
     world.topic("T")
     world.advance(2_000)
     return world
@@ -226,11 +226,11 @@ def test_a_recall_keeps_its_thread_while_it_waits_for_a_slave() -> None:
     behind = sent(world)
     world.advance(200)
     assert busy(behind) == CLEANED.format(200, 0)
-    behind = [sent(world), sent(world)]
+    two = [sent(world), sent(world)]
     assert busy(sent(world)).startswith("[OVERLOAD]")
     world.advance(1_800)
     assert isinstance(recall.outcome, RecallResult)
-    assert all(busy(call).startswith("[TIMEOUT_CLEAN_QUEUE]") for call in behind)
+    assert all(busy(call).startswith("[TIMEOUT_CLEAN_QUEUE]") for call in two)
     for call in sends:
         assert isinstance(call.outcome, SendResult)
         assert call.outcome.code is ResponseCode.FLUSH_SLAVE_TIMEOUT
@@ -266,7 +266,7 @@ def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave() -> None:
 
 def test_a_broker_tells_who_waits() -> None:
     """Its state has the length of the queues, and for how long their first have waited."""
-    world = make_world(request_times="send=5000", wait_time_mills_in_send_queue=10_000, **ONE_THREAD)
+    world = make_world(1, request_times="send=5000", wait_time_mills_in_send_queue=10_000, **ONE_THREAD)
     world.topic("T")
     sent(world)
     sent(world)
