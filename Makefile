@@ -63,8 +63,9 @@ conformance-real: $(VENV)/dev.stamp ## Ask real brokers again, write down what t
 bench: $(VENV)/dev.stamp ## Compare with the real broker (a quarter of an hour)
 	$(BIN)/python bench/run.py
 
-bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, and one with its journal (some minutes, 2 GiB)
+bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, filter, and write a journal (some minutes, 2 GiB)
 	$(BIN)/python bench/growth.py
+	$(BIN)/python bench/filters.py
 	$(BIN)/python bench/journal.py
 
 bench-spark: $(VENV)/dev.stamp ## Compare reads and writes of Spark with those of the client alone, and with the real broker (minutes)

@@ -5,7 +5,8 @@
 prints processor time for each step and the ratio (full / empty), and ends with code 1 when one is above 1.5. The full
 emulator holds 1,000,000 stored messages, 100,000 messages in flight (each with a check point of its own) and 10,000
 waiting pops, of which 1,000 wait for the same topic and group as the steps do where the name of a row says so. Another
-one, for the steps of messages that wait, holds 100,000 timed, delayed and half messages each.
+one, for the steps of messages that wait, holds 100,000 timed, delayed and half messages each; another one has 10,000
+topics, 1,000 groups and 5,000 clients. What a stored message takes of memory is measured beside (`memory.py`).
 `--write` puts the table into bench/README.md. It takes some minutes and 2 GiB.
 """
 
@@ -13,11 +14,16 @@ import datetime
 import gc
 import platform
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
+import crowd
+import memory
 import parked
 from document import Table, options
 from rocketmq_testkit.emulator import operations as ops
@@ -224,6 +230,8 @@ ROWS: tuple[tuple[str, Step], ...] = (
 )
 
 
+AnyWorld = TypeVar("AnyWorld", bound=World)
+
 WAITING_ROWS = "jumps and idle"
 """What `--only` names the figures by that are no rows."""
 
@@ -242,7 +250,7 @@ class Row:
         return self.full / self.empty
 
 
-def timed(step: Step, world: World, count: int) -> float:
+def timed(step: Callable[[AnyWorld, int], Callable[[], None]], world: AnyWorld, count: int) -> float:
     """Microseconds for one step."""
     work = step(world, count)
     begin = time.process_time_ns()
@@ -250,7 +258,13 @@ def timed(step: Step, world: World, count: int) -> float:
     return (time.process_time_ns() - begin) / 1000 / count
 
 
-def measure(rows: Iterable[tuple[str, Step]], few: World, many: World, only: str, quick: bool) -> Iterator[Row]:
+def measure(
+    rows: Iterable[tuple[str, Callable[[AnyWorld, int], Callable[[], None]]]],
+    few: AnyWorld,
+    many: AnyWorld,
+    only: str,
+    quick: bool,
+) -> Iterator[Row]:
     """Some rows; both emulators in turn, so that a busy moment hits both."""
     # What other emulators left, and then as the command does it: requests leave no cycles behind, and a search through
     # all that is stored costs.
@@ -265,18 +279,21 @@ def measure(rows: Iterable[tuple[str, Step]], few: World, many: World, only: str
         yield Row(name, statistics.median(one for one, _ in pairs), statistics.median(other for _, other in pairs))
 
 
-TOGETHER: tuple[tuple[str, Callable[[World, int], Callable[[], float]]], ...] = (
-    ("timed message fires from a crowded second", parked.fired_together),
-    ("half message is checked", parked.checked),
+Measured = Callable[[int], Callable[[], float]]
+"""Of a number of things: what measures microseconds for each of them, time after time."""
+TOGETHER: tuple[tuple[str, Measured, int], ...] = (
+    ("timed message fires from a crowded second", lambda number: parked.fired_together(empty(), number), parked.PARKED),
+    ("half message is checked", lambda number: parked.checked(empty(), number), parked.PARKED),
+    ("client is looked at, whether it is silent", crowd.looked_at, crowd.CLIENTS),
 )
 
 
 def measure_together(factor: int, only: str) -> Iterator[Row]:
     """What happens to few messages at once, and to many."""
-    for name, measured in TOGETHER:
+    for name, measured, number in TOGETHER:
         if only not in name:
             continue
-        few, many = measured(empty(), STEPS), measured(empty(), parked.PARKED // factor)
+        few, many = measured(STEPS), measured(number // factor)
         pairs = [(few(), many()) for _ in range(CHECKS)]
         yield Row(name, statistics.median(one for one, _ in pairs), statistics.median(other for _, other in pairs))
 
@@ -288,7 +305,15 @@ def all_rows(only: str, quick: bool) -> Iterator[Row]:
         yield from measure(ROWS, empty(), full(factor), only, quick)
     if any(only in name for name, _ in parked.ROWS):
         yield from measure(parked.ROWS, parked.empty_of_parked(), parked.full_of_parked(factor), only, quick)
+    if any(only in name for name, _ in crowd.ROWS):
+        yield from measure(crowd.ROWS, crowd.few(), crowd.many(factor), only, quick)
     yield from measure_together(factor, only)
+
+
+def memory_kib() -> float:
+    """KiB of memory for each stored message of 1 KiB, in a process of its own."""
+    command = [sys.executable, str(Path(__file__).with_name("memory.py"))]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def table(rows: list[Row]) -> str:
@@ -310,6 +335,7 @@ def waiting(factor: int) -> tuple[str, bool]:
     found = list(parked.jumps(factor))
     due, idle_ms = parked.idle(factor)
     idle = parked.idle_emulator(factor)
+    kib = memory_kib()
     lines = [
         f"Seconds of processor time for a jump over {parked.PARKED:,} messages that become due in it, at most "
         f"{parked.JUMP_GOAL_S:g}: "
@@ -319,16 +345,20 @@ def waiting(factor: int) -> tuple[str, bool]:
         f"{parked.IDLE_GOAL:.0%}. Half messages are not among them: as upstream does, a round of checks puts each back "
         "every 30 s.",
         "",
+        f"A stored message of 1 KiB takes {kib:.2f} KiB of memory, at most {memory.GOAL_KIB:g}.",
+        "",
     ]
     slow = any(seconds > parked.JUMP_GOAL_S for _, seconds in found)
-    return "\n".join(lines), slow or due > 0 or idle > parked.IDLE_GOAL
+    return "\n".join(lines), slow or due > 0 or idle > parked.IDLE_GOAL or kib > memory.GOAL_KIB
 
 
 SECTION = f"""## Growth
 
 `make bench-growth` takes the same steps in an empty emulator and in one with {STORED:,} stored
 messages, {IN_FLIGHT:,} in flight and {WAITING:,} waiting pops; those of timed, delayed and half messages in one that
-holds {parked.PARKED:,} of each. None may take more than {GOAL} times as long.
+holds {parked.PARKED:,} of each; those of topics, groups and clients in one with {crowd.STORED:,} messages in
+{crowd.TOPICS:,} topics, {crowd.GROUPS:,} groups and {crowd.CLIENTS:,} connected clients, which all wait for messages.
+None may take more than {GOAL} times as long.
 """
 
 
@@ -349,7 +379,7 @@ def main() -> int:
     if slow:
         print(f"more than {GOAL} times slower: {', '.join(slow)}", file=sys.stderr)
     if too_much:
-        print("messages that wait cost too much", file=sys.stderr)
+        print("messages that wait or are stored cost too much", file=sys.stderr)
     return 1 if (slow or too_much) and not chosen.quick else 0
 
 

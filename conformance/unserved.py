@@ -40,7 +40,6 @@ UNSERVED: Mapping[tuple[Code, ...], str] = {
         Code.REMOVE_COLD_DATA_FLOW_CTR_CONFIG,
         Code.GET_COLD_DATA_FLOW_CTR_INFO,
     ): _FILES,
-    (Code.UPDATE_AND_CREATE_STATIC_TOPIC,): "queues that move between brokers need several that know of each other",
     tuple(code for code in Code if 3001 <= code <= 3010): _USERS,
 }
 """Request codes that upstream handles and the emulator answers as unknown, and why."""

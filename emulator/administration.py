@@ -42,6 +42,7 @@ from .operations import (
 )
 from .ordered import Orders
 from .pop_in_flight import PopInFlight
+from .queue_mappings import QueueMappings
 from .store import MessageStore
 from .timer_metrics import TimerMetrics
 from .topics import Topics
@@ -59,6 +60,7 @@ class TopicAdministration:
         orders: Orders,
         in_flight: PopInFlight,
         timer_metrics: TimerMetrics,
+        mappings: QueueMappings,
     ) -> None:
         self._config = config
         self._store = store
@@ -67,6 +69,7 @@ class TopicAdministration:
         self._orders = orders
         self._in_flight = in_flight
         self._timer_metrics = timer_metrics
+        self._mappings = mappings
 
     def create(self, call: Call, operation: CreateTopic) -> Done:
         """Create or change a topic. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
@@ -76,7 +79,7 @@ class TopicAdministration:
     def _put(self, operation: CreateTopic) -> None:
         config = self._topics.create(operation.config, operation.attributes)
         name, queues = config.topic_name, config.read_queue_nums
-        self._orders.forget(lambda place: place[0] == name and place[2] >= queues)
+        self._orders.forget_topic(name, queues)
 
     def create_all(self, call: Call, operation: CreateTopics) -> Done:
         """Create or change topics, none if one of the names is bad. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
@@ -102,11 +105,12 @@ class TopicAdministration:
                 doomed += [names.pop_retry_topic(topic, group, v2=v2) for v2 in (False, True)]
         for name in doomed:
             self._topics.delete(name)
+            self._mappings.delete(name)
             self._offsets.delete_topic(name)
             self._store.delete_topic(name)
             self._timer_metrics.forget(name)
-        self._orders.forget(lambda place: place[0] in doomed)
-        self._in_flight.forget(lambda place: place[0] in doomed)
+            self._orders.forget_topic(name)
+            self._in_flight.forget_topic(name)
         return Done()
 
     def get(self, call: Call, operation: GetTopicConfig) -> TopicResult:
@@ -114,11 +118,18 @@ class TopicAdministration:
         found = self._topics.find(operation.topic)
         if found is None:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"No topic in this broker. topic: {operation.topic}")
-        return TopicResult(found)
+        return TopicResult(found, self._mappings.table.get(operation.topic) if operation.with_mapping else None)
 
     def all(self, call: Call, operation: GetAllTopics) -> TopicsResult:
         """The whole table."""
-        return TopicsResult(dict(self._topics.table), self._topics.version_counter, self._topics.version_timestamp)
+        topics, mappings = self._topics, self._mappings
+        return TopicsResult(
+            dict(topics.table),
+            topics.version_counter,
+            topics.version_timestamp,
+            dict(mappings.table),
+            (mappings.version_counter, mappings.version_timestamp),
+        )
 
     def system(self, call: Call, operation: GetBrokerTopicList) -> TopicListResult:
         """The system topics."""
@@ -152,8 +163,10 @@ class GroupAdministration:
         offsets: Offsets,
         orders: Orders,
         in_flight: PopInFlight,
+        mappings: QueueMappings,
     ) -> None:
         self._config = config
+        self._mappings = mappings
         self._store = store
         self._topics = topics
         self._groups = groups
@@ -178,8 +191,8 @@ class GroupAdministration:
         self._groups.delete(operation.group)
         if operation.clean_offset:
             self._offsets.delete_group(operation.group)
-        self._orders.forget(lambda place: place[1] == operation.group)
-        self._in_flight.forget(lambda place: place[1] == operation.group)
+        self._orders.forget_group(operation.group)
+        self._in_flight.forget_group(operation.group)
         return Done()
 
     def get(self, call: Call, operation: GetGroup) -> GroupResult:
@@ -210,7 +223,9 @@ class GroupAdministration:
         return ConsumeStatsResult(found)
 
     def _progress(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
-        consumed = max(self._offsets.query(group, topic, queue_id), 0)
+        consumed = self._offsets.query(group, topic, queue_id)
+        if topic not in self._mappings.table:  # of a static topic another broker may know more
+            consumed = max(consumed, 0)
         pulled = max(self._offsets.pulled(group, topic, queue_id), consumed)
         queue = self._store.queue(topic, queue_id)
         timestamp = 0

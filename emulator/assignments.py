@@ -62,6 +62,8 @@ class Assignments:
         allocated: list[MessageQueue] | None
         if not queues:
             return AssignmentResult(None)
+        if operation.message_model == BROADCASTING and self._topics.registered(operation.topic) is None:
+            return AssignmentResult(None)  # a light queue has no route
         if operation.message_model == BROADCASTING or not self._config.server_load_balancer_enable:
             allocated = queues
         else:

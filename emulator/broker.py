@@ -4,11 +4,10 @@ A service calls the services given to its constructor; what must go back up is a
 effect. There is no rule in this file.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
-from . import filter_data, names
+from . import names
 from . import operations as ops
 from . import record as records
 from .ack import AckService
@@ -31,11 +30,13 @@ from .errors import EngineError
 from .gate import Call, Channel, Gate
 from .groups import Groups
 from .journal import Journal
+from .light_offsets import LightOffsets
+from .light_store import LightStore
 from .memberships import Memberships
 from .notification import NotificationService
 from .offsets import Offsets
 from .operations import MessageQueue, Operation, Parked, Result
-from .ordered import OrderInfo, Orders, Place
+from .ordered import Orders
 from .pop import PopService
 from .pop_buffer import PopBuffer
 from .pop_consumer import PopConsumer
@@ -45,18 +46,22 @@ from .pop_records import PopRecords
 from .positions import Positions
 from .pull import PullService
 from .queue_locks import QueueLocks
+from .queue_mappings import QueueMappings
 from .queue_reader import QueueReader
 from .recall import RecallService
 from .redelivery import Redelivery
 from .replication import Acknowledgements, Replica, ReplicationStatus
 from .reply import ReplyService
+from .request_pools import RequestPools
 from .retry import RetryService
 from .revive import ReviveService
 from .scheduler import Scheduler
 from .send import SendHooks, SendService
+from .state import BrokerState, LogState, Remains
+from .static_topics import Handlers, StaticTopics
 from .store import MessageStore
 from .store_buffers import StoreBuffers
-from .timer import TimerRemains, TimerService
+from .timer import TimerService
 from .topics import Topics
 from .transaction_checks import TransactionChecks
 from .transaction_ops import OpLog
@@ -66,18 +71,8 @@ from .views import Views
 MASTER_ID = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Remains:
-    """What a run of a broker leaves to the next one, beside its store and its tables of topics, groups and offsets."""
-
-    orders: Mapping[Place, OrderInfo] = field(default_factory=dict)
-    delay_offsets: Mapping[int, int] = field(default_factory=dict)
-    timer: TimerRemains = field(default_factory=TimerRemains)
-    filters: Mapping[filter_data.Place, filter_data.FilterData] = field(default_factory=dict)
-
-
 class Broker:
-    """A gate node with a store of its own."""
+    """A gate node with a store of its own. `state` is what a former broker has left; it belongs to this one then."""
 
     def __init__(
         self,
@@ -87,6 +82,7 @@ class Broker:
         chance: Chance,
         journal: Journal,
         gate: Gate,
+        state: BrokerState | None = None,
     ) -> None:
         self.config = config
         self.name = config.broker_name
@@ -98,18 +94,37 @@ class Broker:
         self._emulation = emulation
         self._chance = chance
         self.topics = Topics(config, scheduler)
+        self.mappings = QueueMappings(scheduler)
         self.groups = Groups(config, scheduler)
-        self.offsets = Offsets(config, scheduler)
-        self.store = MessageStore(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
+        self.offsets = (LightOffsets if config.enable_lmq else Offsets)(config, scheduler)
+        kind = LightStore if config.enable_lmq else MessageStore
+        self.store = kind(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
         self.store.follows = self.broker_id != MASTER_ID
         self.store.batched = self.topics.batched
         self.pop_records = PopRecords()
         self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
+        self.peer: Callable[[str], Broker | None] = lambda name: None
+        """The master of a name, for what static topics have there."""
         self.replicas: list[Replica] = []
         """What links it to its slaves, or to its master."""
         self.running = True
         """False between `stop` and `start`: it carries out nothing, and the name server does not know it."""
-        self._start(Remains())
+        self._start(Remains() if state is None else self._take_up(state))
+
+    def _take_up(self, state: BrokerState) -> Remains:
+        """Fill store and tables with what a former broker has left; what is left for the services."""
+        self.topics.take_up(state.topics, state.topics_version)
+        self.groups.take_up(state.groups, state.forbidden, state.groups_version)
+        for (group, topic), table in state.offsets.items():
+            for queue_id, offset in table.items():
+                self.offsets.commit(group, topic, queue_id, offset)
+        self.offsets.write()
+        log = state.log
+        self.store.take_up(log.segment_bytes, log.segments, log.full, log.last_store_timestamp, state.queues)
+        self.pop_records.table = {record.key(): record for record in state.pop_records}
+        self.mappings.take_up(state.mappings, state.mappings_version)
+        self._request_modes.update({(mode.topic, mode.consumer_group): mode for mode in state.request_modes})
+        return state.remains
 
     def _start(self, remains: Remains) -> None:
         """Put the services together: those that hold nothing but memory are new, the others go on from what is left."""
@@ -249,13 +264,21 @@ class Broker:
         )
         self.views = Views(config, self.store, self.clients)
         self.clean_up = CleanUp(config, scheduler, self.store, self.topics)
+        self.request_pools = RequestPools(config, scheduler, self._gate, self)
         self.store.full_files.append(self.clean_up.look_ahead)
         self.store.arrivals += [
             self.pulls.hold.arrived,
             self.pops.polling.arrived,
             self.notifications.polling.arrived,
         ]
-        self.handlers: Mapping[type[Operation], Callable[[Call, Any], Result | Parked]] = self._table()
+        self.static = StaticTopics(self.mappings, self.topics, self.pulls, self._carry_out)
+        self._plain: Handlers = self._table()
+        self._answer_for_static_topics()
+
+    def _answer_for_static_topics(self) -> None:
+        """Those that name queues are put into other words, where there are any."""
+        plain = self._plain
+        self.handlers: Handlers = self.static.handlers(plain) if self.mappings.table else plain
 
     def _table(self) -> dict[type[Operation], Callable[[Call, Any], Result | Parked]]:
         config, topics, groups, clients = self.config, self.topics, self.groups, self.clients
@@ -267,24 +290,24 @@ class Broker:
         assignments = Assignments(config, topics, groups, clients, self._read_queues, self._request_modes)
         in_flight = self.pop_in_flight
         topic_admin = TopicAdministration(
-            config, self.store, topics, self.offsets, self.orders, in_flight, self.timers.metrics
+            config, self.store, topics, self.offsets, self.orders, in_flight, self.timers.metrics, self.mappings
         )
         group_admin = GroupAdministration(
-            config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight
+            config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight, self.mappings
         )
         consumption = Consumption(config, self._scheduler, self.store, topics, clients, self.offsets)
         inquiries = ConsumerInquiries(config, self.store, topics, groups, clients, self.questions, self._complete)
         broker_admin = BrokerAdministration(
-            config, self._scheduler, self.store, topics, self.timers.congestion, self.clean_up.look_ahead
+            config, self._scheduler, self.store, topics, self.timers.congestion, self._configured, self.request_pools
         )
         return {
             ops.SendMessage: self._send,
             ops.SendMessageBack: self.retry.send_back,
             ops.SendReplyMessage: self.replies.send,
             ops.PushAnswered: self.questions.answered,
-            ops.EndTransaction: self.transactions.end,
+            ops.EndTransaction: self._end_transaction,
             ops.ResumeCheckHalfMessage: self.transactions.resume_check,
-            ops.RecallMessage: self.recall.recall,
+            ops.RecallMessage: self._recall,
             ops.PullMessage: self.pulls.pull,
             ops.PopMessage: self.pops.pop,
             ops.AckMessage: self.acks.ack,
@@ -321,6 +344,7 @@ class Broker:
             ops.QueryAssignment: assignments.query,
             ops.CreateTopic: topic_admin.create,
             ops.CreateTopics: topic_admin.create_all,
+            ops.CreateStaticTopic: self._create_static_topic,
             ops.DeleteTopic: topic_admin.delete,
             ops.GetTopicConfig: topic_admin.get,
             ops.GetAllTopics: topic_admin.all,
@@ -357,6 +381,40 @@ class Broker:
         self.store_host = host
         self.store.store_host = records.pack_host(host)
 
+    def state(self) -> BrokerState:
+        """What an orderly stop would leave now, or has left. What is in the merge buffer is stored for it.
+
+        It shares tables and log with the broker, so it is true until that goes on.
+        """
+        self.pop_buffer.drain()
+        topics, groups, log = self.topics, self.groups, self.store.log
+        return BrokerState(
+            self.config,
+            LogState(log.segment_bytes, *log.files(), self.store.last_store_timestamp),
+            topics.table,
+            (topics.version_counter, topics.version_timestamp),
+            groups.table,
+            (groups.version_counter, groups.version_timestamp),
+            groups.forbidden,
+            self.offsets.committed,
+            list(self.store.queues.values()),
+            list(self._request_modes.values()),
+            list(self.pop_records.table.values()),
+            self._left(),
+            self.mappings.table,
+            (self.mappings.version_counter, self.mappings.version_timestamp),
+        )
+
+    def _left(self) -> Remains:
+        """What services have when they stop in order."""
+        filters = self.clients.filters.left()
+        return Remains(self.orders.left(), self.delays.left(), self.timers.left(), filters)
+
+    def _written(self) -> Remains:
+        """What the files say that the services have."""
+        filters = self.clients.filters.written()
+        return Remains(self.orders.written(), self.delays.written(), self.timers.written(), filters)
+
     def crash(self, *, power_loss: bool = True) -> None:
         """Die and start again at once, with what was stored.
 
@@ -373,11 +431,10 @@ class Broker:
         self._scheduler.end(self.lifetime)
         self._scheduler.end(self._duties)
 
-    def _start_again(self, *, power_loss: bool = False) -> None:
+    def _start_again(self, remains: Remains | None = None, *, power_loss: bool = False) -> None:
         self.store.crash(power_loss=power_loss)
         self.offsets.crash()
-        filters = self.clients.filters.written()
-        self._start(Remains(self.orders.written(), self.delays.written(), self.timers.written(), filters))
+        self._start(remains or self._written())
 
     def restart(self) -> None:
         """Stop in order and start again at once: all files are written, and the merge buffer is stored.
@@ -386,9 +443,10 @@ class Broker:
         resets that nobody has taken, ends of transactions not yet noted, records in the cache of the KV variant.
         """
         self.pop_buffer.drain()
-        for table in (self.offsets, self.orders, self.delays, self.timers, self.clients.filters):
-            table.write()
-        self.crash(power_loss=False)
+        self.offsets.write()
+        remains = self._left()
+        self._end_run()
+        self._start_again(remains)
 
     def stop(self, *, kill: bool = False) -> None:
         """Stop, in order or (`kill`) as `crash` without loss of power does, until `start`.
@@ -405,6 +463,11 @@ class Broker:
         self.running = False
         self.handlers = dict.fromkeys(self.handlers, self._refuse)
 
+    @property
+    def registered(self) -> bool:
+        """Whether the name server knows it: it runs, and is not about to stop."""
+        return self.running and not self.request_pools.leaving
+
     def start(self) -> None:
         """Go on after `stop` with what was stored."""
         self._start_again()
@@ -417,17 +480,50 @@ class Broker:
         return EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, f"the broker[{self.name}] is not running")
 
     def take_tables(self, master: "Broker") -> None:
-        """A slave copies its master's topics, groups, offsets and request modes. Source: SlaveSynchronize (5.3.3)."""
+        """A slave copies its master's topics, groups, offsets, request modes, and what its timer and delay levels tell.
+
+        Source: SlaveSynchronize (5.3.3).
+        """
         self.topics.copy_from(master.topics)
         self.offsets.copy_from(master.offsets)
+        self.delays.copy_from(master.delays)
+        if self.config.timer_wheel_enable:
+            self.timers.metrics.copy_from(master.timers.metrics)
         self.groups.copy_from(master.groups)
         self._request_modes.clear()
         self._request_modes.update(master._request_modes)
 
     def _send(self, call: Call, operation: ops.SendMessage) -> Result | Parked:
+        if self.request_pools.on and operation.through_proxy:
+            self.request_pools.refuse_to_store()
         return self.acknowledgements.of(call, operation, self.sends.send(call, operation))
 
+    def _recall(self, call: Call, operation: ops.RecallMessage) -> Result | Parked:
+        return self.acknowledgements.after(call, operation, self.recall.recall(call, operation))
+
+    def _end_transaction(self, call: Call, operation: ops.EndTransaction) -> Result | Parked:
+        result = self.transactions.end(call, operation)
+        if self.acknowledgements.waits and self.transactions.waits(operation):
+            return self.acknowledgements.after(call, operation, result)
+        return result
+
+    def _create_static_topic(self, call: Call, operation: ops.CreateStaticTopic) -> Result:
+        result = self.static.create(call, operation)
+        self._answer_for_static_topics()
+        return result
+
+    def _carry_out(self, broker_name: str, call: Call, operation: Operation) -> Result | Parked:
+        """Do a request at a broker, with queues as they are there."""
+        broker = self if broker_name == self.name else self.peer(broker_name)
+        if broker is None or not broker.running:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, f"The broker[{broker_name}] is not there")
+        return broker._plain[type(operation)](call, operation)
+
     # what goes back up
+
+    def _configured(self) -> None:
+        self.request_pools.configured()
+        self.clean_up.look_ahead()
 
     def _complete(self, call: Call, operation: Operation, outcome: Result | EngineError) -> None:
         self._gate.complete(self, call, operation, outcome)

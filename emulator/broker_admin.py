@@ -9,6 +9,7 @@ from .errors import EngineError
 from .gate import Call
 from .operations import Done, GetBrokerConfig, GetBrokerRuntimeInfo, RuntimeInfoResult, TextResult, UpdateBrokerConfig
 from .record import store_timestamp
+from .request_pools import Pool, RequestPools
 from .scheduler import Scheduler
 from .store import MessageStore
 from .topics import Topics
@@ -16,7 +17,7 @@ from .topics import Topics
 VERSION = 479
 VERSION_TEXT = "V5_3_3"
 BLACK_LIST = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
-_QUEUES = ("send", "pull", "query", "litePull", "ack")
+_POOLS = (Pool.SEND, Pool.PULL, Pool.QUERY, Pool.LITE_PULL, Pool.ACK)
 
 
 class BrokerAdministration:
@@ -30,6 +31,7 @@ class BrokerAdministration:
         topics: Topics,
         timer_congestion: Callable[[], int],
         config_changed: Callable[[], None],
+        request_pools: RequestPools,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -37,6 +39,7 @@ class BrokerAdministration:
         self._topics = topics
         self._timer_congestion = timer_congestion
         self._config_changed = config_changed
+        self._request_pools = request_pools
         self._boot_ms = scheduler.now_ms
         self._version_counter = 0
         self._version_timestamp = scheduler.now_ms
@@ -49,17 +52,20 @@ class BrokerAdministration:
         """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value): nothing changes."""
         if BLACK_LIST & operation.properties.keys():
             raise EngineError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
+        before = self._config.copy()
         try:
             self._config.update(operation.properties)
+            self._config_changed()
         except ConfigError as error:
+            for attribute in self._config.attributes().values():
+                setattr(self._config, attribute, getattr(before, attribute))
             raise EngineError(ResponseCode.SYSTEM_ERROR, str(error)) from None
         self._version_counter += 1
         self._version_timestamp = self._scheduler.now_ms
-        self._config_changed()
         return Done()
 
     def runtime_info(self, call: Call, operation: GetBrokerRuntimeInfo) -> RuntimeInfoResult:
-        """What mqadmin shows of a broker. Rates and ages of thread-pool queues are zero: there are no such queues."""
+        """What mqadmin shows of a broker. Rates are zero."""
         now, log = self._scheduler.now_ms, self._store.log
         stored = sum(
             queue.max_offset
@@ -67,6 +73,7 @@ class BrokerAdministration:
             if not topic.startswith(names.SYSTEM_TOPIC_PREFIX)
         )
         oldest = next((record for _, record in log.records_from(0)), None)
+        ends, _, most_ends = self._request_pools.describe(Pool.TRANSACTION)
         earliest = self._store.last_store_timestamp if oldest is None else store_timestamp(oldest)
         table = {
             "brokerActive": "true",
@@ -89,9 +96,9 @@ class BrokerAdministration:
             "earliestMessageTimeStamp": str(earliest),
             "commitLogMinOffset": str(log.min_offset),
             "commitLogMaxOffset": str(log.max_offset),
-            "commitLogDiskRatio": f"{log.stored_bytes / log.max_bytes:.4f}",
+            "commitLogDiskRatio": self._disk_ratio(),
             "commitLogDirCapacity": f"Total : {log.max_bytes} B, Free : {max(log.max_bytes - log.stored_bytes, 0)} B.",
-            "consumeQueueDiskRatio": "0.0",
+            "consumeQueueDiskRatio": str(self._store.disk.used(log.stored_bytes)),
             "dispatchMaxBuffer": "0",
             "dispatchBehindBytes": "0",
             "remainHowManyDataToFlush": "0 B",
@@ -100,19 +107,25 @@ class BrokerAdministration:
             "putMessageEntireTimeMax": "0",
             "putMessageSizeTotal": str(log.max_offset),
             "putMessageAverageSize": str(log.max_offset / stored if stored else 0.0),
-            "EndTransactionQueueSize": "0",
-            "EndTransactionThreadPoolQueueCapacity": "100000",
+            "EndTransactionQueueSize": str(ends),
+            "EndTransactionThreadPoolQueueCapacity": str(most_ends),
             "timerReadBehind": "0",
             "timerOffsetBehind": "0",
             "timerCongestNum": str(self._timer_congestion()),
             "timerEnqueueTps": "0.0",
             "timerDequeueTps": "0.0",
         }
-        for queue in _QUEUES:
-            table[f"{queue}ThreadPoolQueueSize"] = "0"
-            table[f"{queue}ThreadPoolQueueHeadWaitTimeMills"] = "0"
-            table[f"{queue}ThreadPoolQueueCapacity"] = "10000" if queue == "send" else "100000"
+        for pool in _POOLS:
+            size, head_ms, capacity = self._request_pools.describe(pool)
+            table[f"{pool.title}ThreadPoolQueueSize"] = str(size)
+            table[f"{pool.title}ThreadPoolQueueHeadWaitTimeMills"] = str(head_ms)
+            table[f"{pool.title}ThreadPoolQueueCapacity"] = str(capacity)
         return RuntimeInfoResult(table)
+
+    def _disk_ratio(self) -> str:
+        """How full the disk is, or without one how near to its cap the log is."""
+        log, disk = self._store.log, self._store.disk
+        return str(disk.used(log.stored_bytes) or f"{log.stored_bytes / log.max_bytes:.4f}")
 
 
 def _duration(elapsed_ms: int) -> str:

@@ -4,6 +4,7 @@ Each user of chance has a stream of its own name, so that one more draw here doe
 same seed replays the same run under any hash seed of the interpreter.
 """
 
+from collections.abc import Mapping
 from zlib import crc32
 
 _MASK = (1 << 64) - 1
@@ -12,14 +13,15 @@ _MASK = (1 << 64) - 1
 class Stream:
     """A SplitMix64 generator."""
 
-    __slots__ = ("_state",)
+    __slots__ = ("state",)
 
     def __init__(self, seed: int) -> None:
-        self._state = seed & _MASK
+        self.state = seed & _MASK
+        """All that it knows: a stream that begins with it goes on alike."""
 
     def bits(self) -> int:
         """A number from 0 to 2**64 - 1."""
-        self._state = state = (self._state + 0x9E3779B97F4A7C15) & _MASK
+        self.state = state = (self.state + 0x9E3779B97F4A7C15) & _MASK
         state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
         return state ^ (state >> 31)
@@ -30,11 +32,15 @@ class Stream:
 
 
 class Chance:
-    """The streams of one engine."""
+    """The streams of one engine. `states` are those of streams that go on from where they were."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, states: Mapping[str, int] | None = None) -> None:
         self.seed = seed
-        self._streams: dict[str, Stream] = {}
+        self._streams: dict[str, Stream] = {name: Stream(state) for name, state in (states or {}).items()}
+
+    def states(self) -> dict[str, int]:
+        """Where each stream is, sorted by name."""
+        return {name: self._streams[name].state for name in sorted(self._streams)}
 
     def stream(self, name: str) -> Stream:
         """The stream of this name, made at first use."""

@@ -1,11 +1,12 @@
-"""Which files of the commit log are deleted, and when: those that are full and old, at an hour of the day or when told.
+"""Which files of the commit log are deleted, and when: full ones, at an hour, when told, or for want of room.
 
 Upstream looks every `cleanResourceInterval`, for the first time a minute after the start. Here a look is scheduled only
-where it can find something. What a disk that runs full brings about there does not exist here: the cap on stored bytes
-takes its place. Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpired (5.3.3).
+where it can find something. Where the disk has no size, the cap on stored bytes keeps the log short instead.
+Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpired (5.3.3).
 """
 
 from .config import BrokerConfig
+from .disk import Pressure
 from .gate import Call
 from .operations import CleanExpiredConsumeQueue, DeleteExpiredCommitLog, Done
 from .scheduler import Scheduler, Timer
@@ -26,12 +27,16 @@ class CleanUp:
         self._config = config
         self._scheduler = scheduler
         self._store = store
+        store.disk.full = False
         self._topics = topics
         self._first_ms = scheduler.now_ms + FIRST_LOOK_MS
         self._interval_ms = config.clean_resource_interval
         self._told = 0
         """Looks still to come that need no hour of the day."""
         self._timer: Timer | None = None
+        self._pressure = Pressure.NONE
+        """As it was when the next look was scheduled."""
+        self._watches = False
         self.look_ahead()
 
     def delete_files(self, call: Call, operation: DeleteExpiredCommitLog) -> Done:
@@ -49,26 +54,44 @@ class CleanUp:
         """Schedule the next look that can find something; to be called when a file is full or a key has changed."""
         if self._timer is not None:
             self._timer.cancel()
+        if self._store.disk.bounded and not self._watches:
+            self._watches = True
+            self._store.arrivals.append(self._grown)
+        self._pressure = self._store.disk.pressure(self._store.log.stored_bytes)
         due = self._next_look()
         self._timer = None if due is None else self._scheduler.call_at(due, self._look, "clean up")
 
+    def _grown(self, *_message: object) -> None:
+        if self._store.disk.pressure(self._store.log.stored_bytes) is not self._pressure:
+            self.look_ahead()
+
     def _look(self) -> None:
-        now = self._scheduler.now_ms
-        if self._told or self._is_the_hour(now):
+        now, log = self._scheduler.now_ms, self._store.log
+        pressure = self._store.disk.look(log.stored_bytes)
+        if self._told or pressure or self._is_the_hour(now):
             self._told = max(self._told - 1, 0)
             reserved = self._config.file_reserved_time * HOUR_MS
-            old = [full for full in self._store.log.full_files() if now >= full + reserved]
-            self._store.log.drop_oldest(min(len(old), self._config.delete_file_batch_max))
+            at_once = self._cleans_at_once(pressure)
+            old = [full for full in log.full_files() if at_once or now >= full + reserved]
+            log.drop_oldest(min(len(old), self._config.delete_file_batch_max))
         self.look_ahead()
+
+    def _cleans_at_once(self, pressure: Pressure) -> bool:
+        return pressure >= Pressure.FORCIBLE and self._config.clean_file_forcibly_enable
 
     def _next_look(self) -> int | None:
         soon = self._scheduler.now_ms + 1
-        if self._told:
+        disk = self._store.disk
+        if self._told or disk.would_be_full(self._pressure) is not disk.full:
             return self._look_from(soon)
         oldest = next(iter(self._store.log.full_files()), None)
         if oldest is None:
             return None
+        if self._cleans_at_once(self._pressure):
+            return self._look_from(soon)
         due = self._look_from(max(soon, oldest + self._config.file_reserved_time * HOUR_MS))
+        if self._pressure:
+            return due
         for _ in range(_DAYS_AHEAD * 24):
             if self._is_the_hour(due):
                 return due

@@ -15,6 +15,7 @@ from .filters import EVERYTHING
 from .gate import Channel
 from .groups import Groups
 from .operations import ConsumerData, Heartbeat, SubscriptionData
+from .registrations import Registrations
 from .scheduler import Scheduler
 from .topics import HAS_UNIT_SUBSCRIBERS, Topics
 from .value import value
@@ -80,7 +81,10 @@ class Clients:
         self._start_ms = scheduler.now_ms
         self.consumers: dict[str, ConsumerGroup] = {}
         self.producers: dict[str, dict[str, Member]] = {}
+        self._registrations: Registrations[Member] = Registrations()
         self.filters = FilterTable(config, scheduler, filters)
+        self._subscribers: dict[str, dict[str, None]] = {}
+        """Groups by topic that are registered with a subscription to it."""
         self._fingerprints: dict[str, int] = {}
         """Of the last heartbeat for each group, 0 for one without; kept when the group has nobody any more."""
         self._late_notices: dict[str, list[Channel]] = {}
@@ -108,7 +112,8 @@ class Clients:
         members = self.producers.setdefault(group, {})
         known = members.get(channel.channel_id)
         if known is None:
-            members[channel.channel_id] = self._member(channel, beat)
+            members[channel.channel_id] = member = self._member(channel, beat)
+            self._registrations.producer_came(group, channel.channel_id, member.client_id, member)
         else:  # it stays what it was first, whatever the client calls itself now
             known.last_update_ms = self._scheduler.now_ms
 
@@ -137,7 +142,10 @@ class Clients:
         if known is not None and known.client_id == beat.client_id:
             known.last_update_ms = self._scheduler.now_ms
         else:
+            if known is not None:
+                self._registrations.consumer_left(group.name, channel.channel_id, known.client_id)
             group.members[channel.channel_id] = self._member(channel, beat)
+            self._registrations.consumer_came(group.name, channel.channel_id, beat.client_id)
         topics_changed = False if beat.without_sub else self._update_subscriptions(group, data.subscriptions)
         wanted = config is not None and config.notify_consumer_ids_changed_enable and not beat.through_proxy
         if (known is None or topics_changed) and wanted:
@@ -162,8 +170,7 @@ class Clients:
             retry.topic_sys_flag = HAS_UNIT_SUBSCRIBERS if data.unit_mode else 0
         retry.order = order
 
-    @staticmethod
-    def _update_subscriptions(group: ConsumerGroup, subscriptions: list[SubscriptionData]) -> bool:
+    def _update_subscriptions(self, group: ConsumerGroup, subscriptions: list[SubscriptionData]) -> bool:
         """Take over newer subscriptions; True when a topic came or went (a new expression alone is no change)."""
         changed = False
         wanted = set()
@@ -173,12 +180,20 @@ class Clients:
             if current is None:
                 changed = True
                 group.subscriptions[subscription.topic] = subscription
+                self._subscribers.setdefault(subscription.topic, {})[group.name] = None
             elif subscription.sub_version > current.sub_version:
                 group.subscriptions[subscription.topic] = subscription
         for topic in [topic for topic in group.subscriptions if topic not in wanted]:
             del group.subscriptions[topic]
+            self._unsubscribe(topic, group.name)
             changed = True
         return changed
+
+    def _unsubscribe(self, topic: str, group: str) -> None:
+        groups = self._subscribers[topic]
+        del groups[group]
+        if not groups:
+            del self._subscribers[topic]
 
     def notify_ids_changed(self, group: ConsumerGroup) -> None:
         """Tell every member of a group, the joining one included; broadcasting groups are not told."""
@@ -224,14 +239,18 @@ class Clients:
 
     def channel_closed(self, channel: Channel) -> None:
         """A connection is gone; the other members are told whatever the group's own switch says, as upstream."""
-        for group in [name for name, members in self.producers.items() if channel.channel_id in members]:
+        for group in self._registrations.producer_groups(channel.channel_id):
             self._leave_producer_group(group, channel.channel_id)
-        for group in [name for name, state in self.consumers.items() if channel.channel_id in state.members]:
+        for group in self._registrations.consumer_groups(channel.channel_id):
             self._leave_consumer_group(group, channel.channel_id, notify=True)
 
     def _leave_producer_group(self, name: str, channel_id: str) -> None:
         members = self.producers.get(name)
-        if members is not None and members.pop(channel_id, None) is not None and not members:
+        member = None if members is None else members.pop(channel_id, None)
+        if members is None or member is None:
+            return
+        self._registrations.producer_left(name, channel_id, member.client_id)
+        if not members:
             del self.producers[name]
 
     def _leave_consumer_group(self, name: str, channel_id: str, *, notify: bool) -> None:
@@ -239,16 +258,18 @@ class Clients:
         member = None if group is None else group.members.pop(channel_id, None)
         if group is None or member is None:
             return
+        self._registrations.consumer_left(name, channel_id, member.client_id)
         if not group.members:
             del self.consumers[name]
+            for topic in group.subscriptions:
+                self._unsubscribe(topic, name)
             self.filters.unregister(name)
         if notify and not member.through_proxy:
             self.notify_ids_changed(group)
 
     def is_consumer(self, group: str, client_id: str) -> bool:
         """Is a client registered as a consumer of a group?"""
-        found = self.consumers.get(group)
-        return found is not None and client_id in found.client_ids()
+        return self._registrations.is_consumer(group, client_id)
 
     def excuse(self, ms: int) -> None:
         """Do not hold the next `ms` against clients: the clock is about to jump, and they cannot beat meanwhile."""
@@ -341,7 +362,7 @@ class Clients:
 
     def groups_of_topic(self, topic: str) -> list[str]:
         """Consumer groups with live members that subscribe to a topic."""
-        return [name for name, group in self.consumers.items() if topic in group.subscriptions]
+        return list(self._subscribers.get(topic, ()))
 
     def producer_members(self, group: str) -> Iterator[Member]:
         """The producers of a group."""
@@ -352,20 +373,19 @@ class Clients:
 
         Source: ProducerManager.getAvailableChannel (5.3.3).
         """
-        members = list(self.producers.get(group, {}).values())
-        if not members:
+        found = self.producers.get(group)
+        if not found:
             return None
+        members = self._registrations.listed(group, found)
+        count = len(members)
         self._producer_turn += 1
-        for step in range(min(3, len(members))):
-            channel = members[(self._producer_turn + step) % len(members)].channel
+        for turn in range(self._producer_turn, self._producer_turn + min(3, count)):
+            channel = members[turn % count].channel
             if channel.active:
                 return channel
         return next((member.channel for member in reversed(members) if member.channel.active), None)
 
     def producer_channel(self, client_id: str) -> Channel | None:
         """The channel of a producer by client id, for replies of requests."""
-        for members in self.producers.values():
-            for member in members.values():
-                if member.client_id == client_id and member.channel.active:
-                    return member.channel
-        return None
+        members = self._registrations.producers_called(client_id)
+        return next((member.channel for member in members if member.channel.active), None)

@@ -32,6 +32,19 @@ class CommitLog:
         self.max_offset = 0
         """Where the next record goes, unless it does not fit into the segment."""
 
+    def take_up(self, segment_bytes: int, segments: dict[int, bytearray], full: dict[int, int]) -> None:
+        """Become what a log has left: at least one segment of that size, numbered without gaps, oldest first."""
+        self.segment_bytes = segment_bytes
+        self._segments, self._full = segments, full
+        self._first, self._last = min(segments), max(segments)
+        self._tail = segments[self._last]
+        self.stored_bytes = sum(map(len, segments.values()))
+        self.max_offset = self._last * segment_bytes + len(self._tail)
+
+    def files(self) -> tuple[dict[int, bytearray], dict[int, int]]:
+        """The segments by number, and when each but the last was full (ms), as `take_up` wants them; not copied."""
+        return self._segments, self._full
+
     @property
     def min_offset(self) -> int:
         """The first physical offset still held."""

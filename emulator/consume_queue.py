@@ -47,6 +47,11 @@ class ConsumeQueue:
         self.tags_codes.append(tags_code)
         return self.first + len(self.physical) - 1
 
+    def follow(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
+        """Add a unit that a master has at an offset; one that does not come next is dropped."""
+        if offset == self.max_offset:
+            self.append(physical_offset, size, tags_code)
+
     def holding(self, messages: int) -> AbstractContextManager[None]:
         """What is appended meanwhile holds so many messages, which counts in a queue of batches only."""
         return nullcontext()

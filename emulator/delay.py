@@ -24,6 +24,8 @@ from .operations import DelayOffsetsResult, GetAllDelayOffset
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
 
+AGAIN_MS = 100
+"""After this a level tries again what it could not store."""
 FIRST_LOOK_MS = 1000
 """The first look comes this long after the start of the broker (ScheduleMessageService.FIRST_DELAY_TIME)."""
 VERSION_STEP = 200
@@ -89,6 +91,8 @@ class DelayService:
         self._store = store
         self._first_look_ms = scheduler.now_ms + FIRST_LOOK_MS
         self._timers: dict[int, Timer] = {}
+        self._copied: tuple[int, int] = (0, scheduler.now_ms)
+        """Version and time of what a slave has copied."""
         self._looked_from: dict[int, int] = {}
         """Level -> when it was looked at for the first time while it had a queue (ms)."""
         for level in range(1, len(self.delays_ms) + 1):
@@ -98,9 +102,9 @@ class DelayService:
                 if self.offsets.get(level, 0) < queue.max_offset:
                     self._look_at(level, 0)
 
-    def write(self) -> None:
-        """Write the file now."""
-        self._file.write()
+    def left(self) -> dict[int, int]:
+        """The offsets as an orderly stop leaves them."""
+        return dict(self.offsets)
 
     def written(self) -> dict[int, int]:
         """The offsets as the file has them."""
@@ -123,7 +127,19 @@ class DelayService:
         if level not in self._timers:
             self._look_at(level, due_ms)
 
+    def copy_from(self, other: "DelayService") -> None:
+        """A slave takes over how far its master has delivered; it delivers nothing itself. The file is written."""
+        told = other.offsets_told()
+        self.offsets.update(told.offsets)
+        self._copied = told.version, told.changed_ms
+
     def get_offsets(self, call: Call, operation: GetAllDelayOffset) -> DelayOffsetsResult:
+        """How far each level was delivered, or is known to be by a slave."""
+        if self._store.follows:
+            return DelayOffsetsResult(dict(self.offsets), *self._copied)
+        return self.offsets_told()
+
+    def offsets_told(self) -> DelayOffsetsResult:
         """How far each level was delivered: those that have been looked at since they had a message."""
         now, period = self._scheduler.now_ms, self._emulation.delay_level_check_interval
         looked = {level: from_ms for level, from_ms in self._looked_from.items() if from_ms <= now}
@@ -154,24 +170,27 @@ class DelayService:
             if due_ms > self._scheduler.now_ms:
                 self._look_at(level, due_ms)
                 break
-            self._deliver(level, offset)
+            if not self._deliver(level, offset):
+                self._look_at(level, self._scheduler.now_ms + AGAIN_MS)
+                break
             offset += 1
         if self._file.is_first_change(level):
             self._file.keep(level, self.offsets.get(level))
         self.offsets[level] = offset
 
-    def _deliver(self, level: int, offset: int) -> None:
+    def _deliver(self, level: int, offset: int) -> bool:
         """Store a copy where the message belongs. It keeps DELAY, REAL_TOPIC and REAL_QID, so it passes the hooks by.
 
-        A half message is lost here, as upstream loses it.
+        A half message is lost here, as upstream loses it. False: nothing can be stored now.
         """
         stored = self._store.record(SCHEDULE_TOPIC, level - 1, offset)
         if stored is None:
-            return
+            return True
         message = copy_of(records.decode(stored))
         if not send_home(message) or message.topic == HALF_TOPIC:
-            return
+            return True
         try:
             self._store.append(message)
-        except EngineError:
-            return
+        except EngineError as refusal:
+            return refusal.code is not ResponseCode.SERVICE_NOT_AVAILABLE
+        return True

@@ -5,7 +5,7 @@ engine.ask(engine.brokers[0], CreateTopic(TopicConfig("orders", 4, 4)))
 engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from .broker import MASTER_ID, Broker
@@ -19,6 +19,7 @@ from .name_server import NameServer
 from .operations import Operation, Result
 from .replication import Replica
 from .scheduler import Scheduler
+from .state import BrokerState, EngineState
 
 
 def raise_bug(bug: BaseException) -> None:
@@ -55,11 +56,22 @@ class DirectCall:
         self.outcome = outcome
 
 
+def _with_state(
+    configs: Sequence[BrokerConfig], states: Sequence[BrokerState]
+) -> list[tuple[BrokerConfig, BrokerState | None]]:
+    """Each broker's configuration and what it begins from."""
+    if not states:
+        return [(config, None) for config in configs or [BrokerConfig()]]
+    return list(zip(configs or [state.config for state in states], states, strict=True))
+
+
 class Engine:
     """Brokers (default: one master with upstream's defaults) and the name server that knows them.
 
-    `now_ms` is the time at the beginning (ms since the epoch), `seed` decides every random choice, `report_bug` is
-    given exceptions that are our own bugs.
+    `now_ms` is the time at the beginning (ms since the epoch, default 0), `seed` decides every random choice (default
+    0), `report_bug` is given exceptions that are our own bugs. With a `state` it begins from that, which belongs to it
+    then: all of its brokers run, what is not given is as it was there, and `brokers` are the same ones in their order
+    with other keys.
     """
 
     def __init__(
@@ -68,22 +80,25 @@ class Engine:
         brokers: Sequence[BrokerConfig] = (),
         namesrv: NamesrvConfig | None = None,
         emulation: EmulationConfig | None = None,
-        seed: int = 0,
-        now_ms: int = 0,
+        seed: int | None = None,
+        now_ms: int | None = None,
         report_bug: Callable[[BaseException], None] = raise_bug,
+        state: EngineState | None = None,
     ) -> None:
-        self.emulation = emulation or EmulationConfig()
-        self.scheduler = Scheduler(now_ms)
-        self.chance = Chance(seed)
+        state = state or EngineState()
+        self.emulation = emulation or state.emulation
+        self.scheduler = Scheduler(state.now_ms if now_ms is None else now_ms)
+        self.chance = Chance(state.seed, state.streams) if seed is None else Chance(seed)
         self.journal = Journal(self.emulation.journal_max_entries)
         self.gate = Gate(self.scheduler, self.journal, report_bug)
         self.brokers = [
-            Broker(config, self.emulation, self.scheduler, self.chance, self.journal, self.gate)
-            for config in brokers or [BrokerConfig()]
+            Broker(config, self.emulation, self.scheduler, self.chance, self.journal, self.gate, left)
+            for config, left in _with_state(brokers, state.brokers)
         ]
-        self.name_server = NameServer(namesrv or NamesrvConfig(), self.scheduler, self.brokers)
+        self.name_server = NameServer(namesrv or state.namesrv, self.scheduler, self.brokers, state.values)
         for broker in self.brokers:
             broker.topics.on_change = partial(self.name_server.topic_registered, broker)
+            broker.peer = self.broker
         self._replicas = [
             Replica(master, slave)
             for slave in self.brokers
@@ -94,6 +109,25 @@ class Engine:
         """Who else remembers clients by the time: called with what `excuse_clients` is given."""
         self.leaving: list[Callable[[Broker], None]] = []
         """Who else waits for brokers: called with each that stops."""
+
+    def state(self, extras: Mapping[str, Mapping[str, str]] | None = None) -> EngineState:
+        """What would be left if all brokers and the name server stopped in order now; they go on.
+
+        It shares what it holds with the engine: use it up before anything else happens. `extras`: what layers above
+        want to find again, by section and key. Call it between requests or from a timer.
+        """
+        for broker in self.brokers:
+            broker.pop_buffer.drain()  # at once, because what a master stores then its slaves have, too
+        return EngineState(
+            self.scheduler.now_ms,
+            self.chance.seed,
+            self.chance.states(),
+            self.emulation,
+            self.name_server.config,
+            self.name_server.values,
+            [broker.state() for broker in self.brokers],
+            {name: dict(held) for name, held in (extras or {}).items()},
+        )
 
     def broker(self, name: str, broker_id: int = 0) -> Broker | None:
         """A broker by its name and id (0 = master)."""
@@ -116,8 +150,21 @@ class Engine:
             broker.restart()
             self._started(broker)
 
-    def stop(self, broker: Broker, *, kill: bool = False) -> None:
-        """Take a broker down until `start`, in order or (`kill`) without warning. One that is down stays down."""
+    def stop(self, broker: Broker, *, kill: bool = False, over: Callable[[], None] = lambda: None) -> None:
+        """Take a broker down until `start`, in order or (`kill`) without warning. One that is down stays down.
+
+        With `enableShutdownGracefully` one that stops in order goes away for a while before it is down: the name server
+        has forgotten it then. `over` is called when it is down.
+        """
+        if not broker.running or kill or not broker.config.enable_shutdown_gracefully:
+            self._down(broker, kill, over)
+        elif not broker.request_pools.leaving:
+            broker.request_pools.leave()
+            self.name_server.unregistered(broker)
+            wait_ms = broker.config.shutdown_wait_time_seconds * 1000
+            broker.lifetime.call_later(wait_ms, lambda: self._down(broker, kill, over), "shutdown", broker.name)
+
+    def _down(self, broker: Broker, kill: bool, over: Callable[[], None]) -> None:
         if broker.running:
             broker.stop(kill=kill)
             self.name_server.unregistered(broker)
@@ -126,6 +173,7 @@ class Engine:
                     replica.disconnect()
             for left in self.leaving:
                 left(broker)
+        over()
 
     def start(self, broker: Broker) -> None:
         """Bring a broker back with what it has stored. One that runs stays as it is."""

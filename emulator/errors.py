@@ -23,5 +23,9 @@ class EngineError(Exception):
         return f"{self.code.name}: {self.remark}"
 
 
+class TurnedAway(EngineError):
+    """A request was refused before its processor saw it: clients get the code and the remark, and nothing besides."""
+
+
 class SqlError(ValueError):
     """A SQL92 expression does not compile; the text is what upstream answers to CHECK_CLIENT_CONFIG."""

@@ -11,6 +11,7 @@ from .config import BrokerConfig
 from .errors import SqlError
 from .filters import SQL92, SqlFilter, is_tag_type
 from .last_write import LastWrite
+from .name_index import NameIndex
 from .operations import SubscriptionData
 from .scheduler import Scheduler
 from .value import value
@@ -49,11 +50,14 @@ class FilterTable:
             place: replace(data, dead_since=dead_since) if data.dead_since is None else data
             for place, data in (written or {}).items()
         }
+        self._names: NameIndex[Place] = NameIndex()
+        for topic, group in self._data:
+            self._names.add(topic, group, (topic, group))
         self._file: LastWrite[Place, FilterData] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
 
-    def write(self) -> None:
-        """Write the file now."""
-        self._file.write()
+    def left(self) -> dict[Place, FilterData]:
+        """The filters as an orderly stop leaves them."""
+        return dict(self._data)
 
     def written(self) -> dict[Place, FilterData]:
         """The filters as the file has them."""
@@ -81,9 +85,9 @@ class FilterTable:
             wanted.add(subscription.topic)
             if not is_tag_type(subscription.expression_type) and subscription.sub_string:
                 self._take_over(group, subscription)
-        for topic, of_group in list(self._data):
-            if of_group == group and topic not in wanted:
-                self._die((topic, group))
+        for place in self._names.of_group(group):
+            if place[0] not in wanted:
+                self._die(place)
 
     def _take_over(self, group: str, subscription: SubscriptionData) -> None:
         place = subscription.topic, group
@@ -102,9 +106,8 @@ class FilterTable:
 
     def unregister(self, group: str) -> None:
         """The group has no client any more."""
-        for topic, of_group in list(self._data):
-            if of_group == group:
-                self._die((topic, group))
+        for place in self._names.of_group(group):
+            self._die(place)
 
     def _die(self, place: Place) -> None:
         data = self._data[place]
@@ -113,10 +116,12 @@ class FilterTable:
 
     def _put(self, place: Place, data: FilterData | None) -> None:
         old = self._data.pop(place, None)
+        self._names.discard(*place, place)
         if self._file.is_first_change(place):
             self._file.keep(place, old)
         if data is not None:
             self._data[place] = data
+            self._names.add(*place, place)
 
 
 class RetryFilter:

@@ -3,6 +3,7 @@
 Source: SubscriptionGroupManager (5.3.3).
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from . import names
@@ -20,6 +21,8 @@ class Groups:
         self._config = config
         self._scheduler = scheduler
         self.table: dict[str, GroupConfig] = {name: GroupConfig(name) for name in names.PREDEFINED_GROUPS}
+        self.light = config.enable_lmq
+        """Whether groups with names of light queues need not be made, and cannot be changed."""
         self.forbidden: dict[str, set[str]] = {}
         """Topics that a group may not read, by group."""
         self.version_counter = 0
@@ -27,11 +30,12 @@ class Groups:
 
     def find(self, group: str) -> GroupConfig | None:
         """The group as it is, without creating it."""
-        return self.table.get(group)
+        found = self.table.get(group)
+        return GroupConfig(group) if found is None and self.light and names.is_lmq(group) else found
 
     def find_or_create(self, group: str) -> GroupConfig | None:
         """The group, created with defaults where that is allowed; None otherwise."""
-        found = self.table.get(group)
+        found = self.find(group)
         if found is not None:
             return found
         config = self._config
@@ -64,6 +68,8 @@ class Groups:
 
     def put(self, config: GroupConfig) -> None:
         """Store a configuration; the name is not checked."""
+        if self.light and names.is_lmq(config.group_name):
+            return
         self.table[config.group_name] = config
         self._touch()
 
@@ -71,6 +77,14 @@ class Groups:
         """Become what another broker's table is; what groups are forbidden stays."""
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
+
+    def take_up(
+        self, table: Mapping[str, GroupConfig], forbidden: Mapping[str, set[str]], version: tuple[int, int]
+    ) -> None:
+        """Go on from what another run has left; what it lacks of the groups that a start creates stays."""
+        self.table |= table
+        self.forbidden |= forbidden
+        self.version_counter, self.version_timestamp = version
 
     def delete(self, group: str) -> bool:
         """Forget a group; False when there was none."""

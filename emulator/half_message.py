@@ -28,13 +28,20 @@ def is_half(properties: Mapping[str, str]) -> bool:
 
 
 class HalfMessage:
-    """A stored half message; changes of its properties show in the copies made of it."""
+    """A stored half message; changes of its properties show in the copies made of it.
 
-    __slots__ = ("properties", "record")
+    `text` is that of its properties, up to the count of checks: other changes do not show there.
+    """
+
+    __slots__ = ("properties", "record", "text")
 
     def __init__(self, stored: bytes) -> None:
         self.record: Record = records.decode(stored)
-        self.properties = self.record.property_map()
+        self.text = self.record.properties
+        self.properties = props.decode(self.text)
+        end = props.PROPERTY_SEPARATOR
+        if not self.text.endswith(end) or self.text.count(end) != len(self.properties):
+            self.text = props.encode(self.properties)  # something in it was no pair, and is lost
 
     def count_check(self, most: int) -> bool:
         """Count one more check; False when `most` are used up."""
@@ -42,7 +49,9 @@ class HalfMessage:
         times = 0 if text is None else _number(text)
         if text is not None and times >= most:
             return False
-        self.properties[props.TRANSACTION_CHECK_TIMES] = str(times + 1)
+        counted = str(times + 1)
+        self.text = props.encode_with(self.text, self.properties, props.TRANSACTION_CHECK_TIMES, counted)
+        self.properties[props.TRANSACTION_CHECK_TIMES] = counted
         return True
 
     def first_offset(self) -> int:

@@ -6,6 +6,7 @@ RouteInfoManager, KVConfigManager (5.3.3).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from .codes import ResponseCode
@@ -31,6 +32,7 @@ from .operations import (
     Parked,
     PermOfBrokerResult,
     PutKvConfig,
+    QueueMapping,
     QueueRoute,
     Result,
     RouteResult,
@@ -57,16 +59,23 @@ _Entry = tuple[str, str]
 
 
 class NameServer:
-    """A gate node that knows the brokers of an engine that run."""
+    """A gate node that knows the brokers of an engine that run. `values` are those that a former one has left."""
 
     name = "namesrv"
 
-    def __init__(self, config: NamesrvConfig, scheduler: Scheduler, brokers: Sequence["Broker"]) -> None:
+    def __init__(
+        self,
+        config: NamesrvConfig,
+        scheduler: Scheduler,
+        brokers: Sequence["Broker"],
+        values: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
         self.config = config
         self._scheduler = scheduler
         self._brokers = brokers
         self._start_ms = scheduler.now_ms
-        self._values: dict[str, dict[str, str]] = {}
+        self.values: dict[str, dict[str, str]] = {name: dict(held) for name, held in (values or {}).items()}
+        """Values by namespace and key, which are on disk."""
         self._perms: dict[_Entry, int] = {}
         """What administrators have made of permissions, until the broker registers the topic anew."""
         self._hidden: set[_Entry] = set()
@@ -118,11 +127,11 @@ class NameServer:
         self._perms = {entry: perm for entry, perm in self._perms.items() if entry[0] != name}
 
     def _names(self) -> list[str]:
-        return list(dict.fromkeys(broker.name for broker in self._brokers if broker.running))
+        return list(dict.fromkeys(broker.name for broker in self._brokers if broker.registered))
 
     def _running(self, name: str) -> "list[Broker]":
         """The brokers of a name, the master first."""
-        found = [broker for broker in self._brokers if broker.running and broker.name == name]
+        found = [broker for broker in self._brokers if broker.registered and broker.name == name]
         found.sort(key=lambda broker: broker.broker_id)
         return found
 
@@ -142,7 +151,7 @@ class NameServer:
     def _find(self, name: str, topic: str) -> "tuple[Broker, TopicConfig] | None":
         if (name, topic) not in self._hidden:
             for broker in self._tables(name):
-                config = broker.topics.find(topic)
+                config = broker.topics.registered(topic)
                 if config is not None:
                     return broker, config
         return None
@@ -151,7 +160,8 @@ class NameServer:
         """The topics of a broker name."""
         found: dict[str, None] = {}
         for broker in self._tables(name):
-            found |= dict.fromkeys(topic for topic in broker.topics.table if (name, topic) not in self._hidden)
+            known = chain(broker.topics.table, broker.topics.told)
+            found |= dict.fromkeys(topic for topic in known if (name, topic) not in self._hidden)
         return found
 
     # routes
@@ -175,8 +185,22 @@ class NameServer:
             raise EngineError(
                 ResponseCode.TOPIC_NOT_EXIST, f"No topic route info in name server for the topic: {text}\n{FAQ}"
             )
-        order = self._values.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.config.order_message_enable else None
-        return RouteResult([self._member(name) for name in queues], list(queues.values()), order, message_type)
+        members = [self._member(name) for name in queues]
+        order = self.order_conf(topic)
+        return RouteResult(members, list(queues.values()), order, message_type, self._mappings(topic))
+
+    def order_conf(self, topic: str) -> str | None:
+        """The brokers and queues that a topic is fixed to, `broker:queues;...`, None for one that is not."""
+        return self.values.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.config.order_message_enable else None
+
+    def _mappings(self, topic: str) -> dict[str, QueueMapping] | None:
+        """What brokers have of a static topic; None of an ordinary one."""
+        found = {}
+        for name in self._names():
+            speaker = self._speaker(name)
+            if speaker is not None and topic in speaker.mappings.table:
+                found[name] = speaker.mappings.table[topic]
+        return found or None
 
     def perm(self, broker: "Broker", config: TopicConfig) -> int:
         """The permission bits of a topic of a broker, as routes tell them."""
@@ -239,6 +263,9 @@ class NameServer:
     def delete_topic(self, call: Call, operation: DeleteTopicInNamesrv) -> Done:
         """Forget a topic, everywhere or in one cluster, until the brokers register again."""
         gone = {(name, operation.topic) for name in self._names_of(operation.cluster)}
+        for broker in self._brokers:
+            if (broker.name, operation.topic) in gone:
+                broker.topics.told.pop(operation.topic, None)  # nobody registers it again
         self._hidden |= gone
         elapsed = self._scheduler.now_ms - self._start_ms
         register_ms = self._start_ms + (elapsed // REGISTER_PERIOD_MS + 1) * REGISTER_PERIOD_MS
@@ -267,7 +294,7 @@ class NameServer:
 
     def put_value(self, call: Call, operation: PutKvConfig) -> Done:
         """Store a value; storing none is as if it were not there."""
-        values = self._values.setdefault(operation.namespace, {})
+        values = self.values.setdefault(operation.namespace, {})
         if operation.value is None:
             values.pop(operation.key, None)
         else:
@@ -276,7 +303,7 @@ class NameServer:
 
     def get_value(self, call: Call, operation: GetKvConfig) -> KvResult:
         """Errors: QUERY_NOT_FOUND."""
-        found = self._values.get(operation.namespace, {}).get(operation.key)
+        found = self.values.get(operation.namespace, {}).get(operation.key)
         if found is None:
             raise EngineError(
                 ResponseCode.QUERY_NOT_FOUND,
@@ -286,12 +313,12 @@ class NameServer:
 
     def delete_value(self, call: Call, operation: DeleteKvConfig) -> Done:
         """Forget a value; an unknown one is no error."""
-        self._values.get(operation.namespace, {}).pop(operation.key, None)
+        self.values.get(operation.namespace, {}).pop(operation.key, None)
         return Done()
 
     def list_values(self, call: Call, operation: GetKvListByNamespace) -> KvListResult:
         """Errors: QUERY_NOT_FOUND."""
-        found = self._values.get(operation.namespace)
+        found = self.values.get(operation.namespace)
         if found is None:
             raise EngineError(ResponseCode.QUERY_NOT_FOUND, f"No config item, Namespace: {operation.namespace}")
         return KvListResult(dict(found))

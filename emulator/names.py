@@ -10,6 +10,7 @@ from .errors import EngineError
 
 RETRY_PREFIX = "%RETRY%"
 DLQ_PREFIX = "%DLQ%"
+LMQ_PREFIX = "%LMQ%"
 SYSTEM_TOPIC_PREFIX = "rmq_sys_"
 SYSTEM_GROUP_PREFIX = "CID_RMQ_SYS_"
 
@@ -107,6 +108,11 @@ def is_retry(topic: str) -> bool:
 def is_retry_or_dlq(topic: str) -> bool:
     """A retry or dead letter topic."""
     return topic.startswith((RETRY_PREFIX, DLQ_PREFIX))
+
+
+def is_lmq(name: str) -> bool:
+    """A light queue, or a group of those who read them."""
+    return name.startswith(LMQ_PREFIX)
 
 
 def is_pop_retry_v2(topic: str) -> bool:

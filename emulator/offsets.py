@@ -4,13 +4,15 @@ Committed ones are written to a file every `flushConsumerOffsetInterval`, the ot
 Source: ConsumerOffsetManager (5.3.3).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 
 from .config import BrokerConfig
 from .last_write import LastWrite
+from .name_index import NameIndex
 from .scheduler import Scheduler
 
-_Matches = Callable[[str, str], bool]
+_Pair = tuple[str, str]
+"""(group, topic)"""
 
 
 class Offsets:
@@ -20,9 +22,11 @@ class Offsets:
         self._config = config
         self._scheduler = scheduler
         self._file = self._begin_file()
-        self.committed: dict[tuple[str, str], dict[int, int]] = {}
-        self._pulled: dict[tuple[str, str, int], int] = {}
-        self._resets: dict[tuple[str, str, int], int] = {}
+        self.committed: dict[_Pair, dict[int, int]] = {}
+        self._pulled: dict[_Pair, dict[int, int]] = {}
+        self._resets: dict[_Pair, dict[int, int]] = {}
+        self._names: NameIndex[_Pair] = NameIndex()
+        """Of all tables: what is not in one of them any more may still be here."""
 
     def _begin_file(self) -> LastWrite[tuple[str, str, int], int]:
         return LastWrite(self._scheduler, lambda: self._config.flush_consumer_offset_interval)
@@ -32,6 +36,7 @@ class Offsets:
         table = self.committed.get((group, topic))
         if table is None:
             table = self.committed[group, topic] = {}
+            self._names.add(topic, group, (group, topic))
         place = (group, topic, queue_id)
         if self._file.is_first_change(place):
             self._file.keep(place, table.get(queue_id))
@@ -47,49 +52,58 @@ class Offsets:
             if self._file.is_first_change((dest, topic, queue_id)):
                 self._file.keep((dest, topic, queue_id), before.get(queue_id))
         self.committed[dest, topic] = dict(table)
+        self._names.add(topic, dest, (dest, topic))
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
         """A waiting reset, else the committed offset, else -1."""
-        if self._resets:
-            reset = self._resets.get((group, topic, queue_id))
-            if reset is not None:
-                return reset
+        reset = self.pending_reset(group, topic, queue_id) if self._resets else None
+        if reset is not None:
+            return reset
         table = self.committed.get((group, topic))
         return -1 if table is None else table.get(queue_id, -1)
 
     def note_pull(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Remember how far a group has read (not consumed)."""
-        self._pulled[group, topic, queue_id] = offset
+        table = self._pulled.get((group, topic))
+        if table is None:
+            table = self._pulled[group, topic] = {}
+            self._names.add(topic, group, (group, topic))
+        table[queue_id] = offset
 
     def pulled(self, group: str, topic: str, queue_id: int) -> int:
         """How far a group has read, -1 for not at all."""
-        return self._pulled.get((group, topic, queue_id), -1)
+        table = self._pulled.get((group, topic))
+        return -1 if table is None else table.get(queue_id, -1)
 
     def forget_pulls(self, group: str, topic: str) -> None:
         """Forget how far a group has read."""
-        for place in [place for place in self._pulled if place[:2] == (group, topic)]:
-            del self._pulled[place]
+        self._pulled.pop((group, topic), None)
 
     def reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Move a group: at once for queries, and for its next pull or pop of the queue."""
-        self._resets[group, topic, queue_id] = offset
+        self._resets.setdefault((group, topic), {})[queue_id] = offset
         self.commit(group, topic, queue_id, offset)
 
     def pending_reset(self, group: str, topic: str, queue_id: int) -> int | None:
         """The reset that the next read will take, or None."""
-        return self._resets.get((group, topic, queue_id)) if self._resets else None
+        return self._resets[group, topic].get(queue_id) if (group, topic) in self._resets else None
 
     def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
         """The waiting reset, which is gone afterwards."""
-        return self._resets.pop((group, topic, queue_id), None) if self._resets else None
+        resets = self._resets.get((group, topic)) if self._resets else None
+        reset = None if resets is None else resets.pop(queue_id, None)
+        if resets is not None and not resets:
+            del self._resets[group, topic]
+        return reset
 
     def topics_of(self, group: str) -> list[str]:
         """Topics that a group has committed offsets of; none where its name has an @, as upstream splits names."""
-        return [topic for name, topic in self.committed if name == group and "@" not in name]
+        pairs = () if "@" in group else self._names.of_group(group)
+        return [pair[1] for pair in pairs if pair in self.committed]
 
     def groups_of(self, topic: str) -> list[str]:
         """Groups that have committed offsets of a topic, without those that the broker keeps for broadcasts."""
-        return [group for group, name in self.committed if name == topic and "@" not in group]
+        return [pair[0] for pair in self._names.of_topic(topic) if pair in self.committed and "@" not in pair[0]]
 
     def all(self) -> Iterator[tuple[str, str, dict[int, int]]]:
         """(group, topic, offsets by queue id)."""
@@ -97,26 +111,27 @@ class Offsets:
 
     def copy_from(self, other: "Offsets") -> None:
         """Take over what another broker has committed; what only this one knows stays. The file is written."""
-        for place, table in other.committed.items():
-            self.committed[place] = dict(table)
+        for group, topic, table in other.all():
+            self.committed[group, topic] = dict(table)
+            self._names.add(topic, group, (group, topic))
         self._file.write()
 
     def delete_group(self, group: str) -> None:
         """Forget a group."""
-        self._forget(lambda name, _: name == group)
+        self._forget(self._names.of_group(group))
 
     def delete_topic(self, topic: str) -> None:
         """Forget a topic."""
-        self._forget(lambda _, name: name == topic)
+        self._forget(self._names.of_topic(topic))
 
-    def _forget(self, matches: _Matches) -> None:
-        for group, topic in [pair for pair in self.committed if matches(*pair)]:
-            for queue_id, offset in self.committed.pop((group, topic)).items():
+    def _forget(self, pairs: Iterable[_Pair]) -> None:
+        for group, topic in pairs:
+            for queue_id, offset in self.committed.pop((group, topic), {}).items():
                 if self._file.is_first_change((group, topic, queue_id)):
                     self._file.keep((group, topic, queue_id), offset)
-        for table in (self._pulled, self._resets):
-            for place in [place for place in table if matches(place[0], place[1])]:
-                del table[place]
+            self._pulled.pop((group, topic), None)
+            self._resets.pop((group, topic), None)
+            self._names.discard(topic, group, (group, topic))
 
     def write(self) -> None:
         """Write the file now."""
@@ -126,6 +141,7 @@ class Offsets:
         """Go back to what the file says; what was never in it is gone."""
         for (group, topic, queue_id), offset in self._file.lost().items():
             table = self.committed.setdefault((group, topic), {})
+            self._names.add(topic, group, (group, topic))
             if offset is None:
                 table.pop(queue_id, None)
             else:

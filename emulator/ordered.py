@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
 from .last_write import LastWrite
+from .name_index import NameIndex
 from .scheduler import Scheduler, Timer
 from .value import value
 
@@ -77,12 +78,14 @@ class Orders:
         self._file: LastWrite[Place, OrderInfo] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
         self._infos: dict[Place, OrderInfo] = dict(written or {})
         self._timers: dict[Place, Timer] = {}
+        self._names: NameIndex[Place] = NameIndex()
         for place, info in self._infos.items():
+            self._names.add(place[0], place[1], place)
             self._watch(place, info)
 
-    def write(self) -> None:
-        """Write the file now."""
-        self._file.write()
+    def left(self) -> dict[Place, OrderInfo]:
+        """The batches as an orderly stop leaves them; what is in them is not copied."""
+        return dict(self._infos)
 
     def written(self) -> dict[Place, OrderInfo]:
         """The batches as the file has them."""
@@ -129,6 +132,8 @@ class Orders:
                 elif offset in previous.offsets:
                     info.counts[offset] = previous.counts.get(offset, 0) + 1
         self._changes(place)
+        if place not in self._infos:
+            self._names.add(place[0], place[1], place)
         self._infos[place] = info
         self._watch(place, info)
         queue_id = place[2]
@@ -161,14 +166,21 @@ class Orders:
     def clear(self, place: Place) -> None:
         """Forget the batch, as a reset of the offset does."""
         self._changes(place)
-        self._infos.pop(place, None)
+        if self._infos.pop(place, None) is not None:
+            self._names.discard(place[0], place[1], place)
         timer = self._timers.pop(place, None)
         if timer is not None:
             timer.cancel()
 
-    def forget(self, matches: Callable[[Place], bool]) -> None:
-        """Forget the batches of a deleted topic or group."""
-        for place in [place for place in self._infos if matches(place)]:
+    def forget_topic(self, topic: str, from_queue: int = 0) -> None:
+        """Forget the batches of a topic that is deleted, or that has fewer queues now."""
+        for place in self._names.of_topic(topic):
+            if place[2] >= from_queue:
+                self.clear(place)
+
+    def forget_group(self, group: str) -> None:
+        """Forget the batches of a deleted group."""
+        for place in self._names.of_group(group):
             self.clear(place)
 
     def _watch(self, place: Place, info: OrderInfo) -> None:

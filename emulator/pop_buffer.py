@@ -160,6 +160,8 @@ class PopBuffer:
 
     def _flush_at(self, step: Step, due_ms: int) -> None:
         assert step.point is not None
+        if step.timer is not None:
+            step.timer.cancel()
         owner = f"{step.point.group}@{step.point.topic}@{step.point.queue_id}"
         step.timer = self._scheduler.call_at(self._scan_at(due_ms), lambda: self._flush(step), "pop buffer", owner)
 

@@ -1,12 +1,13 @@
 """How many popped messages are out and not acknowledged, by topic, group and queue.
 
-A number only: upstream counts acknowledgements as they come, repeated ones too, and forgets a queue that is at 0.
+A number only: upstream counts acknowledgements as they come, repeated ones too, and none where nothing is out.
 Source: PopInflightMessageCounter (5.3.3).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from .config import BrokerConfig
+from .name_index import NameIndex
 from .ordered import Place
 from .scheduler import Scheduler
 
@@ -19,6 +20,7 @@ class PopInFlight:
         self._released = released
         self._start_ms = scheduler.now_ms
         self._counts: dict[Place, int] = {}
+        self._names: NameIndex[Place] = NameIndex()
 
     def stops(self, place: Place) -> bool:
         """Are so many out that the queue hands out nothing?"""
@@ -29,24 +31,36 @@ class PopInFlight:
 
     def popped(self, place: Place, number: int) -> None:
         """So many more are out."""
-        self._counts[place] = self._counts.get(place, 0) + number
+        count = self._counts.get(place)
+        if count is None:
+            self._names.add(place[0], place[1], place)
+            count = 0
+        self._counts[place] = count + number
 
     def done(self, place: Place, pop_time: int, number: int = 1) -> None:
         """So many fewer are out; those popped before the broker started were never counted."""
-        if pop_time < self._start_ms or place not in self._counts:
+        count = self._counts.get(place)
+        if pop_time < self._start_ms or not count:
             return
         stopped = self.stops(place)
-        self._counts[place] -= number
-        if self._counts[place] <= 0:
-            del self._counts[place]
+        self._counts[place] = max(count - number, 0)
         if stopped and not self.stops(place):
             self._released(*place)
 
     def clear(self, place: Place) -> None:
         """Begin anew, as a reset and an ordered pop do."""
-        self._counts.pop(place, None)
+        if place in self._counts:
+            self._counts[place] = 0
 
-    def forget(self, matches: Callable[[Place], bool]) -> None:
-        """Forget a deleted topic or group."""
-        for place in [place for place in self._counts if matches(place)]:
+    def forget_topic(self, topic: str) -> None:
+        """Forget a deleted topic."""
+        self._forget(self._names.of_topic(topic))
+
+    def forget_group(self, group: str) -> None:
+        """Forget a deleted group."""
+        self._forget(self._names.of_group(group))
+
+    def _forget(self, places: Iterable[Place]) -> None:
+        for place in places:
             del self._counts[place]
+            self._names.discard(place[0], place[1], place)

@@ -10,6 +10,7 @@ from .config import BrokerConfig, EmulationConfig
 from .errors import EngineError
 from .gate import Call
 from .groups import Groups
+from .light_offsets import LightOffsets
 from .offsets import Offsets
 from .operations import (
     AllOffsetsResult,
@@ -94,7 +95,8 @@ class Positions:
 
     def all(self, call: Call, operation: GetAllConsumerOffset) -> AllOffsetsResult:
         """All committed offsets."""
-        return AllOffsetsResult({(group, topic): dict(table) for group, topic, table in self._offsets.all()})
+        light = self._offsets.light() if isinstance(self._offsets, LightOffsets) else None
+        return AllOffsetsResult({(group, topic): dict(table) for group, topic, table in self._offsets.all()}, light)
 
     def correction(self, call: Call, operation: QueryCorrectionOffset) -> CorrectionOffsetResult:
         """The slowest of all groups, queue by queue. Errors: SYSTEM_ERROR."""

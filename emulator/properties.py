@@ -52,8 +52,8 @@ PROPERTY_SEPARATOR = "\x02"
 def decode(text: str) -> dict[str, str]:
     """The properties of a text; what is not a pair is skipped."""
     found = {}
-    for pair in text.split(PROPERTY_SEPARATOR):
-        name, _, value = pair.partition(NAME_VALUE_SEPARATOR)
+    for pair in text.split("\x02"):  # written out, as in `encode`: each record that is read comes through here
+        name, _, value = pair.partition("\x01")
         if name and value:
             found[name] = value
     return found

@@ -103,12 +103,19 @@ class PullService:
         code = self._suggestions.code(self._code(operation, read))
         self._broadcasts.pulled(call, operation, code, read.next_offset)
         if code is ResponseCode.PULL_NOT_FOUND and operation.sys_flag & FLAG_SUSPEND:
-            timeout_ms = operation.suspend_timeout_ms
-            if not self._config.long_polling_enable:
-                timeout_ms = self._config.short_polling_time_mills
-            self.hold.hold(call, operation, message_filter, operation.queue_offset, timeout_ms)
-            return PARKED
+            return self._wait(call, operation, message_filter)
         return self._result(code, read, topic_sys_flag, group, behind)
+
+    def wait(self, call: Call, operation: PullMessage) -> Parked:
+        """Let a pull wait that has found nothing. Errors: those about its subscription."""
+        return self._wait(call, operation, self._filter(operation))
+
+    def _wait(self, call: Call, operation: PullMessage, message_filter: MessageFilter | None) -> Parked:
+        timeout_ms = operation.suspend_timeout_ms
+        if not self._config.long_polling_enable:
+            timeout_ms = self._config.short_polling_time_mills
+        self.hold.hold(call, operation, message_filter, operation.queue_offset, timeout_ms)
+        return PARKED
 
     def _check_interval_ms(self) -> int:
         if self._config.long_polling_enable:

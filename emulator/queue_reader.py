@@ -53,7 +53,7 @@ class QueueReader:
         """
         queue = self._store.queues.get((topic, queue_id))
         if queue is None:
-            self._store.wanted.add((topic, queue_id))
+            self._store.want(topic, queue_id)
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, 0, 0)
         low, high = queue.first, queue.first + len(queue.physical)
         special = self._special and topic in self._special

@@ -2,9 +2,10 @@
 
 from .codes import ResponseCode
 from .config import BrokerConfig
-from .errors import EngineError
+from .errors import EngineError, TurnedAway
 from .gate import Call
 from .operations import TopicConfig
+from .store import MessageStore
 
 
 def illegal_queue_id(call: Call, queue_id: int, topic: TopicConfig, code: ResponseCode) -> EngineError:
@@ -30,14 +31,19 @@ def refuse_on_slave(config: BrokerConfig) -> None:
 
 def busy() -> EngineError:
     """A request that its processor does not want to see (NettyRemotingAbstract.processRequestCommand, 5.3.3)."""
-    return EngineError(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")
+    return TurnedAway(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")
 
 
-def refuse_to_store(config: BrokerConfig) -> None:
-    """The store of a slave takes nothing (HookUtils.checkBeforePutMessage, 5.3.3). Errors: SERVICE_NOT_AVAILABLE."""
-    if config.broker_role == "SLAVE":
+def refuse_to_store(config: BrokerConfig, store: MessageStore) -> None:
+    """The store of a slave, or one whose disk is full, takes nothing (HookUtils.checkBeforePutMessage, 5.3.3).
+
+    Errors: SERVICE_NOT_AVAILABLE.
+    """
+    if store.disk.full or config.broker_role == "SLAVE":
+        used = store.disk.used(store.log.stored_bytes)
         raise EngineError(
             ResponseCode.SERVICE_NOT_AVAILABLE,
             "service not available now. It may be caused by one of the following reasons: the broker's disk is full "
-            "[CL:  0.00 CQ:  0.00 INDEX:  0.00], messages are put to the slave, message store has been shut down, etc.",
+            f"[CL: {used:5.2f} CQ: {used:5.2f} INDEX: {used:5.2f}], messages are put to the slave, message store has "
+            "been shut down, etc.",
         )

@@ -28,6 +28,7 @@ from .operations import (
 from .properties import WAIT
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
+from .timer_copies import TimerCopy
 
 if TYPE_CHECKING:
     from .broker import Broker
@@ -43,14 +44,14 @@ Complete = Callable[[Call, Operation, Result | EngineError], None]
 
 
 class Acknowledgements:
-    """Sends of one run of a master that wait until enough brokers have their message."""
+    """What one run of a master has stored for clients, and who waits until enough brokers have it."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, complete: Complete) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
         self._complete = complete
-        self._waiting: dict[Call, tuple[SendMessage, SendResult, Timer]] = {}
+        self._waiting: dict[Call, tuple[Operation, Result, Timer]] = {}
 
     def of(self, call: Call, operation: SendMessage, result: SendResult) -> SendResult | Parked:
         """The answer to a send: at once, or when as many as `inSyncReplicas` have the message, the master included.
@@ -68,9 +69,27 @@ class Acknowledgements:
             result = replace(result, code=ResponseCode.FLUSH_DISK_TIMEOUT)
         if not waits:
             return result
-        timer = self._scheduler.call_later(
-            self._config.slave_timeout, lambda: self._give_up(call), "slave acknowledgement", operation.topic
-        )
+        in_vain = replace(result, code=ResponseCode.FLUSH_SLAVE_TIMEOUT)
+        return self._wait(call, operation, result, in_vain, operation.topic)
+
+    def after(self, call: Call, operation: Operation, result: Result) -> Result | Parked:
+        """The answer to what stores a message of its own: it waits as a send does, and is not told that it was in vain.
+
+        Source: DefaultMessageStore.waitForPutResult (5.3.3).
+        """
+        return self._wait(call, operation, result, result) if self.waits else result
+
+    @property
+    def waits(self) -> bool:
+        """Whether what is stored now has to wait for slaves."""
+        return self._config.broker_role == SYNC_MASTER and not self._enough
+
+    def _wait(self, call: Call, operation: Operation, result: Result, in_vain: Result, owner: str = "") -> Parked:
+        def give_up() -> None:
+            del self._waiting[call]
+            self._complete(call, operation, in_vain)
+
+        timer = self._scheduler.call_later(self._config.slave_timeout, give_up, "slave acknowledgement", owner)
         self._waiting[call] = (operation, result, timer)
         return PARKED
 
@@ -92,10 +111,6 @@ class Acknowledgements:
     @property
     def _enough(self) -> bool:
         return 1 + len(self._store.followers) >= self._config.in_sync_replicas
-
-    def _give_up(self, call: Call) -> None:
-        operation, result, _ = self._waiting.pop(call)
-        self._complete(call, operation, replace(result, code=ResponseCode.FLUSH_SLAVE_TIMEOUT))
 
 
 class ReplicationStatus:
@@ -128,6 +143,7 @@ class Replica:
         master.replicas.append(self)
         slave.replicas.append(self)
         self._tables_ms = self._first_look_ms = 0
+        self._timer: TimerCopy | None = None
         self.slave_started()
         self.connect()
 
@@ -135,6 +151,8 @@ class Replica:
         """A run of the slave begins: count from now when it looks at its tables."""
         self._tables_ms = self.slave.lifetime.now_ms
         self._first_look_ms = self._tables_ms + FIRST_LOOK_MS
+        before = self.slave.timers.followed_before
+        self._timer = TimerCopy(self.master, self.slave, self._first_look_ms, LOOK_MS, before)
         self._look_later()
 
     def connect(self) -> None:
@@ -144,6 +162,8 @@ class Replica:
         """
         master, slave = self.master.store, self.slave.store
         self.disconnect()
+        if self.master.running and self._timer is not None:
+            self._timer.master_began()
         if not (self.master.running and self.slave.running):
             return
         if slave.log.max_offset < master.log.min_offset:
@@ -158,6 +178,12 @@ class Replica:
         """One of the two has stopped, or has lost its connections."""
         if self.slave.store in self.master.store.followers:
             self.master.store.followers.remove(self.slave.store)
+        if self._timer is None:
+            return
+        if not self.master.running:
+            self._timer.master_ended()
+        if not self.slave.running:
+            self._timer.slave_ended()
 
     # tables
 

@@ -73,7 +73,7 @@ class RetryService:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"look message by offset failed, {operation.offset}")
         message = self._copy(records.decode(stored), operation, group, queue_id)
         try:
-            refuse_to_store(self._config)
+            refuse_to_store(self._config, self._store)
             self._store.put(message)
         except EngineError as refusal:
             raise EngineError(ResponseCode.SYSTEM_ERROR, refusal.code.name) from None

@@ -68,7 +68,7 @@ class SendService:
 
         Errors: INVALID_PARAMETER (topic name, queue id), NO_PERMISSION (system topics), TOPIC_NOT_EXIST,
         MESSAGE_ILLEGAL (sizes, batches to retry topics), SUBSCRIPTION_GROUP_NOT_EXIST (retry topics), SYSTEM_BUSY on a
-        slave and without buffers; through the proxy SERVICE_NOT_AVAILABLE on a slave.
+        slave and without buffers; SERVICE_NOT_AVAILABLE with a full disk, and through the proxy on a slave.
         """
         if not operation.through_proxy:
             self._buffers.refuse_to_send()
@@ -97,6 +97,9 @@ class SendService:
         names.check_topic(topic)
         if topic in names.NOT_ALLOWED_SEND_TOPICS:
             raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
+        light = self._topics.find(topic)
+        if light is not None:
+            return light
         unit = 0 if not operation.unit_mode else HAS_UNIT_SUBSCRIBERS if names.is_retry(topic) else UNIT
         created = self._topics.create_on_send(topic, operation.default_topic, operation.default_topic_queue_nums, unit)
         if created is None:
@@ -135,9 +138,14 @@ class SendService:
                     f"the broker[{self._broker_ip()}] sending transaction message is forbidden",
                 )
             self._hooks.prepare_transaction(message, operation)
-        refuse_to_store(self._config)
-        stored = self._store.put(message)
-        return SendResult(
+        refuse_to_store(self._config, self._store)
+        return self._sent(SendResult, message, queue_id, unique_key, self._store.put(message))
+
+    def _sent(
+        self, kind: type[SendResult], message: Message, queue_id: int, unique_key: str, stored: Stored
+    ) -> SendResult:
+        """The answer to a send whose message became one record."""
+        return kind(
             ResponseCode.SUCCESS,
             records.offset_message_id(self._store.store_host, stored.physical_offset),
             queue_id,
@@ -167,7 +175,7 @@ class SendService:
         parts = split_batch(body)
         # The hooks look at the batch as a whole; what its messages say for themselves (a delay) is stored unread.
         whole = self._message(operation, queue_id, body, dict(shared))
-        refuse_to_store(self._config)
+        refuse_to_store(self._config, self._store)
         self._store.prepare(whole)
         stored: list[Stored] = []
         for part_flag, part_body, part_properties in parts:
@@ -177,7 +185,7 @@ class SendService:
             message = self._message(operation, whole.queue_id, part_body, merged)
             message.topic = whole.topic
             message.flag = part_flag
-            stored.append(self._store.append(message))
+            stored.append(self._store.append_part(message))
         if not stored:
             raise self._illegal()
         return SendResult(
@@ -198,18 +206,8 @@ class SendService:
         properties[props.INNER_NUM] = str(len(split_batch(body)))
         message = self._message(operation, queue_id, body, properties)
         message.sys_flag |= records.SYS_NEED_UNWRAP | records.SYS_INNER_BATCH
-        refuse_to_store(self._config)
-        stored = self._store.put(message)
-        unique_key = properties[props.UNIQ_KEY]
-        return WholeBatchSendResult(
-            ResponseCode.SUCCESS,
-            records.offset_message_id(self._store.store_host, stored.physical_offset),
-            queue_id,
-            stored.queue_offset,
-            unique_key,
-            stored.physical_offset,
-            self._recall_handle(message, unique_key),
-        )
+        refuse_to_store(self._config, self._store)
+        return self._sent(WholeBatchSendResult, message, queue_id, properties[props.UNIQ_KEY], self._store.put(message))
 
     def _recall_handle(self, message: Message, unique_key: str) -> str | None:
         return self._hooks.recall_handle(message, unique_key) if props.TIMER_OUT_MS in message.properties else None

@@ -4,7 +4,7 @@ It must not know requests or clients. Source: DefaultMessageStore, CommitLog, Ho
 to the consume queues about 1 ms after the append; here both happen at once, which no client can tell apart.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 
 from . import properties as props
@@ -13,6 +13,7 @@ from .codes import ResponseCode
 from .commit_log import CommitLog
 from .config import BrokerConfig
 from .consume_queue import BatchConsumeQueue, ConsumeQueue, number_within
+from .disk import Disk
 from .errors import EngineError
 from .flushing import Flushing
 from .message import Message, Stored
@@ -20,7 +21,10 @@ from .names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_retry
 from .scheduler import Scheduler
 
 PROPERTIES_MAX_BYTES = 32767
+OVERHEAD_BYTES = 2 * 65536
+"""What a record may be larger than its body, with room to spare."""
 _SLAVE = "the message store is in slave mode, so putMessage is forbidden"
+_FULL = "the message store is not writeable, so putMessage is forbidden"
 
 Hook = Callable[[Message], None]
 Arrival = Callable[[str, int, int, int, dict[str, str]], None]
@@ -37,13 +41,15 @@ class MessageStore:
         self._scheduler = scheduler
         self.store_host = store_host
         self.max_message_size = config.max_message_size
-        largest = config.max_message_size + 2 * 65536
-        segment_bytes = max(min(config.mapped_file_size_commit_log, max_bytes // 8), largest)
+        largest = config.max_message_size + OVERHEAD_BYTES
+        room = min(max_bytes, config.store_disk_bytes or max_bytes)
+        segment_bytes = max(min(config.mapped_file_size_commit_log, room // 8), largest)
         self._flushing = Flushing(config, scheduler.now_ms, 0)
         self.log = CommitLog(segment_bytes, max_bytes, self._trimmed, self._file_is_full)
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
-        self.wanted: set[tuple[str, int]] = set()
-        """Queues that hold nothing and that somebody wanted to read: upstream makes them for that."""
+        self._of_topic: dict[str, dict[int, ConsumeQueue]] = {}
+        self.wanted: dict[str, set[int]] = {}
+        """Queues by topic that hold nothing and that somebody wanted to read: upstream makes them for that."""
         self.hooks: list[Hook] = []
         """Called in order before each append; they may redirect or refuse the message."""
         self.arrivals: list[Arrival] = []
@@ -56,6 +62,7 @@ class MessageStore:
         """Stores of slaves, which get every record."""
         self.follows = False
         """Whether it is a slave's: its log is its master's, and nothing else is stored."""
+        self.disk = Disk(config)
         self.last_store_timestamp = 0
         self.batched: Collection[str] = ()
         """Topics whose queues may hold several messages in one record."""
@@ -92,20 +99,23 @@ class MessageStore:
     def _made_queue(self, topic: str, queue_id: int) -> ConsumeQueue:
         queue = self.queues.get((topic, queue_id))
         if queue is None:
-            kind = BatchConsumeQueue if topic in self.batched else ConsumeQueue
-            queue = self.queues[topic, queue_id] = kind(topic, queue_id)
+            queue = self.queues[topic, queue_id] = self._kind_of(topic)(topic, queue_id)
+            self._of_topic.setdefault(topic, {})[queue_id] = queue
         return queue
+
+    def _kind_of(self, topic: str) -> type[ConsumeQueue]:
+        return BatchConsumeQueue if topic in self.batched else ConsumeQueue
 
     def append(self, message: Message, properties_text: str | None = None) -> Stored:
         """Store a message as it is, past the hooks. Who needs the text of its properties, too, gives it.
 
         What says prepared or rolled back goes into the log alone: no queue holds it, and its offset is told to be 0.
         Half messages do not say so any more when they come here. Errors: MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE (in
-        the store of a slave). Source: CommitLog.DefaultAppendMessageCallback,
+        the store of a slave, or with a full disk). Source: CommitLog.DefaultAppendMessageCallback,
         DefaultMessageStore.CommitLogDispatcherBuildConsumeQueue (5.3.3).
         """
-        if self.follows:
-            raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, _SLAVE)
+        if self.follows or self.disk.full:
+            raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, _SLAVE if self.follows else _FULL)
         properties = message.properties
         text = (props.encode(properties) if properties_text is None else properties_text).encode()
         body = message.body
@@ -159,6 +169,9 @@ class MessageStore:
             arrival(topic, queue_id, queue_offset, tags_code, properties)
         return Stored(queue_id, queue_offset, physical_offset, size, now)
 
+    append_part = append
+    """The same for one message of a batch."""
+
     def follow(self, record: bytes, tags_code: int) -> None:
         """Store a record of the master as it is, and tell who waits here.
 
@@ -179,10 +192,9 @@ class MessageStore:
             if queue is None:
                 queue = self._made_queue(found.topic, found.queue_id)
                 queue.first = found.queue_offset
-            if queue.max_offset == found.queue_offset:
-                whole = found.sys_flag & records.SYS_INNER_BATCH
-                with queue.holding(number_within(found.property_map()) if whole else 1):
-                    queue.append(place, len(record), tags_code)
+            whole = found.sys_flag & records.SYS_INNER_BATCH
+            with queue.holding(number_within(found.property_map()) if whole else 1):
+                queue.follow(found.queue_offset, place, len(record), tags_code)
         properties = found.property_map()
         for arrival in self.arrivals:
             arrival(found.topic, found.queue_id, found.queue_offset, tags_code, properties)
@@ -205,6 +217,26 @@ class MessageStore:
             for queue in self.queues.values():
                 queue.truncate(end)
             self._flushing = Flushing(self._config, self._scheduler.now_ms, end)
+
+    def take_up(
+        self,
+        segment_bytes: int,
+        segments: dict[int, bytearray],
+        full: dict[int, int],
+        last_store_timestamp: int,
+        queues: Iterable[ConsumeQueue],
+    ) -> None:
+        """Go on from what another store has left (the log's: see `CommitLog.take_up`). It keeps the size of its files.
+
+        What is larger than a file holds is refused, whatever `maxMessageSize` is by now.
+        """
+        self.log.take_up(segment_bytes, segments, full)
+        self.max_message_size = min(self.max_message_size, segment_bytes - OVERHEAD_BYTES)
+        self.last_store_timestamp = last_store_timestamp
+        for queue in queues:
+            self.queues[queue.topic, queue.queue_id] = queue
+            self._of_topic.setdefault(queue.topic, {})[queue.queue_id] = queue
+        self.crash(power_loss=False)
 
     def _too_large(self) -> EngineError:
         return EngineError(
@@ -231,11 +263,15 @@ class MessageStore:
         """The consume queue, if anything was ever stored in it."""
         return self.queues.get((topic, queue_id))
 
+    def want(self, topic: str, queue_id: int) -> None:
+        """Somebody wants to read a queue that holds nothing."""
+        self.wanted.setdefault(topic, set()).add(queue_id)
+
     def min_offset(self, topic: str, queue_id: int) -> int:
         """First held offset, 0 for an unknown queue."""
         queue = self.queues.get((topic, queue_id))
         if queue is None:
-            self.wanted.add((topic, queue_id))
+            self.want(topic, queue_id)
             return 0
         return queue.first
 
@@ -266,7 +302,7 @@ class MessageStore:
         """
         queue = self.queues.get((topic, queue_id))
         if queue is None:
-            self.wanted.add((topic, queue_id))
+            self.want(topic, queue_id)
             return 0
         if not queue.physical:
             return 0
@@ -286,18 +322,21 @@ class MessageStore:
 
     def queues_of(self, topic: str) -> Iterator[ConsumeQueue]:
         """The consume queues of a topic that hold or held something."""
-        return (queue for (name, _), queue in self.queues.items() if name == topic)
+        return iter(list(self._of_topic.get(topic, {}).values()))
 
     def delete_topic(self, topic: str) -> None:
         """Forget the queues of a topic; the records stay in the log until it is trimmed, as upstream."""
-        for key in [key for key in self.queues if key[0] == topic]:
-            del self.queues[key]
-        self.wanted = {place for place in self.wanted if place[0] != topic}
+        for queue_id in self._of_topic.pop(topic, ()):
+            del self.queues[topic, queue_id]
+        self.wanted.pop(topic, None)
 
     def forget_spent_queues(self, stays: Callable[[str], bool]) -> None:
         """Forget queues whose messages were all dropped, unless their topic stays. Source: ConsumeQueueStore."""
-        for place in [place for place, queue in self.queues.items() if queue.is_spent and not stays(place[0])]:
-            del self.queues[place]
+        for topic, queue_id in [
+            place for place, queue in self.queues.items() if queue.is_spent and not stays(place[0])
+        ]:
+            del self.queues[topic, queue_id]
+            del self._of_topic[topic][queue_id]
 
     def _file_is_full(self) -> None:
         for told in self.full_files:

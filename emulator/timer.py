@@ -12,7 +12,7 @@ Upstream needs 65 to 140 ms more than the boundary; here none.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from . import properties as props
@@ -34,6 +34,8 @@ from .timer_metrics import LOG_UNIT_BYTES, TimerFile, TimerMetrics, WheelProgres
 from .value import value
 
 PRECISIONS_MS = (1000, 500, 200, 100)
+UNREAD_SLOTS = 7 * 86400 - 60
+"""A wheel that was never read is read from so many slots ago on (TimerMessageStore.recover)."""
 NEVER_ENQUEUED = str(0x7FFFFFFFFFFFFFFF)
 """TIMER_ENQUEUE_MS of a message that was due before it came to the wheel."""
 
@@ -70,6 +72,16 @@ class Slot:
 
 
 @value
+class FollowedTimer:
+    """What a slave knows of its master's timer; see TimerCheckPointResult. `read_ms` None: nothing yet."""
+
+    read_ms: int | None = None
+    taken: int = 0
+    version: int = 0
+    changed_ms: int | None = None
+
+
+@value
 class TimerRemains:
     """What a run of a timer leaves to the next one. `slots`: see `TimerService.slots`."""
 
@@ -77,10 +89,11 @@ class TimerRemains:
     progress: WheelProgress = field(default_factory=WheelProgress)
     version: int = 0
     metrics: WrittenMetrics = field(default_factory=WrittenMetrics)
+    followed: FollowedTimer = field(default_factory=FollowedTimer)
 
 
 class TimerService:
-    """The timer wheel of one broker."""
+    """The timer wheel of one broker. That of a slave is filled as its master's is, and not read."""
 
     def __init__(
         self,
@@ -101,22 +114,30 @@ class TimerService:
         self.metrics = TimerMetrics(scheduler, remains.metrics)
         self._file = TimerFile(scheduler, remains.progress)
         self._version = remains.version
+        self.began_ms = scheduler.now_ms
+        self.followed: Callable[[], FollowedTimer] | None = None
+        """What a slave knows of its master's timer."""
+        self.followed_before = remains.followed
+        """The same of the run before this one."""
         store.watchers[TIMER_TOPIC] = self._arrived
-        self._take_again(remains.progress.taken)
+        if not store.follows:
+            self._take_again(remains.progress.taken)
         for slot_ms in self.slots:
             self._read_later(slot_ms, "")
 
-    def write(self) -> None:
-        """Write the files now."""
-        self._read_slots.clear()
-        self._file.write()
-        self.metrics.write()
+    def left(self) -> TimerRemains:
+        """What the files say after an orderly stop; what is in slots is not copied."""
+        return self._remains(dict(self.slots), self._file.progress, self.metrics.left())
 
     def written(self) -> TimerRemains:
         """What the files say."""
-        interval = self._config.timer_flush_interval_ms
-        version = self._version + self._file.writes(interval)
-        return TimerRemains(self._written_slots(), self._file.written(interval), version, self.metrics.written())
+        progress = self._file.written(self._config.timer_flush_interval_ms)
+        return self._remains(self._written_slots(), progress, self.metrics.written())
+
+    def _remains(self, slots: dict[int, Slot], progress: WheelProgress, metrics: WrittenMetrics) -> TimerRemains:
+        version = self._version + self._file.writes(self._config.timer_flush_interval_ms)
+        followed = self.followed_before if self.followed is None else self.followed()
+        return TimerRemains(slots, progress, version, metrics, followed)
 
     def _written_slots(self) -> dict[int, Slot]:
         """The slots that are not read as far as the file knows, without messages that were lost."""
@@ -305,18 +326,56 @@ class TimerService:
         """What the wheel holds: messages less marks."""
         return sum(slot.number for slot in self.slots.values())
 
+    # of slaves
+
+    @property
+    def taken(self) -> int:
+        """How many messages have come into the wheel."""
+        return self._file.progress.taken
+
+    @property
+    def written_taken(self) -> int:
+        """The same, as the file has it."""
+        return self._file.written(self._config.timer_flush_interval_ms).taken
+
+    def known_at(self, at_ms: int, taken: int) -> FollowedTimer:
+        """What the file said at a time of this run, with so many messages taken."""
+        interval = self._config.timer_flush_interval_ms
+        written_ms = self._file.written_ms(interval, at_ms)
+        version = self._version + self._file.writes(interval, at_ms)
+        return FollowedTimer(written_ms - written_ms % self.precision_ms, taken, version, written_ms)
+
+    def fill(self, end: int) -> None:
+        """Put what is stored before an offset of the timer's topic into its slots."""
+        for offset in range(self.taken, min(end, self._store.max_offset(TIMER_TOPIC, 0))):
+            stored = self._store.record(TIMER_TOPIC, 0, offset)
+            if stored is not None:
+                self._arrived(0, offset, records.decode(stored).property_map())
+
     def get_check_point(self, call: Call, operation: GetTimerCheckPoint) -> TimerCheckPointResult:
         """The file as it was written last. Errors: SYSTEM_ERROR without a timer."""
         if not self._config.timer_wheel_enable:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "The checkpoint is null")
         interval = self._config.timer_flush_interval_ms
         written_ms, progress = self._file.written_ms(interval), self._file.written(interval)
+        if self.followed is not None:
+            known = self.followed()
+            read_ms = self.began_ms - self.began_ms % self.precision_ms - UNREAD_SLOTS * self.precision_ms
+            return TimerCheckPointResult(
+                read_ms if known.read_ms is None else known.read_ms,
+                progress.units * LOG_UNIT_BYTES,
+                min(progress.taken, known.taken),
+                known.version,
+                self.began_ms if known.changed_ms is None else known.changed_ms,
+                known.taken,
+            )
         return TimerCheckPointResult(
             written_ms - written_ms % self.precision_ms,
             progress.units * LOG_UNIT_BYTES,
             progress.taken,
             self._version + self._file.writes(interval),
             written_ms,
+            progress.taken,
         )
 
     def get_metrics(self, call: Call, operation: GetTimerMetrics) -> TimerMetricsResult:

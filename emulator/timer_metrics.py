@@ -61,6 +61,11 @@ class TimerMetrics:
             self._file.keep(topic, known)
         del self.topics[topic]
 
+    def copy_from(self, other: "TimerMetrics") -> None:
+        """Become what another timer counts. The file is written."""
+        self.topics, self.version = dict(other.topics), other.version
+        self.write()
+
     @property
     def changed_ms(self) -> int:
         """When a count changed last; the start before any has."""
@@ -70,6 +75,10 @@ class TimerMetrics:
         """Write the file now."""
         self._file.write()
         self._version_file.write()
+
+    def left(self) -> WrittenMetrics:
+        """The counts as an orderly stop leaves them."""
+        return WrittenMetrics(dict(self.topics), self.version)
 
     def written(self) -> WrittenMetrics:
         """The counts as the file has them."""
@@ -96,14 +105,20 @@ class TimerFile:
         self._progress = self._written = progress
         self._changed_ms = self._start_ms - 1
 
-    def written_ms(self, interval_ms: int) -> int:
-        """When the file was written last."""
-        now = self._scheduler.now_ms
+    @property
+    def progress(self) -> WheelProgress:
+        """What is so now."""
+        return self._progress
+
+    def written_ms(self, interval_ms: int, at_ms: int | None = None) -> int:
+        """When the file was written last, as seen now or at another time."""
+        now = self._scheduler.now_ms if at_ms is None else at_ms
         return now - (now - self._start_ms) % interval_ms
 
-    def writes(self, interval_ms: int) -> int:
-        """How often it was written."""
-        return (self._scheduler.now_ms - self._start_ms) // interval_ms + 1
+    def writes(self, interval_ms: int, at_ms: int | None = None) -> int:
+        """How often it was written by then."""
+        now = self._scheduler.now_ms if at_ms is None else at_ms
+        return (now - self._start_ms) // interval_ms + 1
 
     def came(self, interval_ms: int, offset: int) -> None:
         """The message at this offset of the timer's topic was put into the wheel."""
@@ -111,10 +126,6 @@ class TimerFile:
             self._written = self._progress
         self._changed_ms = self._scheduler.now_ms
         self._progress = WheelProgress(offset + 1, self._progress.units + 1)
-
-    def write(self) -> None:
-        """Write the file now, beside its times."""
-        self._written = self._progress
 
     def written(self, interval_ms: int) -> WheelProgress:
         """What the file says."""

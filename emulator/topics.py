@@ -3,7 +3,7 @@
 Source: TopicConfigManager, TopicAttributes, AttributeUtil, AdminBrokerProcessor (5.3.3).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from . import names
@@ -75,6 +75,10 @@ class Topics:
         self.system: set[str] = set(names.SYSTEM_TOPICS)
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
+        self.light = config.enable_lmq
+        """Whether names of light queues are topics that need not be made."""
+        self.told: dict[str, TopicConfig] = {}
+        """Light queues that administrators have made all the same: name servers know them, the broker does not."""
         self.on_change: Callable[[str], None] = lambda topic: None
         """Told of each topic that is created or changed, as a name server is by a registration."""
         self._create_at_start()
@@ -108,11 +112,16 @@ class Topics:
 
     def find(self, topic: str) -> TopicConfig | None:
         """The topic, or None."""
-        return self.table.get(topic)
+        found = self.table.get(topic)
+        return TopicConfig(topic, 1, 1) if found is None and self.light and names.is_lmq(topic) else found
+
+    def registered(self, topic: str) -> TopicConfig | None:
+        """The topic as a name server knows it, or None."""
+        return self.table.get(topic) or self.told.get(topic)
 
     def get(self, topic: str) -> TopicConfig:
         """The topic. Errors: TOPIC_NOT_EXIST, worded as the broker words it for consumers."""
-        found = self.table.get(topic)
+        found = self.table.get(topic) or self.find(topic)
         if found is None:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! \n{FAQ}")
         return found
@@ -166,7 +175,11 @@ class Topics:
         return merged
 
     def put(self, config: TopicConfig) -> None:
-        """Store a configuration past all checks."""
+        """Store a configuration past all checks; one of a light queue is passed on only."""
+        if self.light and names.is_lmq(config.topic_name):
+            self.told[config.topic_name] = config
+            self.on_change(config.topic_name)
+            return
         self.table[config.topic_name] = config
         self._classify(config)
         self._touch()
@@ -182,9 +195,9 @@ class Topics:
             (self.batched, attributes.get(QUEUE_TYPE) == BATCH_QUEUE),
             (self.multi_tag, config.topic_filter_type == MULTI_TAG),
         ):
-            (kind.add if belongs else kind.discard)(topic)
+            _let_belong(kind, topic, belongs)
         special = topic in self.compacted or topic in self.batched or topic in self.multi_tag
-        (self.special.add if special else self.special.discard)(topic)
+        _let_belong(self.special, topic, special)
 
     def create_on_send(
         self, topic: str, template_name: str, client_queues: int, sys_flag: int = 0
@@ -232,8 +245,16 @@ class Topics:
             mine.update(theirs)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
+    def take_up(self, table: Mapping[str, TopicConfig], version: tuple[int, int]) -> None:
+        """Go on from what another run has left; what it lacks of the topics that a start creates stays."""
+        self.table |= table
+        for config in table.values():
+            self._classify(config)
+        self.version_counter, self.version_timestamp = version
+
     def delete(self, topic: str) -> bool:
         """Forget a topic; False when there was none."""
+        self.told.pop(topic, None)
         if self.table.pop(topic, None) is None:
             return False
         for kind in self._kinds():
@@ -243,9 +264,16 @@ class Topics:
 
     def message_type(self, topic: str) -> str:
         """The message type attribute; UNSPECIFIED for an unknown topic. Source: TopicConfig.getTopicMessageType."""
-        found = self.table.get(topic)
+        found = self.find(topic)
         return "UNSPECIFIED" if found is None else found.attributes.get("message.type", "NORMAL")
 
     def _touch(self) -> None:
         self.version_counter += 1
         self.version_timestamp = self._scheduler.now_ms
+
+
+def _let_belong(kind: set[str], topic: str, belongs: bool) -> None:
+    if belongs:
+        kind.add(topic)
+    else:
+        kind.discard(topic)

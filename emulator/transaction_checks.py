@@ -51,6 +51,8 @@ class Verdict(Enum):
     CHECK = auto()
     MORE_OPS = auto()
 
+    __hash__ = object.__hash__  # each is there once, and Enum's own costs a call
+
 
 class TransactionChecks:
     """Looks after the half messages of one broker. `find_producer` gives a channel of a producer group, or None."""
@@ -223,7 +225,7 @@ class TransactionChecks:
 
     def _check(self, _this: CheckRound, half: HalfMessage) -> None:
         """Put the message at the end and ask a producer about the new one; it counts even if nobody can be asked."""
-        text = props.encode(half.properties)
+        text = half.text
         stored = self._put_back(half, text)
         channel = self._find_producer(half.properties.get(props.PRODUCER_GROUP, ""))
         if channel is not None:

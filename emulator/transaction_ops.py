@@ -7,8 +7,11 @@ batchSendOpMessage, TransactionalOpBatchService (5.3.3).
 Not emulated: the very first batch of a broker, which upstream keeps for a second interval.
 """
 
+from contextlib import suppress
+
 from . import properties as props
 from .config import BrokerConfig
+from .errors import EngineError
 from .message import Message
 from .names import OP_HALF_TOPIC
 from .scheduler import Scheduler, Timer
@@ -57,7 +60,9 @@ class OpLog:
         self._pending.clear()
         self._size = 0
         properties = {props.TAGS: REMOVE_TAG, props.WAIT: "true"}
-        self._store.append(Message(OP_HALF_TOPIC, 0, body, properties, now, self._store.store_host))
+        # Upstream does not try again either: what could not be noted is asked about.
+        with suppress(EngineError):
+            self._store.append(Message(OP_HALF_TOPIC, 0, body, properties, now, self._store.store_host))
 
 
 def half_offsets(body: bytes) -> list[int]:

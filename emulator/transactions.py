@@ -63,7 +63,8 @@ class TransactionService:
         """Commit or roll back; a state that is still unknown gets no answer.
 
         Errors: SLAVE_NOT_AVAILABLE, SYSTEM_ERROR (no half message there, or not this one), ILLEGAL_OPERATION (older
-        than its immunity and not asked for), MESSAGE_ILLEGAL (the committed message cannot be stored).
+        than its immunity and not asked for), MESSAGE_ILLEGAL and SERVICE_NOT_AVAILABLE (the committed message cannot be
+        stored).
         """
         if self._config.broker_role == "SLAVE":
             raise EngineError(ResponseCode.SLAVE_NOT_AVAILABLE, NO_REMARK)
@@ -82,6 +83,13 @@ class TransactionService:
             remark = NO_REMARK
         self._ops.add(half.queue_offset)
         return Done(remark)
+
+    def waits(self, operation: EndTransaction) -> bool:
+        """Whether an end that was carried out stores a message that waits for slaves: its half message says it."""
+        stored = self._store.log.record_at(operation.commit_log_offset)
+        if operation.commit_or_rollback != COMMIT or stored is None:
+            return False
+        return records.decode(stored).property_map().get(props.WAIT) != "false"
 
     def resume_check(self, call: Call, operation: ResumeCheckHalfMessage) -> Done:
         """Store a message as a half message that was never checked, whatever topic it is found in.
@@ -135,4 +143,9 @@ class TransactionService:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
         message.sys_flag = message.sys_flag & ~records.SYS_TRANSACTION_MASK | COMMIT
         message.prepared_transaction_offset = half.physical_offset
-        self._store.put(message)
+        try:
+            self._store.put(message)
+        except EngineError as refusal:
+            if refusal.code is not ResponseCode.SERVICE_NOT_AVAILABLE:
+                raise
+            raise EngineError(refusal.code, "Service not available now.") from None

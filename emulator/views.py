@@ -122,7 +122,7 @@ class Views:
         """
         topic, queue_id = operation.topic, operation.queue_id
         queue = self._store.queue(topic, queue_id)
-        if queue is None and (topic, queue_id) not in self._store.wanted:
+        if queue is None and queue_id not in self._store.wanted.get(topic, ()):
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"{queue_id}@{topic} is not exist!")
         low, high = (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
         if queue is None or not low <= operation.index < high:

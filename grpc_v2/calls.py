@@ -80,7 +80,7 @@ class ServerCall(Protocol):
 class RpcCall:
     """A call of one RPC by one client."""
 
-    __slots__ = ("channel", "client_id", "proxy", "rpc", "server_call", "session")
+    __slots__ = ("channel", "client_id", "on_reply", "proxy", "rpc", "server_call", "session")
 
     def __init__(
         self,
@@ -97,6 +97,8 @@ class RpcCall:
         self.client_id = client_id
         self.session = session
         self.channel = channel
+        self.on_reply: Callable[[], None] | None = None
+        """Who keeps something for the call until it is answered."""
 
     def ask(self, node: Node, operation: Operation, then: Then) -> None:
         """Hand an operation to the engine; `then` gets the outcome, at once or later."""
@@ -105,6 +107,8 @@ class RpcCall:
     def reply(self, response: Message) -> None:
         """Answer and end the call."""
         self.server_call.reply(response.SerializeToString())
+        if self.on_reply is not None:
+            self.on_reply()
 
     def refuse(self, refusal: Refusal) -> None:
         """Answer with a Status."""

@@ -68,10 +68,35 @@ class ProxyConfig(Config):
         5, "How long a client may take to answer a question on its telemetry stream.", unit="s", low=0
     )
 
+    # threads, which are never short unless `grpcRequestTimes` keeps them or a broker waits for a slave
+    grpc_producer_thread_pool_nums: int = key(4, "Threads that serve producers.", low=1)
+    grpc_producer_thread_queue_capacity: int = key(10_000, "Requests that wait for one of them.", low=1)
+    grpc_consumer_thread_pool_nums: int = key(4, "Threads that serve consumers.", low=1)
+    grpc_consumer_thread_queue_capacity: int = key(10_000, "Requests that wait for one of them.", low=1)
+    grpc_route_thread_pool_nums: int = key(4, "Threads that look for routes and assignments.", low=1)
+    grpc_route_thread_queue_capacity: int = key(10_000, "Requests that wait for one of them.", low=1)
+    grpc_client_manager_thread_pool_nums: int = key(4, "Threads for heartbeats and terminations.", low=1)
+    grpc_client_manager_thread_queue_capacity: int = key(10_000, "Requests that wait for one of them.", low=1)
+    grpc_transaction_thread_pool_nums: int = key(4, "Threads that end transactions.", low=1)
+    grpc_transaction_thread_queue_capacity: int = key(10_000, "Requests that wait for one of them.", low=1)
+
     # transport
     grpc_max_inbound_message_size: int = key(130 * 1024 * 1024, "Largest request.", unit="bytes", low=1)
 
     # the emulator's own
+    grpc_request_times: str = key(
+        "",
+        "How long requests keep their threads, by pools: `producer=600 consumer=50`, in ms.",
+        unit="pool=ms, separated by blanks",
+    )
+    grpc_request_refusals: str = key(
+        "", "Pools that have no room for any request: `producer transaction`.", unit="pools, separated by blanks"
+    )
+    flow_limit_answer_enable: bool = key(
+        False,
+        "A request for which there is no room is answered TOO_MANY_REQUESTS, `flow limit`. (Upstream means to, but"
+        " 5.3.3 gives no answer, so that its client waits for its deadline.)",
+    )
     grpc_health_enable: bool = key(
         False, "Probes are answered by the service grpc.health.v1.Health, which upstream's proxy does not have."
     )

@@ -15,6 +15,7 @@ from .proto import definition_pb2 as pb
 from .proxy_rules import check_group, check_topic, is_blank
 from .questions import Questions
 from .renewal import Renewals
+from .request_pools import RequestPools
 from .routes import Endpoint, Routes
 from .sessions import Session, SessionChannel, SessionRegistry
 from .status import Refusal
@@ -51,9 +52,11 @@ class Proxy:
         self.log = log
         self.tick = tick
         self._call_later = call_later
-        self.routes = Routes(brokers, engine.name_server.perm, engine.chance.stream("grpc_v2 first queue"), endpoint)
+        names, chance = engine.name_server, engine.chance.stream("grpc_v2 first queue")
+        self.routes = Routes(brokers, names.perm, names.order_conf, chance, endpoint)
         self.transactions = Transactions(config)
         self.polls = Polls()
+        self.pools = RequestPools(engine.scheduler, config, brokers)
         self.questions = Questions(engine.scheduler, config)
         self.renewals = Renewals(self)
         self.sessions = SessionRegistry(
@@ -82,7 +85,10 @@ class Proxy:
             if is_blank(client_id) and not rpc.anonymous:
                 call.refuse(Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID))
                 return
-        call.guard(rpc.start, call, request)
+        if self.pools.on:
+            self.pools.enter(call, request)
+        else:
+            call.guard(rpc.start, call, request)
 
     def forget(self) -> None:
         """Forget all clients and what they do, quietly: nothing is answered or given back."""

@@ -29,6 +29,8 @@ Endpoint = Callable[[ServerCall, str, int, Address | None], Address]
 """(call, broker name, broker id, what the request says was dialled) -> where that client shall reach that broker."""
 Perm = Callable[["Broker", "TopicConfig"], int]
 """The permission bits of a topic of a broker, as the name server tells them."""
+OrderConf = Callable[[str], str | None]
+"""The brokers and queues that a topic is fixed to, as the name server tells them; None for one that is not."""
 
 _IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z")
 _MASK = (1 << 64) - 1
@@ -38,13 +40,17 @@ _COUNTERS_MAX = 10_000
 class Routes:
     """The queues of brokers, of which at least one is a master."""
 
-    def __init__(self, brokers: "Sequence[Broker]", perm: Perm, chance: Stream, endpoint: Endpoint) -> None:
+    def __init__(
+        self, brokers: "Sequence[Broker]", perm: Perm, order_conf: OrderConf, chance: Stream, endpoint: Endpoint
+    ) -> None:
         self._endpoint = endpoint
         self._chance = chance
         self._turns: dict[str, int] = {}
         self._masters = sorted((broker for broker in brokers if broker.broker_id == 0), key=lambda broker: broker.name)
         self._default = next(broker for broker in brokers if broker.broker_id == 0)
-        self._perm = perm if len(self._masters) > 1 else _own_perm
+        self._cluster = len(self._masters) > 1
+        self._perm = perm if self._cluster else _own_perm
+        self._order_conf = order_conf
 
     @property
     def masters(self) -> "list[Broker]":
@@ -57,6 +63,16 @@ class Routes:
             if broker.name == broker_name:
                 return broker
         return self._default
+
+    def holder(self, broker_name: str) -> "Broker":
+        """The master that a receipt handle names. INVALID_RECEIPT_HANDLE where several are known, and that one is not.
+
+        Source: ClusterMessageService.resolveBrokerAddrInReceiptHandle (5.3.3).
+        """
+        broker = self.named(broker_name)
+        if self._cluster and broker.name != broker_name:
+            raise proxy_exception(pb.INVALID_RECEIPT_HANDLE, f"cannot find broker {broker_name}")
+        return broker
 
     def system_topics(self) -> Container[str]:
         """Topics that clients may not name."""
@@ -79,14 +95,19 @@ class Routes:
         choices: list[tuple[Broker, int]] = []
         total = 0
         known = False
+        fixed = _fixed(self._order_conf(topic)) if self._cluster else None
         for broker in self.masters:
-            config = broker.topics.find(topic)
+            config = broker.topics.table.get(topic)
             if config is None:
                 continue
             known = True
-            if self._perm(broker, config) & PERM_WRITE and config.write_queue_nums > 0:
-                total += config.write_queue_nums
-                choices.append((broker, config.write_queue_nums))
+            if fixed is not None:
+                queues = fixed.get(broker.name, 0)
+            else:
+                queues = config.write_queue_nums if self._perm(broker, config) & PERM_WRITE else 0
+            if queues > 0:
+                total += queues
+                choices.append((broker, queues))
         if not total:
             raise self._no_queue(known, "no writable queue")
         hashed = consistent_hash(string_hash(message_group), total) if message_group else None
@@ -107,7 +128,7 @@ class Routes:
         readable: list[Broker] = []
         known = False
         for broker in self.masters:
-            config = broker.topics.find(topic)
+            config = broker.topics.table.get(topic)
             if config is None:
                 continue
             known = True
@@ -162,6 +183,14 @@ class Routes:
 
 def _own_perm(_broker: "Broker", config: "TopicConfig") -> int:
     return config.perm
+
+
+def _fixed(order_conf: str | None) -> dict[str, int] | None:
+    """How many queues of which broker take messages, whatever they are permitted (MessageQueueSelector.buildWrite)."""
+    if order_conf is None or not order_conf.strip():
+        return None
+    entries = (entry.partition(":") for entry in order_conf.split(";"))
+    return {name: int(queues) for name, _, queues in entries if queues.isdecimal()}
 
 
 def consistent_hash(value: int, buckets: int) -> int:

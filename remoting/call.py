@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.errors import EngineError, TurnedAway
 from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.operations import NO_ANSWER
 
@@ -59,14 +59,16 @@ class RemotingCall:
         if self.oneway or not channel.active or outcome is NO_ANSWER:
             return
         try:
-            if isinstance(outcome, EngineError):
-                frame = self.processor.refuse(self, outcome)
-            else:
-                frame = self.processor.answer(self, outcome)
+            frame = self._refusal(outcome) if isinstance(outcome, EngineError) else self.processor.answer(self, outcome)
         except Exception as bug:
             self.service.report_bug(bug)
             frame = answer(self.opaque, ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
         channel.send(frame)
+
+    def _refusal(self, refusal: EngineError) -> bytes:
+        if isinstance(refusal, TurnedAway):
+            return self.answer(refusal.remark, code=refusal.code)
+        return self.processor.refuse(self, refusal)
 
     def reply_failure(self, refusal: EngineError) -> None:
         """Send what upstream sends when its handler throws: code and remark, never ext fields."""

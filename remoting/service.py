@@ -13,6 +13,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Gate, Node
 from rocketmq_testkit.emulator.operations import ChannelClosed, PushAnswered
+from rocketmq_testkit.emulator.request_pools import RequestPools
 
 from . import frame, header_json
 from .answer import answer
@@ -21,6 +22,7 @@ from .channel import RemotingChannel
 from .command import ONEWAY, RESPONSE
 from .processors import PROCESSORS
 from .request_code import BROKER_TO_CLIENT, NAME_SERVER_ONLY, WITHOUT_UPSTREAM_HANDLER, RequestCode
+from .request_pools import pool_of
 from .table import Processor, Role
 
 
@@ -29,6 +31,8 @@ class BrokerNode(Node, Protocol):
 
     config: BrokerConfig
     """Its settings; region and trace switch are told to clients with every answer to a send."""
+    request_pools: RequestPools
+    """What its requests go through."""
 
 
 BrokerAddress = Callable[[str, int, RemotingChannel], str]
@@ -113,7 +117,7 @@ class RemotingService:
             return
         served = self._served.get(code)
         if served is None:
-            self._refuse_unserved(channel, code, opaque, bool(flag & ONEWAY))
+            self._refuse_unserved(channel, code, opaque, bool(flag & ONEWAY), version)
             return
         processor, node = served
         call = RemotingCall(self, channel, processor, opaque, flag & ONEWAY != 0, version, language)
@@ -127,6 +131,10 @@ class RemotingService:
             self.report_bug(bug)
             call.reply_failure(EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}"))
             return
+        broker = self._broker
+        if broker is node and broker is not None and broker.request_pools.on:
+            broker.request_pools.enter(pool_of(code), call, operation, version)
+            return
         self._gate.submit(node, call, operation)
 
     def closed(self, channel: RemotingChannel) -> None:
@@ -139,7 +147,14 @@ class RemotingService:
         """Log an error of this layer's own; requests of others are not affected."""
         self.log("".join(format_exception(bug)).rstrip())
 
-    def _refuse_unserved(self, channel: RemotingChannel, code: int, opaque: int, oneway: bool) -> None:
+    def _refuse_unserved(
+        self, channel: RemotingChannel, code: int, opaque: int, oneway: bool, client_version: int
+    ) -> None:
+        farewell = None if self._broker is None else self._broker.request_pools.farewell(client_version)
+        if farewell is not None:
+            if not oneway:
+                channel.send(answer(opaque, farewell.code, farewell.remark))
+            return
         remark = f" request type {code} not supported"
         name = self._upcoming.get(code)
         if name is not None:

@@ -95,9 +95,12 @@ def a_read_ends_at_256_kib(t: Remoting) -> None:
     for _ in range(10):
         group.send(b"x" * 60_000)
     t.until(lambda: t.max_offset(group.topic) == 10)
+    taken = 0
     for number in range(3):
         answer = group.pop()
         t.see(f"pop {number + 1}", [answer.code, len(answer.messages), answer["restNum"]])
+        taken += len(answer.messages)
+        group.reaches(taken)  # until then the queue is locked, and a pop passes it over
 
 
 @remoting_case("PopBufferMergeService.addCkJustOffset")

@@ -84,7 +84,7 @@ def the_first_form_is_read_before_the_second(t: Remoting) -> None:
     group.copies(2, v2=True)
     t.sent(t.topic(queues=1, name=group.retry_topic), 2)
     group.fill(6)
-    starts = [group.pop(max_messages=1)["startOffsetInfo"] for _ in range(10)]
+    starts = [group.pop_one()["startOffsetInfo"] for _ in range(10)]
     t.see("kinds of topic", [start.split(" ")[0] for start in starts])
 
 

@@ -172,7 +172,7 @@ def each_form_is_read_in_half_of_the_pops(t: Remoting) -> None:
 
 def _digits(group: PopGroup, count: int) -> list[int]:
     """The kinds of topic that so many pops of one message read: 0 the topic, 1 and 2 its retry topics."""
-    return [int(group.pop(max_messages=1)["startOffsetInfo"].split(" ")[0]) for _ in range(count)]
+    return [int(group.pop_one()["startOffsetInfo"].split(" ")[0]) for _ in range(count)]
 
 
 def _see_share(t: Remoting, digits: list[int], digit: int, low: int, high: int) -> None:

@@ -103,7 +103,7 @@ def what_waits_longer_than_the_window_pauses(t: Remoting) -> None:
 def a_pause_is_half_a_window_when_little_is_left(t: Remoting) -> None:
     """What waits less than a third of the window beyond it pauses for half of it first, else for the whole."""
     topic = t.topic(queues=1)
-    for delay in (2300, 3600, 4500):
+    for delay in (2400, 3600, 4500):
         t.send(topic, f"{delay}", properties={"TIMER_DELAY_MS": str(delay)})
     t.stored(topic, 3)
     times: dict[bytes, list[int]] = {}

@@ -59,7 +59,7 @@ def build(recipe: Recipe) -> Path:
         return final
     require_tools(recipe, *(tool.name for tool in recipe.tools))
     final.parent.mkdir(parents=True, exist_ok=True)
-    with _lock(final.with_name(final.name + ".lock")):
+    with locked(final.with_name(final.name + ".lock")):
         if not final.is_dir():
             _build_into(recipe, final)
     return final
@@ -88,7 +88,8 @@ def _build_into(recipe: Recipe, final: Path) -> None:
 
 
 @contextlib.contextmanager
-def _lock(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
+    """Nobody else has this file's lock within the block, in whatever process."""
     # The file stays: to remove it would let a third process lock a new file of the same name.
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

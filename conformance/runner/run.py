@@ -13,6 +13,7 @@ from ..outcome import Outcome, Verdict
 from ..scenario import Scenario, truth_of
 from ..targets.target import Target
 from ..truth import Truth
+from ..undisturbed import undisturbed
 from .crews import Crews
 from .plan import in_order, is_own
 from .pool import Line, Pool, Work
@@ -79,7 +80,7 @@ def carry_out(
             for target in targets:
                 started.enter_context(target)
             crews = Crews()
-            started.callback(crews.close)  # before the targets that they talk to, also after Ctrl-C
+            started.callback(undisturbed, crews.close)  # before the targets that they talk to, also after Ctrl-C
             pool = Pool(jobs, note)
             lines: list[Line] = []
             shared: list[list[Work]] = []

@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -85,15 +85,20 @@ def recipe(version: str) -> Recipe:
 
 
 class ApacheBroker:
-    """One running Apache RocketMQ; `settings` go into broker.conf and `proxy_settings` into rmq-proxy.json."""
+    """One running Apache RocketMQ; `settings` go into broker.conf and `proxy_settings` into rmq-proxy.json.
+
+    `jvm`: further switches of its JVMs.
+    """
 
     def __init__(
         self,
         version: str = REFERENCE_VERSION,
         settings: Mapping[str, str] | None = None,
         proxy_settings: Mapping[str, object] | None = None,
+        jvm: Sequence[str] = (),
     ) -> None:
         self.version = version
+        self._jvm = jvm
         self._settings, self._settings_beside = of_each(settings or {})
         self._proxy_settings = dict(proxy_settings or {})
         self._home = Path()
@@ -226,7 +231,7 @@ class ApacheBroker:
 
     def halt(self) -> None:
         """Stop broker and proxy in order, until `resume`."""
-        _stop(self._processes.pop())
+        self._end(_stop)
 
     def resume(self) -> None:
         """Start broker and proxy again on the same ports and store. Raises TargetError."""
@@ -234,8 +239,14 @@ class ApacheBroker:
 
     def crash(self) -> None:
         """Kill broker and proxy, and start them again on the same ports and store. Raises TargetError."""
-        _kill(self._processes.pop())
+        self._end(_kill)
         self.resume()
+
+    def _end(self, how: Callable[[subprocess.Popen[bytes]], None]) -> None:
+        process = self._processes[-1]
+        how(process)  # it is listed until it is gone: an interrupted run kills what is listed
+        if process in self._processes:
+            self._processes.remove(process)
 
     def _run(self, jars: Path, name: str, memory: list[str], main: str, sign: str) -> None:
         conf = self._home / "conf"
@@ -261,6 +272,7 @@ class ApacheBroker:
                 [
                     "java",
                     *_JVM,
+                    *self._jvm,
                     *memory,
                     f"-Duser.home={user_home}",
                     f"-Drmq.logback.configurationFile=rmq.{name}.logback.xml",

@@ -3,16 +3,16 @@
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
-from ..drivers.build import build
 from .address import AddressPlace
-from .apache import ApacheBroker, recipe
+from .apache import ApacheBroker
+from .class_archive import quick_start
 from .target import COMMON_SETTINGS, Access, Capability, Place, Target, TargetError
 
 _REGISTERED_SECONDS = 40.0
@@ -87,6 +87,7 @@ class ApacheTarget(Target):
 
     def __init__(self, version: str, settings: Mapping[str, str] | None = None) -> None:
         self._settings = dict(settings or {})
+        self._jvm: Sequence[str] = ()
         keys = ",".join(f"{key}={value}" for key, value in self._settings.items())
         self.name = f"apache:{version},{keys}" if keys else f"apache:{version}"
         self.version = version
@@ -94,7 +95,8 @@ class ApacheTarget(Target):
         if keys:
             self.unrecordable = f"records are of a broker without keys of its own, and this one has {keys}"
         self._instances: list[_Instance] = []
-        self._alone: set[ApacheBroker] = set()
+        self._apart: set[ApacheBroker] = set()
+        """Those of one case, and those that nobody needs any more and that are being stopped."""
         self._over = False
         self._changed = threading.Condition()
         self._starting = threading.Semaphore(STARTING_MAX)
@@ -102,14 +104,14 @@ class ApacheTarget(Target):
     def start(self) -> None:
         """Fetch the jars; brokers start when they are first needed."""
         self._over = False
-        build(recipe(self.version))
+        self._jvm = quick_start(self.version)
 
     def stop(self) -> None:
         """Stop all brokers."""
         with self._changed:
             self._over = True  # whoever still waits for a broker gets none
             self._changed.notify_all()
-            brokers = [*(each.broker for each in self._instances), *self._alone]
+            brokers = [*(each.broker for each in self._instances), *self._apart]
             self._instances = []
         for broker in brokers:
             broker.stop()
@@ -131,16 +133,18 @@ class ApacheTarget(Target):
         """The broker with these settings; `alone` starts one that is stopped afterwards."""
         wanted = {**COMMON_SETTINGS, **self._settings, **settings}
         if alone:
-            broker = ApacheBroker(self.version, wanted)
+            broker = ApacheBroker(self.version, wanted, jvm=self._jvm)
             with self._changed:
                 self._check_open()
-                self._alone.add(broker)  # before it starts: an interrupted run stops it from another thread
+                self._apart.add(broker)  # before it starts: an interrupted run stops it from another thread
+                idle = self._out_of_use()
+            self._end(idle)
             try:
                 self._bring_up(broker)
                 yield ApachePlace(broker)
             finally:
                 broker.stop()
-                self._alone.discard(broker)
+                self._apart.discard(broker)
             return
         instance = self._take(frozenset(wanted.items()))
         try:
@@ -168,11 +172,10 @@ class ApacheTarget(Target):
                     if settings == self._common or self._own_count < OWN_MAX:
                         break
                     self._changed.wait()
-                instance = _Instance(settings, ApacheBroker(self.version, dict(settings)), users=1)
+                instance = _Instance(settings, ApacheBroker(self.version, dict(settings), jvm=self._jvm), users=1)
                 self._instances.append(instance)
         finally:
-            for each in idle:
-                each.broker.stop()
+            self._end(idle)
         try:
             self._bring_up(instance.broker)
         except BaseException:
@@ -185,6 +188,11 @@ class ApacheTarget(Target):
             instance.ready = True
             self._changed.notify_all()
         return instance
+
+    def _end(self, idle: Iterable[_Instance]) -> None:
+        for each in idle:
+            each.broker.stop()
+            self._apart.discard(each.broker)
 
     def _bring_up(self, broker: ApacheBroker) -> None:
         with self._starting:
@@ -211,4 +219,5 @@ class ApacheTarget(Target):
         """
         idle = [each for each in self._instances if each.ready and not each.users and each.settings != self._common]
         self._instances = [each for each in self._instances if each not in idle]
+        self._apart.update(each.broker for each in idle)
         return idle

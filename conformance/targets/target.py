@@ -14,6 +14,8 @@ from typing import Self
 
 from rocketmq_testkit.remoting.client import Credentials
 
+from ..undisturbed import undisturbed
+
 REFERENCE_VERSION = "5.3.3"
 """The version whose recorded outcomes everything is compared with that has none of its own."""
 
@@ -166,4 +168,4 @@ class Target(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        undisturbed(self.stop)

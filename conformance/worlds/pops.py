@@ -63,6 +63,11 @@ class PopGroup:
         """Pop; `more`: see `Remoting.pop`."""
         return self.t.pop(self.topic, self.name, **more)
 
+    def pop_one(self) -> Answer:
+        """Pop a message, again where the queue is still locked by the pop before, which writes its offset last."""
+        answer = self.t.until(lambda: found if (found := self.pop(max_messages=1)).code == 0 else None, 3)
+        return answer or self.pop(max_messages=1)
+
     def take(self, count: int) -> None:
         """Pop the first `count` messages of queue 0, and return when the offset of the group is behind them."""
         self.pop(max_messages=count)

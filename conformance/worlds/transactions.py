@@ -10,8 +10,9 @@ from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from .answer import Answer
-from .remoting import Remoting
+from .remoting import Remoting, short_names
 from .send_fields import SendFields
+from .world import Pending
 
 UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12
 """Values of commitOrRollback."""
@@ -48,9 +49,16 @@ class Producers:
 
     def half(self, body: str = "half", *, to: RemotingClient | None = None, **more: Unpack[SendFields]) -> Answer:
         """Send a half message; `more`: see `Remoting.send`."""
+        return self.t.send(self.topic, body, to=to, **self._half_fields(more))
+
+    def start_half(self, body: str = "half", **more: Unpack[SendFields]) -> Pending:
+        """Begin to send a half message that may have to wait."""
+        fields = self.t.send_fields(self.topic, **self._half_fields(more))
+        return self.t.start(RequestCode.SEND_MESSAGE_V2, short_names(fields), body.encode(), to=self.t.connect())
+
+    def _half_fields(self, more: SendFields) -> SendFields:
         own = {"TRAN_MSG": "true", "PGROUP": self.name, **(more.pop("properties", None) or {})}
-        fields: SendFields = {"producerGroup": self.name, "sysFlag": PREPARED, **more, "properties": own}
-        return self.t.send(self.topic, body, to=to, **fields)
+        return {"producerGroup": self.name, "sysFlag": PREPARED, **more, "properties": own}
 
     def end_fields(self, sent: Answer, value: int, **fields: object) -> dict[str, object]:
         """The ext fields of the end of a half message, by the answer to its send."""

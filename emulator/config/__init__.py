@@ -1,8 +1,17 @@
 """Configuration keys with upstream's names, defaults, units and ranges."""
 
-from .broker import BrokerConfig
+from .broker import ON_DEMAND, BrokerConfig
 from .emulation import EmulationConfig
 from .keys import Config, ConfigError, key, parse_properties
 from .namesrv import NamesrvConfig
 
-__all__ = ["BrokerConfig", "Config", "ConfigError", "EmulationConfig", "NamesrvConfig", "key", "parse_properties"]
+__all__ = [
+    "ON_DEMAND",
+    "BrokerConfig",
+    "Config",
+    "ConfigError",
+    "EmulationConfig",
+    "NamesrvConfig",
+    "key",
+    "parse_properties",
+]

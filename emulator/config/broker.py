@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 
 from ..names import TRACE_TOPIC
-from .keys import Config, key
+from .keys import key
+from .request_pools import RequestPoolConfig
 
+ON_DEMAND = frozenset({"storeDiskBytes", "diskUsedRatio", "requestTimes", "requestRefusals", "goAwayEnable"})
+"""Keys that upstream does not have: what goes wrong at one broker, for as long as they say so."""
 DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
 
 @dataclass
-class BrokerConfig(Config):
+class BrokerConfig(RequestPoolConfig):
     """One broker. Attribute `pop_polling_size` is the key `popPollingSize`."""
 
     # who it is
@@ -73,6 +76,13 @@ class BrokerConfig(Config):
     max_filter_message_size: int = key(16000, "Bytes of queue units scanned by one read (20 each).", low=20)
     default_query_max_num: int = key(32, "Messages of one query by unique key.", low=1)
     max_msgs_num_batch: int = key(64, "Messages of one query by key.", low=1)
+
+    enable_lmq: bool = key(
+        False,
+        "Messages have offsets in the light queues that they name; topics and groups named %LMQ%* need not be made."
+        " Read at the start.",
+    )
+    enable_multi_dispatch: bool = key(False, "Messages are queued in the light queues in which they have offsets.")
 
     # pop
     revive_queue_num: int = key(8, "Queues of the revive topic.", low=1, high=998)
@@ -193,3 +203,22 @@ class BrokerConfig(Config):
     delete_when: str = key("04", "Hours of the day (UTC) at which old files are deleted, divided by semicolons.")
     clean_resource_interval: int = key(10_000, "How often files to delete are looked for.", unit="ms", low=1)
     delete_file_batch_max: int = key(10, "Files that one look deletes.", low=1)
+    disk_max_used_space_ratio: int = key(
+        75, "Share of the disk above which each look deletes files that are old enough; 10 to 95 are read.", unit="%"
+    )
+    disk_space_clean_forcibly_ratio: int = key(
+        85, "Share of the disk above which each look deletes files of any age; 30 to 85 are read.", unit="%"
+    )
+    disk_space_warning_level_ratio: int = key(
+        90, "Share of the disk above which nothing is stored from the next look on; 35 to 90 are read.", unit="%"
+    )
+    clean_file_forcibly_enable: bool = key(True, "Files of any age are deleted where the disk is that full.")
+
+    # the emulator's own: what goes wrong on demand
+    store_disk_bytes: int = key(
+        0,
+        "Size of the disk that the store lies on; 0 is one that no store fills. (Not upstream's.)",
+        unit="bytes",
+        low=0,
+    )
+    disk_used_ratio: int = key(0, "Share of the disk that others use. (Not upstream's.)", unit="%", low=0, high=100)

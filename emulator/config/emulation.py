@@ -1,7 +1,8 @@
 """Keys of the emulator itself: limits of its own and the deliberate differences from upstream.
 
-A difference that a client can see exists only behind a key of this file (or of the gRPC side's), with upstream's
-behaviour as its default; the `fast` profile of the fixtures sets them, the `faithful` one does not.
+A difference that a client can see exists only behind a key of this file, of the gRPC side's, or of those that make
+things go wrong at one broker (`broker.ON_DEMAND`), with upstream's behaviour as its default; the `fast` profile
+of the fixtures sets them, the `faithful` one does not.
 """
 
 from dataclasses import dataclass

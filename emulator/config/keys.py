@@ -114,12 +114,14 @@ class Config:
 
     def as_text(self) -> str:
         """All keys as properties lines, sorted by name."""
-        lines = []
-        for name, attribute in sorted(self.attributes().items()):
-            value = getattr(self, attribute)
-            text = ("true" if value else "false") if isinstance(value, bool) else str(value)
-            lines.append(f"{name}={text}\n")
-        return "".join(lines)
+        return "".join(
+            f"{name}={_text(getattr(self, attribute))}\n" for name, attribute in sorted(self.attributes().items())
+        )
+
+    def changed(self) -> dict[str, str]:
+        """The keys that have another value than their default, as text, sorted by name."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        return {name: _text(values[made]) for name, made in sorted(self.attributes().items()) if made in values}
 
     def copy(self) -> Self:
         """An independent copy."""
@@ -131,6 +133,10 @@ def unknown_key(name: str, known: Any) -> str:
     nearest = get_close_matches(name, list(known), n=1, cutoff=0.6)
     hint = f"; did you mean {nearest[0]}?" if nearest else ""
     return f"unknown configuration key {name}{hint}"
+
+
+def _text(value: Any) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 def _in_unit(unit: str) -> str:

@@ -152,6 +152,7 @@ from .timers import (
     TimerMetricsResult,
 )
 from .topics import (
+    CreateStaticTopic,
     CreateTopic,
     CreateTopics,
     DeleteTopic,
@@ -159,6 +160,8 @@ from .topics import (
     GetBrokerTopicList,
     GetTopicConfig,
     GetTopicStats,
+    QueueMapping,
+    QueuePart,
     TopicConfig,
     TopicOffset,
     TopicResult,
@@ -203,6 +206,7 @@ __all__ = [
     "CorrectionOffsetResult",
     "CreateGroup",
     "CreateGroups",
+    "CreateStaticTopic",
     "CreateTopic",
     "CreateTopics",
     "DelayOffsetsResult",
@@ -290,6 +294,8 @@ __all__ = [
     "QueryMessage",
     "QuerySubscription",
     "QueryTopicsOfGroup",
+    "QueueMapping",
+    "QueuePart",
     "QueueRoute",
     "QueueTimeSpan",
     "QueueUnit",

@@ -5,6 +5,7 @@ Addresses are not here: an address depends on who asks, so the layer that owns t
 
 from ..value import value
 from .base import Operation, Result
+from .topics import QueueMapping
 
 
 @value
@@ -42,6 +43,8 @@ class RouteResult(Result):
     queues: list[QueueRoute]
     order_topic_conf: str | None = None
     message_type: str = "NORMAL"
+    mappings: dict[str, QueueMapping] | None = None
+    """Of a static topic, by broker name."""
 
 
 @value

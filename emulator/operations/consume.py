@@ -63,6 +63,10 @@ class PullResult(Result):
     suggest_which_broker_id: int = 0
     topic_sys_flag: int = 0
     group_sys_flag: int = 0
+    offset_delta: int | None = None
+    """Of a static topic: what clients have to add to the offsets in records."""
+    forwarded: bool = False
+    """Whether another broker has answered."""
 
     def journaled(self) -> Result:
         """The answer without the records."""

@@ -106,9 +106,10 @@ class GetAllConsumerOffset(Operation):
 
 @value
 class AllOffsetsResult(Result):
-    """Offsets by queue id, by (group, topic)."""
+    """Offsets by queue id, by (group, topic). `light`: those of groups with names of light queues, None without any."""
 
     offsets: dict[tuple[str, str], dict[int, int]]
+    light: dict[tuple[str, str], int] | None = None
 
 
 @value

@@ -12,7 +12,8 @@ class GetTimerCheckPoint(Operation):
 @value
 class TimerCheckPointResult(Result):
     """`read_ms`: the slots before it were read. `taken`: messages read from the timer's topic; `log_bytes`: the log of
-    the wheel. `version` counts the writes that found something new; the last was at `changed_ms`.
+    the wheel. `version` counts the writes that found something new; the last was at `changed_ms`. `master_taken` is
+    what a slave knows of its master, and of a master what it has taken itself.
     """
 
     read_ms: int
@@ -20,6 +21,7 @@ class TimerCheckPointResult(Result):
     taken: int
     version: int
     changed_ms: int
+    master_taken: int
 
 
 @value

@@ -50,13 +50,70 @@ class GetTopicConfig(Operation):
     """Errors: TOPIC_NOT_EXIST."""
 
     topic: str
+    with_mapping: bool = False
+
+
+@value
+class QueuePart:
+    """Where a part of a logical queue lies. Source: LogicQueueMappingItem (5.3.3).
+
+    Its first offset is `logic_offset` (-1: not decided yet), which is `start_offset` in the queue `queue_id` of the
+    broker; it ends before `end_offset` there (-1: not yet). `generation` rises from part to part. Times are in ms.
+    """
+
+    generation: int
+    queue_id: int
+    broker_name: str
+    logic_offset: int
+    start_offset: int = 0
+    end_offset: int = -1
+    time_of_start: int = -1
+    time_of_end: int = -1
+
+
+@value
+class QueueMapping:
+    """What one broker has of a static topic: the parts of each logical queue that it knows, oldest first.
+
+    `epoch` says which of two is newer. Source: TopicQueueMappingDetail (5.3.3).
+    """
+
+    topic: str
+    total_queues: int
+    broker_name: str
+    epoch: int
+    queues: dict[int, list[QueuePart]] = field(default_factory=dict)
+    scope: str = "__global__"
+    dirty: bool = False
+
+    def led(self) -> dict[int, int]:
+        """Logical queues whose last part lies at this broker, with the number that it has there."""
+        return {
+            number: parts[-1].queue_id
+            for number, parts in self.queues.items()
+            if parts and parts[-1].broker_name == self.broker_name
+        }
+
+
+@value
+class CreateStaticTopic(Operation):
+    """Create or change a topic and its mapping, which is left alone where None.
+
+    `force`: over whatever is there. Errors: INVALID_PARAMETER (name), SYSTEM_ERROR (a mapping that cannot follow on the
+    one before). Source: AdminBrokerProcessor.updateAndCreateStaticTopic (5.3.3).
+    """
+
+    config: TopicConfig
+    mapping: QueueMapping | None
+    force: bool = False
 
 
 @value
 class TopicResult(Result):
-    """One topic."""
+    """One topic, with its mapping where it is a static one and that was asked for."""
 
     config: TopicConfig
+    mapping: QueueMapping | None = None
 
 
 @value
@@ -66,11 +123,13 @@ class GetAllTopics(Operation):
 
 @value
 class TopicsResult(Result):
-    """Topics by name, with the version of the table (number of changes, ms of the last one)."""
+    """Topics and mappings by name, with the versions of the tables (number of changes, ms of the last one)."""
 
     topics: dict[str, TopicConfig]
     version_counter: int
     version_timestamp: int
+    mappings: dict[str, QueueMapping]
+    mapping_version: tuple[int, int]
 
 
 @value

@@ -54,6 +54,7 @@ def _acknowledge(acks: _Acks, answer: sv.AckMessageResultEntry, topic: str, grou
         own = ReceiptHandle.parse(text)
         handle = proxy.renewals.take(call.session, group, answer.message_id, own)
         handle.check_not_expired(proxy.now_ms)
+        broker = proxy.routes.holder(handle.broker_name)
     except Refusal as refusal:
         answer.status.CopyFrom(refusal.status())
         acks.done()
@@ -71,7 +72,7 @@ def _acknowledge(acks: _Acks, answer: sv.AckMessageResultEntry, topic: str, grou
 
     real_topic = handle.real_topic(topic, group)
     operation = AckMessage(group, real_topic, handle.queue_id, text, handle.offset)
-    call.ask(proxy.routes.named(handle.broker_name), operation, acknowledged)
+    call.ask(broker, operation, acknowledged)
 
 
 ACK_MESSAGE = Rpc(

@@ -28,7 +28,7 @@ def forward_message_to_dead_letter_queue(call: RpcCall, request: sv.ForwardMessa
         text = handle.encode()
     if handle.commit_log_offset < 0:
         raise proxy_exception(pb.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
-    broker = proxy.routes.named(handle.broker_name)
+    broker = proxy.routes.holder(handle.broker_name)
     real_topic = handle.real_topic(topic, group)
 
     def acknowledge(outcome: Outcome) -> None:

@@ -26,7 +26,7 @@ def change_invisible_duration(call: RpcCall, request: sv.ChangeInvisibleDuration
     operation = ChangeInvisibleTime(
         group, handle.real_topic(topic, group), handle.queue_id, handle.encode(), handle.offset, invisible_ms
     )
-    return proxy.routes.named(handle.broker_name), operation
+    return proxy.routes.holder(handle.broker_name), operation
 
 
 def _new_handle(

@@ -3,6 +3,7 @@
 from rocketmq_testkit.emulator import properties as props
 from rocketmq_testkit.emulator import record as records
 from rocketmq_testkit.emulator.effects import CheckTransactionState
+from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.operations import EndTransaction
 
 from ..calls import RpcCall
@@ -39,9 +40,12 @@ def end_transaction(call: RpcCall, request: sv.EndTransactionRequest) -> None:
         transaction_id,
         topic,
     )
-    # Oneway in upstream: what the broker makes of it is not waited for.
-    proxy.tell(proxy.routes.named(data.broker_name), call.channel, call.rpc.name, operation)
-    call.reply(sv.EndTransactionResponse(status=OK))
+
+    def ended(_outcome: Outcome) -> None:
+        # Oneway in upstream: what the broker makes of it is passed over, but it is done on the thread of the request.
+        call.reply(sv.EndTransactionResponse(status=OK))
+
+    call.ask(proxy.routes.named(data.broker_name), operation, ended)
 
 
 def check_transaction(proxy: Proxy, channel: SessionChannel, effect: CheckTransactionState) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from rocketmq_testkit.emulator.operations import BrokerMember, ClusterInfoResult, RouteResult, TopicListResult
 
 from ..call import RemotingCall
+from . import mapping
 from .writing import dumps, number_map
 
 
@@ -40,6 +41,10 @@ def route(call: RemotingCall, result: RouteResult, *, strict: bool) -> bytes:
         }
         for each in result.queues
     ]
+    if result.mappings is not None:
+        members["topicQueueMappingByBroker"] = {
+            name: mapping.members(each, whole=False, strict=strict) for name, each in result.mappings.items()
+        }
     return dumps(members)
 
 

@@ -6,6 +6,7 @@ from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import MessageQueue, TopicConfig, TopicsResult, TopicStatsResult
 
+from . import mapping
 from .reading import boolean, integer, text, text_map
 from .writing import data_version, dumps, queue_map
 
@@ -74,14 +75,16 @@ def _refused(reason: str) -> EngineError:
 
 
 def all_topics(result: TopicsResult) -> bytes:
-    """All topics; static topics, which the mapping members would describe, do not exist here."""
+    """All topics, and the mappings of static ones."""
     version = data_version(result.version_counter, result.version_timestamp)
     return dumps(
         {
             "dataVersion": version,
-            "mappingDataVersion": data_version(0, 0),
+            "mappingDataVersion": data_version(*result.mapping_version),
             "topicConfigTable": {name: config_members(each) for name, each in result.topics.items()},
-            "topicQueueMappingDetailMap": {},
+            "topicQueueMappingDetailMap": {
+                name: mapping.members(each, whole=True) for name, each in result.mappings.items()
+            },
             "topicQueueMappingInfoMap": {},
         }
     )

@@ -233,7 +233,10 @@ def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader
 
 def _all_offsets(call: RemotingCall, result: AllOffsetsResult) -> bytes:
     table = {f"{topic}@{group}": number_map(found) for (group, topic), found in result.offsets.items()}
-    return call.answer(None, None, dumps({"offsetTable": table}))
+    members: dict[str, object] = {"offsetTable": table}
+    if result.light is not None:
+        members["lmqOffsetTable"] = {f"{topic}@{group}": offset for (group, topic), offset in result.light.items()}
+    return call.answer(None, None, dumps(members))
 
 
 @TABLE.processor(RequestCode.GET_ALL_CONSUMER_OFFSET, header=NoHeader, answer=_all_offsets)

@@ -2,11 +2,13 @@
 
 # ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
 
+from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import PullMessage, PullResult, SendMessageBack
 
 from ..answer import found_answer
+from ..bodies.reading import loads
 from ..call import RemotingCall
 from ..command import VERSION_SEND_BACK_MAX_RECONSUME
 from ..header import Header, Int, Long, header
@@ -62,6 +64,11 @@ def _answer(call: RemotingCall, result: PullResult) -> bytes:
         f'"nextBeginOffset":"{result.next_begin_offset}","maxOffset":"{result.max_offset}",'
         f'"minOffset":"{result.min_offset}","topicSysFlag":"{result.topic_sys_flag}"'
     )
+    if result.offset_delta is not None:
+        fields += f',"offsetDelta":"{result.offset_delta}"'
+        if result.forwarded or result.code is not ResponseCode.SUCCESS:
+            remark = "" if result.code is ResponseCode.SUCCESS else None
+            return call.answer(remark, loads(f"{{{fields}}}"), b"".join(result.records), code=result.code)
     return found_answer(call.opaque, result.code, result.status.value, fields, b"".join(result.records))
 
 

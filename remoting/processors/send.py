@@ -111,9 +111,9 @@ def send_answer(call: RemotingCall, result: SendResult) -> bytes:
 
 
 def send_refusal(call: RemotingCall, error: EngineError) -> bytes:
-    """A refused send still names region and trace switch, unless upstream's handler throws or was not asked."""
+    """A refused send still names region and trace switch, unless upstream's handler throws or does not come so far."""
     thrown = error.code == ResponseCode.SYSTEM_ERROR and (error.remark or "").startswith("java.")
-    if thrown or error.code == ResponseCode.SYSTEM_BUSY:
+    if thrown or error.code == ResponseCode.NOT_LEADER_FOR_QUEUE:
         return call.answer(error.remark, code=error.code)
     config = call.service.broker_config
     ext = {"TRACE_ON": "true" if config.trace_on else "false", "MSG_REGION": config.region_id}

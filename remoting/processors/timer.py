@@ -26,7 +26,7 @@ _STATE_VERSION = 0
 
 
 def _check_point(call: RemotingCall, result: TimerCheckPointResult) -> bytes:
-    progress = (result.read_ms, result.log_bytes, result.taken, result.taken)
+    progress = (result.read_ms, result.log_bytes, result.taken, result.master_taken)
     return call.answer(None, None, _CHECK_POINT.pack(*progress, _STATE_VERSION, result.changed_ms, result.version))
 
 

@@ -2,9 +2,12 @@
 
 # ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
 
+from dataclasses import replace
+
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
+    CreateStaticTopic,
     CreateTopic,
     CreateTopics,
     DeleteTopic,
@@ -21,7 +24,7 @@ from rocketmq_testkit.emulator.operations import (
 )
 
 from ..answer import NOT_SET
-from ..bodies import route, topic
+from ..bodies import mapping, route, topic
 from ..bodies.reading import json_object, null_list, objects
 from ..bodies.writing import dumps
 from ..call import RemotingCall
@@ -60,9 +63,10 @@ class DeleteTopicRequestHeader(Header):
 
 @header
 class GetTopicConfigRequestHeader(Header):
-    """One topic's configuration. Errors: TOPIC_NOT_EXIST."""
+    """One topic's configuration, with `lo` and its mapping. Errors: TOPIC_NOT_EXIST."""
 
     topic: str
+    lo: bool = False
 
 
 @header
@@ -82,6 +86,19 @@ def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: byt
 
     They are required, but the filter type is looked at first.
     """
+    config = _config(header)
+    return CreateTopic(config, None if header.attributes is None else topic.attribute_changes(header.attributes))
+
+
+@TABLE.processor(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, header=CreateTopicRequestHeader, answer=_created)
+def create_static_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: bytes) -> CreateStaticTopic:
+    """The body is the mapping; what the header says of order and attributes is not looked at."""
+    config = replace(_config(header), order=False)
+    found = None if not body else mapping.read(json_object(body, "TopicQueueMappingDetail.getTopic"))
+    return CreateStaticTopic(config, found, header.force)
+
+
+def _config(header: CreateTopicRequestHeader) -> TopicConfig:
     if header.topic_filter_type not in topic.FILTER_TYPES:
         shown = "null" if header.topic_filter_type is None else header.topic_filter_type
         raise EngineError(
@@ -99,7 +116,7 @@ def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: byt
         raise EngineError(
             missing.code, (missing.remark or "").removeprefix("java.lang.NullPointerException: ")
         ) from None
-    config = TopicConfig(
+    return TopicConfig(
         topic_name=header.topic,
         read_queue_nums=numbers[0],
         write_queue_nums=numbers[1],
@@ -108,7 +125,6 @@ def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: byt
         topic_sys_flag=header.topic_sys_flag,
         order=header.order,
     )
-    return CreateTopic(config, None if header.attributes is None else topic.attribute_changes(header.attributes))
 
 
 @TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, header=NoHeader, answer=_created)
@@ -127,13 +143,16 @@ def delete_topic(call: RemotingCall, header: DeleteTopicRequestHeader, body: byt
 
 
 def _topic(call: RemotingCall, result: TopicResult) -> bytes:
-    return call.answer(None, None, dumps(topic.config_members(result.config)))
+    members = topic.config_members(result.config)
+    if result.mapping is not None:
+        members["mappingDetail"] = mapping.members(result.mapping, whole=True)
+    return call.answer(None, None, dumps(members))
 
 
 @TABLE.processor(RequestCode.GET_TOPIC_CONFIG, header=GetTopicConfigRequestHeader, answer=_topic)
 def get_topic_config(call: RemotingCall, header: GetTopicConfigRequestHeader, body: bytes) -> GetTopicConfig:
-    """The `lo` field of static topics is ignored."""
-    return GetTopicConfig(header.topic)
+    """Administrators ask with `lo`."""
+    return GetTopicConfig(header.topic, header.lo)
 
 
 def _topics(call: RemotingCall, result: TopicsResult) -> bytes:

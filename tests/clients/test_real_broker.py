@@ -131,10 +131,13 @@ def test_a_broker_that_does_not_start_says_why(real: ApacheTarget) -> None:
     assert "java" in str(problem.value)
 
 
-def test_a_run_that_is_interrupted_early_leaves_no_broker_behind(tmp_path: Path) -> None:
-    """Ctrl-C while the broker starts stops what was started."""
+@pytest.mark.parametrize(
+    "signals", [[signal.SIGINT], [signal.SIGTERM, signal.SIGTERM]], ids=["Ctrl-C", "SIGTERM twice"]
+)
+def test_a_run_that_is_interrupted_early_leaves_no_broker_behind(tmp_path: Path, signals: list[signal.Signals]) -> None:
+    """Ctrl-C while the broker starts stops what was started, and so does a build server that has no patience."""
     words = ["--target", "apache:5.3.3", "--jobs", "4", "-k", QUICK]
-    left = interrupted(tmp_path, words, lambda now: any(NAMESRV in line for line in now.started))
+    left = interrupted(tmp_path, words, lambda now: any(NAMESRV in line for line in now.started), signals)
     assert left.code == 1
     assert "interrupted" in left.printed
     assert (left.processes, left.folders) == ([], [])

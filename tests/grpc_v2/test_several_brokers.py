@@ -2,9 +2,9 @@
 
 import pytest
 from grpc_texts import PROXY_EXCEPTION
-from grpc_world import GrpcWorld, a_message, a_receive, a_send, an_ack, subscribing
+from grpc_world import GrpcWorld, a_change, a_message, a_receive, a_send, an_ack, subscribing
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import SetPermOfBroker
+from rocketmq_testkit.emulator.operations import PutKvConfig, SetPermOfBroker
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
@@ -163,3 +163,88 @@ def test_a_send_that_waits_is_told_when_its_broker_stops() -> None:
         world.engine.stop(broker)
     answer = sv.SendMessageResponse.FromString(call.sent[0])
     assert answer.status.code == pb.INTERNAL_SERVER_ERROR
+
+
+def test_every_receipt_goes_back_to_its_broker(world: GrpcWorld) -> None:
+    """One acknowledgement of messages of both brokers is done at both, and a change hides where the message lies."""
+    for broker in (0, 1):
+        world.store(b"done %d" % broker, broker=broker)
+        world.store(b"hidden %d" % broker, broker=broker)
+    client = world.client()
+    taken = [
+        message
+        for name in ("broker-a", "broker-b")
+        for message in client.receive(a_receive(broker=name, queue_id=-1)).messages
+    ]
+    assert sorted(message.body for message in taken) == [b"done 0", b"done 1", b"hidden 0", b"hidden 1"]
+
+    acknowledged = client.ask("AckMessage", an_ack(*(each for each in taken if each.body.startswith(b"done"))))
+    assert [entry.status.code for entry in acknowledged.entries] == [pb.OK, pb.OK]
+    for message in taken:
+        if message.body.startswith(b"hidden"):
+            assert client.ask("ChangeInvisibleDuration", a_change(message, 60_000)).status.code == pb.OK
+
+    def came() -> list[bytes]:
+        names = ("broker-a", "broker-b")
+        return [
+            body for name in names for body in client.receive(a_receive(broker=name, queue_id=-1, poll_ms=0)).bodies
+        ]
+
+    world.advance(20_000)
+    assert came() == []
+    world.advance(50_000)
+    assert came() == [b"hidden 0", b"hidden 1"]
+
+
+def test_a_handle_of_a_broker_that_nobody_knows(world: GrpcWorld) -> None:
+    """Is invalid in front of several brokers; the proxy of one takes any name for its own."""
+    alone = GrpcWorld()
+    alone.topic_everywhere(queues=1)
+    for one, expected in ((world, pb.INVALID_RECEIPT_HANDLE), (alone, pb.OK)):
+        one.store(b"m")
+        (message,) = one.client().receive(a_receive(queue_id=-1)).messages
+        name = one.engine.brokers[0].name
+        handle = message.system_properties.receipt_handle.replace(name, "broker-z")
+        changed = one.client().ask("ChangeInvisibleDuration", a_change(handle, 10_000))
+        (entry,) = one.client().ask("AckMessage", an_ack(handle)).entries
+        assert (changed.status.code, entry.status.code) == (expected, expected)
+        if expected != pb.OK:
+            assert entry.status.message == PROXY_EXCEPTION + "cannot find broker broker-z"
+            assert changed.status.message == entry.status.message
+
+
+def test_an_order_topic_is_fixed_to_its_brokers() -> None:
+    """Sends go to the brokers and queues of its order configuration alone, whatever may be written to."""
+    world = make_world()
+    world.engine.name_server.config.order_message_enable = True
+    names = world.engine.name_server
+    world.engine.ask(names, PutKvConfig("ORDER_TOPIC_CONFIG", "T", "broker-b:1"))
+    world.engine.ask(names, SetPermOfBroker("broker-b", add=False))
+
+    assert sent(world, 4) == [pb.OK] * 4
+
+    assert held(world) == [0, 4]
+    assert [queue.queue_id for queue in world.engine.brokers[1].store.queues_of("T")] == [0]
+    world.engine.stop(world.engine.brokers[1])
+    assert sent(world, 1) == [pb.FORBIDDEN]
+
+
+def test_a_message_group_stays_in_one_queue(world: GrpcWorld) -> None:
+    """Of all queues of all brokers, also after others came and went; while its broker is down it has another one."""
+    world = make_world()
+    world.topic_everywhere("F", queues=2, kind="FIFO")
+
+    def send(count: int) -> list[tuple[str, int]]:
+        for _ in range(count):
+            message = a_message("F", message_group="g", message_type=pb.FIFO)
+            assert world.client().ask("SendMessage", a_send(message)).status.code == pb.OK
+        found = [(broker.name, queue) for broker in world.engine.brokers for queue in broker.store.queues_of("F")]
+        return [(name, queue.queue_id) for name, queue in found if queue.max_offset]
+
+    ((name, queue_id),) = send(3)
+    home = next(broker for broker in world.engine.brokers if broker.name == name)
+    world.engine.stop(home)
+    assert len(send(3)) == 2
+    world.engine.start(home)
+    assert len(send(3)) == 2
+    assert home.store.max_offset("F", queue_id) == 6

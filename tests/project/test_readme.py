@@ -14,7 +14,14 @@ from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.command_options import emulator_options, parse
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/fixtures.md", "docs/waiting.md", "docs/command.md", "docs/conformance.md")
+PAGES = (
+    "README.md",
+    "docs/fixtures.md",
+    "docs/waiting.md",
+    "docs/snapshots.md",
+    "docs/command.md",
+    "docs/conformance.md",
+)
 OF_SPARK = ("docs/spark.md", "docs/audit.md", "docs/replay.md")
 """Pages whose programs need Spark: spark_tests/test_pages.py runs those."""
 PROGRAMS = Path(sys.executable).parent
@@ -113,6 +120,18 @@ def test_the_control_port_shows_messages(served: Emulator, tmp_path: Path) -> No
     command = only("sh", "/messages/orders").replace("http://127.0.0.1:8090", served.control)
 
     assert "two teas" in run("bash", "-euc", command, cwd=tmp_path)
+
+
+def test_the_control_port_gives_a_snapshot_to_begin_from(served: Emulator, tmp_path: Path) -> None:
+    """The commands of the page, the second one with free ports."""
+    served.topic("orders").send(b"two teas")
+    save, begin = only("sh", "-fsSo").splitlines()
+    run("bash", "-euc", save.replace("http://127.0.0.1:8090", served.control), cwd=tmp_path)
+
+    options = emulator_options(parse(begin.split()[1:]))
+    ports = {name: 0 for name in options if name.endswith("_port")}
+    with Emulator(**{**options, **ports, "snapshot": tmp_path / options["snapshot"]}) as other:
+        assert [message.body for message in other.messages("orders")] == [b"two teas"]
 
 
 def test_the_command_is_ready_as_the_page_says(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from session import Session
 
-HOUSEKEEPING = {"client housekeeping"}
-"""Runs as long as clients are registered."""
+HOUSEKEEPING = {"client housekeeping", "slave synchronization"}
+"""Runs as long as clients are registered, or slaves run."""
 
 
 def leftovers(session: Session) -> list[str]:

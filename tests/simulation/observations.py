@@ -371,10 +371,14 @@ class Checked(NamedTuple):
 
 
 class Crashed(NamedTuple):
-    """The broker died and went on with what was written; `positions` are the groups' offsets then, -1 for none."""
+    """The broker died and went on with what was written; `positions` are the groups' offsets then, -1 for none.
+
+    One that was taken down has died when it was, and has died once more when it comes back, after `away_ms`.
+    """
 
     now: int
     positions: tuple[tuple[str, Place, int], ...]
+    away_ms: int = 0
 
 
 class StepEnded(NamedTuple):

@@ -191,7 +191,7 @@ class Oracle:
 
     def _crashed(self, seen: obs.Crashed) -> None:
         known = {(group, place): offset for group, place, offset in seen.positions}
-        self.log.crashed(seen.now)
+        self.log.crashed(seen.now, seen.away_ms)
         for groups, book in (
             (self.pop_groups, self.pops),
             (self.ordered_groups, self.ordered),

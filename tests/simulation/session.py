@@ -16,53 +16,37 @@ from rocketmq_testkit.emulator.filters import build_subscription
 from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.names import HALF_TOPIC
 from rocketmq_testkit.emulator.record import decode
+from simulated_call import OnAnswer, SimulatedCall
 from simulated_client import Client, digit, order_counts, receipt
+from snapshot_files import copied
 from snapshots import Snapshots
 
 START_MS = 1_700_000_000_000
 DELAY_LEVELS_MS = (1_000, 5_000)
 
 Onlooker = Callable[[obs.Observation], None]
-OnAnswer = Callable[[Outcome, bool], None]
-
-
-class SimulatedCall:
-    """One request; its answer goes to `on_answer` with whether the request had to wait."""
-
-    label = "simulated"
-
-    def __init__(self, session: "Session", number: int, client: Client, on_answer: OnAnswer) -> None:
-        self._session = session
-        self.number = number
-        self.channel = client.channel
-        self.on_answer = on_answer
-        self.answered = False
-
-    @property
-    def active(self) -> bool:
-        """A call lives as long as its connection."""
-        return self.channel.active
-
-    def reply(self, outcome: Outcome) -> None:
-        """Take the answer."""
-        if self.answered or not self.active:
-            raise AssertionError(f"an answer too many for call {self.number} of {self.channel.channel_id}: {outcome}")
-        self.answered = True
-        self._session.answered(self, outcome)
 
 
 class Session:
     """An engine, its clients and the onlooker. All randomness lies with the caller."""
 
     def __init__(
-        self, config: BrokerConfig, emulation: EmulationConfig, seed: int, onlooker: Onlooker, now_ms: int = START_MS
+        self,
+        config: BrokerConfig,
+        emulation: EmulationConfig,
+        seed: int,
+        onlooker: Onlooker,
+        now_ms: int = START_MS,
+        shared: tuple[Engine, int] | None = None,
     ) -> None:
-        self.engine = Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=now_ms)
-        self.broker = self.engine.brokers[0]
+        """`shared` is an engine of several brokers, and the number of this session's."""
+        self.engine = shared[0] if shared else Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=now_ms)
+        self.broker = self.engine.brokers[shared[1] if shared else 0]
         self.shows_retry_topics = config.pop_consumer_kv_service_enable
         self._onlooker = onlooker
         self._snapshots = Snapshots((), ())
         self._limits: dict[str, int] = {}
+        self._stopped_ms = 0
         self._calls = 0
         self._asking: SimulatedCall | None = None
         self._own: Outcome | None = None
@@ -85,10 +69,14 @@ class Session:
     ) -> int:
         """Ask; `on_wait` is given the call's number when there is no answer yet."""
         self._calls += 1
-        call = SimulatedCall(self, self._calls, client, on_answer)
+        call = SimulatedCall(self.answered, self._calls, client, on_answer)
         self._asking, self._own = call, None
         self.engine.gate.submit(self.broker, call, operation)
         self._asking = None
+        if not self.broker.running:
+            assert isinstance(self._own, EngineError), self._own
+            assert self._own.code.name == "SERVICE_NOT_AVAILABLE", self._own
+            return call.number
         if self._own is not None:
             on_answer(self._own, False)
         elif on_wait is not None:
@@ -563,21 +551,47 @@ class Session:
         *,
         power_loss: bool,
         in_order: bool = False,
+        moves: bool = False,
     ) -> None:
-        """Let the broker die, or stop in order, and start again; all connections are lost with it."""
+        """Let the broker die, or stop in order, and start again; all connections are lost with it.
+
+        `moves`: another engine begins from a snapshot of it.
+        """
         for client in clients:
             client.channel.active = False
-        if in_order:
-            self.engine.restart()
+        if moves and len(self.engine.brokers) == 1:  # others are looked at by others, too
+            self.engine = copied(self.engine)
+            self.broker = self.engine.brokers[0]
+        elif in_order:
+            self.engine.restart(self.broker)
         else:
-            self.engine.crash(power_loss=power_loss)
+            self.engine.crash(self.broker, power_loss=power_loss)
         self.broker.store.arrivals.insert(0, self._stored)
         for client in clients:
             client.connect()
+        self._begins_anew(places)
+        self.advance(1)
+
+    def _begins_anew(self, places: Iterable[tuple[str, obs.Place]], away_ms: int = 0) -> None:
         offsets = self.broker.offsets
         found = tuple((group, place, offsets.query(group, *place)) for group, place in places)
-        self.see(obs.Crashed(self.now_ms, found))
-        self.advance(1)
+        self.see(obs.Crashed(self.now_ms, found, away_ms))
+
+    def stop(self, clients: Iterable[Client], places: Iterable[tuple[str, obs.Place]], *, kill: bool) -> None:
+        """Take the broker down, in order or not; all connections are lost with it."""
+        for client in clients:
+            client.channel.active = False
+        self.engine.stop(self.broker, kill=kill)
+        for client in clients:
+            client.connect()
+        self._stopped_ms = self.now_ms
+        self._begins_anew(places)
+
+    def start(self, places: Iterable[tuple[str, obs.Place]]) -> None:
+        """Bring the broker back."""
+        self.engine.start(self.broker)
+        self.broker.store.arrivals.insert(0, self._stored)
+        self._begins_anew(places, self.now_ms - self._stopped_ms)
 
     def drained(self) -> None:
         """Say that everybody consumed until nothing came any more."""

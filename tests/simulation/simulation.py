@@ -13,7 +13,7 @@ import json
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import producer_verbs
 import puller_verbs
@@ -24,6 +24,7 @@ from oracle import Oracle
 from popped_messages import BUFFERED, CACHED_RECORDS, CHECK_POINTS, RECORDS
 from queue_locks import QueueLocks
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.fixtures.control.json_form import entry
 from session import Session
 from simulated_client import Client
@@ -79,6 +80,9 @@ MODE_NAMES = ("check points", *MODES)
 """Upstream's default counts twice."""
 
 
+AnySetup = TypeVar("AnySetup")
+
+
 class Setup(NamedTuple):
     """How the broker is set up."""
 
@@ -104,14 +108,14 @@ class Setup(NamedTuple):
 class Simulation:
     """A broker, its clients and the oracle; `observations` is kept if asked for."""
 
-    def __init__(self, setup: Setup, *, keep: bool = False) -> None:
+    def __init__(self, setup: Setup, *, keep: bool = False, shared: tuple[Engine, int] | None = None) -> None:
         self.setup = setup
         self.oracle = new_oracle(setup)
         self.observations: list[Observation] = []
         self._keep = keep
         self.steps = 0
         self.topics = TOPICS
-        self.session = Session(*setup.configs(), setup.seed, self._see)
+        self.session = Session(*setup.configs(), setup.seed, self._see, shared=shared)
         self.timed = TimedSends(self.session)
         self.halves = HalfMessages(self.session)
         self.locks = QueueLocks(self.session)
@@ -127,10 +131,10 @@ class Simulation:
         self.poppers = [client for client in self.clients if client.group in POP_GROUPS]
         self.orderly = [client for client in self.clients if client.group in ORDERED_GROUPS]
         self.pullers = [client for client in self.clients if client.group in PULL_GROUPS]
-        self._places = self._places_of_groups()
+        self.places = self._places_of_groups()
         half_queue = (HALF_TOPIC, 0)
         self.session.watch(
-            [*self._places, (TRANSACTION_GROUP, half_queue)], dict.fromkeys(place for _, place in self._places)
+            [*self.places, (TRANSACTION_GROUP, half_queue)], dict.fromkeys(place for _, place in self.places)
         )
         self._used: list[tuple[Client, Handle]] = []
         self.cursors: dict[tuple[str, str, int], int] = {}
@@ -154,6 +158,11 @@ class Simulation:
 
     def perform(self, action: Action) -> None:
         """Carry out an action and let the oracle judge. Raises Violation."""
+        self.act(action)
+        self.session.end_step()
+
+    def act(self, action: Action) -> None:
+        """Carry out an action; the oracle judges when the step ends."""
         self.steps += 1
         verb = VERBS[action.verb]
         if action.fate in ("lost", "given up"):
@@ -162,7 +171,6 @@ class Simulation:
             verb(self, action, False)
         if action.fate == "doubled":
             verb(self, action, False)
-        self.session.end_step()
 
     # what the numbers mean
 
@@ -343,14 +351,35 @@ class Simulation:
         self.session.advance(JUMPS_MS[action.a % len(JUMPS_MS)])
 
     def crash(self, action: Action, lost: bool) -> None:
-        """The broker dies, with or without the machine, or stops in order; its clients come back."""
-        self.session.crash(self.clients, self._places, power_loss=action.a % 2 == 0, in_order=action.a % 6 == 5)
-        # An orderly client that died with it has nothing to acknowledge.
+        """The broker dies, with or without the machine, or stops in order; its clients come back.
+
+        Every other time that it stops in order, it goes on in another engine.
+        """
+        kind = action.a % 12
+        self.session.crash(
+            self.clients, self.places, power_loss=kind % 2 == 0, in_order=kind % 6 == 5, moves=kind == 11
+        )
+        self._forget_orderly()
+        for client in self.clients:
+            self.session.beat(client, TOPICS)
+
+    def _forget_orderly(self) -> None:
+        """An orderly client whose broker died has nothing to acknowledge."""
         for client in self.orderly:
             client.handles.clear()
         self._used = [(one, handle) for one, handle in self._used if not self._is_ordered(one)]
-        for client in self.clients:
-            self.session.beat(client, TOPICS)
+
+    def stop(self, *, kill: bool) -> None:
+        """The broker is taken down."""
+        self.session.stop(self.clients, self.places, kill=kill)
+        self._forget_orderly()
+
+    def start(self, silent: int) -> None:
+        """The broker comes back, and its clients but for one in `silent`; 0 for all of them."""
+        self.session.start(self.places)
+        for number, client in enumerate(self.clients):
+            if not silent or number % silent:
+                self.session.beat(client, TOPICS)
 
     # the end
 
@@ -488,9 +517,7 @@ def _kind(text: str) -> list[str]:
     return [word for word in text.split()[:5] if word.isalpha() or word.endswith(":")]
 
 
-def shortest(
-    setup: Setup, actions: list[Action], judge: Callable[[Setup, list[Action]], str] = failure
-) -> list[Action]:
+def shortest(setup: AnySetup, actions: list[Action], judge: Callable[[AnySetup, list[Action]], str]) -> list[Action]:
     """A list that fails as the given one does (by the kind of its failure) and has no action too many."""
     kind = _kind(judge(setup, actions))
 
@@ -533,7 +560,7 @@ def report(seed: int) -> str:
     setup, actions = plan(seed)
     if not failure(setup, actions):
         return ""
-    steps = shortest(setup, actions)
+    steps = shortest(setup, actions, failure)
     lines = [
         f"seed {seed} fails: SEED={seed} pytest tests/simulation/test_simulation.py",
         f"{setup}, {len(steps)} of {len(actions)} actions are enough:",

@@ -172,14 +172,16 @@ class StoredMessages:
         self._sequence += 1
         heapq.heappush(self._latest, (promise.latest, self._sequence, promise))
 
-    def crashed(self, now: int) -> None:
-        """What appeared lately may appear again, and what is due may take longer."""
+    def crashed(self, now: int, away_ms: int) -> None:
+        """What appeared lately may appear again, and what is due may take longer; what was due meanwhile comes now."""
         lately = [promise for when, promise in self._kept if when >= now - GOES_BACK_MS]
         for promise in lately:
             self.promise(replace(promise, earliest=now, latest=now + CATCHES_UP_MS, must=False, kept=False, twins=[]))
         for promises in self._promises.values():
             for promise in promises:
                 promise.latest += RESTART_MS
+                if away_ms:
+                    promise.latest = max(promise.latest, now + CATCHES_UP_MS)
 
     def step_ended(self, now: int) -> None:
         """Nothing may lie in a queue that nobody has sent or promised, and no promise may be overdue."""

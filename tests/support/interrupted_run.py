@@ -1,4 +1,4 @@
-"""A conformance run that gets Ctrl-C at a chosen moment, and what is left of it."""
+"""A conformance run that gets Ctrl-C, or SIGTERM, at a chosen moment, and what is left of it."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +34,12 @@ class Left:
     folders: list[str]
 
 
-def interrupted(folder: Path, words: list[str], moment: Callable[[Moment], object]) -> Left:
+def interrupted(
+    folder: Path,
+    words: list[str],
+    moment: Callable[[Moment], object],
+    signals: Sequence[signal.Signals] = (signal.SIGINT,),
+) -> Left:
     """Run the command with `folder` for what is temporary, and interrupt it once `moment` is true of it."""
     run = subprocess.Popen(
         [COMMAND, "run", *words],
@@ -55,7 +60,9 @@ def interrupted(folder: Path, words: list[str], moment: Callable[[Moment], objec
             assert run.poll() is None, "the run ended by itself: " + "".join(lines)
             assert time.monotonic() < deadline, "the moment did not come: " + "".join(lines)
             time.sleep(0.05)  # a process of its own is waited for
-        run.send_signal(signal.SIGINT)
+        for each in signals:
+            run.send_signal(each)
+            time.sleep(0.1)  # the next one shall find it cleaning up
         code = run.wait(END_SECONDS)
     finally:
         run.kill()

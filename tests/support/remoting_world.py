@@ -9,6 +9,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate import Call, Node
 from rocketmq_testkit.emulator.operations import Done, Operation, Result
+from rocketmq_testkit.emulator.request_pools import RequestPools
 from rocketmq_testkit.remoting import frame
 from rocketmq_testkit.remoting.channel import RemotingChannel
 from rocketmq_testkit.remoting.client import properties_text
@@ -45,6 +46,8 @@ class RecordingNode:
         self._answers = answers or {}
         kinds = {each.operation for each in PROCESSORS.values() if each.role is role}
         self.handlers = dict.fromkeys(kinds, self._record)
+        engine = Engine()
+        self.request_pools = RequestPools(self.config, engine.scheduler, engine.gate, self)
 
     def _record(self, call: Call, operation: Operation) -> Result:
         self.calls.append(call)

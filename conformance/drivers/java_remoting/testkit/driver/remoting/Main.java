@@ -73,7 +73,7 @@ public final class Main {
             ? List.of("concurrent", "orderly", "broadcast") : List.of("concurrent", "orderly", "broadcast", "pop"));
         reply.put("outcomes", List.of("success", "fail", "hang", "throw", "suspend"));
         reply.put("allocations", new ArrayList<>(Pushes.ALLOCATIONS.keySet()));
-        List<String> options = new ArrayList<>(List.of("namespace", "unit_mode", "trace"));
+        List<String> options = new ArrayList<>(List.of("namespace", "unit_mode", "trace", "latency_fault"));
         if (Producers.COMPRESSES) {
             options.add("compress");
         }

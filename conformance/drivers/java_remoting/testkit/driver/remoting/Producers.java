@@ -78,6 +78,7 @@ final class Producers {
         if (command.has("compress")) {
             compress(producer, command.text("compress"));
         }
+        producer.setSendLatencyFaultEnable(command.flag("latency_fault"));
         main.prepare(producer, command).start();
         main.loop.keep(command, new Running(producer));
         return Map.of();

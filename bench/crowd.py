@@ -1,0 +1,382 @@
+"""A broker that many use: 10,000 topics, 1,000 groups, 5,000 clients. What any of them costs that there are the others.
+
+The rows of `bench/growth.py` about topics, groups and clients. The full emulator holds 1,000,000 messages, evenly in
+all topics; every group subscribes to ten topics, one of them by a SQL92 expression, has offsets in all of them, holds
+queue locks and an ordered batch, and has five clients, each with a producer group and a pull that waits.
+The empty one has ten such groups. The steps are about ten groups in either, so that what differs is what lies beside.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import cycle
+
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.effects import Effect
+from rocketmq_testkit.emulator.engine import DirectChannel, Engine
+from rocketmq_testkit.emulator.filters import build_subscription
+from rocketmq_testkit.emulator.receipt import Receipt
+from world import BODY, FAR_MS, START_MS, World
+
+TOPICS, GROUPS, CLIENTS, STORED = 10_000, 1_000, 5_000, 1_000_000
+PER_GROUP, OF_GROUP = CLIENTS // GROUPS, TOPICS // GROUPS
+"""Clients of a group, and topics that it wants."""
+PULLED, POPPED, POPPED_IN_ORDER, RESET, WAITED_FOR = range(1, 6)
+"""What happens to which topic of a group; the first is that of the expression, clients wait for the last ones."""
+BUSY = 10
+"""Groups that the steps are about."""
+LOOK_MS, LOOKS = 10_000, 10
+"""The broker looks for silent clients this often; so many looks are measured together."""
+SQL = "color = 'red' AND size > 98"
+
+Work = Callable[[], None]
+Step = Callable[["Crowd", int], Work]
+
+
+class Deaf(DirectChannel):
+    """A client that forgets what it is told."""
+
+    def push(self, effect: Effect) -> None:
+        """Nothing is kept."""
+
+
+class Crowd(World):
+    """A world with groups of clients; `beats` are their channels and heartbeats."""
+
+    def __init__(self, groups: int) -> None:
+        config, emulation = BrokerConfig(), EmulationConfig()
+        emulation.store_max_bytes = 4 * 1024**3
+        config.enable_property_filter = True
+        super().__init__(Engine(brokers=[config], emulation=emulation, now_ms=START_MS))
+        self.groups = [f"group-{number}" for number in range(groups)]
+        self.topics = [f"topic-{number}" for number in range(groups * OF_GROUP)]
+        self.beats = [self._beat(number) for number in range(groups * PER_GROUP)]
+        busy = self.groups[:: max(groups // BUSY, 1)]
+        self._group_turns = cycle(busy)
+        self._topic_turns = cycle([topic for group in busy for topic in self.wanted(group)[:WAITED_FOR]])
+        self._client_turns = cycle([beat for beat in self.beats if beat[1].consumers[0].group in busy])
+
+    def _beat(self, number: int) -> tuple[Deaf, ops.Heartbeat]:
+        group = self.groups[number // PER_GROUP]
+        return Deaf(f"client-{number}"), self.beat(f"client-{number}", group)
+
+    def beat(self, client: str, group: str, producers: str = "") -> ops.Heartbeat:
+        """The heartbeat of a client of a group, which is also a producer."""
+        wanted = [build_subscription(topic, "*") for topic in self.wanted(group)[1:]]
+        wanted.append(ops.SubscriptionData(self.wanted(group)[0], SQL, "SQL92"))
+        return ops.Heartbeat(client, [producers or f"of-{group}"], [ops.ConsumerData(group, subscriptions=wanted)])
+
+    def wanted(self, group: str) -> list[str]:
+        """The topics of a group."""
+        number = int(group.rpartition("-")[2])
+        return self.topics[number * OF_GROUP : (number + 1) * OF_GROUP]
+
+    def next_topic(self) -> str:
+        """Topics that nobody waits for, in turn."""
+        return next(self._topic_turns)
+
+    def next_group(self, which: int = PULLED) -> tuple[str, str]:
+        """Groups in turn, each with one of its topics."""
+        group = next(self._group_turns)
+        return group, self.wanted(group)[which]
+
+    def next_beat(self) -> tuple[Deaf, ops.Heartbeat]:
+        """Clients in turn."""
+        return next(self._client_turns)
+
+    def do(self, operations: Sequence[ops.Operation], channel: DirectChannel | None = None) -> None:
+        """Carry out operations that are answered at once."""
+        for operation in operations:
+            self.engine.ask(self.engine.brokers[0], operation, channel)
+
+
+def few() -> Crowd:
+    """The empty emulator."""
+    return filled(BUSY, STORED // GROUPS * BUSY)
+
+
+def many(factor: int) -> Crowd:
+    """The full emulator."""
+    return filled(GROUPS // factor, STORED // factor)
+
+
+def filled(groups: int, messages: int) -> Crowd:
+    """So many groups, with their clients and topics, and so many messages."""
+    crowd = Crowd(groups)
+    for topic in crowd.topics:
+        crowd.topic(topic)
+        crowd.send(topic, messages // len(crowd.topics))
+    for channel, beat in crowd.beats:
+        crowd.do([beat], channel)
+    broker = crowd.engine.brokers[0].name
+    for group in crowd.groups:
+        wanted = crowd.wanted(group)
+        crowd.do([ops.UpdateConsumerOffset(group, topic, 0, 10) for topic in wanted])
+        crowd.do([ops.LockBatchMq(group, "owner", [ops.MessageQueue(topic, broker, 0) for topic in wanted])])
+        crowd.do([pop(crowd, group, wanted[WAITED_FOR], order=True), pop(crowd, group, wanted[POPPED])])
+    for number, (channel, beat) in enumerate(crowd.beats):
+        group = beat.consumers[0].group
+        topic = crowd.wanted(group)[WAITED_FOR + number % PER_GROUP]
+        end = crowd.engine.brokers[0].store.max_offset(topic, 0)
+        assert crowd.submit(pull(group, topic, end, suspend_ms=FAR_MS), channel).outcome is None
+    return crowd
+
+
+def pull(group: str, topic: str, offset: int, *, suspend_ms: int = 0) -> ops.PullMessage:
+    """A pull of one message."""
+    return ops.PullMessage(group, topic, 0, offset, 1, 6 if suspend_ms else 4, 0, suspend_ms, 0, "*", "TAG")
+
+
+def pop(world: World, group: str, topic: str, *, order: bool = False) -> ops.PopMessage:
+    """A pop of one message."""
+    return ops.PopMessage(group, topic, 0, 1, FAR_MS, 0, world.now_ms, 0, "TAG", "*", order)
+
+
+def asked(operation: Callable[[Crowd], ops.Operation]) -> Step:
+    """Something that is asked so many times."""
+
+    def step(crowd: Crowd, count: int) -> Work:
+        operations = [operation(crowd) for _ in range(count)]
+        return lambda: crowd.do(operations)
+
+    return step
+
+
+def sends(crowd: Crowd, count: int) -> Work:
+    """Sends to the topics in turn."""
+    topics = [crowd.next_topic() for _ in range(count)]
+
+    def work() -> None:
+        for topic in topics:
+            crowd.send(topic)
+
+    return work
+
+
+def beats(crowd: Crowd, count: int) -> Work:
+    """Heartbeats of the clients in turn, who say what they said before."""
+    chosen = [crowd.next_beat() for _ in range(count)]
+
+    def work() -> None:
+        for channel, beat in chosen:
+            crowd.do([beat], channel)
+
+    return work
+
+
+def newcomers(crowd: Crowd, count: int) -> list[tuple[Deaf, ops.Heartbeat]]:
+    """Clients that are not there yet, of the groups in turn."""
+    names = [f"newcomer-{next(crowd.names)}" for _ in range(count)]
+    return [(Deaf(name), crowd.beat(name, crowd.next_group()[0])) for name in names]
+
+
+def join_and_leave(crowd: Crowd, count: int) -> Work:
+    """Clients join groups of five and say goodbye."""
+    chosen = newcomers(crowd, count)
+
+    def work() -> None:
+        for channel, beat in chosen:
+            group, producers = beat.consumers[0].group, beat.producer_groups[0]
+            crowd.do([beat, ops.UnregisterClient(beat.client_id, producers, group)], channel)
+
+    return work
+
+
+def connection_closes(crowd: Crowd, count: int) -> Work:
+    """Clients join groups of five, wait for messages and lose their connections."""
+    chosen = newcomers(crowd, count)
+    broker = crowd.engine.brokers[0]
+
+    def work() -> None:
+        for channel, beat in chosen:
+            crowd.do([beat], channel)
+            group = beat.consumers[0].group
+            topic = crowd.wanted(group)[WAITED_FOR]
+            crowd.submit(pull(group, topic, broker.store.max_offset(topic, 0), suspend_ms=FAR_MS), channel)
+            channel.active = False
+            crowd.do([ops.ChannelClosed()], channel)
+
+    return work
+
+
+def made_and_deleted(make: Callable[[str], ops.Operation], delete: Callable[[str], ops.Operation]) -> Step:
+    """Something is made and deleted again, under a new name each time."""
+
+    def step(crowd: Crowd, count: int) -> Work:
+        names = [f"new-{next(crowd.names)}" for _ in range(count)]
+
+        def work() -> None:
+            for name in names:
+                crowd.do([make(name), delete(name)])
+
+        return work
+
+    return step
+
+
+def pull_is_woken(crowd: Crowd, count: int) -> Work:
+    """A pull waits, while all clients wait, and a message wakes it."""
+    chosen = [crowd.next_group() for _ in range(count)]
+
+    def work() -> None:
+        for group, topic in chosen:
+            end = crowd.engine.brokers[0].store.max_offset(topic, 0)
+            call = crowd.submit(pull(group, topic, end, suspend_ms=FAR_MS))
+            crowd.send(topic)
+            assert call.outcome is not None
+
+    return work
+
+
+def found_by_key(crowd: Crowd, count: int) -> Work:
+    """Messages are asked for by their keys. What was stored since the last question is indexed before."""
+    asked_for = []
+    for number in range(count):
+        topic, key = crowd.next_topic(), f"k{next(crowd.names)}-{number}"
+        properties = {"UNIQ_KEY": key, "KEYS": key}
+        crowd.do([ops.SendMessage("P", topic, 0, BODY, properties, ("10.0.0.1", 1), crowd.now_ms)])
+        asked_for.append(ops.QueryMessage(topic, key, 32, 0, crowd.now_ms))
+    crowd.do(asked_for[:1])
+    return lambda: crowd.do(asked_for)
+
+
+def indexed(crowd: Crowd, count: int) -> Work:
+    """The first question after so many sends: all of them are indexed now."""
+    found_by_key(crowd, 1)()
+    sends(crowd, count)()
+    question = ops.QueryMessage("topic-0", "k", 32, 0, crowd.now_ms)
+    return lambda: crowd.do([question])
+
+
+def pops(crowd: Crowd, count: int) -> Work:
+    """Sends and pops of one message."""
+    chosen = [crowd.next_group(POPPED) for _ in range(count)]
+
+    def work() -> None:
+        for group, topic in chosen:
+            crowd.send(topic)
+            crowd.do([pop(crowd, group, topic)])
+
+    return work
+
+
+def in_order(crowd: Crowd, count: int) -> Work:
+    """Ordered pops of one message and its acknowledgement."""
+    broker = crowd.engine.brokers[0].name
+    chosen = [crowd.next_group(POPPED_IN_ORDER) for _ in range(count)]
+
+    def work() -> None:
+        for group, topic in chosen:
+            crowd.send(topic)
+            result = crowd.engine.ask(crowd.engine.brokers[0], pop(crowd, group, topic, order=True))
+            assert isinstance(result, ops.PopResult)
+            (message,) = result.messages
+            handle = Receipt(message.start_offset, result.pop_time, FAR_MS, 999, "0", broker, 0, message.queue_offset)
+            crowd.do([ops.AckMessage(group, topic, 0, handle.text(), message.queue_offset)])
+
+    return work
+
+
+def replies(crowd: Crowd, count: int) -> Work:
+    """Replies find the clients that asked; nobody says that he got them."""
+
+    def reply() -> ops.SendReplyMessage:
+        client = crowd.next_beat()[1].client_id
+        properties = {"UNIQ_KEY": "r", "REPLY_TO_CLIENT": client, "CORRELATION_ID": "c", "MSG_TYPE": "reply"}
+        message = ops.SendMessage("P", "work", 0, BODY, properties, ("10.0.0.1", 1), crowd.now_ms)
+        return ops.SendReplyMessage(message)
+
+    crowd.topic("work")
+    operations = [reply() for _ in range(count)]
+
+    def work() -> None:
+        for operation in operations:
+            assert crowd.submit(operation).outcome is None
+
+    return work
+
+
+def resets(crowd: Crowd, count: int) -> Work:
+    """Groups are moved, and their next pulls are told."""
+    chosen = [crowd.next_group(RESET) for _ in range(count)]
+
+    def work() -> None:
+        for group, topic in chosen:
+            crowd.do([ops.ResetOffset(group, topic, 0, 0, 5), pull(group, topic, 5)])
+
+    return work
+
+
+def routes(crowd: Crowd, count: int) -> Work:
+    """The name server is asked for the topics in turn."""
+    operations = [ops.GetRouteInfo(crowd.next_topic()) for _ in range(count)]
+
+    def work() -> None:
+        for operation in operations:
+            crowd.engine.ask(crowd.engine.name_server, operation)
+
+    return work
+
+
+def _topic(name: str) -> ops.Operation:
+    return ops.CreateTopic(ops.TopicConfig(name, 4, 4))
+
+
+def _group(name: str) -> ops.Operation:
+    return ops.CreateGroup(ops.GroupConfig(name))
+
+
+def _deleted_group(name: str) -> ops.Operation:
+    return ops.DeleteGroup(name, True)
+
+
+def _locks(crowd: Crowd) -> ops.Operation:
+    group, topic = crowd.next_group()
+    return ops.LockBatchMq(group, "owner", [ops.MessageQueue(topic, crowd.engine.brokers[0].name, 0)])
+
+
+def _share(crowd: Crowd) -> ops.Operation:
+    beat = crowd.next_beat()[1]
+    group = beat.consumers[0].group
+    return ops.QueryAssignment(crowd.wanted(group)[PULLED], group, beat.client_id, "AVG", "CLUSTERING")
+
+
+def looked_at(clients: int) -> Callable[[], float]:
+    """The broker looks for silent clients and finds none; microseconds for each client, time after time."""
+    crowd = Crowd(clients // PER_GROUP)
+
+    def once() -> float:
+        for channel, beat in crowd.beats:
+            crowd.do([beat], channel)
+        begin = time.process_time_ns()
+        crowd.engine.scheduler.advance_to(crowd.now_ms + LOOKS * LOOK_MS)
+        return (time.process_time_ns() - begin) / 1000 / LOOKS / len(crowd.beats)
+
+    return once
+
+
+ROWS: tuple[tuple[str, Step], ...] = (
+    ("message is sent to one of 10,000 topics", sends),
+    ("route of a topic is asked for", routes),
+    ("heartbeat of one of 5,000 clients", beats),
+    ("client joins a group of five and leaves", join_and_leave),
+    ("client joins a group of five, waits, and its connection is closed", connection_closes),
+    ("members of a group are asked for", asked(lambda crowd: ops.GetConsumerListByGroup(crowd.next_group()[0]))),
+    ("share of a client is asked for", asked(_share)),
+    ("queue is locked", asked(_locks)),
+    ("message is pulled", asked(lambda crowd: pull(*crowd.next_group(), 0))),
+    ("message is sent and popped", pops),
+    ("message is sent, popped in order and acknowledged", in_order),
+    ("offset is asked for", asked(lambda crowd: ops.QueryConsumerOffset(*crowd.next_group(), 0))),
+    ("offset is committed", asked(lambda crowd: ops.UpdateConsumerOffset(*crowd.next_group(), 0, 10))),
+    ("offset is reset, and the next pull told", resets),
+    ("topic is made and deleted", made_and_deleted(_topic, ops.DeleteTopic)),
+    ("group is made and deleted", made_and_deleted(_group, _deleted_group)),
+    ("progress of a group is asked for", asked(lambda crowd: ops.GetConsumeStats(*crowd.next_group()))),
+    ("groups of a topic are asked for", asked(lambda crowd: ops.QueryGroupsOfTopic(crowd.next_group()[1]))),
+    ("topics of a group are asked for", asked(lambda crowd: ops.QueryTopicsOfGroup(crowd.next_group()[0]))),
+    ("message is asked for by its key", found_by_key),
+    ("message is indexed by its key", indexed),
+    ("pull waits beside 5,000, message wakes it", pull_is_woken),
+    ("reply finds its client among 5,000", replies),
+)

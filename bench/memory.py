@@ -1,0 +1,50 @@
+"""How much memory a stored message takes, with a body of 1 KiB and the properties that the Java SDK gives it.
+
+    python bench/memory.py
+
+prints KiB of resident memory for each message, in a process that does nothing else. The journal is full before, so
+that only what grows with the messages counts.
+"""
+
+import gc
+import os
+from pathlib import Path
+
+from rocketmq_testkit.emulator import operations as ops
+from world import World, empty
+
+MESSAGES = 300_000
+GOAL_KIB = 1.4
+QUEUES = 8
+BODY = b"x" * 1024
+
+
+def resident_kib() -> float:
+    """Resident memory of this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1024
+
+
+def store(world: World, count: int) -> None:
+    """Send so many messages, to several queues in turn."""
+    now = world.now_ms
+    for number in range(count):
+        properties = {"UNIQ_KEY": f"7F00000100012A139A55{number:012X}", "WAIT": "true", "TAGS": "TagA"}
+        operation = ops.SendMessage("P", "work", number % QUEUES, BODY, properties, ("10.0.0.1", 1), now)
+        assert isinstance(world.submit(operation).outcome, ops.SendResult)
+
+
+def main() -> None:
+    """Print KiB for each message."""
+    world = empty()
+    world.topic("work", QUEUES)
+    store(world, world.engine.emulation.journal_max_entries)
+    gc.collect()
+    before = resident_kib()
+    store(world, MESSAGES)
+    gc.collect()
+    print((resident_kib() - before) / MESSAGES)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Light queues (LMQ) through SDKs, for which they are topics like others once the name server knows them."""
+
+from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC, LMQ_PREFIX
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..actors import text
+from ..scenario import scenario
+from ..stage import Stage
+
+LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}
+
+
+def _made(s: Stage) -> str:
+    """A new light queue that has a route."""
+    world = s.world
+    name = LMQ_PREFIX + world.new("light")
+    fields = {"topic": name, "defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
+    fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False}
+    s.require(world.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields).code == 0, f"{name} was not made")
+    route = {"topic": name}
+    s.wait_until(lambda: world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, route, to=world.namesrv).code == 0, "its route")
+    return name
+
+
+@scenario(
+    "ConsumeQueue.multiDispatchLmqQueue",
+    modes={"concurrent"},
+    protocol="remoting",
+    settings=LIGHT,
+    without={"go-remoting": "its listener is given nothing of a light queue, in front of 5.3.3 as well"},
+)
+def a_light_queue_is_consumed(s: Stage) -> None:
+    """A push consumer is given what names its light queue, with topic and offset of where the message was sent."""
+    topic, name, group = s.topic(queues=1), _made(s), s.group()
+    producer = s.producer(topic)
+    props = {"INNER_MULTI_DISPATCH": name}
+    producer.send(topic, "elsewhere")
+    producer.send(topic, "first", props=props)
+    consumer = s.consumer(group, name, "concurrent")
+    s.wait_for(1, consumer, stem="first")
+    for number in range(2):
+        producer.send(topic, f"later{number}", props=props)
+    s.wait_for(2, consumer, stem="later")
+    s.settle(consumer)
+    given = [(text(message), message["topic"], message["offset"]) for message in consumer.messages]
+    s.see("given", sorted(given, key=str))

@@ -1,0 +1,74 @@
+"""Keys of the pools of threads in front of a broker's processors: those of BrokerConfig (5.3.3), and what keeps them.
+
+Upstream counts threads by the processors of the machine; the defaults here are those of one with four.
+"""
+
+from dataclasses import dataclass
+
+from .keys import Config, key
+
+_THREADS = "Threads that serve {}."
+_CAPACITY = "Requests that wait for one of them; one more is refused."
+_WAIT = "How long one waits before it is refused."
+
+
+@dataclass
+class RequestPoolConfig(Config):
+    """The pools of one broker. They are served at once, so that none is ever short of threads, unless something
+    keeps these."""
+
+    send_message_thread_pool_nums: int = key(4, _THREADS.format("sends, what is sent back, and recalls"), low=1)
+    send_thread_pool_queue_capacity: int = key(10_000, _CAPACITY, low=1)
+    wait_time_mills_in_send_queue: int = key(200, _WAIT, unit="ms")
+    pull_message_thread_pool_nums: int = key(24, _THREADS.format("pulls, pops, peeks and notifications"), low=1)
+    pull_thread_pool_queue_capacity: int = key(100_000, _CAPACITY, low=1)
+    wait_time_mills_in_pull_queue: int = key(5000, _WAIT, unit="ms")
+    lite_pull_message_thread_pool_nums: int = key(24, _THREADS.format("lite pulls"), low=1)
+    lite_pull_thread_pool_queue_capacity: int = key(100_000, _CAPACITY, low=1)
+    wait_time_mills_in_lite_pull_queue: int = key(5000, _WAIT, unit="ms")
+    ack_message_thread_pool_nums: int = key(
+        16, _THREADS.format("acknowledgements and changes of invisible times"), low=1
+    )
+    ack_thread_pool_queue_capacity: int = key(100_000, _CAPACITY, low=1)
+    wait_time_mills_in_ack_queue: int = key(3000, _WAIT, unit="ms")
+    heartbeat_thread_pool_nums: int = key(4, _THREADS.format("heartbeats"), low=1)
+    heartbeat_thread_pool_queue_capacity: int = key(50_000, _CAPACITY, low=1)
+    wait_time_mills_in_heartbeat_queue: int = key(31_000, _WAIT, unit="ms")
+    end_transaction_thread_pool_nums: int = key(16, _THREADS.format("ends of transactions"), low=1)
+    end_transaction_pool_queue_capacity: int = key(100_000, _CAPACITY, low=1)
+    wait_time_mills_in_transaction_queue: int = key(3000, _WAIT, unit="ms")
+    admin_broker_thread_pool_nums: int = key(16, _THREADS.format("all that no other pool does"), low=1)
+    admin_broker_thread_pool_queue_capacity: int = key(10_000, _CAPACITY, low=1)
+    wait_time_mills_in_admin_broker_queue: int = key(5000, _WAIT, unit="ms")
+    process_reply_message_thread_pool_nums: int = key(24, _THREADS.format("replies"), low=1)
+    reply_thread_pool_queue_capacity: int = key(10_000, _CAPACITY, low=1)
+    query_message_thread_pool_nums: int = key(12, _THREADS.format("queries"), low=1)
+    query_thread_pool_queue_capacity: int = key(20_000, _CAPACITY, low=1)
+    client_manage_thread_pool_nums: int = key(32, _THREADS.format("clients that leave"), low=1)
+    client_manager_thread_pool_queue_capacity: int = key(1_000_000, _CAPACITY, low=1)
+    consumer_manage_thread_pool_nums: int = key(32, _THREADS.format("offsets and lists of consumers"), low=1)
+    consumer_manager_thread_pool_queue_capacity: int = key(1_000_000, _CAPACITY, low=1)
+    load_balance_processor_thread_pool_nums: int = key(32, _THREADS.format("assignments"), low=1)
+    load_balance_thread_pool_queue_capacity: int = key(100_000, _CAPACITY, low=1)
+    broker_fast_failure_enable: bool = key(True, "Requests that have waited too long are refused.")
+    os_page_cache_busy_time_out_mills: int = key(
+        1000, "A send that keeps its thread for longer shows that the disk is too slow: sends are refused.", unit="ms"
+    )
+
+    enable_shutdown_gracefully: bool = key(
+        False, "A broker that stops tells clients newer than 5.3.1 to go away first, and serves the others meanwhile."
+    )
+    shutdown_wait_time_seconds: int = key(30, "For so long.", unit="s", low=0)
+
+    # the emulator's own
+    go_away_enable: bool = key(False, "It tells them so without stopping, for as long as this is on. (Not upstream's.)")
+    request_times: str = key(
+        "",
+        "How long requests keep their threads, by pools: `send=600 pull=50`, in ms. (Not upstream's.)",
+        unit="pool=ms, separated by blanks",
+    )
+    request_refusals: str = key(
+        "",
+        "How requests are refused at once, by pools: `send=OVERLOAD ack=TIMEOUT_CLEAN_QUEUE`. (Not upstream's.)",
+        unit="pool=form, separated by blanks",
+    )

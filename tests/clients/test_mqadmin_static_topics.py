@@ -1,0 +1,69 @@
+"""Apache's own mqadmin makes a static topic and moves it to another broker, while a real SDK goes on with it."""
+
+from pathlib import Path
+
+from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.remoting.lenient_json import loads
+
+SECONDS = 60.0
+
+
+def _map(namesrv: str, *command: str) -> None:
+    """Change the mapping; mqadmin writes it to two files, which are removed."""
+    printed = mqadmin(namesrv, *command)
+    files = [Path(word) for word in printed.split() if word.endswith((".before", ".after"))]
+    for file in files:
+        file.unlink()
+    assert len(files) == 2, printed
+
+
+def _led(emulator: Emulator) -> dict[str, dict[str, int]]:
+    """By broker, logical queues that lie there now, with their numbers there, as mqadmin prints them."""
+    printed = mqadmin(emulator.namesrv, "topicRoute", "-t", "orders")
+    route = loads(printed[printed.index("{") :])
+    return {name: each["currIdMap"] for name, each in route["topicQueueMappingByBroker"].items()}
+
+
+def _started(emulator: Emulator) -> Driver:
+    """A process of the SDK, with a producer."""
+    driver = start("java-remoting", Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint))
+    driver.call("producer", as_="p", topics=["orders"], group="shop")
+    return driver
+
+
+def _send(driver: Driver, numbers: range) -> list[tuple[int, int]]:
+    """Queue and offset of messages with these numbers, as the producer is told."""
+    sent = [driver.call("send", timeout=SECONDS, on="p", topic="orders", body=b"%d" % number) for number in numbers]
+    return [(each["queue"], each["offset"]) for each in sent]
+
+
+def _given(driver: Driver, count: int) -> list[int]:
+    """The numbers that the consumer was given, once they are so many."""
+
+    def messages() -> list[int]:
+        return [int(body(event["msg"])) for event in driver.events("c") if event["ev"] == "msg"]
+
+    driver.wait_until(lambda _: len(messages()) >= count, SECONDS)
+    return sorted(messages())
+
+
+def test_a_static_topic_moves_to_another_broker() -> None:
+    """Queues keep their numbers, offsets rise, and who begins at the first message gets those of both brokers."""
+    with Emulator(brokers=2) as emulator:
+        namesrv = emulator.namesrv
+        _map(namesrv, "updateStaticTopic", "-t", "orders", "-qn", "2", "-b", "broker-a")
+        assert _led(emulator) == {"broker-a": {"0": 0, "1": 1}, "broker-b": {}}
+        with _started(emulator) as driver:
+            before = _send(driver, range(8))
+        _map(namesrv, "remappingStaticTopic", "-t", "orders", "-b", "broker-b")
+        assert set(_led(emulator)["broker-b"]) == {"0", "1"}
+        assert _led(emulator)["broker-a"] == {}
+        with _started(emulator) as driver:
+            after = _send(driver, range(8, 16))
+            subscription = {"orders": {"expr": "*", "type": "TAG"}}
+            driver.call("push", as_="c", group="billing", sub=subscription, mode="concurrent", from_="first")
+            assert _given(driver, 16) == list(range(16))
+        assert {queue for queue, _ in before} == {queue for queue, _ in after} == {0, 1}
+        assert max(offset for _, offset in before) < min(offset for _, offset in after)

@@ -1,0 +1,43 @@
+"""Real consumers in front of an emulator that begins from a snapshot of another one."""
+
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
+from rocketmq_testkit.fixtures import Emulator
+
+SECONDS = 60.0
+"""For what a client does by itself, on a machine that is busy with other things."""
+ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
+
+
+def started(emulator: Emulator, sdk: str) -> Driver:
+    return start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint))
+
+
+def given(driver: Driver) -> list[bytes]:
+    """What the consumer was given, sorted."""
+    return sorted(body(event["msg"]) for event in driver.events("c") if event["ev"] == "msg")
+
+
+@pytest.mark.parametrize("sdk", ["java-remoting", "python"])
+def test_a_consumer_goes_on_where_its_group_was(sdk: str, tmp_path: Path) -> None:
+    """What was consumed does not come again; what came after it does, and what is sent to the new emulator."""
+    with Emulator(topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
+        emulator.group("billing")
+        driver.call("producer", as_="p", topics=["orders"], group="shop")
+        driver.call("push", as_="c", group="billing", **ORDERS)
+        for number in range(4):
+            driver.call("send", timeout=SECONDS, on="p", topic="orders", body=b"%d" % number)
+        driver.wait_until(lambda _: len(given(driver)) == 4, SECONDS)
+        driver.call("close", on="c", timeout=SECONDS)
+        for number in range(4, 7):
+            driver.call("send", timeout=SECONDS, on="p", topic="orders", body=b"%d" % number)
+        snapshot = emulator.snapshot(tmp_path / "shop.snapshot")
+    with Emulator(snapshot=snapshot) as emulator, started(emulator, sdk) as driver:
+        driver.call("producer", as_="p", topics=["orders"], group="shop")
+        driver.call("send", timeout=SECONDS, on="p", topic="orders", body=b"7")
+        driver.call("push", as_="c", group="billing", **ORDERS)
+        driver.wait_until(lambda _: len(given(driver)) == 4, SECONDS)
+        assert given(driver) == [b"4", b"5", b"6", b"7"]
+        assert [message.body for message in emulator.dlq("billing")] == []

@@ -1,0 +1,192 @@
+"""Several brokers that go down and come back, some with slaves, each watched by an oracle of its own.
+
+SEEDS=10000 runs three tenths of that many (default 60), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
+"""
+
+import os
+
+import pytest
+from cluster import NAMES, OWN, Cluster, ClusterSetup, plan, report, run
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from observations import Crashed, StepEnded
+from simulation import FATES, MODES, NUMBERS, VERBS, Action, Setup
+from stored_messages import Violation
+from test_crashes import WAITS, appears
+from test_oracle import complaint
+from test_simulation import FIRST, ONE, SEEDS
+
+EXAMPLES = max(int(os.environ.get("EXAMPLES", "60")) // 3, 1)
+BLOCK = 20
+COUNT = max(SEEDS * 3 // 10, 1)
+BLOCKS = [range(int(ONE), int(ONE) + 1)] if ONE else [range(n, n + BLOCK) for n in range(FIRST, FIRST + COUNT, BLOCK)]
+HOUR = Action("advance", a=10)
+
+
+@pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+def test_several_brokers_do_what_upstream_allows(seeds: range) -> None:
+    """After every step of every seed all oracles agree, and in the end everybody got everything of each broker."""
+    reports = [found for seed in seeds if (found := report(seed))]
+
+    assert not reports, "\n\n".join(reports)
+
+
+def test_the_seeds_of_a_run_use_every_verb() -> None:
+    """No verb is left out by all of the first seeds, and there are one to three brokers, with and without slaves."""
+    plans = [plan(seed) for seed in range(50)]
+
+    assert {action.verb for _, actions in plans for action in actions} == {*VERBS, *OWN}
+    assert {len(setup.masters) for setup, _ in plans} == {1, 2, 3}
+    assert {slaves for setup, _ in plans for slaves in setup.slaves} == {0, 1, 2}
+
+
+def test_one_seed_is_one_story() -> None:
+    """A seed does the same in every run: all brokers end with the same logs."""
+    first, second = run(*plan(3)), run(*plan(3))
+
+    logs = [[list(broker.store.log.records_from(0)) for broker in one.engine.brokers] for one in (first, second)]
+    assert logs[0] == logs[1]
+    assert sum(map(len, logs[0])) > 100
+
+
+@pytest.mark.parametrize("kill", [True, False], ids=["killed", "in order"])
+@pytest.mark.parametrize("what", WAITS)
+def test_what_waits_comes_when_the_broker_is_back(what: str, kill: bool) -> None:
+    """What falls due while a broker is down appears when it is back, and the oracle misses it if it does not."""
+    actions, topic = WAITS[what]
+    cluster = Cluster(ClusterSetup((Setup(0), Setup(1)), (0, 0)), keep=True)
+    for action in (*actions, Action("take down", a=0 if kill else 1), HOUR):
+        cluster.perform(action)
+    observations = cluster.masters[0].observations
+    down = len(observations)
+    cluster.perform(HOUR)
+    assert len(observations) == down, "nothing is seen of a broker that is down"
+
+    cluster.perform(Action("bring back"))
+    for _ in range(100):
+        cluster.perform(Action("advance"))
+
+    assert isinstance(observations[down], Crashed)
+    first = next(index for index, one in enumerate(observations) if index > down and appears(one, topic))
+    setup = cluster.masters[0].setup
+    assert complaint(setup, observations) == ""
+    lost = [*observations[:first], *(one for one in observations[first:] if isinstance(one, StepEnded))]
+    words = complaint(setup, lost)
+    assert words.startswith(("lost by", "forgotten by")), words
+
+
+def test_senders_go_to_a_broker_that_runs() -> None:
+    """With one of two brokers down everything that may go anywhere is stored by the other, and nothing with both."""
+    cluster = Cluster(ClusterSetup((Setup(0), Setup(1)), (0, 0)))
+    stored = [master.session.broker.store for master in cluster.masters]
+
+    def ends() -> list[int]:
+        return [sum(store.max_offset("A", queue_id) for queue_id in range(2)) for store in stored]
+
+    cluster.perform(Action("take down", client=0))
+    for _ in range(4):
+        cluster.perform(Action("send anywhere", client=0))
+    assert ends() == [0, 4]
+
+    cluster.perform(Action("take down", client=1))
+    cluster.perform(Action("send anywhere", client=0))
+    assert ends() == [0, 4]
+
+
+def _forgets_a_record(cluster: Cluster) -> None:
+    log = cluster.slaves[0].broker.store
+    last = max(position for position, _ in log.log.records_from(0))
+    log.give_up(last)
+
+
+def _commits_by_itself(cluster: Cluster) -> None:
+    cluster.slaves[0].broker.offsets.commit("pop-all", "A", 0, 1)
+
+
+def _takes_a_message(cluster: Cluster) -> None:
+    slave = cluster.slaves[0].broker
+    slave.store.follows = False
+    slave.config.broker_role = "ASYNC_MASTER"
+
+
+WRONG = {
+    "forgets a record": (_forgets_a_record, "ends at"),
+    "commits by itself": (_commits_by_itself, "never was there"),
+    "takes a message": (_takes_a_message, "answers SendResult"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_slave_that_does_wrong_is_found(what: str) -> None:
+    """A slave that loses a record, commits offsets or takes messages is not let pass."""
+    do_wrong, words = WRONG[what]
+    cluster = Cluster(ClusterSetup((Setup(0),), (1,)))
+    cluster.perform(Action("burst"))
+
+    do_wrong(cluster)
+    with pytest.raises(Violation, match=words):
+        cluster.perform(Action("send to slave"))
+
+
+NUMBER = st.integers(0, NUMBERS - 1)
+FATE = st.sampled_from(FATES)
+AT_CLIENTS = tuple(verb for verb in VERBS if verb not in OWN)
+FALLS = tuple(verb for verb in OWN if verb not in ("advance", "send anywhere"))
+
+
+class Brokers(RuleBasedStateMachine):
+    """Brokers and their clients; the oracles judge after every step, and once more after everything was consumed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cluster: Cluster | None = None
+
+    @initialize(
+        seed=st.integers(0, 99),
+        masters=st.lists(st.tuples(st.sampled_from(tuple(MODES)), st.integers(0, 2)), min_size=1, max_size=len(NAMES)),
+    )
+    def start(self, seed: int, masters: list[tuple[str, int]]) -> None:
+        """One to three masters, each with up to two slaves, that remember pops in one way or another."""
+        setups = tuple(Setup(seed, mode=mode) for mode, _ in masters)
+        self.cluster = Cluster(ClusterSetup(setups, tuple(slaves for _, slaves in masters)))
+
+    def _perform(self, *action: object) -> None:
+        assert self.cluster is not None
+        self.cluster.perform(Action(*action))  # type: ignore[arg-type]  # drawn by the types of the fields
+
+    @rule(verb=st.sampled_from(AT_CLIENTS), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER, d=NUMBER, fate=FATE)
+    def use(self, verb: str, client: int, a: int, b: int, c: int, d: int, fate: str) -> None:
+        """A client asks one broker for something."""
+        self._perform(verb, client, a, b, c, d, fate)
+
+    @rule(client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER, d=NUMBER)
+    def send(self, client: int, a: int, b: int, c: int, d: int) -> None:
+        """A message goes to a broker that runs."""
+        self._perform("send anywhere", client, a, b, c, d)
+
+    @rule(verb=st.sampled_from(FALLS), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER)
+    def befall(self, verb: str, client: int, a: int, b: int, c: int) -> None:
+        """Something happens to a broker, or is asked of a slave."""
+        self._perform(verb, client, a, b, c)
+
+    @rule(a=NUMBER)
+    def advance(self, a: int) -> None:
+        """Time passes."""
+        self._perform("advance", 0, a)
+
+    def teardown(self) -> None:
+        """All come back, and everybody consumes until nothing comes any more."""
+        if self.cluster is not None:
+            self.cluster.drain()
+            assert self.cluster.leftovers() == []
+
+
+Brokers.TestCase.settings = settings(
+    max_examples=EXAMPLES,
+    stateful_step_count=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+TestBrokers = Brokers.TestCase

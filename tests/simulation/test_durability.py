@@ -1,0 +1,131 @@
+"""What dying brokers lose: nothing beyond what flushing and replication allow, and the book finds it if they do.
+
+SEEDS=10000 runs that many (default 200), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
+"""
+
+from collections.abc import Callable
+
+import pytest
+from durability import TOPICS, Disk, Durability, Master, plan, report, run
+from rocketmq_testkit.emulator import operations as ops
+from simulation import Action
+from stored_messages import Violation
+from test_simulation import BLOCKS
+
+SEND, POWER_LOSS = Action("send", d=0), Action("power loss")
+
+
+@pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+def test_nothing_is_lost_that_is_promised(seeds: range) -> None:
+    """Whoever dies, what is flushed is kept in its order, slaves hold what masters have, and groups get it all."""
+    reports = [found for seed in seeds if (found := report(seed))]
+
+    assert not reports, "\n\n".join(reports)
+
+
+def test_the_seeds_of_a_run_lose_messages() -> None:
+    """It happens that messages are lost, and not only those."""
+    ended = [run(*plan(seed)) for seed in range(30)]
+
+    assert sum(master.kept.lost for one in ended for master in one.masters) > 50
+    assert sum(one.engine.brokers[0].store.log.max_offset > 0 for one in ended) > 20
+
+
+def _ended_at(disk: Disk, *actions: Action) -> Master:
+    simulation = Durability((disk,))
+    for action in actions:
+        simulation.perform(action)
+    return simulation.masters[0]
+
+
+@pytest.mark.parametrize(
+    ("disk", "actions", "lost"),
+    [
+        (Disk(), [SEND, POWER_LOSS], 1),
+        (Disk(), [SEND, Action("kill")], 0),
+        (Disk(), [SEND, Action("take down"), Action("bring back"), POWER_LOSS], 0),
+        (Disk(), [SEND, Action("advance", a=6), SEND, POWER_LOSS], 1),
+        (Disk(sync_flush=True), [SEND, POWER_LOSS], 0),
+        (Disk(slaves=1), [SEND, POWER_LOSS], 1),
+    ],
+    ids=["power", "process", "stopped in between", "flushed in between", "synchronous", "with a slave"],
+)
+def test_what_a_death_costs(disk: Disk, actions: list[Action], lost: int) -> None:
+    """Only a loss of power costs anything, only without synchronous flushing, and only what was stored lately."""
+    assert _ended_at(disk, *actions).kept.lost == lost
+
+
+def test_who_waits_for_a_slave_gets_it_or_is_told() -> None:
+    """A synchronous master answers when its slave is back, and after three seconds if it is not."""
+    master = _ended_at(Disk(slaves=1, sync_master=True), Action("slave down"), SEND)
+    assert len(master.waiting) == 1
+
+    simulation = Durability((Disk(slaves=1, sync_master=True),))
+    for verb in ("slave down", "send", "slave up"):
+        simulation.perform(Action(verb))
+    assert simulation.masters[0].waiting == []
+
+
+def _not_with_power(master: Master) -> None:
+    master.kept.died(master.now, power_loss=False)
+
+
+def _long_ago(master: Master) -> None:
+    master.kept.died(master.now + 11_000, power_loss=True)
+
+
+def _flushed(master: Master) -> None:
+    master.broker.config.flush_disk_type = "SYNC_FLUSH"
+    master.kept.died(master.now, power_loss=True)
+
+
+@pytest.mark.parametrize("told", [_not_with_power, _long_ago, _flushed])
+def test_a_loss_that_must_not_be_is_found(told: Callable[[Master], None]) -> None:
+    """A message that is gone although nothing explains it is named."""
+    master = _ended_at(Disk(), SEND)
+    master.broker.crash()
+
+    with pytest.raises(Violation, match="lost at"):
+        told(master)
+
+
+def test_other_wrongs_are_found() -> None:
+    """An offset beyond the end of a queue, a queue that is too long, and a message that somebody never got."""
+    master = _ended_at(Disk(), SEND)
+    topic = next(iter(TOPICS))
+
+    assert [kept.message_id for kept in master.kept.never_read("one")] == ["m1"]
+    master.broker.offsets.commit("one", topic, 0, 2)
+    with pytest.raises(Violation, match="never had as many"):
+        master.judge()
+    master.broker.offsets.commit("one", topic, 0, 1)
+    master.engine.ask(master.broker, ops.SendMessage("P", topic, 0, b"m2", {}, ("10.0.0.1", 1), master.now))
+    with pytest.raises(Violation, match="ends at 2, it has 1"):
+        master.judge()
+
+
+@pytest.mark.parametrize(
+    ("disk", "actions", "comes"),
+    [
+        (Disk(), [Action("kill")], True),
+        (Disk(sync_flush=True), [POWER_LOSS], True),
+        (Disk(), [POWER_LOSS], False),
+        (Disk(), [Action("advance", a=6), POWER_LOSS], False),
+        (Disk(), [Action("advance", a=7), POWER_LOSS], True),
+        (Disk(), [Action("take down"), Action("advance", a=7), Action("bring back")], True),
+    ],
+    ids=["process", "synchronous", "power", "while its copy is made", "after its copy was made", "away"],
+)
+def test_what_must_come_again(disk: Disk, actions: list[Action], comes: bool) -> None:
+    """What was taken and not acknowledged, unless a loss of power may have taken its check point or its copy.
+
+    It is missed for so long, and comes in the end.
+    """
+    simulation = Durability((disk,))
+    (master,) = simulation.masters
+    for action in (SEND, Action("advance", a=6), Action("pop"), *actions):
+        simulation.perform(action)
+    assert master.taken.missing() == (["m1"] if comes else [])
+
+    simulation.finish()
+    assert master.taken.missing() == []
