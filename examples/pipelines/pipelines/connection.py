@@ -28,7 +28,8 @@ def run(name: str, pipeline: Callable[[SparkSession, str], DataStreamWriter]) ->
     parser.add_argument("--checkpoint", required=True, help="a folder that survives restarts")
     arguments = parser.parse_args()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers are the first python3 of the path
-    spark = SparkSession.builder.appName(name).getOrCreate()
+    # Counts of a small topic need no 200 tasks, Spark's default; it cannot be changed for a checkpoint that is there.
+    spark = SparkSession.builder.appName(name).config("spark.sql.shuffle.partitions", "8").getOrCreate()
     register(spark)  # Spark finds the package by itself, unless it was installed with --editable
     writer = pipeline(spark, arguments.name_server)
     writer.option("checkpointLocation", arguments.checkpoint).start().awaitTermination()
