@@ -33,7 +33,7 @@ test-oldest: $(VENV)/dev.stamp ## Test with the oldest dependencies that are all
 test-recovery: $(VENV)/dev.stamp ## Kill and restart drivers, workers and brokers under Spark; RUNS=20 says how often (half an hour)
 	nice $(BIN)/pytest -q -m recovery --times $${RUNS:-20} spark_tests
 
-simulate: $(VENV)/dev.stamp ## Watch many random runs of the engine; SEEDS=10000 says how many (ten minutes)
+simulate: $(VENV)/dev.stamp ## Watch many random runs of the engine; SEEDS=10000 says how many (a quarter of an hour)
 	SEEDS=$${SEEDS:-10000} EXAMPLES=$${EXAMPLES:-1000} nice $(BIN)/pytest -q -n auto tests/simulation
 
 lint: $(VENV)/dev.stamp ## Judge style

@@ -35,12 +35,8 @@ DELIBERATE: Mapping[str, str] = {
 GAPS: Mapping[str, str] = {}
 """Case id, or `scenario@sdk`, and what the emulator lacks."""
 
-_BUSY = "the store of a slave refuses what comes through the proxy; remoting clients are refused before"
-
 UNPROVOKED: Mapping[tuple[str, str], str] = {
     ("EndTransaction", "NO_PERMISSION"): "5.3.3 stores a half message of the timer's own topic there; its timer ends",
     ("SendMessage", "HA_NOT_AVAILABLE"): "5.3.3 answers no send so: a slave that is missing is one that is late",
-    ("SendMessage", "SERVICE_NOT_AVAILABLE"): _BUSY,
-    ("EndTransaction", "SERVICE_NOT_AVAILABLE"): _BUSY,
 }
 """What the emulator can answer by its source and no case gets: operation or RPC, code, and why."""

@@ -5,6 +5,7 @@ effect. There is no rule in this file.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from . import names
@@ -272,6 +273,7 @@ class Broker:
             self.notifications.polling.arrived,
         ]
         self.static = StaticTopics(self.mappings, self.topics, self.pulls, self._carry_out)
+        self.mappings.on_change = partial(self._answer_for_static_topics)
         self._plain: Handlers = self._table()
         self._answer_for_static_topics()
 
@@ -344,7 +346,7 @@ class Broker:
             ops.QueryAssignment: assignments.query,
             ops.CreateTopic: topic_admin.create,
             ops.CreateTopics: topic_admin.create_all,
-            ops.CreateStaticTopic: self._create_static_topic,
+            ops.CreateStaticTopic: self.static.create,
             ops.DeleteTopic: topic_admin.delete,
             ops.GetTopicConfig: topic_admin.get,
             ops.GetAllTopics: topic_admin.all,
@@ -505,11 +507,6 @@ class Broker:
         result = self.transactions.end(call, operation)
         if self.acknowledgements.waits and self.transactions.waits(operation):
             return self.acknowledgements.after(call, operation, result)
-        return result
-
-    def _create_static_topic(self, call: Call, operation: ops.CreateStaticTopic) -> Result:
-        result = self.static.create(call, operation)
-        self._answer_for_static_topics()
         return result
 
     def _carry_out(self, broker_name: str, call: Call, operation: Operation) -> Result | Parked:

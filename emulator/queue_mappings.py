@@ -3,7 +3,7 @@
 Source: TopicQueueMappingManager, TopicQueueMappingUtils, LogicQueueMappingItem (5.3.3), whose assertions are off.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from .codes import ResponseCode
@@ -20,6 +20,8 @@ class QueueMappings:
         self.table: dict[str, QueueMapping] = {}
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
+        self.on_change: Callable[[], None] = lambda: None
+        """Told of each change."""
 
     def put(self, new: QueueMapping, *, force: bool) -> None:
         """Store a mapping. Errors: SYSTEM_ERROR."""
@@ -48,6 +50,7 @@ class QueueMappings:
     def _touch(self) -> None:
         self.version_counter += 1
         self.version_timestamp = self._scheduler.now_ms
+        self.on_change()
 
 
 def _refused(reason: str) -> EngineError:

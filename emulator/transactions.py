@@ -143,9 +143,6 @@ class TransactionService:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
         message.sys_flag = message.sys_flag & ~records.SYS_TRANSACTION_MASK | COMMIT
         message.prepared_transaction_offset = half.physical_offset
-        try:
-            self._store.put(message)
-        except EngineError as refusal:
-            if refusal.code is not ResponseCode.SERVICE_NOT_AVAILABLE:
-                raise
-            raise EngineError(refusal.code, "Service not available now.") from None
+        if self._store.disk.full:
+            raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, "Service not available now.")
+        self._store.put(message)

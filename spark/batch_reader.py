@@ -64,7 +64,7 @@ class FilteringBatchReader(RocketMQBatchReader):
         self._pushed.note(filters)
         expression = self._pushed.expression()
         if expression is not None and self._options.sub_expression == "*":
-            self._options = replace(self._options, sub_expression=expression)
+            self._options = replace(self._options, sub_expression=expression, expression_type="TAG")
         return filters
 
     def _chosen(self, queues: tuple[MessageQueue, ...]) -> tuple[MessageQueue, ...]:

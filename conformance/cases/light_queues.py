@@ -28,7 +28,8 @@ def light_name(t: Remoting) -> str:
 def send_to(t: Remoting, topic: str, names: str, body: str = "m", **more: Unpack[SendFields]) -> Answer:
     """Send a message that names light queues, and return when its topic shows it."""
     own = {**(more.pop("properties", None) or {}), DISPATCH: names}
-    return t.readable(topic, t.send(topic, body, **more, properties=own))[0]
+    fields: SendFields = {**more, "properties": own}
+    return t.readable(topic, t.send(topic, body, **fields))[0]
 
 
 def within(answer: Answer) -> list[tuple[str, str, int, int, str | None]]:

@@ -206,8 +206,8 @@ def a_mapping_is_told(t: Remoting) -> None:
     t.see("not asked for", "mappingDetail" in t.config_of(topic).json)
     every = t.ask(RequestCode.GET_ALL_TOPIC_CONFIG).json
     t.see("in the list", every["topicQueueMappingDetailMap"].get(topic))
-    route = t.until(lambda: t.route(topic).json if t.route(topic).code == 0 else None)
-    t.see("route", route.get("topicQueueMappingByBroker"))
+    t.until(lambda: t.route(topic).code == 0)
+    t.see("route", t.route(topic).json.get("topicQueueMappingByBroker"))
     strict = t.route(topic, acceptStandardJsonOnly="true")
     t.see("strict route", strict.json.get("topicQueueMappingByBroker"))
     t.see("an ordinary route", "topicQueueMappingByBroker" in t.route(t.topic(queues=1)).json)

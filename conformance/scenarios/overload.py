@@ -10,6 +10,7 @@ from ..drivers.process import DriverError
 from ..scenario import scenario
 from ..stage import Stage
 from ..targets.target import Capability
+from ..worlds.disk import FULL, until_full
 
 BUSY: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}
 """Remoting clients that send are refused."""
@@ -17,6 +18,13 @@ BUSY_BESIDE: Mapping[str, str] = {
     "beside.brokerName": "broker-b",
     **{f"beside.{key}": value for key, value in BUSY.items()},
 }
+SLOW_BESIDE: Mapping[str, str] = {
+    "beside.brokerName": "broker-b",
+    "beside.brokerRole": "SYNC_MASTER",
+    "beside.inSyncReplicas": "2",
+    "beside.slaveTimeout": "600",
+}
+"""A second broker that takes 600 ms for a send: it waits for a slave that is not there."""
 SENDS = 6
 IN_VAIN: Mapping[str, str] = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2", "slaveTimeout": "300"}
 """Every send waits for a slave that is not there."""
@@ -27,6 +35,19 @@ READABLE_SECONDS = 10.0
 """A broker queues a message after it has answered its send."""
 TRIES_SECONDS = 1.0
 """What an SDK has still under way when it gives up is stored by then."""
+
+
+def on_both(s: Stage) -> str:
+    """A topic with one queue at each of two brokers."""
+    topic = s.topic(queues=1)
+    s.world.topic(name=topic, queues=1, to=s.world.beside)
+
+    def both() -> bool:
+        route = s.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
+        return len(route.json["brokerDatas"]) == 2
+
+    s.wait_until(both, "a route to both brokers")
+    return topic
 
 
 def taken(s: Stage, topic: str) -> int:
@@ -57,18 +78,38 @@ def a_busy_broker_takes_no_sends(s: Stage) -> None:
 )
 def sends_go_round_a_busy_broker(s: Stage) -> None:
     """Of two brokers one is busy: an SDK brings everything to the other one, or tells of each send to the busy one."""
-    topic = s.topic(queues=1)
-    s.world.topic(name=topic, queues=1, to=s.world.beside)
-    asked = {"topic": topic}
-
-    def both() -> bool:
-        route = s.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, asked, to=s.world.namesrv)
-        return len(route.json["brokerDatas"]) == 2
-
-    s.wait_until(both, "a route to both brokers")
+    topic = on_both(s)
     done = s.see("taken", taken(s, topic))
     s.comes(lambda: s.world.max_offset(topic) >= done, seconds=READABLE_SECONDS)
     s.see("stored", s.world.max_offset(topic))
+
+
+@scenario(
+    "MQFaultStrategy.selectOneMessageQueue",
+    verbs={"send"},
+    protocol="remoting",
+    options={"latency_fault"},
+    capabilities={Capability.SEVERAL_BROKERS},
+    settings=SLOW_BESIDE,
+)
+def sends_keep_away_from_a_slow_broker(s: Stage) -> None:
+    """A producer that minds latencies sends one message to a slow broker and the next ones elsewhere.
+
+    Another one takes turns.
+    """
+    topic = on_both(s)
+    for label, minds in (("minding", True), ("not minding", False)):
+        producer = s.producer(topic, latency_fault=minds)
+        before = _slow(s, topic)
+        for number in range(SENDS):
+            producer.send(topic, f"{label} {number}")
+        s.comes(lambda: _slow(s, topic) > before, seconds=READABLE_SECONDS)  # noqa: B023 it is over when this goes on
+        s.see(f"to the slow broker, {label}", _slow(s, topic) - before)
+
+
+def _slow(s: Stage, topic: str) -> int:
+    asked = {"topic": topic, "queueId": 0}
+    return int(s.world.ask(RequestCode.GET_MAX_OFFSET, asked, to=s.world.beside)["offset"])
 
 
 @scenario("SendMessageProcessor.handlePutMessageResult", verbs={"send"}, settings=IN_VAIN)
@@ -79,6 +120,15 @@ def a_send_that_waits_for_a_slave_in_vain(s: Stage) -> None:
     s.refusal("send", lambda: producer.send(topic, "hello"), text=False)
     s.idle(TRIES_SECONDS)
     s.see("stored", len(s.stored(topic)))
+
+
+@scenario("HookUtils.checkBeforePutMessage", verbs={"send"}, settings=FULL)
+def a_full_disk_takes_no_sends(s: Stage) -> None:
+    """A producer whose only broker has a full disk is told so."""
+    topic = s.topic()
+    until_full(s.world)
+    producer = s.producer(topic)
+    s.refusal("send", lambda: producer.send(topic, "hello"), text=False)
 
 
 @scenario("PopLongPollingService.polling", verbs={"simple"}, settings=FEW_POLLS)

@@ -68,7 +68,7 @@ def _answer(call: RemotingCall, result: PullResult) -> bytes:
         fields += f',"offsetDelta":"{result.offset_delta}"'
         if result.forwarded or result.code is not ResponseCode.SUCCESS:
             remark = "" if result.code is ResponseCode.SUCCESS else None
-            return call.answer(remark, loads(f"{{{fields}}}"), b"".join(result.records), code=result.code)
+            return call.answer(remark, loads(f"{{{fields}}}".encode()), b"".join(result.records), code=result.code)
     return found_answer(call.opaque, result.code, result.status.value, fields, b"".join(result.records))
 
 

@@ -45,12 +45,12 @@ def world() -> World:
 
 
 def send(world: World, names: str, body: bytes = b"m", topic: str = "T", **more: str) -> SendResult:
-    return world.send(topic, body, INNER_MULTI_DISPATCH=names, **more)
+    return world.send(topic, body, queue=0, INNER_MULTI_DISPATCH=names, **more)
 
 
-def found(world: World, name: str, offset: int = 0, **more: int) -> list[tuple[bytes, str | None]]:
+def found(world: World, name: str, offset: int = 0) -> list[tuple[bytes, str | None]]:
     """Body and offsets of the messages that a pull finds."""
-    outcome = world.pull(name, offset, **more).outcome
+    outcome = world.pull(name, offset).outcome
     assert isinstance(outcome, PullResult), outcome
     records = [decode(each) for each in outcome.records]
     return [(each.body, each.property_map().get("INNER_MULTI_QUEUE_OFFSET")) for each in records]
@@ -238,8 +238,9 @@ def test_a_restart_counts_on_at_the_end(world: World) -> None:
 
 def test_a_slave_has_the_same_queues() -> None:
     """Its units are those of its master's."""
-    keys = {"enable_lmq": True, "enable_multi_dispatch": True}
-    configs = [BrokerConfig(**keys), BrokerConfig(broker_id=1, broker_role="SLAVE", **keys)]
+    configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")]
+    for config in configs:
+        config.enable_lmq = config.enable_multi_dispatch = True
     engine = Engine(brokers=configs)
     world = World(engine, engine.brokers[0])
     world.topic("T")

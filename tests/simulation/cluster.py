@@ -20,6 +20,7 @@ from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from session import START_MS
+from shortening import shortest
 from simulation import (
     FATES,
     JUMPS_MS,
@@ -32,7 +33,6 @@ from simulation import (
     Action,
     Setup,
     Simulation,
-    shortest,
 )
 from slaves import Slave
 from stored_messages import Violation

@@ -24,7 +24,8 @@ from rocketmq_testkit.emulator.names import pop_retry_topic
 from rocketmq_testkit.emulator.receipt import Receipt
 from rocketmq_testkit.emulator.record import decode
 from session import START_MS
-from simulation import NUMBERS, Action, shortest
+from shortening import shortest
+from simulation import NUMBERS, Action
 from slaves import READS, Slave
 from stored_messages import Violation
 from taken_messages import INVISIBLE_MS, TakenMessages

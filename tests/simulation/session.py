@@ -18,7 +18,6 @@ from rocketmq_testkit.emulator.names import HALF_TOPIC
 from rocketmq_testkit.emulator.record import decode
 from simulated_call import OnAnswer, SimulatedCall
 from simulated_client import Client, digit, order_counts, receipt
-from snapshot_files import copied
 from snapshots import Snapshots
 
 START_MS = 1_700_000_000_000
@@ -46,12 +45,11 @@ class Session:
         self._onlooker = onlooker
         self._snapshots = Snapshots((), ())
         self._limits: dict[str, int] = {}
-        self._stopped_ms = 0
         self._calls = 0
         self._asking: SimulatedCall | None = None
         self._own: Outcome | None = None
         self._meanwhile: list[tuple[SimulatedCall, Outcome]] = []
-        self.broker.store.arrivals.insert(0, self._stored)
+        self.listen()
 
     @property
     def now_ms(self) -> int:
@@ -544,54 +542,9 @@ class Session:
         operation = ops.UnregisterClient(client.channel.channel_id, "producers", client.group)
         self.ask(client, operation, lambda outcome, waited: self.see(left))
 
-    def crash(
-        self,
-        clients: Iterable[Client],
-        places: Iterable[tuple[str, obs.Place]],
-        *,
-        power_loss: bool,
-        in_order: bool = False,
-        moves: bool = False,
-    ) -> None:
-        """Let the broker die, or stop in order, and start again; all connections are lost with it.
-
-        `moves`: another engine begins from a snapshot of it.
-        """
-        for client in clients:
-            client.channel.active = False
-        if moves and len(self.engine.brokers) == 1:  # others are looked at by others, too
-            self.engine = copied(self.engine)
-            self.broker = self.engine.brokers[0]
-        elif in_order:
-            self.engine.restart(self.broker)
-        else:
-            self.engine.crash(self.broker, power_loss=power_loss)
+    def listen(self) -> None:
+        """See what is stored from now on: a broker that begins again tells nobody."""
         self.broker.store.arrivals.insert(0, self._stored)
-        for client in clients:
-            client.connect()
-        self._begins_anew(places)
-        self.advance(1)
-
-    def _begins_anew(self, places: Iterable[tuple[str, obs.Place]], away_ms: int = 0) -> None:
-        offsets = self.broker.offsets
-        found = tuple((group, place, offsets.query(group, *place)) for group, place in places)
-        self.see(obs.Crashed(self.now_ms, found, away_ms))
-
-    def stop(self, clients: Iterable[Client], places: Iterable[tuple[str, obs.Place]], *, kill: bool) -> None:
-        """Take the broker down, in order or not; all connections are lost with it."""
-        for client in clients:
-            client.channel.active = False
-        self.engine.stop(self.broker, kill=kill)
-        for client in clients:
-            client.connect()
-        self._stopped_ms = self.now_ms
-        self._begins_anew(places)
-
-    def start(self, places: Iterable[tuple[str, obs.Place]]) -> None:
-        """Bring the broker back."""
-        self.engine.start(self.broker)
-        self.broker.store.arrivals.insert(0, self._stored)
-        self._begins_anew(places, self.now_ms - self._stopped_ms)
 
     def drained(self) -> None:
         """Say that everybody consumed until nothing came any more."""

@@ -13,11 +13,12 @@ import json
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import producer_verbs
 import puller_verbs
 from dead_letters import DeadLetters
+from deaths import Deaths
 from half_messages import HalfMessages
 from observations import Handle, Observation, Place
 from oracle import Oracle
@@ -27,6 +28,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.fixtures.control.json_form import entry
 from session import Session
+from shortening import shortest
 from simulated_client import Client
 from stored_messages import Violation
 from timed_sends import TimedSends
@@ -80,9 +82,6 @@ MODE_NAMES = ("check points", *MODES)
 """Upstream's default counts twice."""
 
 
-AnySetup = TypeVar("AnySetup")
-
-
 class Setup(NamedTuple):
     """How the broker is set up."""
 
@@ -131,11 +130,10 @@ class Simulation:
         self.poppers = [client for client in self.clients if client.group in POP_GROUPS]
         self.orderly = [client for client in self.clients if client.group in ORDERED_GROUPS]
         self.pullers = [client for client in self.clients if client.group in PULL_GROUPS]
-        self.places = self._places_of_groups()
+        places = self._places_of_groups()
+        self.deaths = Deaths(self.session, self.clients, places)
         half_queue = (HALF_TOPIC, 0)
-        self.session.watch(
-            [*self.places, (TRANSACTION_GROUP, half_queue)], dict.fromkeys(place for _, place in self.places)
-        )
+        self.session.watch([*places, (TRANSACTION_GROUP, half_queue)], dict.fromkeys(place for _, place in places))
         self._used: list[tuple[Client, Handle]] = []
         self.cursors: dict[tuple[str, str, int], int] = {}
         for client in self.clients:
@@ -356,9 +354,7 @@ class Simulation:
         Every other time that it stops in order, it goes on in another engine.
         """
         kind = action.a % 12
-        self.session.crash(
-            self.clients, self.places, power_loss=kind % 2 == 0, in_order=kind % 6 == 5, moves=kind == 11
-        )
+        self.deaths.crash(power_loss=kind % 2 == 0, in_order=kind % 6 == 5, moves=kind == 11)
         self._forget_orderly()
         for client in self.clients:
             self.session.beat(client, TOPICS)
@@ -371,12 +367,12 @@ class Simulation:
 
     def stop(self, *, kill: bool) -> None:
         """The broker is taken down."""
-        self.session.stop(self.clients, self.places, kill=kill)
+        self.deaths.stop(kill=kill)
         self._forget_orderly()
 
     def start(self, silent: int) -> None:
         """The broker comes back, and its clients but for one in `silent`; 0 for all of them."""
-        self.session.start(self.places)
+        self.deaths.start()
         for number, client in enumerate(self.clients):
             if not silent or number % silent:
                 self.session.beat(client, TOPICS)
@@ -510,49 +506,6 @@ def failure(setup: Setup, actions: Iterable[Action]) -> str:
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return ""
-
-
-def _kind(text: str) -> list[str]:
-    """The first words that do not depend on names and numbers."""
-    return [word for word in text.split()[:5] if word.isalpha() or word.endswith(":")]
-
-
-def shortest(setup: AnySetup, actions: list[Action], judge: Callable[[AnySetup, list[Action]], str]) -> list[Action]:
-    """A list that fails as the given one does (by the kind of its failure) and has no action too many."""
-    kind = _kind(judge(setup, actions))
-
-    def fails(some: list[Action]) -> bool:
-        return _kind(judge(setup, some)) == kind
-
-    before = len(actions) + 1
-    while len(actions) < before:
-        before = len(actions)
-        actions = _simplified(_without_needless(actions, fails), fails)
-    return actions
-
-
-def _without_needless(actions: list[Action], fails: Callable[[list[Action]], bool]) -> list[Action]:
-    size = len(actions) // 2
-    while size:
-        start = 0
-        while start < len(actions):
-            shorter = actions[:start] + actions[start + size :]
-            if fails(shorter):
-                actions = shorter
-            else:
-                start += size
-        size //= 2
-    return actions
-
-
-def _simplified(actions: list[Action], fails: Callable[[list[Action]], bool]) -> list[Action]:
-    for index in range(len(actions)):
-        for name in ("fate", "client", "a", "b", "c", "d"):
-            zero: Any = {name: "" if name == "fate" else 0}
-            simpler = [*actions[:index], actions[index]._replace(**zero), *actions[index + 1 :]]
-            if actions[index] != simpler[index] and fails(simpler):
-                actions = simpler
-    return actions
 
 
 def report(seed: int) -> str:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from leftovers import leftovers
-from simulation import VERBS, Action, Setup, plan, report, run, shortest
+from shortening import shortest
+from simulation import VERBS, Action, Setup, plan, report, run
 
 BLOCK = 25
 SEEDS = int(os.environ.get("SEEDS", "200"))

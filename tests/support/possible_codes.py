@@ -19,7 +19,7 @@ from rocketmq_testkit.emulator.operations import Operation
 
 _PACKAGE = "rocketmq_testkit.emulator"
 _UNKNOWN = object()
-_OTHERS = frozenset({"arrivals", "watchers", "wake", "_resume"})
+_OTHERS = frozenset({"arrivals", "watchers", "wake", "_resume", "_scan_later"})
 """Where requests of others are taken up, which get answers of their own."""
 
 

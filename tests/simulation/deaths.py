@@ -1,0 +1,67 @@
+"""How brokers of a simulation die and come back; what their clients and the onlooker notice of it."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import observations as obs
+from simulated_client import Client
+from snapshot_files import copied
+
+if TYPE_CHECKING:
+    from session import Session
+
+
+class Deaths:
+    """What befalls the broker of one session. `clients` are connected to it, `places` groups may have offsets of."""
+
+    def __init__(self, session: "Session", clients: Iterable[Client], places: Iterable[tuple[str, obs.Place]]) -> None:
+        self._session = session
+        self._clients = tuple(clients)
+        self._places = tuple(places)
+        self._stopped_ms = 0
+
+    def crash(self, *, power_loss: bool, in_order: bool = False, moves: bool = False) -> None:
+        """The broker dies, or stops in order, and starts again; all connections are lost with it.
+
+        `moves`: another engine begins from a snapshot of it, if it is its only broker.
+        """
+        session = self._session
+        self._disconnect()
+        if moves and len(session.engine.brokers) == 1:  # others are looked at by others, too
+            session.engine = copied(session.engine)
+            session.broker = session.engine.brokers[0]
+        elif in_order:
+            session.engine.restart(session.broker)
+        else:
+            session.engine.crash(session.broker, power_loss=power_loss)
+        session.listen()
+        self._connect()
+        self._begins_anew()
+        session.advance(1)
+
+    def stop(self, *, kill: bool) -> None:
+        """The broker is taken down, in order or not; all connections are lost with it."""
+        self._disconnect()
+        self._session.engine.stop(self._session.broker, kill=kill)
+        self._connect()
+        self._stopped_ms = self._session.now_ms
+        self._begins_anew()
+
+    def start(self) -> None:
+        """The broker comes back."""
+        self._session.engine.start(self._session.broker)
+        self._session.listen()
+        self._begins_anew(self._session.now_ms - self._stopped_ms)
+
+    def _disconnect(self) -> None:
+        for client in self._clients:
+            client.channel.active = False
+
+    def _connect(self) -> None:
+        for client in self._clients:
+            client.connect()
+
+    def _begins_anew(self, away_ms: int = 0) -> None:
+        offsets = self._session.broker.offsets
+        found = tuple((group, place, offsets.query(group, *place)) for group, place in self._places)
+        self._session.see(obs.Crashed(self._session.now_ms, found, away_ms))
