@@ -14,7 +14,7 @@ from rocketmq_testkit.fixtures.command_options import emulator_options, parse
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "pipelines"
-SECONDS = 180.0
+SECONDS = 300.0
 
 
 def lines(page: Path, part: str) -> list[str]:

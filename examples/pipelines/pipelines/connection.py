@@ -1,6 +1,8 @@
 """What both pipelines do the same: arguments, a session, a stream in and a stream out."""
 
 import argparse
+import os
+import sys
 from collections.abc import Callable
 
 from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +27,9 @@ def run(name: str, pipeline: Callable[[SparkSession, str], DataStreamWriter]) ->
     parser.add_argument("--name-server", required=True, help="host:port, several with ; between")
     parser.add_argument("--checkpoint", required=True, help="a folder that survives restarts")
     arguments = parser.parse_args()
-    spark = SparkSession.builder.appName(name).getOrCreate()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers are the first python3 of the path
+    # Counts of a small topic need no 200 tasks, Spark's default; it cannot be changed for a checkpoint that is there.
+    spark = SparkSession.builder.appName(name).config("spark.sql.shuffle.partitions", "8").getOrCreate()
     register(spark)  # Spark finds the package by itself, unless it was installed with --editable
     writer = pipeline(spark, arguments.name_server)
     writer.option("checkpointLocation", arguments.checkpoint).start().awaitTermination()
