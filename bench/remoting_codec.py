@@ -40,6 +40,7 @@ class Sink:
     def __init__(self) -> None:
         self.config = BrokerConfig()
         self.handlers = {SendMessage: self._send, ChannelClosed: self._send}
+        self.request_pools = Engine().brokers[0].request_pools  # which nothing fills
 
     def _send(self, call: Call, operation: Operation) -> SendResult:
         return STORED

@@ -20,6 +20,7 @@ from . import names
 from . import properties as props
 from . import record as records
 from .check_round import CheckRound
+from .codes import ResponseCode
 from .config import BrokerConfig
 from .effects import Effect
 from .errors import EngineError
@@ -34,6 +35,7 @@ from .transaction_ops import OpLog
 
 ROUND_MAX_MS = 60_000
 NO_OPS_PAUSE_MS = 1000
+NO_ROOM_PAUSE_MS = 1000
 OPS_PER_READ = 32
 _HOUR_MS = 3_600_000
 _KIND = "transaction check"
@@ -138,11 +140,15 @@ class TransactionChecks:
                     self._timer = self._scheduler.call_later(NO_OPS_PAUSE_MS, lambda: self._walk(this), _KIND)
                     return
                 continue
-            this.position += 1
             try:
                 self._actions[verdict](this, half)
-            except EngineError:
-                continue  # a message that cannot be stored again is left behind
+            except EngineError as refusal:
+                if verdict is not Verdict.DISCARD and refusal.code is ResponseCode.SERVICE_NOT_AVAILABLE:
+                    # Upstream tries again and again while there is no room, up to the end of the round.
+                    self._timer = self._scheduler.call_later(NO_ROOM_PAUSE_MS, lambda: self._walk(this), _KIND)
+                    return
+                # Another message that cannot be stored again is left behind.
+            this.position += 1
         self._finish(this)
 
     def _finish(self, this: CheckRound) -> None:

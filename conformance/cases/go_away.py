@@ -1,7 +1,6 @@
 """A broker that stops in order and says so first: clients that know what it means are told to go away."""
 
 from collections.abc import Mapping
-from threading import Thread
 
 from rocketmq_testkit.remoting.client import RemotingClient
 
@@ -27,8 +26,7 @@ def new_clients_are_told_to_go_away(t: Remoting) -> None:
         return t.send(topic, "late", to=connection)
 
     t.see("before", [sent(newer).code, sent(older).code])
-    stopping = Thread(target=t.place.stop, daemon=True)
-    stopping.start()
+    stopping = t.stopping()
     t.require(t.until(lambda: t.pull(topic, group, to=newer).code == 1500, _STOP_SECONDS), "it did not say so")
     t.see("sent", sent(newer), 1500)
     t.see("asked for what there is not", t.ask(9999, to=newer), 1500)

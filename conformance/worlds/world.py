@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from threading import Thread
 from typing import Any, TypeVar, Unpack
 
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
@@ -183,6 +184,12 @@ class World(Closing):
         with self.place.away():
             yield
         self._connect_again()
+
+    def stopping(self) -> Thread:
+        """Begin to stop the broker in order, and see what it does meanwhile; it is over when the thread is."""
+        thread = Thread(target=self.place.stop, daemon=True)
+        thread.start()
+        return thread
 
     def _connect_again(self) -> None:
         for connection in list(self._connections):

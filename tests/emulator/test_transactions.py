@@ -17,6 +17,7 @@ from rocketmq_testkit.emulator.operations import (
     ResumeCheckHalfMessage,
     SendMessage,
     SendResult,
+    UpdateBrokerConfig,
 )
 from rocketmq_testkit.emulator.record import decode, offset_message_id
 from stored import scheduled, stored, stored_bodies
@@ -337,6 +338,22 @@ def test_an_answer_ends_the_checks(world: World, how: int) -> None:
     assert query("CID_RMQ_SYS_TRANS", HALF, 0) == 2
     assert query("CID_RMQ_SYS_TRANS", OPS, 0) == 1
     assert scheduled(world, "transaction check") == scheduled(world, "transaction op") == []
+
+
+@pytest.mark.parametrize("immunity", [{}, {"CHECK_IMMUNITY_TIME_IN_SECONDS": "20"}], ids=["usual", "asked for"])
+def test_a_check_waits_for_room(world: World, immunity: dict[str, str]) -> None:
+    """On a full disk a half message cannot be put at the end of its topic: it is neither asked about nor lost."""
+    channel = producer(world)
+    world.advance(58_000)
+    world.ask(Done, UpdateBrokerConfig({"diskUsedRatio": "95"}))
+    world.advance(1999)
+    half(world, b"t", UNIQ_KEY="U", **immunity)
+    world.advance(100_000)
+    assert questions(channel) == []
+    world.ask(Done, UpdateBrokerConfig({"diskUsedRatio": "0"}))
+    world.engine.submit(world.broker, Heartbeat("p1", ["PG"], []), channel)
+    world.advance(100_000)
+    assert {question.msg_id for question in questions(channel)} == {"U"}
 
 
 def test_ended_messages_are_not_checked(world: World) -> None:
