@@ -42,9 +42,13 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _end_in_order_on_sigterm() -> None:
-    """Let a build server's SIGTERM do what Ctrl-C does: brokers that were started are stopped."""
+    """Let a build server's SIGTERM do what Ctrl-C does: brokers that were started are stopped.
 
-    def interrupt(_number: int, _frame: object) -> None:
+    It ends then, so that another one changes nothing, and the exit code is that of an interrupted run.
+    """
+
+    def interrupt(number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     if threading.current_thread() is threading.main_thread():
