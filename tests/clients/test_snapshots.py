@@ -1,10 +1,12 @@
 """Real consumers in front of an emulator that begins from a snapshot of another one."""
 
+import time
 from pathlib import Path
 
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.host import Host
 
 SECONDS = 60.0
 """For what a client does by itself, on a machine that is busy with other things."""
@@ -13,6 +15,19 @@ ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "conc
 
 def started(emulator: Emulator, sdk: str) -> Driver:
     return start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint))
+
+
+def until_committed(emulator: Emulator, count: int) -> None:
+    """Wait until the group is past so many messages: a client tells some seconds after its listener is done."""
+
+    def of_group(host: Host) -> int:
+        offsets = host.engine.brokers[0].offsets
+        return sum(max(offsets.query("billing", "orders", queue), 0) for queue in range(2))
+
+    deadline = time.monotonic() + SECONDS
+    while emulator.run_in_loop(of_group) != count:
+        assert time.monotonic() < deadline, "the client did not commit"
+        time.sleep(0.05)  # a process of its own is waited for
 
 
 def given(driver: Driver) -> list[bytes]:
@@ -30,6 +45,7 @@ def test_a_consumer_goes_on_where_its_group_was(sdk: str, tmp_path: Path) -> Non
         for number in range(4):
             driver.call("send", timeout=SECONDS, on="p", topic="orders", body=b"%d" % number)
         driver.wait_until(lambda _: len(given(driver)) == 4, SECONDS)
+        until_committed(emulator, 4)
         driver.call("close", on="c", timeout=SECONDS)
         for number in range(4, 7):
             driver.call("send", timeout=SECONDS, on="p", topic="orders", body=b"%d" % number)
