@@ -20,7 +20,7 @@ from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from session import START_MS
-from shortening import shortest
+from shortening import failure_of, report_of, show
 from simulation import (
     FATES,
     JUMPS_MS,
@@ -191,38 +191,13 @@ def run(setup: ClusterSetup, actions: Iterable[Action]) -> Cluster:
 
 def failure(setup: ClusterSetup, actions: Iterable[Action]) -> str:
     """What goes wrong, "" for nothing."""
-    try:
-        run(setup, actions)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return ""
+    return failure_of(lambda: run(setup, actions))
 
 
 def report(seed: int) -> str:
     """How to see a failing seed again, and the shortest way to it; "" if the seed does not fail."""
-    setup, actions = plan(seed)
-    if not failure(setup, actions):
-        return ""
-    steps = shortest(setup, actions, failure)
-    lines = [
-        f"seed {seed} fails: SEED={seed} pytest tests/simulation/test_clusters.py",
-        f"{setup}, {len(steps)} of {len(actions)} actions are enough:",
-        *(f"    {action}," for action in steps),
-        failure(setup, steps),
-    ]
-    return "\n".join(lines)
-
-
-def main(words: list[str]) -> int:
-    """Run one seed and show it."""
-    seed = int(words[0])
-    if found := report(seed):
-        print(found)
-        return 1
-    setup, actions = plan(seed)
-    print(setup, *actions, sep="\n")
-    return 0
+    return report_of(seed, "test_clusters.py", *plan(seed), failure)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(show(sys.argv[1:], plan, report))

@@ -24,7 +24,7 @@ from rocketmq_testkit.emulator.names import pop_retry_topic
 from rocketmq_testkit.emulator.receipt import Receipt
 from rocketmq_testkit.emulator.record import decode
 from session import START_MS
-from shortening import shortest
+from shortening import failure_of, report_of, show
 from simulation import NUMBERS, Action
 from slaves import READS, Slave
 from stored_messages import Violation
@@ -378,37 +378,13 @@ def run(disks: tuple[Disk, ...], actions: Iterable[Action]) -> Durability:
 
 def failure(disks: tuple[Disk, ...], actions: Iterable[Action]) -> str:
     """What goes wrong, "" for nothing."""
-    try:
-        run(disks, actions)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return ""
+    return failure_of(lambda: run(disks, actions))
 
 
 def report(seed: int) -> str:
     """How to see a failing seed again, and the shortest way to it; "" if the seed does not fail."""
-    disks, actions = plan(seed)
-    if not failure(disks, actions):
-        return ""
-    steps = shortest(disks, actions, failure)
-    lines = [
-        f"seed {seed} fails: SEED={seed} pytest tests/simulation/test_clusters.py",
-        f"{disks}, {len(steps)} of {len(actions)} actions are enough:",
-        *(f"    {action}," for action in steps),
-        failure(disks, steps),
-    ]
-    return "\n".join(lines)
-
-
-def main(words: list[str]) -> int:
-    """Run one seed and show it."""
-    seed = int(words[0])
-    if found := report(seed):
-        print(found)
-        return 1
-    print(*plan(seed), sep="\n")
-    return 0
+    return report_of(seed, "test_durability.py", *plan(seed), failure)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(show(sys.argv[1:], plan, report))

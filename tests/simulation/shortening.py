@@ -1,6 +1,6 @@
-"""A list of actions that fails is cut down to one that is as short as can be, and as plain."""
+"""A seed that fails: what goes wrong, and a list of actions that is as short as can be, and as plain."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -9,14 +9,52 @@ if TYPE_CHECKING:
 AnySetup = TypeVar("AnySetup")
 
 
+Judge = Callable[[AnySetup, "list[Action]"], str]
+"""What goes wrong with a setup and actions, "" for nothing."""
+
+
+def failure_of(run: Callable[[], object]) -> str:
+    """What goes wrong, "" for nothing."""
+    try:
+        run()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def report_of(seed: int, program: str, setup: AnySetup, actions: "list[Action]", judge: "Judge[AnySetup]") -> str:
+    """How to see a failing seed again by a test program, and the shortest way to it; "" if it does not fail."""
+    if not judge(setup, actions):
+        return ""
+    steps = shortest(setup, actions, judge)
+    lines = [
+        f"seed {seed} fails: SEED={seed} pytest tests/simulation/{program}",
+        f"{setup}, {len(steps)} of {len(actions)} actions are enough:",
+        *(f"    {action}," for action in steps),
+        judge(setup, steps),
+    ]
+    return "\n".join(lines)
+
+
+def show(
+    words: Sequence[str], plan: "Callable[[int], tuple[AnySetup, list[Action]]]", report: Callable[[int], str]
+) -> int:
+    """Run the seed that the words name and show it; returns an exit code."""
+    seed = int(words[0])
+    if found := report(seed):
+        print(found)
+        return 1
+    setup, actions = plan(seed)
+    print(setup, *actions, sep="\n")
+    return 0
+
+
 def _kind(text: str) -> list[str]:
     """The first words that do not depend on names and numbers."""
     return [word for word in text.split()[:5] if word.isalpha() or word.endswith(":")]
 
 
-def shortest(
-    setup: AnySetup, actions: "list[Action]", judge: Callable[[AnySetup, "list[Action]"], str]
-) -> "list[Action]":
+def shortest(setup: AnySetup, actions: "list[Action]", judge: "Judge[AnySetup]") -> "list[Action]":
     """A list that fails as the given one does (by the kind of its failure) and has no action too many."""
     kind = _kind(judge(setup, actions))
 

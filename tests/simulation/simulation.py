@@ -28,7 +28,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.fixtures.control.json_form import entry
 from session import Session
-from shortening import shortest
+from shortening import failure_of, report_of
 from simulated_client import Client
 from stored_messages import Violation
 from timed_sends import TimedSends
@@ -501,26 +501,12 @@ def run(setup: Setup, actions: Iterable[Action], *, keep: bool = False) -> Simul
 
 def failure(setup: Setup, actions: Iterable[Action]) -> str:
     """What goes wrong, "" for nothing."""
-    try:
-        run(setup, actions)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return ""
+    return failure_of(lambda: run(setup, actions))
 
 
 def report(seed: int) -> str:
     """How to see a failing seed again, and the shortest way to it; "" if the seed does not fail."""
-    setup, actions = plan(seed)
-    if not failure(setup, actions):
-        return ""
-    steps = shortest(setup, actions, failure)
-    lines = [
-        f"seed {seed} fails: SEED={seed} pytest tests/simulation/test_simulation.py",
-        f"{setup}, {len(steps)} of {len(actions)} actions are enough:",
-        *(f"    {action}," for action in steps),
-        failure(setup, steps),
-    ]
-    return "\n".join(lines)
+    return report_of(seed, "test_simulation.py", *plan(seed), failure)
 
 
 def journal_lines(simulation: Simulation) -> Iterator[str]:
