@@ -8,7 +8,6 @@ from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import PullMessage, PullResult, SendMessageBack
 
 from ..answer import found_answer
-from ..bodies.reading import loads
 from ..call import RemotingCall
 from ..command import VERSION_SEND_BACK_MAX_RECONSUME
 from ..header import Header, Int, Long, header
@@ -59,17 +58,31 @@ class ConsumerSendMsgBackRequestHeader(Header):
 
 
 def _answer(call: RemotingCall, result: PullResult) -> bytes:
+    if result.offset_delta is not None:
+        return _answer_of_static_topic(call, result)
     fields = (
         f'"suggestWhichBrokerId":"{result.suggest_which_broker_id}","groupSysFlag":"{result.group_sys_flag}",'
         f'"nextBeginOffset":"{result.next_begin_offset}","maxOffset":"{result.max_offset}",'
         f'"minOffset":"{result.min_offset}","topicSysFlag":"{result.topic_sys_flag}"'
     )
-    if result.offset_delta is not None:
-        fields += f',"offsetDelta":"{result.offset_delta}"'
-        if result.forwarded or result.code is not ResponseCode.SUCCESS:
-            remark = "" if result.code is ResponseCode.SUCCESS else None
-            return call.answer(remark, loads(f"{{{fields}}}".encode()), b"".join(result.records), code=result.code)
     return found_answer(call.opaque, result.code, result.status.value, fields, b"".join(result.records))
+
+
+def _answer_of_static_topic(call: RemotingCall, result: PullResult) -> bytes:
+    """The remark is lost where the answer of a queue is put into the words of its logical queue."""
+    fields = {
+        "suggestWhichBrokerId": str(result.suggest_which_broker_id),
+        "groupSysFlag": str(result.group_sys_flag),
+        "nextBeginOffset": str(result.next_begin_offset),
+        "maxOffset": str(result.max_offset),
+        "minOffset": str(result.min_offset),
+        "topicSysFlag": str(result.topic_sys_flag),
+        "offsetDelta": str(result.offset_delta),
+    }
+    remark: str | None = None
+    if result.code is ResponseCode.SUCCESS:
+        remark = "" if result.forwarded else result.status.value
+    return call.answer(remark, fields, b"".join(result.records), code=result.code)
 
 
 def _refusal(call: RemotingCall, error: EngineError) -> bytes:
