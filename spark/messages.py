@@ -36,8 +36,21 @@ BODY_BYTES_MAX = 4 << 20
 PROPERTY_BYTES_MAX = 32767
 DELAY_LEVEL_MAX = 18
 
+DELAYS = (
+    props.DELAY,
+    props.TIMER_DELAY_SEC,
+    props.TIMER_DELAY_MS,
+    props.TIMER_DELIVER_MS,
+    props.TIMER_OUT_MS,
+    props.TIMER_ENQUEUE_MS,
+    props.TIMER_DEQUEUE_MS,
+    props.TIMER_ROLL_TIMES,
+)
+"""Properties of messages that wait, or have waited."""
+
 _OF_BROKERS = frozenset(
     {
+        *DELAYS,
         props.UNIQ_KEY,
         props.WAIT,
         props.REAL_TOPIC,
@@ -48,14 +61,6 @@ _OF_BROKERS = frozenset(
         props.TRANSACTION_ID,
         props.INNER_NUM,
         props.POP_CK,
-        props.DELAY,
-        props.TIMER_DELAY_SEC,
-        props.TIMER_DELAY_MS,
-        props.TIMER_DELIVER_MS,
-        props.TIMER_OUT_MS,
-        props.TIMER_ENQUEUE_MS,
-        props.TIMER_DEQUEUE_MS,
-        props.TIMER_ROLL_TIMES,
         props.TIMER_DEL_UNIQKEY,
     }
 )

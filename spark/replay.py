@@ -27,6 +27,7 @@ from rocketmq_testkit.emulator import properties as props
 
 from .cluster import Cluster
 from .errors import ClusterError, OptionError, SchemaError
+from .messages import DELAYS
 from .options import SinkOptions, sink_options
 from .sending import Sender
 from .writer import row_reader, task_number
@@ -35,17 +36,6 @@ NEEDED = ("topic", "body", "properties", "brokerName", "queueId", "queueOffset",
 """The columns of the source that a replay needs."""
 MSG_ID = "REPLAYED_MSG_ID"
 """The property with the id of the message that was recorded."""
-DELAYS = (
-    props.DELAY,
-    props.TIMER_DELAY_SEC,
-    props.TIMER_DELAY_MS,
-    props.TIMER_DELIVER_MS,
-    props.TIMER_OUT_MS,
-    props.TIMER_ENQUEUE_MS,
-    props.TIMER_DEQUEUE_MS,
-    props.TIMER_ROLL_TIMES,
-)
-"""Properties of messages that waited, which a replayed one loses."""
 LEAD_S = 2.0
 """How long after rows are in order the first message is due, so that all tasks are there by then."""
 QUEUE: Final = "queue"
