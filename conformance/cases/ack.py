@@ -149,7 +149,7 @@ def another_connection_may_acknowledge(t: Remoting) -> None:
 def a_late_ack_still_counts(t: Remoting) -> None:
     """An acknowledgement that comes within a second after the invisible time keeps the message from coming back."""
     group, handles = all_popped(t, 2, invisible_ms=2000)
-    t.wait(2.5)
+    t.wait(2.1)
     t.see("acknowledged", group.ack(handles[0], 0), 0)
     t.see("came back", bodies(group.copies()))
 

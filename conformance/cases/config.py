@@ -75,7 +75,7 @@ def a_broker_tells_its_settings(t: Remoting) -> None:
     )
 
 
-@remoting_case("AdminBrokerProcessor.getBrokerConfig")
+@remoting_case("AdminBrokerProcessor.getBrokerConfig", alone=True)
 def settings_have_defaults(t: Remoting) -> None:
     """What nobody has set is told too."""
     t.see("settings", told(t, *DEFAULTS.split()))

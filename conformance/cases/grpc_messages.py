@@ -105,7 +105,7 @@ def a_message_that_comes_again(t: Grpc) -> None:
     message = consumer.message("m", tag="A", keys=["k"], properties={"a": "1"})
     t.send(message)
     first = consumer.take(invisible_s=10)
-    answer = t.see("again", consumer.received_within(15.2, await_s=15, deadline=20), 20000)
+    answer = t.see("again", consumer.received_within(18, await_s=18, deadline=25), 20000)
     again = answer.messages[0].system_properties
     t.see("born then", again.born_timestamp == first.system_properties.born_timestamp)
     t.see("born there", again.born_host == first.system_properties.born_host)

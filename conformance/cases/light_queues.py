@@ -237,7 +237,7 @@ def who_waits_at_a_light_queue_is_told(t: Remoting) -> None:
     t.see("popped", t.arrival(pop).bodies)
     t.see("after", watch.between(0, 2))
     t.see("tagged", t.arrival(tagged).code)
-    t.see("tagged, after", watch.between(4, 13))
+    t.see("tagged, after", watch.between(0.1, 13))  # the next look at all that wait, one in 5 s
 
 
 @remoting_case("AdminBrokerProcessor.searchOffsetByTimestamp", settings=LIGHT)

@@ -10,7 +10,7 @@ from ..drivers.process import DriverError
 from ..scenario import scenario
 from ..stage import Stage
 from ..targets.target import Capability
-from ..worlds.disk import FULL, until_full
+from ..worlds.disk import CAN_BE_FULL, FULL, until_full
 
 BUSY: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}
 """Remoting clients that send are refused."""
@@ -122,7 +122,7 @@ def a_send_that_waits_for_a_slave_in_vain(s: Stage) -> None:
     s.see("stored", len(s.stored(topic)))
 
 
-@scenario("HookUtils.checkBeforePutMessage", verbs={"send"}, settings=FULL)
+@scenario("HookUtils.checkBeforePutMessage", verbs={"send"}, capabilities=CAN_BE_FULL, settings=FULL)
 def a_full_disk_takes_no_sends(s: Stage) -> None:
     """A producer whose only broker has a full disk is told so."""
     topic = s.topic()

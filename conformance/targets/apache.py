@@ -24,6 +24,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from rocketmq_testkit.fixtures.certificates import process_authority, write_pem
+
 from ..drivers.build import build
 from ..drivers.java_build import JAVA_TOOLS, copy_jars
 from ..drivers.recipe import Launch, Recipe, Workshop
@@ -41,6 +43,9 @@ _JVM = (
     "--add-opens=java.base/java.util=ALL-UNNAMED",
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
     "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
+    # Without a certificate each server makes itself one, five times in all, which is most of what a start costs.
+    "-Dtls.test.mode.enable=false",
+    "-Dtls.server.need.client.auth=optional",
 )
 
 # What makes a broker fit for tests on a small shared machine; everything else is upstream's default.
@@ -59,6 +64,7 @@ _BROKER_CONF = {
     "diskMaxUsedSpaceRatio": "95",
     "brokerFastFailureEnable": "false",
     "osPageCacheBusyTimeOutMills": "5000",
+    "transactionMetricFlushInterval": "500",  # until it is over for the first time, a thread does nothing but look
 }
 
 
@@ -132,6 +138,11 @@ class ApacheBroker:
         return self._home
 
     @property
+    def _certificate(self) -> Path:
+        """Key and certificate of all servers."""
+        return self._home / "conf" / "server.pem"
+
+    @property
     def pids(self) -> list[int]:
         """Process ids of the name server and of broker with proxy."""
         return [process.pid for process in self._processes]
@@ -162,6 +173,7 @@ class ApacheBroker:
         self.endpoint = f"127.0.0.1:{grpc_port}"
         conf = self._home / "conf"
         conf.mkdir()
+        write_pem(process_authority().issue(["localhost", "127.0.0.1"]), self._certificate)
         (conf / "namesrv.conf").write_text(f"listenPort={namesrv_port}\nbindAddress=127.0.0.1\n")
         settings: dict[str, str] = {
             **_BROKER_CONF,
@@ -193,6 +205,9 @@ class ApacheBroker:
             "remotingListenPort": remoting_port,
             "enablePrintJstack": False,
             "grpcThreadPoolNums": 16,
+            "tlsTestModeEnable": False,
+            "tlsKeyPath": str(self._certificate),
+            "tlsCertPath": str(self._certificate),
             **self._proxy_settings,
         }
         (conf / "rmq-proxy.json").write_text(json.dumps(proxy))
@@ -272,6 +287,8 @@ class ApacheBroker:
                 [
                     "java",
                     *_JVM,
+                    f"-Dtls.server.keyPath={self._certificate}",
+                    f"-Dtls.server.certPath={self._certificate}",
                     *self._jvm,
                     *memory,
                     f"-Duser.home={user_home}",

@@ -1,9 +1,11 @@
 """Apache's own broker as a target: one for all cases with the common settings, more for cases that need others."""
 
 import os
+import shutil
+import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,11 +15,30 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from .address import AddressPlace
 from .apache import ApacheBroker
 from .class_archive import quick_start
-from .target import COMMON_SETTINGS, Access, Capability, Place, Target, TargetError
+from .target import COMMON_SETTINGS, FULL_FROM, Access, Capability, Place, Target, TargetError
 
 _REGISTERED_SECONDS = 40.0
-OWN_MAX = 6
+_ABLE = frozenset(
+    {
+        Capability.ADMIN,
+        Capability.CONFIGURE,
+        Capability.RESTART,
+        Capability.CRASH,
+        Capability.SEVERAL_BROKERS,
+    }
+)
+"""What every real broker is able to do; whether its disk can be full depends on how full it is."""
+OWN_MAX = 8
 """Brokers with settings of their own that run beside the common one, 600 MB each."""
+_SHARED = {"timerFlushIntervalMs": "10000"}
+"""Keys of brokers that several cases use, none of which stops it. To write, the timer goes through 38 MB byte by byte,
+which at upstream's second takes a twentieth of a processor."""
+_RARELY = 1_000_000
+_SHORT_LIVED = tuple(
+    f"-XX:Tier4{what}Threshold={_RARELY}" for what in ("Invocation", "MinInvocation", "Compile", "BackEdge")
+)
+"""Switches of brokers that serve for seconds: only long loops are worth the work of the optimising compiler, which is
+a third of a start's."""
 STARTING_MAX = os.cpu_count() or 2
 """Brokers that start at once: a start keeps a processor busy, and more of them only make each other late."""
 
@@ -50,6 +71,12 @@ class ApachePlace(AddressPlace):
         wait_registered(self.broker)
 
 
+def _disk_used() -> float:
+    """Percent of the disk on which brokers have their homes."""
+    usage = shutil.disk_usage(tempfile.gettempdir())
+    return 100 * usage.used / (usage.used + usage.free)
+
+
 def wait_registered(broker: ApacheBroker) -> None:
     """Return when the name server knows all brokers, which is a moment after they accept connections."""
     addresses = [address.encode() for address in (broker.broker, broker.beside) if address]
@@ -74,20 +101,11 @@ class _Instance:
 class ApacheTarget(Target):
     """Apache RocketMQ of one version, assembled from its published jars; `settings`: keys of every broker.conf."""
 
-    capabilities = frozenset(
-        {
-            Capability.ADMIN,
-            Capability.CONFIGURE,
-            Capability.RESTART,
-            Capability.CRASH,
-            Capability.SEVERAL_BROKERS,
-        }
-    )
     own_at_once = OWN_MAX
 
     def __init__(self, version: str, settings: Mapping[str, str] | None = None) -> None:
         self._settings = dict(settings or {})
-        self._jvm: Sequence[str] = ()
+        self._jvm: tuple[str, ...] = ()
         keys = ",".join(f"{key}={value}" for key, value in self._settings.items())
         self.name = f"apache:{version},{keys}" if keys else f"apache:{version}"
         self.version = version
@@ -100,6 +118,7 @@ class ApacheTarget(Target):
         self._over = False
         self._changed = threading.Condition()
         self._starting = threading.Semaphore(STARTING_MAX)
+        self.capabilities = _ABLE | {Capability.FULL_DISK} if _disk_used() > FULL_FROM else _ABLE
 
     def start(self) -> None:
         """Fetch the jars; brokers start when they are first needed."""
@@ -133,7 +152,7 @@ class ApacheTarget(Target):
         """The broker with these settings; `alone` starts one that is stopped afterwards."""
         wanted = {**COMMON_SETTINGS, **self._settings, **settings}
         if alone:
-            broker = ApacheBroker(self.version, wanted, jvm=self._jvm)
+            broker = ApacheBroker(self.version, wanted, jvm=(*self._jvm, *_SHORT_LIVED))
             with self._changed:
                 self._check_open()
                 self._apart.add(broker)  # before it starts: an interrupted run stops it from another thread
@@ -146,7 +165,7 @@ class ApacheTarget(Target):
                 broker.stop()
                 self._apart.discard(broker)
             return
-        instance = self._take(frozenset(wanted.items()))
+        instance = self._take(frozenset({**_SHARED, **wanted}.items()))
         try:
             yield ApachePlace(instance.broker)
         finally:
@@ -172,7 +191,8 @@ class ApacheTarget(Target):
                     if settings == self._common or self._own_count < OWN_MAX:
                         break
                     self._changed.wait()
-                instance = _Instance(settings, ApacheBroker(self.version, dict(settings), jvm=self._jvm), users=1)
+                jvm = self._jvm if settings == self._common else (*self._jvm, *_SHORT_LIVED)
+                instance = _Instance(settings, ApacheBroker(self.version, dict(settings), jvm=jvm), users=1)
                 self._instances.append(instance)
         finally:
             self._end(idle)
@@ -202,7 +222,7 @@ class ApacheTarget(Target):
     @property
     def _common(self) -> frozenset[tuple[str, str]]:
         """The settings of a place that asks for none."""
-        return frozenset({**COMMON_SETTINGS, **self._settings}.items())
+        return frozenset({**_SHARED, **COMMON_SETTINGS, **self._settings}.items())
 
     @property
     def _own_count(self) -> int:

@@ -65,6 +65,7 @@ class EmulatorTarget(Target):
             Capability.CRASH,
             Capability.VIRTUAL_TIME,
             Capability.SEVERAL_BROKERS,
+            Capability.FULL_DISK,
         }
     )
 

@@ -29,6 +29,8 @@ COMMON_SETTINGS: Mapping[str, str] = {
 """Keys of broker.conf that every place has that we start ourselves; a case may set them otherwise."""
 
 
+FULL_FROM = 35
+"""Percent of a disk: the least level that upstream takes for full."""
 BESIDE = "beside."
 """Settings whose names begin so are keys of a second broker, which stands beside the first where there are any."""
 
@@ -59,6 +61,8 @@ class Capability(StrEnum):
     """Its time can be moved."""
     SEVERAL_BROKERS = "several-brokers"
     """It can have more than one broker."""
+    FULL_DISK = "full-disk"
+    """The disk of its store is used so far that a broker can be told to take it for full: by more than 35 %."""
 
 
 @dataclass(frozen=True, slots=True)

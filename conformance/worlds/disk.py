@@ -1,7 +1,7 @@
 """A disk that is full, and one that is not: what cases of both protocols and scenarios share.
 
-A real broker reads how full the disk is that its store lies on; whoever runs it sees to it that this is more than 35 %,
-the least level that upstream takes for full. The emulator is told.
+A real broker reads how full the disk is that its store lies on; cases and scenarios need one that is used by more than
+35 %, the least level that upstream takes for full. The emulator is told.
 """
 
 import re
@@ -9,11 +9,14 @@ from collections.abc import Mapping
 
 from rocketmq_testkit.remoting.request_code import RequestCode
 
+from ..targets.target import FULL_FROM, Capability
 from .world import World
+
+CAN_BE_FULL = frozenset({Capability.ADMIN, Capability.FULL_DISK})
+"""What a target must be able to do."""
 
 HALF_FULL: Mapping[str, str] = {"cleanResourceInterval": "1000", "diskUsedRatio": "50"}
 """Settings of a broker that looks at its disk every second, from a minute after its start on."""
-FULL_FROM = 35
 _LEVEL = "diskSpaceWarningLevelRatio"
 FULL: Mapping[str, str] = {**HALF_FULL, _LEVEL: str(FULL_FROM)}
 """Settings of a broker whose disk is full as soon as it has looked."""
