@@ -173,6 +173,8 @@ class ApacheBroker:
         self.endpoint = f"127.0.0.1:{grpc_port}"
         conf = self._home / "conf"
         conf.mkdir()
+        # Keys are kept in memory behind a password, which the usual kind of store mixes ten thousand times.
+        (conf / "java.security").write_text("keystore.type=jks\n")
         write_pem(process_authority().issue(["localhost", "127.0.0.1"]), self._certificate)
         (conf / "namesrv.conf").write_text(f"listenPort={namesrv_port}\nbindAddress=127.0.0.1\n")
         settings: dict[str, str] = {
@@ -287,6 +289,7 @@ class ApacheBroker:
                 [
                     "java",
                     *_JVM,
+                    f"-Djava.security.properties={conf}/java.security",
                     f"-Dtls.server.keyPath={self._certificate}",
                     f"-Dtls.server.certPath={self._certificate}",
                     *self._jvm,

@@ -33,12 +33,12 @@ OWN_MAX = 8
 _SHARED = {"timerFlushIntervalMs": "10000"}
 """Keys of brokers that several cases use, none of which stops it. To write, the timer goes through 38 MB byte by byte,
 which at upstream's second takes a twentieth of a processor."""
-_RARELY = 1_000_000
-_SHORT_LIVED = tuple(
-    f"-XX:Tier4{what}Threshold={_RARELY}" for what in ("Invocation", "MinInvocation", "Compile", "BackEdge")
+_SHORT_LIVED = (
+    *(f"-XX:Tier4{what}Threshold=1000000" for what in ("Invocation", "MinInvocation", "Compile")),
+    "-Dtls.server.mode=disabled",
 )
-"""Switches of brokers that serve for seconds: only long loops are worth the work of the optimising compiler, which is
-a third of a start's."""
+"""Switches of brokers that serve for seconds: only loops are worth the work of the optimising compiler, and no case
+speaks TLS with such a broker by the remoting protocol. Both would be half of what a start costs."""
 STARTING_MAX = os.cpu_count() or 2
 """Brokers that start at once: a start keeps a processor busy, and more of them only make each other late."""
 
