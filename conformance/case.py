@@ -39,7 +39,8 @@ class Mark:
     """What a decorator says of a case. `source`: class and method of upstream that the behaviour comes from.
 
     `needs`: what the target must be able to do. `settings`: keys of broker.conf that the case needs; with
-    keys that begin with `beside.` there is a second broker, which has them besides those of the first. `alone`: it
+    keys that begin with `beside.` there is a second broker, which has them besides those of the first; those that begin
+    with `proxy.` are of rmq-proxy.json. `alone`: it
     changes what all share (a configuration, a system topic), so it gets a broker of its own.
     """
 

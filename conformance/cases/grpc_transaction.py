@@ -170,8 +170,8 @@ def a_half_message_may_ask_to_be_left_alone(t: Grpc) -> None:
     patient = t.message(topic, "patient", message_type=pb.TRANSACTION, orphaned_transaction_recovery_duration=wish)
     t.send(patient, client=stream.client)
     t.send(_half(t, topic, "plain"), client=stream.client)
-    t.see("asked soon", sorted({each.message.body.decode() for each in _checks(t, stream, 6)}))
-    t.see("asked later", sorted({each.message.body.decode() for each in _checks(t, stream, 10)}))
+    t.see("asked soon", sorted({each.message.body.decode() for each in checks(t, stream, 6)}))
+    t.see("asked later", sorted({each.message.body.decode() for each in checks(t, stream, 10)}))
 
 
 @grpc_case("EndTransactionProcessor.rejectCommitOrRollback")
@@ -236,12 +236,12 @@ def a_transaction_that_nobody_decides_is_put_aside(t: Grpc) -> None:
     asked: list[sv.RecoverOrphanedTransactionCommand] = []
 
     def twice() -> bool:
-        asked.extend(_checks(t, stream, 0.5))
+        asked.extend(checks(t, stream, 0.5))
         return len(asked) >= 2
 
     t.until(twice, 25)
     t.see("asked", [_times(each) for each in asked])
-    t.see("asked later", len(_checks(t, stream, 9)))
+    t.see("asked later", len(checks(t, stream, 9)))
     t.see("received", consumer.receive_nothing(), 40401)
     t.see("committed", t.end_transaction(consumer.topic, entry.transaction_id, client=stream.client), 20000)
     t.see("received after the commit", consumer.receive().bodies)
@@ -269,7 +269,7 @@ def producers_of_other_topics_are_not_asked(t: Grpc) -> None:
     topic = consuming(t, kind="TRANSACTION").topic
     other = _producer(t, t.topic(kind="TRANSACTION"))
     t.send(_half(t, topic), client=other.client)
-    t.see("asked", len(_checks(t, other, 7)))
+    t.see("asked", len(checks(t, other, 7)))
 
 
 def _half(t: Grpc, topic: str, body: str = "half") -> pb.Message:
@@ -289,12 +289,12 @@ def _times(check: sv.RecoverOrphanedTransactionCommand) -> int:
 
 def _asked(t: Grpc, stream: Session) -> list[sv.RecoverOrphanedTransactionCommand]:
     """The first checks that the stream brings."""
-    found = t.until(lambda: _checks(t, stream, 0.5), 25)
+    found = t.until(lambda: checks(t, stream, 0.5), 25)
     t.require(found, "no check came")
     return found
 
 
-def _checks(t: Grpc, stream: Session, seconds: float) -> list[sv.RecoverOrphanedTransactionCommand]:
+def checks(t: Grpc, stream: Session, seconds: float) -> list[sv.RecoverOrphanedTransactionCommand]:
     """What the stream brings within so many seconds."""
     t.wait(seconds)
     # Settings are answered after whatever came before; a number tells this answer from others.

@@ -3,9 +3,9 @@
     with ApacheBroker("5.3.3", {"transactionCheckInterval": "3000"}) as real:
         connect(real.namesrv, real.endpoint)
 
-Broker and proxy are one process (the proxy's local mode), the name server another; a second broker, if the settings
-have keys for one, is a third. Each instance has free ports and a
-temporary home of its own, so several can stand side by side; both are gone afterwards.
+Broker and proxy are one process (the proxy's local mode), or two if the settings say `proxy.proxyMode=CLUSTER`; the
+name server is another, and a second broker, if the settings have keys for one, one more. Each instance has free ports
+and a temporary home of its own, so several can stand side by side; both are gone afterwards.
 """
 
 import json
@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -68,6 +69,31 @@ _BROKER_CONF = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A kind of process: its class, what it prints as soon as it serves, and switches of its JVM."""
+
+    kind: str
+    main: str
+    sign: str
+    jvm: tuple[str, ...]
+
+
+_NAMESRV = _Server("namesrv", "org.apache.rocketmq.namesrv.NamesrvStartup", "boot success", ("-Xms128m", "-Xmx256m"))
+_BROKER = _Server(
+    "broker",
+    "org.apache.rocketmq.broker.BrokerStartup",
+    "boot success",
+    ("-Xms256m", "-Xmx512m", "-XX:MaxDirectMemorySize=512m"),
+)
+_PROXY = _Server(
+    "proxy",
+    "org.apache.rocketmq.proxy.ProxyStartup",
+    "startup successfully",
+    ("-Xms512m", "-Xmx1g", "-XX:MaxDirectMemorySize=1g"),
+)
+
+
 def recipe(version: str) -> Recipe:
     """How the jars of a version are assembled and cached."""
 
@@ -91,9 +117,9 @@ def recipe(version: str) -> Recipe:
 
 
 class ApacheBroker:
-    """One running Apache RocketMQ; `settings` go into broker.conf and `proxy_settings` into rmq-proxy.json.
+    """One running Apache RocketMQ; `settings` go into broker.conf, and into the file that their prefix says.
 
-    `jvm`: further switches of its JVMs.
+    `proxy_settings`: keys of rmq-proxy.json that are no texts. `jvm`: further switches of its JVMs.
     """
 
     def __init__(
@@ -105,13 +131,16 @@ class ApacheBroker:
     ) -> None:
         self.version = version
         self._jvm = jvm
-        self._settings, self._settings_beside = of_each(settings or {})
-        self._proxy_settings = dict(proxy_settings or {})
+        self._settings, self._settings_beside, texts = of_each(settings or {})
+        self._proxy_settings: dict[str, object] = {"proxyMode": "LOCAL", **texts, **(proxy_settings or {})}
+        self._proxy_mode = str(self._proxy_settings["proxyMode"]).lower()
         self._home = Path()
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._spawning = threading.Lock()
         self._stopping = threading.Lock()
         self._stopped = False
+        self._count = 0
+        """How many processes there are as long as all run."""
         self.namesrv = ""
         self.broker = ""
         self.endpoint = ""
@@ -144,8 +173,8 @@ class ApacheBroker:
 
     @property
     def pids(self) -> list[int]:
-        """Process ids of the name server and of broker with proxy."""
-        return [process.pid for process in self._processes]
+        """Process ids of the name server, of the broker with or without the proxy, and of what else there is."""
+        return [process.pid for process in self._processes.values()]
 
     def start(self) -> None:
         """Start it, once, and wait until it serves.
@@ -200,7 +229,6 @@ class ApacheBroker:
         _write_properties(conf / "broker.conf", settings)
         proxy = {
             "rocketMQClusterName": settings["brokerClusterName"],
-            "proxyMode": "LOCAL",
             "namesrvAddr": self.namesrv,
             "localServeAddr": "127.0.0.1",
             "grpcServerPort": grpc_port,
@@ -214,74 +242,64 @@ class ApacheBroker:
         }
         (conf / "rmq-proxy.json").write_text(json.dumps(proxy))
         begin = time.monotonic()
-        self._run(
-            jars, "namesrv", ["-Xms128m", "-Xmx256m"], "org.apache.rocketmq.namesrv.NamesrvStartup", "boot success"
-        )
+        self._run(jars, _NAMESRV, "namesrv", ["-c", str(conf / "namesrv.conf")])
         self._run_broker(jars)
         if self.beside:
             (self._home / "beside").mkdir()
-            self._run(
-                jars,
-                "broker",
-                ["-Xms256m", "-Xmx512m", "-XX:MaxDirectMemorySize=512m"],
-                "org.apache.rocketmq.broker.BrokerStartup",
-                "boot success",
-            )
-            self._processes.insert(1, self._processes.pop())  # the last one is stopped and started by cases
+            self._run(jars, _BROKER, "beside", ["-c", str(conf / "beside.conf")], home=self._home / "beside")
+        if not self._together:
+            self._run_proxy(jars)
+        self._count = len(self._processes)
         self.start_seconds = time.monotonic() - begin
 
+    @property
+    def _together(self) -> bool:
+        """Whether broker and proxy are one process."""
+        return self._proxy_mode == "local"
+
     def _run_broker(self, jars: Path) -> None:
-        self._run(
-            jars,
-            "proxy",
-            ["-Xms512m", "-Xmx1g", "-XX:MaxDirectMemorySize=1g"],
-            "org.apache.rocketmq.proxy.ProxyStartup",
-            "startup successfully",
-        )
+        if self._together:
+            self._run_proxy(jars)
+        else:
+            self._run(jars, _BROKER, "broker", ["-c", str(self._home / "conf" / "broker.conf")])
+
+    def _run_proxy(self, jars: Path) -> None:
+        conf = self._home / "conf"
+        switches = ["-pm", self._proxy_mode, "-n", self.namesrv, "-pc", str(conf / "rmq-proxy.json")]
+        if self._together:
+            switches += ["-bc", str(conf / "broker.conf")]
+        self._run(jars, _PROXY, "proxy", switches)
 
     @property
     def alive(self) -> bool:
         """Whether all processes run."""
-        return len(self._processes) == (3 if self.beside else 2) and all(
-            process.poll() is None for process in self._processes
-        )
+        running = [process for process in self._processes.values() if process.poll() is None]
+        return len(running) == self._count
 
     def halt(self) -> None:
-        """Stop broker and proxy in order, until `resume`."""
+        """Stop the broker, and the proxy if they are one, in order until `resume`."""
         self._end(_stop)
 
     def resume(self) -> None:
-        """Start broker and proxy again on the same ports and store. Raises TargetError."""
+        """Start again what was stopped, on the same ports and store. Raises TargetError."""
         self._run_broker(build(recipe(self.version)) / "lib")
 
     def crash(self) -> None:
-        """Kill broker and proxy, and start them again on the same ports and store. Raises TargetError."""
+        """Kill what `halt` stops, and start it again on the same ports and store. Raises TargetError."""
         self._end(_kill)
         self.resume()
 
     def _end(self, how: Callable[[subprocess.Popen[bytes]], None]) -> None:
-        process = self._processes[-1]
-        how(process)  # it is listed until it is gone: an interrupted run kills what is listed
-        if process in self._processes:
-            self._processes.remove(process)
+        how(self._processes[self._own])  # it is listed until it is gone: an interrupted run kills what is listed
+        self._processes.pop(self._own, None)
 
-    def _run(self, jars: Path, name: str, memory: list[str], main: str, sign: str) -> None:
-        conf = self._home / "conf"
-        switches = {
-            "namesrv": ["-c", str(conf / "namesrv.conf")],
-            "broker": ["-c", str(conf / "beside.conf")],
-            "proxy": [
-                "-pm",
-                "local",
-                "-n",
-                self.namesrv,
-                "-bc",
-                str(conf / "broker.conf"),
-                "-pc",
-                str(conf / "rmq-proxy.json"),
-            ],
-        }[name]
-        user_home = self._home / "beside" if name == "broker" else self._home
+    @property
+    def _own(self) -> str:
+        """The process of the broker."""
+        return "proxy" if self._together else "broker"
+
+    def _run(self, jars: Path, server: _Server, name: str, switches: list[str], home: Path | None = None) -> None:
+        """Start a process under a name and wait until it serves. `home`: of its store and its logs."""
         output = self._home / f"{name}.out"
         with output.open("wb") as printed, self._spawning:
             self._check_wanted()
@@ -289,16 +307,16 @@ class ApacheBroker:
                 [
                     "java",
                     *_JVM,
-                    f"-Djava.security.properties={conf}/java.security",
+                    f"-Djava.security.properties={self._home}/conf/java.security",
                     f"-Dtls.server.keyPath={self._certificate}",
                     f"-Dtls.server.certPath={self._certificate}",
                     *self._jvm,
-                    *memory,
-                    f"-Duser.home={user_home}",
-                    f"-Drmq.logback.configurationFile=rmq.{name}.logback.xml",
+                    *server.jvm,
+                    f"-Duser.home={home or self._home}",
+                    f"-Drmq.logback.configurationFile=rmq.{server.kind}.logback.xml",
                     "-cp",
                     f"{jars}/*",
-                    main,
+                    server.main,
                     *switches,
                 ],
                 env={**os.environ, "ROCKETMQ_HOME": str(self._home)},
@@ -308,9 +326,9 @@ class ApacheBroker:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # a Ctrl-C of the run must reach us first, so that we can stop it in order
             )
-            self._processes.append(process)
+            self._processes[name] = process
         deadline = time.monotonic() + START_SECONDS
-        while sign not in output.read_text(errors="replace"):
+        while server.sign not in output.read_text(errors="replace"):
             if process.poll() is not None or time.monotonic() > deadline:
                 state = "ended" if process.poll() is not None else f"did not come up within {START_SECONDS:g} s"
                 raise TargetError(f"the {name} of Apache RocketMQ {self.version} {state}:\n{self.log_tail(name)}")
@@ -321,10 +339,10 @@ class ApacheBroker:
         if self._stopped:
             raise TargetError(f"Apache RocketMQ {self.version} was stopped")
 
-    def log_tail(self, name: str = "proxy", lines: int = 30) -> str:
-        """The end of what a process printed and of the broker's log."""
+    def log_tail(self, name: str = "", lines: int = 30) -> str:
+        """The end of what a process printed, the broker's if none is named, and of the broker's log."""
         texts = []
-        for path in (self._home / f"{name}.out", self._home / "logs" / "rocketmqlogs" / "broker.log"):
+        for path in (self._home / f"{name or self._own}.out", self._home / "logs" / "rocketmqlogs" / "broker.log"):
             if path.is_file():
                 texts += path.read_text(errors="replace").splitlines()[-lines:]
         return "\n".join(texts)
@@ -338,7 +356,7 @@ class ApacheBroker:
             self._stopped = True
         with self._stopping:  # who comes second waits until all are gone, for the program may end after that
             while self._processes:
-                _kill(self._processes.pop())
+                _kill(self._processes.popitem()[1])
         if self._home != Path():
             shutil.rmtree(self._home, ignore_errors=True)
 

@@ -28,7 +28,7 @@ _ABLE = frozenset(
     }
 )
 """What every real broker is able to do; whether its disk can be full depends on how full it is."""
-OWN_MAX = 8
+OWN_MAX = 6
 """Brokers with settings of their own that run beside the common one, 600 MB each."""
 _SHARED = {"timerFlushIntervalMs": "10000"}
 """Keys of brokers that several cases use, none of which stops it. To write, the timer goes through 38 MB byte by byte,

@@ -72,7 +72,10 @@ class EmulatorTarget(Target):
     @contextmanager
     def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:
         """A new emulator."""
-        first, second = of_each(settings)
-        brokers = [{}, second] if second else [{}]
-        with Emulator(profile="faithful", config={**COMMON_SETTINGS, **first}, brokers=brokers) as emulator:
+        files = of_each(settings)
+        brokers = [{}, files.beside] if files.beside else [{}]
+        # Its proxy stands before all its brokers, as that of a cluster does.
+        proxy = {key: value for key, value in files.proxy.items() if key != "proxyMode"}
+        config = {**COMMON_SETTINGS, **files.broker, **proxy}
+        with Emulator(profile="faithful", config=config, brokers=brokers) as emulator:
             yield EmulatorPlace(emulator)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from rocketmq_testkit.remoting.client import Credentials
 
@@ -35,11 +35,27 @@ BESIDE = "beside."
 """Settings whose names begin so are keys of a second broker, which stands beside the first where there are any."""
 
 
-def of_each(settings: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The keys of the first broker, and those that the second one has otherwise; none where there is no second."""
-    first = {key: value for key, value in settings.items() if not key.startswith(BESIDE)}
-    second = {key.removeprefix(BESIDE): value for key, value in settings.items() if key.startswith(BESIDE)}
-    return first, second
+PROXY = "proxy."
+"""Settings whose names begin so are keys of rmq-proxy.json."""
+
+
+class Files(NamedTuple):
+    """Settings by the file that they belong to. There is a second broker if `beside` has keys, those of its own."""
+
+    broker: dict[str, str]
+    beside: dict[str, str]
+    proxy: dict[str, str]
+
+
+def of_each(settings: Mapping[str, str]) -> Files:
+    """Settings whose names say with a prefix where they belong, without it."""
+    files = Files({}, {}, {})
+    for key, value in settings.items():
+        for prefix, keys in ((BESIDE, files.beside), (PROXY, files.proxy), ("", files.broker)):
+            if key.startswith(prefix):
+                keys[key.removeprefix(prefix)] = value
+                break
+    return files
 
 
 class TargetError(Exception):
@@ -147,7 +163,8 @@ class Target(ABC):
     def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> AbstractContextManager[Place]:
         """A place whose broker.conf has these keys besides COMMON_SETTINGS; `alone`: nobody else uses it meanwhile.
 
-        Keys that begin with BESIDE bring a second broker, which has the keys of the first and these.
+        Keys that begin with BESIDE bring a second broker, which has the keys of the first and these; those that begin
+        with PROXY are the proxy's.
 
         Errors: TargetError.
         """

@@ -295,16 +295,17 @@ class Grpc(World):
         filter_type: int = pb.TAG,
         auto_renew: bool = False,
         queue_id: int = -1,
+        broker: str | None = None,
         **fields: Any,
     ) -> sv.ReceiveMessageRequest:
-        """A ReceiveMessageRequest; `await_s`: long_polling_timeout."""
+        """A ReceiveMessageRequest; `await_s`: long_polling_timeout; `broker`: the name of another than the first."""
         request = sv.ReceiveMessageRequest(
             group=pb.Resource(name=group),
             message_queue=pb.MessageQueue(
                 topic=pb.Resource(name=topic),
                 id=queue_id,
                 permission=pb.READ_WRITE,
-                broker=pb.Broker(name=self.broker_name, id=0, endpoints=self.endpoints()),
+                broker=pb.Broker(name=self.broker_name if broker is None else broker, id=0, endpoints=self.endpoints()),
             ),
             filter_expression=pb.FilterExpression(type=filter_type, expression=expression),  # type: ignore[arg-type]  # enum
             batch_size=max_messages,
