@@ -44,7 +44,9 @@ def _see_failures(consumer: Consumer) -> None:
         t.see(f"attempt {attempt} came", watch.between(waited, waited + 15))
         waited = _back_off(policy, attempt)
         t.see(f"attempt {attempt} failed", consumer.change(received.handles[0], waited).status, 20000)
-    t.see("and then", consumer.received_within(6.2, await_s=6, deadline=12))
+    # Words of an empty answer say whether the dead message was looked at once more, which is a matter of threads.
+    last = consumer.received_within(6.2, await_s=6, deadline=12)
+    t.see("and then", [last.code, last.bodies])
 
 
 @grpc_case("CustomizedRetryPolicy.nextDelayDuration")
