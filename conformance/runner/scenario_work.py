@@ -86,7 +86,7 @@ def outcomes(
     if not wanted:
         return
     mark = group[0].mark
-    with target.lend(mark.settings, alone=mark.alone) as place:
+    with target.lend(mark.settings, alone=mark.alone, encrypted=True) as place:
         for sdk, scenarios in wanted.items():
             with crews.crew(sdk, place) as crew:
                 for scenario in scenarios:

@@ -58,7 +58,7 @@ class AddressTarget(Target):
         _reach(broker.name, broker.address)
 
     @contextmanager
-    def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:
+    def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
         """The one place."""
         if settings or alone:
             raise TargetError(f"{self.name} is as it is: it cannot be configured or had alone")

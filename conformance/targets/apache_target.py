@@ -33,12 +33,11 @@ OWN_MAX = 6
 _SHARED = {"timerFlushIntervalMs": "10000"}
 """Keys of brokers that several cases use, none of which stops it. To write, the timer goes through 38 MB byte by byte,
 which at upstream's second takes a twentieth of a processor."""
-_SHORT_LIVED = (
-    *(f"-XX:Tier4{what}Threshold=1000000" for what in ("Invocation", "MinInvocation", "Compile")),
-    "-Dtls.server.mode=disabled",
-)
-"""Switches of brokers that serve for seconds: only loops are worth the work of the optimising compiler, and no case
-speaks TLS with such a broker by the remoting protocol. Both would be half of what a start costs."""
+_SHORT_LIVED = tuple(f"-XX:Tier4{what}Threshold=1000000" for what in ("Invocation", "MinInvocation", "Compile"))
+"""Switches of brokers that serve for seconds: only loops are worth the work of the optimising compiler, which otherwise
+is a third of what a start costs."""
+_PLAIN = ("-Dtls.server.mode=disabled",)
+"""Switches of brokers that no client speaks TLS with, which is half of what is left of a start's cost."""
 STARTING_MAX = os.cpu_count() or 2
 """Brokers that start at once: a start keeps a processor busy, and more of them only make each other late."""
 
@@ -93,9 +92,14 @@ class _Instance:
     """A broker, the settings it was started with, and how many use it."""
 
     settings: frozenset[tuple[str, str]]
+    encrypted: bool
     broker: ApacheBroker
     users: int = 0
     ready: bool = False
+
+    def serves(self, settings: frozenset[tuple[str, str]], *, encrypted: bool) -> bool:
+        """Whether it is what somebody wants to be lent."""
+        return self.settings == settings and self.encrypted >= encrypted
 
 
 class ApacheTarget(Target):
@@ -148,11 +152,11 @@ class ApacheTarget(Target):
         return f"Apache RocketMQ {self.version}{keys}, {os.cpu_count()} cores"
 
     @contextmanager
-    def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:
+    def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
         """The broker with these settings; `alone` starts one that is stopped afterwards."""
         wanted = {**COMMON_SETTINGS, **self._settings, **settings}
         if alone:
-            broker = ApacheBroker(self.version, wanted, jvm=(*self._jvm, *_SHORT_LIVED))
+            broker = self._own(wanted, encrypted=encrypted)
             with self._changed:
                 self._check_open()
                 self._apart.add(broker)  # before it starts: an interrupted run stops it from another thread
@@ -165,7 +169,7 @@ class ApacheTarget(Target):
                 broker.stop()
                 self._apart.discard(broker)
             return
-        instance = self._take(frozenset({**_SHARED, **wanted}.items()))
+        instance = self._take(frozenset({**_SHARED, **wanted}.items()), encrypted=encrypted)
         try:
             yield ApachePlace(instance.broker)
         finally:
@@ -173,13 +177,19 @@ class ApacheTarget(Target):
                 instance.users -= 1
                 self._changed.notify_all()
 
-    def _take(self, settings: frozenset[tuple[str, str]]) -> _Instance:
+    def _own(self, settings: Mapping[str, str], *, encrypted: bool) -> ApacheBroker:
+        """A broker that has settings of its own, or a user."""
+        return ApacheBroker(self.version, settings, jvm=(*self._jvm, *_SHORT_LIVED, *(() if encrypted else _PLAIN)))
+
+    def _take(self, settings: frozenset[tuple[str, str]], *, encrypted: bool) -> _Instance:
         idle: list[_Instance] = []
         try:
             with self._changed:
                 while True:
                     self._check_open()
-                    instance = next((each for each in self._instances if each.settings == settings), None)
+                    instance = next(
+                        (each for each in self._instances if each.serves(settings, encrypted=encrypted)), None
+                    )
                     if instance is not None:
                         instance.users += 1
                         while not instance.ready and instance in self._instances:
@@ -191,8 +201,11 @@ class ApacheTarget(Target):
                     if settings == self._common or self._own_count < OWN_MAX:
                         break
                     self._changed.wait()
-                jvm = self._jvm if settings == self._common else (*self._jvm, *_SHORT_LIVED)
-                instance = _Instance(settings, ApacheBroker(self.version, dict(settings), jvm=jvm), users=1)
+                if settings == self._common:
+                    instance = _Instance(settings, True, ApacheBroker(self.version, dict(settings), jvm=self._jvm))
+                else:
+                    instance = _Instance(settings, encrypted, self._own(dict(settings), encrypted=encrypted))
+                instance.users = 1
                 self._instances.append(instance)
         finally:
             self._end(idle)

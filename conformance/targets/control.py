@@ -106,7 +106,7 @@ class ControlledTarget(Target):
             self._addresses.check()
 
     @contextmanager
-    def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:
+    def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
         """The one place, when nobody else has it."""
         if settings:
             raise TargetError(f"{self.name} is as it is: it cannot be configured")

@@ -70,7 +70,7 @@ class EmulatorTarget(Target):
     )
 
     @contextmanager
-    def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:
+    def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
         """A new emulator."""
         files = of_each(settings)
         brokers = [{}, files.beside] if files.beside else [{}]

@@ -160,8 +160,12 @@ class Target(ABC):
     """Why what it does is not what a version does, so that it cannot become recorded truth; empty if it can."""
 
     @abstractmethod
-    def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> AbstractContextManager[Place]:
+    def lend(
+        self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False
+    ) -> AbstractContextManager[Place]:
         """A place whose broker.conf has these keys besides COMMON_SETTINGS; `alone`: nobody else uses it meanwhile.
+
+        `encrypted`: a client may want TLS. Where none does, a place that is started for this may have none.
 
         Keys that begin with BESIDE bring a second broker, which has the keys of the first and these; those that begin
         with PROXY are the proxy's.

@@ -231,9 +231,9 @@ class MortalTarget(EmulatorTarget):
         self.stopped = False
 
     @contextmanager
-    def lend(self, settings: Mapping[str, str], *, alone: bool = False) -> Iterator[Place]:
+    def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
         self.lives -= 1
-        with super().lend(settings, alone=alone) as place:
+        with super().lend(settings, alone=alone, encrypted=encrypted) as place:
             yield place
 
     def check(self) -> None:
