@@ -64,14 +64,14 @@ class Routes:
                 return broker
         return self._default
 
-    def holder(self, broker_name: str) -> "Broker":
-        """The master that a receipt handle names. INVALID_RECEIPT_HANDLE where several are known, and that one is not.
+    def holder(self, broker_name: str, otherwise: pb.Code = pb.INVALID_RECEIPT_HANDLE) -> "Broker":
+        """The master that a handle names. `otherwise` is refused where several are known, and that one is not there.
 
-        Source: ClusterMessageService.resolveBrokerAddrInReceiptHandle (5.3.3).
+        Source: ClusterMessageService.resolveBrokerAddrInReceiptHandle, resolveBrokerAddr (5.3.3).
         """
         broker = self.named(broker_name)
-        if self._cluster and broker.name != broker_name:
-            raise proxy_exception(pb.INVALID_RECEIPT_HANDLE, f"cannot find broker {broker_name}")
+        if self._cluster and (broker.name != broker_name or not broker.running):
+            raise proxy_exception(otherwise, f"cannot find broker {broker_name}")
         return broker
 
     def system_topics(self) -> Container[str]:

@@ -18,7 +18,7 @@ def recall_message(call: RpcCall, request: sv.RecallMessageRequest) -> Ask:
     topic = proxy.topic_name(request.topic)
     proxy.routes.check_type(topic, "DELAY")
     handle = request.recall_handle
-    return proxy.routes.named(_broker_name(handle)), RecallMessage(topic, handle, topic)
+    return proxy.routes.holder(_broker_name(handle), pb.BAD_REQUEST), RecallMessage(topic, handle, topic)
 
 
 def _broker_name(handle: str) -> str:
