@@ -16,7 +16,7 @@ from .config import BrokerConfig, ConfigError, EmulationConfig
 from .copies import copy_of, send_home
 from .errors import EngineError
 from .gate import Call
-from .java_numbers import parse_integer, parse_long
+from .java_numbers import long_sum, parse_integer, parse_long
 from .last_write import LastWrite
 from .message import Message
 from .names import HALF_TOPIC, SCHEDULE_TOPIC
@@ -36,7 +36,7 @@ _UNDECIDED = (records.SYS_TRANSACTION_PREPARED, records.SYS_TRANSACTION_ROLLBACK
 
 
 def parse_delay_levels(text: str) -> list[int]:
-    """The delays of levels 1, 2, ... in ms, one blank between them.
+    """The delays of levels 1, 2, ... in ms, one blank between them; 64-bit numbers, which wrap as Java's do.
 
     Raises ConfigError when one is not a whole number of s, m, h or d.
     """
@@ -44,7 +44,7 @@ def parse_delay_levels(text: str) -> list[int]:
     words = text.rstrip(" ").split(" ") if text.strip() else []
     for level, word in enumerate(words, 1):
         try:
-            delays.append(parse_long(word[:-1]) * _UNITS_MS[word[-1:]])
+            delays.append(long_sum(0, parse_long(word[:-1]) * _UNITS_MS[word[-1:]]))
         except (ValueError, KeyError):
             raise ConfigError(
                 f"messageDelayLevel={text}: level {level} is {word!r}, expected a whole number and s, m, h or d"
@@ -122,7 +122,7 @@ class DelayService:
             level = len(self.delays_ms)
             message.properties[props.DELAY] = str(level)
         message.redirect(SCHEDULE_TOPIC, level - 1)
-        message.tags_code = due_ms = self._scheduler.now_ms + self.delays_ms[level - 1]
+        message.tags_code = due_ms = long_sum(self._scheduler.now_ms, self.delays_ms[level - 1])
         self._looked_from.setdefault(level, self._next_look_ms(self._scheduler.now_ms))
         if level not in self._timers:
             self._look_at(level, due_ms)

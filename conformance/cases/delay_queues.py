@@ -91,6 +91,28 @@ def the_times_of_levels_are_java_numbers(t: Remoting) -> None:
     t.see("later", found[2:])
 
 
+BEYOND = "106751991168d"
+"""More ms than a 64-bit number can hold."""
+TWENTY = {"messageDelayLevel": " ".join(["1m", "1h", "1d", BEYOND, *["2s"] * 16])}
+
+
+@remoting_case("ScheduleMessageService.parseDelayLevel", settings=TWENTY)
+def levels_may_be_more_than_queues(t: Remoting) -> None:
+    """A level may be of minutes, hours or days, and there may be more than eighteen; what no long can hold is past."""
+    topic = t.topic(queues=1)
+    for level in (1, 2, 3, 4):
+        sent = t.send(topic, f"{level}", properties={"DELAY": str(level)})
+        place = int(sent["queueOffset"])
+        waiting = t.message_at(SCHEDULE_TOPIC, level - 1, place)
+        t.see(f"level {level}: due after, ms", due_after(t, level, place, waiting))
+    watch = t.stopwatch()
+    for level in (20, 21):
+        t.see(f"level {level}", t.send(topic, f"{level}", properties={"DELAY": str(level)}), 0)
+    found = t.stored(topic, 3).messages
+    t.see("after", watch.between(1.9, 6))
+    t.see("delivered", [[each.body, each.properties["DELAY"]] for each in found])
+
+
 @remoting_case("ConsumerOffsetManager.commitOffset")
 def a_group_may_read_where_messages_wait(t: Remoting) -> None:
     """Groups have offsets in the queues of a level as they have in others."""

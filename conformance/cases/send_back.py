@@ -195,6 +195,17 @@ def a_group_that_may_not_consume_may_send_back(t: Remoting) -> None:
     t.see("sent back", back(t, group, sent.place, 1))
 
 
+@remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
+def a_group_that_broadcasts_may_send_back(t: Remoting) -> None:
+    """A message of a group that broadcasts is sent back as any other: it is its consumers that never do it."""
+    topic, group = t.topic(queues=1), t.group()
+    [sent] = t.sent(topic)
+    t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, model="BROADCASTING")
+    t.see("its retry topic", t.config_of(retry_topic(group)))
+    t.see("sent back", back(t, group, sent.place, 1), 0)
+    t.see("came again", _bodies(_retries(t, group)))
+
+
 @remoting_case("SendMessageProcessor.handleRetryAndDLQ")
 def a_send_to_a_retry_topic_dies_too(t: Remoting) -> None:
     """A message that is sent to a retry topic goes to the dead letter queue once it was tried more than it may be."""

@@ -1,8 +1,9 @@
 """Messages that are delivered later."""
 
 from collections.abc import Callable
+from typing import Any
 
-from ..actors import Consumer, Producer
+from ..actors import Consumer, Producer, text
 from ..scenario import scenario
 from ..stage import Stage
 
@@ -125,6 +126,70 @@ def a_delivery_time_with_a_message_group(s: Stage) -> None:
 def _is_refused(s: Stage, action: Callable[[], object]) -> bool:
     s.refusal("sent", action)
     return bool(s.notes[-1][1] != "not refused")
+
+
+@scenario("HookUtils.handleScheduleMessage", verbs={"send"}, protocol="remoting")
+def a_delay_level_with_a_message_group(s: Stage) -> None:
+    """A message that has a delay level and a message group comes late, with its group; others do not wait for it."""
+    topic, producer, consumer = _delayed(s)
+    watch = s.stopwatch()
+    producer.send(topic, "later", delay_level=2, group="one")
+    producer.send(topic, "now", group="one")
+    s.wait_for(2, consumer)
+    s.see("received", [[text(message), message["group"]] for message in consumer.messages])
+    s.see("after", watch.between(4.9, 9))
+
+
+def _see_transaction(s: Stage, seconds: float, delay: Callable[[], dict[str, Any]]) -> None:
+    """Commit a transactional message that asks for a delay, and note whether it comes, now or later."""
+    topic, group = s.topic(kind="TRANSACTION"), s.group()
+    producer = s.producer(topic, check="UNKNOWN")
+    consumer = s.consumer(group, topic)
+    s.refusal("sent", lambda: producer.send(topic, "both", verb="send_tx", outcome="COMMIT", **delay()))
+    for body in ("first", "last"):
+        producer.send(topic, body, verb="send_tx", outcome="COMMIT")
+        s.wait_for(1, consumer, stem=body)
+        s.world.wait(seconds)
+    s.settle(consumer)
+    s.see("received", consumer.bodies)
+
+
+@scenario("TransactionalMessageBridge.parseHalfMessageInner", verbs={"send_tx"}, passes=True)
+def a_delivery_time_in_a_transaction(s: Stage) -> None:
+    """A transactional message with a delivery time never comes though it is committed, where an SDK allows both."""
+    _see_transaction(s, 6, lambda: {"deliver_at": s.place.now_ms() + 5000})
+
+
+@scenario("TransactionalMessageBridge.parseHalfMessageInner", verbs={"send_tx"}, protocol="remoting", passes=True)
+def a_delay_level_in_a_transaction(s: Stage) -> None:
+    """A transactional message with a delay level never comes though committed, unless its SDK takes it off."""
+    _see_transaction(s, 2, lambda: {"delay_level": 1})
+
+
+@scenario("DefaultMessageStore.asyncPutMessages", verbs={"send_batch"})
+def a_batch_of_timed_messages(s: Stage) -> None:
+    """Delivery times within a batch are not looked at, but for that of the first by a proxy: all wait for that."""
+    topic, producer, consumer = _delayed(s)
+    at = s.place.now_ms() + 5000
+    batch = [{"topic": topic, "body": f"m{number}".encode(), "deliver_at": at + number} for number in range(2)]
+    watch = s.stopwatch()
+    s.refusal("sent", lambda: producer.driver.call("send_batch", on=producer.name, messages=batch))
+    s.wait_for(1, consumer)
+    s.see("the first after", watch.between(4.9, 9) if s.grpc else watch.between(0, 4))
+    s.settle(consumer)
+    s.see("received", sorted(consumer.bodies))
+
+
+@scenario("DefaultMessageStore.asyncPutMessages", verbs={"send_batch"}, protocol="remoting")
+def a_batch_of_delayed_messages(s: Stage) -> None:
+    """Delay levels within a batch are refused by an SDK, or not looked at."""
+    topic, producer, consumer = _delayed(s)
+    batch = [{"topic": topic, "body": f"m{number}".encode(), "delay_level": 18} for number in range(2)]
+    s.refusal("sent", lambda: producer.driver.call("send_batch", on=producer.name, messages=batch))
+    producer.send(topic, "end")
+    s.wait_for(1, consumer, stem="end")
+    s.settle(consumer)
+    s.see("received", sorted(consumer.bodies))
 
 
 @scenario("HookUtils.transformTimerMessage", verbs={"send"})

@@ -67,10 +67,50 @@ def test_the_times_of_levels_are_java_numbers(waiting: BrokerEntrance, level: in
     assert come(waiting) == [b"0"]
 
 
+BEYOND = "106751991168d"
+"""More ms than a 64-bit number can hold: it goes on at the other end."""
+MANY = " ".join(["1m", "1h", "1d", BEYOND, "106751991167d", *["2s"] * 15])
+
+
+@through(*BROKER, message_delay_level=MANY)
+@pytest.mark.parametrize(
+    ("level", "taken", "seconds"),
+    [(1, 1, 60), (2, 2, 3_600), (3, 3, 86_400), (4, 4, 0), (5, 5, 0), (18, 18, 2), (20, 20, 2), (21, 20, 2)],
+)
+def test_there_may_be_more_than_eighteen_levels(waiting: BrokerEntrance, level: int, taken: int, seconds: int) -> None:
+    """Of all four units. What no 64-bit number can hold is past: by itself, or with the time of its message."""
+    waiting.put(DELAY=str(level))
+    assert [each.property_map()["DELAY"] for each in waiting.records(SCHEDULE, taken - 1)] == [str(taken)]
+    if seconds:
+        waiting.advance(seconds * 1000 - 1)
+        assert come(waiting) == []
+        waiting.advance(1)
+    waiting.advance(0)
+    assert come(waiting) == [b"0"]
+
+
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "1", "s", "5x", "1S", "1.5s", "1s,5s", "1s 5", "1s x5m", "1s 5 s", "1s  5s", " 1s", "--1s", "+s", "-"],
+    [
+        "",
+        " ",
+        "1",
+        "s",
+        "5x",
+        "1S",
+        "1.5s",
+        "1s,5s",
+        "1s 5",
+        "1s x5m",
+        "1s 5 s",
+        "1s  5s",
+        " 1s",
+        "--1s",
+        "+s",
+        "-",
+        "9223372036854775808s",
+    ],
 )
 def test_levels_that_cannot_be_read(name: str, text: str) -> None:
     """A broker does not start with them."""

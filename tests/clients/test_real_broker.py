@@ -131,6 +131,16 @@ def test_a_broker_that_does_not_start_says_why(real: ApacheTarget) -> None:
     assert "java" in str(problem.value)
 
 
+@pytest.mark.parametrize("levels", ["1x", "1s  5s", "9223372036854775808s"])
+def test_a_broker_does_not_start_with_levels_that_cannot_be_read(real: ApacheTarget, levels: str) -> None:
+    """As the emulator does not: a unit that is none, a blank too many, and what is no number of 64 bits."""
+    with (
+        pytest.raises(TargetError, match=r"the proxy of Apache RocketMQ 5\.3\.3 ended"),
+        real.lend({"messageDelayLevel": levels}),
+    ):
+        pass
+
+
 @pytest.mark.parametrize(
     "signals", [[signal.SIGINT], [signal.SIGTERM, signal.SIGTERM]], ids=["Ctrl-C", "SIGTERM twice"]
 )

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,21 @@ def test_the_control_port_shows_messages(served: Emulator, tmp_path: Path) -> No
     command = only("sh", "/messages/orders").replace("http://127.0.0.1:8090", served.control)
 
     assert "two teas" in run("bash", "-euc", command, cwd=tmp_path)
+
+
+def test_the_control_port_jumps_to_a_dead_letter(served: Emulator, tmp_path: Path) -> None:
+    """The command of the page ends when there is one, and fails with the sentence that says why there is none."""
+    command = only("sh", "/clock/advance_until").strip().replace("localhost:8090", served.control)
+    before = served.clock.now
+    served.topic("%DLQ%booking", queues=1).send("dead", properties={"DELAY": "18"})
+    run("bash", "-euc", command, cwd=tmp_path)
+    assert timedelta(hours=2) <= served.clock.now - before < timedelta(hours=3)
+    assert [message.body for message in served.dlq("booking")] == [b"dead"]
+
+    in_vain = command.replace("booking", "nobody").replace('"limit"', '"wait": "20ms", "limit"')
+    printed = run("bash", "-uc", f"{in_vain} || echo and curl ended with $?", cwd=tmp_path)
+    assert "the condition did not become true within 21600 s" in printed
+    assert "and curl ended with 22" in printed
 
 
 def test_the_control_port_gives_a_snapshot_to_begin_from(served: Emulator, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ its own, each with its rules written at its head; it knows nothing of the engine
 from collections.abc import Iterable
 
 import observations as obs
+from delayed_messages import DelayedMessages
 from members import Members
 from message_states import MessageStates
 from ordered_queues import OrderedQueues
@@ -44,6 +45,7 @@ class Oracle:
         self.ordered = OrderedQueues(self.log)
         self.pulls = PulledQueues(self.log, tags)
         self.members = Members()
+        self.delayed = DelayedMessages()
         self.timed = TimedMessages(self.log)
         self.transactions = Transactions(self.log, self.members)
         self.standing = Standing(
@@ -65,11 +67,13 @@ class Oracle:
                 if seen.topic == DISCARDED_TOPIC:
                     self.transactions.discarded(seen)
                 self.log.stored(seen)
+                self.delayed.appeared(seen)
                 self.notifications.appeared(seen)
                 self.states.appeared(seen)
                 self.standing.appeared((seen.topic, seen.queue_id))
             case obs.Sent():
                 self.log.sent(seen)
+                self.delayed.sent(seen)
             case obs.Popped():
                 self._popped(seen)
             case obs.PopParked():

@@ -518,3 +518,16 @@ def test_a_crash_that_forgets_what_was_written_is_found(position: int, verdict: 
 
     assert verdict in complaint(simulation.setup, at(seen[: index + 1], index, crash._replace(positions=positions)))
     assert verdict or not complaint(simulation.setup, seen)
+
+
+def test_a_level_that_is_not_read_from_its_head_is_found() -> None:
+    """Of two messages that were sent in one instant by one level the second comes first."""
+    simulation = Simulation(Setup(0), keep=True)
+    for verb in ("send", "send", "advance"):
+        simulation.perform(Action(verb, a=7, d=3))
+    seen = simulation.observations
+    first, second = (index for index, one in enumerate(seen) if isinstance(one, Sent) and one.delay_level)
+    swapped = at(at(seen, first, seen[second]), second, seen[first])
+
+    assert complaint(simulation.setup, seen) == ""
+    assert "was sent before, by the same level" in complaint(simulation.setup, swapped)
