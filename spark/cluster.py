@@ -11,6 +11,7 @@ from typing import Any
 
 from rocketmq_testkit.emulator import names
 from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.remoting.client import ConnectionLost
 from rocketmq_testkit.remoting.client.closing import Closing
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
@@ -26,6 +27,8 @@ MASTER = "0"
 
 BUSY = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.GO_AWAY})
 """Refusals after which the same request may succeed a little later."""
+
+_ABOUT_WHO_ASKS = re.compile("AclException|check signature|User:|username|has no permission to access|Authentication")
 
 _NUMBER_KEY = re.compile(r"([{,])(-?\d+):")
 
@@ -159,13 +162,20 @@ class Cluster(Closing):
                     answer = self.connections.to(address).request(code, fields)
                 except LOST as error:
                     self.connections.drop(address)
-                    failures.append(f"{address} ({reason(error)})")
+                    failures.append(f"{address} ({self._reason(error)})")
                     continue
                 _raise_if_busy([answer])
+                if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+                    raise ClusterError(f"option nameServer: {address} is no name server; it says {said(answer)}")
                 return answer
             raise TemporaryError(", ".join(failures))
 
         return self.connections.patiently(f"no name server of option nameServer answers {code.name}", any_of_them)
+
+    def _reason(self, error: BaseException) -> str:
+        """Servers that take nothing but TLS say so by closing the connection."""
+        asks = isinstance(error, ConnectionLost) and not self._options.tls
+        return f"{reason(error)}; does it want tls=true?" if asks else reason(error)
 
 
 def _route(topic: str, data: Mapping[str, Any]) -> Route:
@@ -224,4 +234,15 @@ def said(answer: RemotingCommand) -> str:
         name = ResponseCode(answer.code).name
     except ValueError:
         name = "an unknown code"
-    return f"{name} ({answer.code}){': ' + answer.remark.strip() if answer.remark else ''}"
+    hint = " (the options accessKey and secretKey say who asks)" if _is_about_who_asks(answer) else ""
+    return f"{name} ({answer.code}){': ' + answer.remark.strip() if answer.remark else ''}{hint}"
+
+
+def _is_about_who_asks(answer: RemotingCommand) -> bool:
+    """Whether keys or rights of a user were refused; the same codes are also given for other reasons.
+
+    Texts: DefaultAuthenticationHandler, AclAuthorizationHandler (5.3.3); before 5.3 it is the name of an exception
+    (PlainPermissionManager, 4.9.8).
+    """
+    codes = (ResponseCode.NO_PERMISSION, ResponseCode.SYSTEM_ERROR)
+    return answer.code in codes and _ABOUT_WHO_ASKS.search(answer.remark or "") is not None

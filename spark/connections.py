@@ -29,15 +29,24 @@ class Connections(Closing):
             self._credentials = Credentials(options.access_key, options.secret_key, options.security_token)
 
     def to(self, address: str) -> RemotingClient:
-        """The connection to an address. Errors: OSError."""
+        """The connection to an address. Errors: OSError; ClusterError for a certificate that is not trusted."""
         client = self._clients.get(address)
         if client is None:
-            client = self._clients[address] = RemotingClient(
-                address,
-                timeout=self.options.request_timeout_ms / 1000,
-                tls=self._tls,
-                credentials=self._credentials,
-            )
+            try:
+                client = self._clients[address] = RemotingClient(
+                    address,
+                    timeout=self.options.request_timeout_ms / 1000,
+                    tls=self._tls,
+                    credentials=self._credentials,
+                )
+            except ssl.SSLCertVerificationError as error:
+                # Nothing that waiting would help.
+                raise ClusterError(
+                    f"the certificate of {address} is not trusted: {error.verify_message}; option tlsCaFile names "
+                    "certificates to trust, tlsVerify=false trusts all"
+                ) from error
+            except ssl.SSLError as error:
+                raise ConnectionError(f"{reason(error)}; does it serve TLS, as option tls=true says?") from error
         return client
 
     def drop(self, address: str) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, TypeVar
 
+from rocketmq_testkit.emulator.names import GROUP_MAX_LENGTH, is_legal_group
+
 from .errors import OptionError
 
 T = TypeVar("T")
@@ -141,6 +143,12 @@ def choice(*values: str) -> Form:
     return Form(" or ".join(values), read)
 
 
+def _group(text: str) -> str:
+    if not is_legal_group(_text(text)):
+        raise ValueError
+    return text
+
+
 def _addresses(text: str) -> tuple[str, ...]:
     found = tuple(each.strip() for each in re.split("[;,]", text) if each.strip())
     for each in found:
@@ -166,6 +174,7 @@ def _pattern(text: str) -> "re.Pattern[str]":
         raise ValueError(str(error)) from None
 
 
+GROUP_NAME = Form(f"at most {GROUP_MAX_LENGTH} letters, digits and any of % | _ -", _group)
 ADDRESSES = Form("host:port, several with ; between", _addresses)
 NAMES = Form("topics with commas between", _names)
 PATTERN = Form("a regular expression", _pattern)

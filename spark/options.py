@@ -10,7 +10,20 @@ from typing import Any
 
 from .errors import OptionError
 from .offsets import EARLIEST, GROUP, LATEST, MessageQueue, Offsets, positions_from, queues_from, timestamps_from
-from .option import ADDRESSES, FLAG, NAMES, PATTERN, REQUIRED, TEXT, Form, choice, integer, option, read_options
+from .option import (
+    ADDRESSES,
+    FLAG,
+    GROUP_NAME,
+    NAMES,
+    PATTERN,
+    REQUIRED,
+    TEXT,
+    Form,
+    choice,
+    integer,
+    option,
+    read_options,
+)
 
 PULL_SIZE = 32
 """How many messages a broker gives for one pull unless it is told otherwise (maxTransferCountOnMessageInMemory)."""
@@ -149,7 +162,7 @@ class SourceOptions(ConnectionOptions):
     )
     consumer_group: str = option(
         "consumerGroup",
-        TEXT,
+        GROUP_NAME,
         DEFAULT_GROUP,
         "The group that brokers see. One name for all, because brokers keep every group they have heard of.",
         aliases=("groupIdPrefix",),
@@ -205,6 +218,12 @@ class SourceOptions(ConnectionOptions):
             raise OptionError(
                 f"startingTimestamp={self.starting_timestamp} is after endingTimestamp={self.ending_timestamp}"
             )
+        if self.starting_timestamp is None and self.ending_timestamp is None:
+            self._check_order(
+                "OffsetsByTimestamp", self.starting_offsets_by_timestamp, self.ending_offsets_by_timestamp
+            )
+            if self.starting_offsets_by_timestamp is None and self.ending_offsets_by_timestamp is None:
+                self._check_order("Offsets", self.starting_offsets, self.ending_offsets)
 
     def wants_topic(self, topic: str) -> bool:
         """Whether a topic is among those to read."""
@@ -250,6 +269,15 @@ class SourceOptions(ConnectionOptions):
             raise OptionError("filterPushdown is for batches; Spark pushes no filters to streams")
         return self
 
+    def _check_order(self, name: str, starts: object, ends: object) -> None:
+        """What wins over positions is not given. Negative offsets are words, not places."""
+        if not isinstance(starts, Mapping) or not isinstance(ends, Mapping):
+            return
+        for key, start in starts.items():
+            if 0 <= ends.get(key, start) < start:
+                where = key if isinstance(key, MessageQueue) else f"topic {key}"
+                raise OptionError(f"starting{name} of {where} is {start}, after ending{name}, which is {ends[key]}")
+
     def _check_topics(self, option_name: str, positions: object) -> None:
         if not isinstance(positions, Mapping):
             return
@@ -264,7 +292,7 @@ class SinkOptions(ConnectionOptions):
     """Where messages go, and how surely."""
 
     topic: str | None = option("topic", TEXT, None, "The topic of all rows; it wins over the column `topic`.")
-    producer_group: str = option("producerGroup", TEXT, DEFAULT_PRODUCER_GROUP, "The group that brokers see.")
+    producer_group: str = option("producerGroup", GROUP_NAME, DEFAULT_PRODUCER_GROUP, "The group that brokers see.")
     delivery_guarantee: str = option(
         "deliveryGuarantee",
         choice("at-least-once", "transactional"),

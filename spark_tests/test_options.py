@@ -65,6 +65,19 @@ def test_offsets_of_the_old_connector_are_understood() -> None:
             {**NEEDED, "startingTimestamp": "9", "endingTimestamp": "8"},
             "startingTimestamp=9 is after endingTimestamp=8",
         ),
+        (
+            {
+                **NEEDED,
+                "startingOffsets": '{"orders":{"b":{"0":7,"1":3}}}',
+                "endingOffsets": '{"orders":{"b":{"0":5,"1":9}}}',
+            },
+            "startingOffsets of queue 0 of topic orders on b is 7, after endingOffsets, which is 5",
+        ),
+        (
+            {**NEEDED, "startingOffsetsByTimestamp": '{"orders":9}', "endingOffsetsByTimestamp": '{"orders":8}'},
+            "startingOffsetsByTimestamp of topic orders is 9, after endingOffsetsByTimestamp, which is 8",
+        ),
+        ({**NEEDED, "consumerGroup": "a b"}, "option consumerGroup must be at most 255 letters, digits.*not 'a b'"),
         ({"nameServer": "h:1", "topicsPattern": "("}, "option topicsPattern must be a regular expression"),
         ({"nameServer": "h:1", "assign": '{"t":{"b":0}}'}, "queues of t on b are 0, not a list of numbers"),
     ],
@@ -79,6 +92,21 @@ def test_a_secret_is_not_shown() -> None:
     """An error about a secret says nothing of its value."""
     with pytest.raises(OptionError, match="not the value given"):
         source_options({**NEEDED, "accessKey": "me", "secretKey": " "})
+
+
+def test_what_another_option_wins_over_contradicts_nothing() -> None:
+    """Times win over offsets; words have no order until they are looked up."""
+    backwards = {
+        "startingOffsets": '{"orders":{"b":{"0":7,"1":7,"2":-1}}}',
+        "endingOffsets": '{"orders":{"b":{"0":5,"1":-1,"2":3}}}',
+    }
+    words = {name: text.replace('"0":7,', "").replace('"0":5,', "") for name, text in backwards.items()}
+
+    assert source_options({**NEEDED, **backwards, "startingTimestamp": "9"}).starting_timestamp == 9
+    assert source_options({**NEEDED, **words}).starting_offsets == {
+        MessageQueue("orders", "b", 1): 7,
+        MessageQueue("orders", "b", 2): -1,
+    }
 
 
 @pytest.mark.parametrize(
@@ -113,6 +141,7 @@ def test_what_only_batches_have_is_refused_in_a_stream(given: dict[str, str]) ->
         ({**NEEDED, "pullWindow": "3"}, "unknown option pullWindow for a write; did you mean sendWindow?"),
         ({**NEEDED, "deliveryGuarantee": "exactly-once"}, "must be at-least-once or transactional"),
         ({**NEEDED, "deliveryGuarantee": "transactional"}, "needs the option txnLogPath"),
+        ({**NEEDED, "producerGroup": "a:b"}, "option producerGroup must be at most 255 letters, digits.*not 'a:b'"),
         ({**NEEDED, "txnLogPath": "/x"}, "txnLogPath says nothing without"),
         (
             {**NEEDED, "deliveryGuarantee": "transactional", "txnLogPath": "/x", "sendBatchSize": "2"},

@@ -1,0 +1,150 @@
+"""Acknowledgements that never come: the broker keeps requests on its threads until those who asked have given up.
+
+The key `requestTimes` says for how long, by the broker's clock, and that one stands still until a test moves it.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from many_messages import fill
+from pyspark.errors import StreamingQueryException
+from pyspark_rocketmq.errors import ClusterError
+from pyspark_rocketmq.messages import BATCH_ID, PARTITION_ID, QUERY_ID, SEQ
+from pyspark_rocketmq.options import sink_options
+from pyspark_rocketmq.testing import SparkRocketMQ
+from pyspark_rocketmq.transactional_writer import TaskHalves, TransactionalStreamWriter
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.messages import Message
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+MESSAGES = 60
+WINDOW = 16
+IMPATIENT = {"sendTimeoutMs": 200, "requestTimeoutMs": 30_000, "fetchOffset.retryIntervalMs": 1}
+PATIENT = {"sendTimeoutMs": 60_000, "requestTimeoutMs": 30_000}
+"""Who waits for what does not come gives up soon; who is answered has time for it on a busy machine."""
+NOT_REFUSED = {"brokerFastFailureEnable": False}
+"""What waits for a thread is carried out at last, however late."""
+FROZEN = pytest.mark.rocketmq(time="frozen", config=NOT_REFUSED)
+
+
+def keep(emulator: Emulator, pools: str) -> None:
+    """From now on the broker keeps requests so long (`send=500`); nothing is kept any more with an empty text."""
+    with RemotingClient(emulator.broker) as client:
+        answer = client.request(RequestCode.UPDATE_BROKER_CONFIG, {}, f"requestTimes={pools}\n".encode())
+    assert answer.code == 0, answer.remark
+
+
+def let_go(emulator: Emulator) -> None:
+    """What is kept is carried out, and answered to nobody; later requests are not kept."""
+    emulator.clock.advance("5m")
+    keep(emulator, "")
+
+
+def place(message: Message) -> tuple[str, ...]:
+    """What tells a message of a query from all others, and is the same for its copies."""
+    return tuple(message.properties[name] for name in (QUERY_ID, BATCH_ID, PARTITION_ID, SEQ))
+
+
+@FROZEN
+@pytest.mark.recovery
+@pytest.mark.parametrize("size", [1, 8])
+def test_messages_whose_acknowledgements_are_lost_are_all_there(spark_rocketmq: SparkRocketMQ, size: int) -> None:
+    """At least once: the query fails, its next run sends the batch again, and properties tell the copies."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=1)
+    target = emulator.topic("copies", queues=2)
+    bodies = [b"%d" % at for at in range(MESSAGES)]
+    fill(emulator, "orders", bodies)
+    stream = spark_rocketmq.stream("orders").select("body")
+    writer = stream.writeStream.format("rocketmq").options(
+        **spark_rocketmq.options(topic="copies", sendBatchSize=size, sendWindow=WINDOW)
+    )
+    keep(emulator, "send=500")
+
+    with pytest.raises(StreamingQueryException, match=r"of topic copies on broker-a did not acknowledge .*, 3 times"):
+        spark_rocketmq.finish(writer.options(**IMPATIENT))
+    let_go(emulator)
+    before = len(target.messages)
+    spark_rocketmq.finish(writer.options(**PATIENT))
+
+    copies = target.messages
+    assert before >= WINDOW
+    assert len(copies) == before + MESSAGES
+    assert set(Counter(message.body for message in copies)) == set(bodies)
+    first = {place(message): message.body for message in copies}
+    assert sorted(first.values()) == sorted(bodies)
+    assert all(first[place(message)] == message.body for message in copies)
+    assert len({message.message_id for message in copies if message.body == b"0"}) == 2
+
+
+@FROZEN
+@pytest.mark.recovery
+def test_half_messages_whose_acknowledgements_are_lost_are_never_seen(spark_rocketmq: SparkRocketMQ) -> None:
+    """Transactional: the query fails, its next run stores other half messages, and commits those alone."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=1)
+    target = emulator.topic("copies", queues=2)
+    bodies = [b"%d" % at for at in range(MESSAGES)]
+    fill(emulator, "orders", bodies)
+    stream = spark_rocketmq.stream("orders").select("body")
+    log = spark_rocketmq.checkpoint("transactions")
+    options = spark_rocketmq.options(
+        topic="copies", deliveryGuarantee="transactional", txnLogPath=log, sendWindow=WINDOW
+    )
+    writer = stream.writeStream.format("rocketmq").options(**options)
+    keep(emulator, "send=500")
+
+    with pytest.raises(StreamingQueryException, match=r"of topic copies on broker-a did not acknowledge a message"):
+        spark_rocketmq.finish(writer.options(**IMPATIENT))
+    let_go(emulator)
+    halves = len(emulator.messages("RMQ_SYS_TRANS_HALF_TOPIC"))
+    before = target.messages
+    spark_rocketmq.finish(writer.options(**PATIENT))
+
+    assert halves >= WINDOW
+    assert before == []
+    assert Counter(message.body for message in target.messages) == Counter(bodies)
+
+
+@FROZEN
+@pytest.mark.recovery
+def test_commits_whose_acknowledgements_are_lost_lose_nothing(rocketmq: Emulator, tmp_path: Path) -> None:
+    """The batch is decided, so that its next run commits again: every message is there, and some twice.
+
+    This is the duplicate that a transactional write can leave behind.
+    """
+    target = rocketmq.topic("orders", queues=2)
+
+    def writer(milliseconds: int) -> TransactionalStreamWriter:
+        given = {"nameServer": rocketmq.namesrv, "topic": "orders", "txnLogPath": str(tmp_path)}
+        given |= {"deliveryGuarantee": "transactional", "fetchOffset.numRetries": "0"}
+        return TransactionalStreamWriter(sink_options({**given, "requestTimeoutMs": str(milliseconds)}))
+
+    bodies = [b"%d" % at for at in range(10)]
+    task = writer(30_000).store("q", 0, iter([pa.RecordBatch.from_pydict({"body": bodies})]))
+    keep(rocketmq, "transaction=500")
+
+    with pytest.raises(ClusterError, match="broker broker-a did not end transactions: no answer in time"):
+        writer(200).commit([task], 0)
+    writer(30_000).abort([task], 0)
+    let_go(rocketmq)
+    after_a_while = Counter(message.body for message in target.messages)
+    writer(30_000).commit([TaskHalves("q")], 0)
+
+    assert after_a_while == Counter(bodies)
+    assert set(Counter(message.body for message in target.messages).values()) <= {1, 2}
+    assert {message.body for message in target.messages} == set(bodies)
+
+
+@pytest.mark.rocketmq(config={"flushDiskType": "SYNC_FLUSH", "syncFlushTimeout": 0})
+def test_a_disk_that_is_late_is_an_acknowledgement(spark_rocketmq: SparkRocketMQ) -> None:
+    """FLUSH_DISK_TIMEOUT says that the message is stored: it is not sent again."""
+    target = spark_rocketmq.emulator.topic("orders", queues=2)
+    rows = spark_rocketmq.spark.range(0, 100, 1, 2).selectExpr("cast(id as string) as body")
+
+    spark_rocketmq.write(rows, topic="orders")
+
+    assert Counter(message.body for message in target.messages) == Counter(b"%d" % at for at in range(100))
