@@ -19,7 +19,7 @@ from .names import RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_TOPIC_PREFIX, is_lmq, is
 DISPATCH = "INNER_MULTI_DISPATCH"
 OFFSETS = "INNER_MULTI_QUEUE_OFFSET"
 
-Arrival = Callable[[str, int, int, int, dict[str, str]], None]
+Arrival = Callable[[str, int, int, int, Mapping[str, str]], None]
 """Told of each message: topic, queue id, offset, tags code and properties."""
 
 

@@ -3,8 +3,11 @@
 Source: CommitLog.DefaultAppendMessageCallback, LmqDispatch (5.3.3).
 """
 
+from collections.abc import Iterable, Sequence
+
 from . import properties as props
 from . import record as records
+from .batch import Part
 from .config import BrokerConfig
 from .consume_queue import ConsumeQueue
 from .light_queues import LightQueue, MultiDispatch
@@ -46,6 +49,10 @@ class LightStore(MessageStore):
             each.next_light += 1
         self._dispatch(message, stored)
         return stored
+
+    def can_copy(self, parts: Sequence[Part], whole: Message, reserved: Iterable[str]) -> bool:
+        """Never: which light queues a message names is in its properties."""
+        return False
 
     def append_part(self, message: Message, properties_text: str | None = None) -> Stored:
         """The same for one message of a batch, which is told no offsets."""

@@ -6,7 +6,7 @@ the next look; both instants are computed here, and nothing runs while nothing h
 Source: PullRequestHoldService (5.3.3).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from .filters import MessageFilter
@@ -60,7 +60,7 @@ class PullHold:
         periods = -(-(deadline_ms - self._start_ms) // interval_ms)
         return self._start_ms + periods * interval_ms
 
-    def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: dict[str, str]) -> None:
+    def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
         """A message was stored: resume the pulls that it matches, look again soon at the others."""
         waiting = self._held.get((topic, queue_id))
         if not waiting:

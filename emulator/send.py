@@ -4,12 +4,11 @@ Source: AbstractSendMessageProcessor, SendMessageProcessor (5.3.3).
 """
 
 from collections.abc import Callable
-from struct import Struct
-from struct import error as StructError
 
 from . import names
 from . import properties as props
 from . import record as records
+from .batch import Part, split_batch
 from .chance import Stream
 from .codes import ResponseCode
 from .config import BrokerConfig
@@ -25,9 +24,6 @@ from .store import MessageStore
 from .store_buffers import StoreBuffers
 from .topics import HAS_UNIT_SUBSCRIBERS, PERM_WRITE, UNIT, Topics
 from .value import value
-
-_BATCH_HEAD = Struct(">iiiii")
-_SHORT = Struct(">h")
 
 
 @value
@@ -177,26 +173,38 @@ class SendService:
         whole = self._message(operation, queue_id, body, dict(shared))
         refuse_to_store(self._config, self._store)
         self._store.prepare(whole)
-        stored: list[Stored] = []
-        for part_flag, part_body, part_properties in parts:
-            # Upstream merges what the request's own properties say into every message of the batch.
-            merged = part_properties | whole.properties
-            self._add_own(merged)
-            message = self._message(operation, whole.queue_id, part_body, merged)
-            message.topic = whole.topic
-            message.flag = part_flag
-            stored.append(self._store.append_part(message))
-        if not stored:
+        first, places = self._store_parts(operation, whole, parts)
+        if not places:
             raise self._illegal()
         return SendResult(
             ResponseCode.SUCCESS,
-            ",".join(records.offset_message_id(self._store.store_host, place.physical_offset) for place in stored),
+            ",".join([records.offset_message_id(self._store.store_host, place) for place in places]),
             queue_id,
-            stored[0].queue_offset,
+            first,
             unique_key,
-            stored[0].physical_offset,
+            places[0],
             self._recall_handle(whole, unique_key or ""),
         )
+
+    def _store_parts(self, operation: SendMessage, whole: Message, parts: list[Part]) -> tuple[int, list[int]]:
+        """The first queue offset, and the physical offsets.
+
+        Upstream merges what the request's own properties say into every message of the batch.
+        """
+        common = self._message(operation, whole.queue_id, whole.body, dict(whole.properties))
+        common.topic = whole.topic
+        self._add_own(common.properties)
+        if self._store.can_copy(parts, common, (*common.properties, *whole.properties, props.POP_CK)):
+            return self._store.append_copies(parts, common)
+        stored: list[Stored] = []
+        for part in parts:
+            merged = part.property_map() | whole.properties
+            self._add_own(merged)
+            message = self._message(operation, whole.queue_id, part.body, merged)
+            message.topic = whole.topic
+            message.flag = part.flag
+            stored.append(self._store.append_part(message))
+        return stored[0].queue_offset if stored else 0, [each.physical_offset for each in stored]
 
     def _send_whole(self, operation: SendMessage, queue_id: int) -> SendResult:
         """Store a batch as one record, which takes as many offsets of its queue as the batch has messages."""
@@ -262,38 +270,6 @@ def _number(text: str) -> int:
         raise EngineError(
             ResponseCode.SYSTEM_ERROR, f'java.lang.NumberFormatException: For input string: "{text}"'
         ) from None
-
-
-def split_batch(body: bytes) -> list[tuple[int, bytes, dict[str, str]]]:
-    """(flag, body, properties) of each message of a batch body. Errors: SYSTEM_ERROR when it is none.
-
-    Source: MessageDecoder.encodeMessages (5.3.3): size, magic, crc, flag, body length, body, properties length,
-    properties; magic and crc are not looked at.
-    """
-    found = []
-    at, limit = 0, len(body)
-    try:
-        while at < limit:
-            _, _, _, flag, body_length = _BATCH_HEAD.unpack_from(body, at)
-            at += _BATCH_HEAD.size
-            if not 0 <= body_length <= limit - at:
-                raise _broken("java.lang.ArrayIndexOutOfBoundsException")
-            end = at + body_length
-            (property_length,) = _SHORT.unpack_from(body, end)
-            if property_length < 0:
-                raise StructError  # upstream goes back by that many bytes and reads on there
-            start, at = at, end + _SHORT.size + property_length
-            if at > limit:
-                raise _broken(f"java.lang.IllegalArgumentException: newPosition > limit: ({at} > {limit})")
-            text = body[end + _SHORT.size : at].decode(errors="replace")
-            found.append((flag, body[start:end], props.decode(text)))
-    except StructError:
-        raise _broken("java.nio.BufferUnderflowException") from None
-    return found
-
-
-def _broken(exception: str) -> EngineError:
-    return EngineError(ResponseCode.SYSTEM_ERROR, exception)
 
 
 def describe_topic(config: TopicConfig) -> str:

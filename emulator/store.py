@@ -4,11 +4,12 @@ It must not know requests or clients. Source: DefaultMessageStore, CommitLog, Ho
 to the consume queues about 1 ms after the append; here both happen at once, which no client can tell apart.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from . import properties as props
 from . import record as records
+from .batch import LateProperties, Part, are_usual, tag_of
 from .codes import ResponseCode
 from .commit_log import CommitLog
 from .config import BrokerConfig
@@ -27,7 +28,7 @@ _SLAVE = "the message store is in slave mode, so putMessage is forbidden"
 _FULL = "the message store is not writeable, so putMessage is forbidden"
 
 Hook = Callable[[Message], None]
-Arrival = Callable[[str, int, int, int, dict[str, str]], None]
+Arrival = Callable[[str, int, int, int, Mapping[str, str]], None]
 Watcher = Callable[[int, int, dict[str, str]], None]
 
 tags_code_of = lru_cache(maxsize=65536)(props.string_hash)
@@ -171,6 +172,65 @@ class MessageStore:
 
     append_part = append
     """The same for one message of a batch."""
+
+    def can_copy(self, parts: Sequence[Part], whole: Message, reserved: Iterable[str]) -> bool:
+        """Whether nothing about a batch is unusual, so that `append_copies` may store it.
+
+        `whole` is all but body, flag and properties of its messages, with the properties that all of them get;
+        `reserved`: names that those have, or that no message keeps.
+        """
+        if self.follows or self.disk.full or whole.topic in self.watchers or whole.tags_code is not None:
+            return False
+        if whole.sys_flag & records.SYS_TRANSACTION_PREPARED or len(whole.body) > self.max_message_size:
+            return False
+        if not parts or len(whole.topic.encode()) > TOPIC_MAX_LENGTH:
+            return False
+        texts = [part.properties for part in parts]
+        longest = max(map(len, texts)) + len(props.encode(whole.properties).encode())
+        return longest <= PROPERTIES_MAX_BYTES and are_usual(texts, reserved)
+
+    def append_copies(self, parts: Sequence[Part], whole: Message) -> tuple[int, list[int]]:
+        """Store the messages of a batch as `append_part` would, with the text of their properties as it was sent.
+
+        The first queue offset, and the physical offsets. Source: MessageExtEncoder.encode of batches (5.3.3).
+        """
+        topic, queue_id = whole.topic, whole.queue_id
+        queue, log, arrivals, followers = self._made_queue(topic, queue_id), self.log, self.arrivals, self.followers
+        now = self._scheduler.now_ms
+        if now >= self._flushing.next_look_ms:
+            self._flushing.catch_up(now, log.max_offset)
+        first, places = queue.max_offset, []
+        topic_bytes, born_host = topic.encode(), whole.born_host
+        empty = records.encoded_size(born_host, self.store_host, topic_bytes, 0, 0)
+        encode = records.encoder(
+            topic_bytes,
+            queue_id,
+            whole.sys_flag,
+            whole.born_timestamp,
+            born_host,
+            now,
+            self.store_host,
+            whole.reconsume_times,
+        )
+        added = props.encode(whole.properties).encode()
+        common_tag = whole.properties.get(props.TAGS)
+        self.last_store_timestamp = now
+        for flag, body, properties in parts:
+            text = properties + added
+            tag = common_tag or tag_of(properties)
+            tags_code = tags_code_of(tag) if tag else 0
+            size = empty + len(body) + len(text)
+            place = log.place(size, now)
+            queue_offset = queue.append(place, size, tags_code)
+            record = encode(size, flag, queue_offset, place, body, text)
+            log.append(record)
+            for follower in followers:
+                follower.follow(record, tags_code)
+            late = LateProperties(text)
+            for arrival in arrivals:
+                arrival(topic, queue_id, queue_offset, tags_code, late)
+            places.append(place)
+        return first, places
 
     def follow(self, record: bytes, tags_code: int) -> None:
         """Store a record of the master as it is, and tell who waits here.

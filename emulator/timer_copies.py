@@ -4,6 +4,7 @@ The slave fills a wheel of its own up to there, which it does not read. Only wha
 due when the topic of the timer has grown. Source: SlaveSynchronize.syncTimerCheckPoint, TimerMessageStore (5.3.3).
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from .names import TIMER_TOPIC
@@ -67,7 +68,7 @@ class TimerCopy:
             return self._before
         return self._timers.known_at(looked_ms, self._taken)
 
-    def _arrived(self, topic: str, _queue_id: int, _offset: int, _tags: int, _properties: dict[str, str]) -> None:
+    def _arrived(self, topic: str, _queue_id: int, _offset: int, _tags: int, _properties: Mapping[str, str]) -> None:
         if topic == TIMER_TOPIC:
             self._look_later()
 
