@@ -4,7 +4,7 @@ What a client does with an answer is the client's business; the onlooker sees ev
 client never gets.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import observations as obs
 from half_messages import half_stored
@@ -100,7 +100,7 @@ class Session:
         """Tell the onlooker."""
         self._onlooker(seen)
 
-    def _stored(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: dict[str, str]) -> None:
+    def _stored(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
         is_half = topic == HALF_TOPIC
         if topic.startswith(("rmq_sys_", "SCHEDULE_TOPIC", "RMQ_SYS_")) and not is_half:
             return
