@@ -70,11 +70,13 @@ def parser() -> argparse.ArgumentParser:
     running.add_argument("--target", action="append", metavar="TARGET", help=f"{FORMS}; may be given several times")
     running.add_argument("--jobs", type=_count, default=os.cpu_count() or 2, metavar="N", help="how many at once")
     running.add_argument(
-        "--attempts", type=_count, default=1, metavar="N", help="run scenarios again that are not as expected"
+        "--attempts",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="run again what is not as expected; on the emulator, scenarios only",
     )
-    running.add_argument(
-        "--repeated-max", type=_limit, metavar="N", help="end badly when more scenarios needed another attempt"
-    )
+    running.add_argument("--repeated-max", type=_limit, metavar="N", help="end badly when more needed another attempt")
     running.add_argument("--record", action="store_true", help="write down what real brokers did, as the new truth")
     running.add_argument("--json", type=Path, metavar="FILE", help="write the findings, for `report`")
     running.add_argument("--junit", type=Path, metavar="FILE", help="write the findings as JUnit XML")

@@ -1,9 +1,9 @@
-"""Trying a scenario again that came out otherwise than expected, where whoever runs it asks for that.
+"""Trying again what came out otherwise than expected, where whoever runs it asks for that.
 
 SDKs have limits of their own, such as three seconds for an answer, and a real broker takes a pop that was half a second
 on its way for too old: on a machine that is too busy for them, what is not as expected may say nothing of the broker.
 An outcome says at which attempt it came, and what the attempts before it came to; a run may limit how many outcomes
-needed more than one. Cases have no second attempt.
+needed more than one. Cases have a second attempt with real brokers only: they wait for the emulator in no time at all.
 """
 
 from collections.abc import Callable

@@ -14,6 +14,7 @@ from ..scenario import Scenario, truth_of
 from ..targets.target import Target
 from ..truth import Truth
 from ..undisturbed import undisturbed
+from .attempts import first_expected
 from .crews import Crews
 from .plan import in_order, is_own
 from .pool import Line, Pool, Work
@@ -65,8 +66,8 @@ def carry_out(
 ) -> Run:
     """Start the targets, run every case and every scenario with every SDK on each, stop the targets.
 
-    `attempts` are those of a scenario, of which `repeated_max` may need more than one; a case has one. What has been
-    found is there even after Ctrl-C.
+    `attempts` are those of a scenario, and of a case with a real broker; `repeated_max` may need more than one. What
+    has been found is there even after Ctrl-C.
     """
     run = Run([target.name for target in targets], repeated_max=repeated_max)
     begin = time.monotonic()
@@ -86,8 +87,9 @@ def carry_out(
             shared: list[list[Work]] = []
             for target in targets:
                 works = scenario_works(scenarios, sdks, target, truth, crews, attempts=attempts)
-                shared.append(works.common + [_case(case, target, truth) for case in cases if not is_own(case)])
-                own = works.own + [_case(case, target, truth) for case in in_order(filter(is_own, cases))]
+                common = [case for case in cases if not is_own(case)]
+                shared.append(works.common + [_case(case, target, truth, attempts) for case in common])
+                own = works.own + [_case(case, target, truth, attempts) for case in in_order(filter(is_own, cases))]
                 lines.append(Line(own, target.own_at_once))
             # First what takes long to start, and of that what leaves threads to others.
             lines.sort(key=lambda line: line.at_once is None)
@@ -105,8 +107,12 @@ def carry_out(
     return run
 
 
-def _case(case: Case, target: Target, truth: Truth) -> Work:
-    return lambda: [run_case(case, target, truth, secrets.token_hex(4))]
+def _case(case: Case, target: Target, truth: Truth, attempts: int) -> Work:
+    def run() -> Outcome:
+        return run_case(case, target, truth, secrets.token_hex(4))
+
+    # The emulator is told the time, so that nothing is too late there.
+    return lambda: [first_expected(run, 1 if target.emulated else attempts)]
 
 
 def record(run: Run, targets: Sequence[Target], truth: Truth) -> dict[str, list[str]]:

@@ -297,8 +297,15 @@ def test_a_second_attempt_is_told(truth: Truth) -> None:
     assert first_expected(iter([good]).__next__, 3) is good
 
 
-def test_a_case_has_one_attempt(truth: Truth) -> None:
-    """However many attempts scenarios are given, a case that differs is not run again."""
+class Real(EmulatorTarget):
+    """Stands for a broker that is not told the time."""
+
+    emulated = False
+
+
+@pytest.mark.parametrize(("target", "attempts"), [(EmulatorTarget, 1), (Real, 3)])
+def test_a_case_has_attempts_with_real_brokers(truth: Truth, target: type[EmulatorTarget], attempts: int) -> None:
+    """However many attempts are given, a case that differs is not run again on the emulator."""
     runs = []
 
     @remoting_case("SendMessageProcessor")
@@ -307,6 +314,6 @@ def test_a_case_has_one_attempt(truth: Truth) -> None:
         runs.append(t)
         t.see("sent", t.send(t.topic()), 29)
 
-    run = carry_out([case(counted)], [EmulatorTarget()], truth, jobs=1, each=lambda _: None, attempts=3)
+    run = carry_out([case(counted)], [target()], truth, jobs=1, each=lambda _: None, attempts=3)
     assert [found.verdict for found in run.outcomes] == [Verdict.DIFFERS]
-    assert len(runs) == 1
+    assert len(runs) == attempts

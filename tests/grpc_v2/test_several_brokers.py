@@ -118,7 +118,7 @@ def test_a_message_stays_with_its_broker(world: GrpcWorld) -> None:
     received = world.client().receive(a_receive(broker="broker-b", queue_id=-1))
     world.engine.stop(world.engine.brokers[1])
     answer = world.client().ask("AckMessage", an_ack(*received.messages))
-    assert answer.entries[0].status.code == pb.INTERNAL_SERVER_ERROR
+    assert answer.entries[0].status.code == pb.INVALID_RECEIPT_HANDLE
     world.engine.start(world.engine.brokers[1])
     world.advance(20_000)
     assert world.client().receive(a_receive(broker="broker-a", queue_id=-1)).bodies == []
