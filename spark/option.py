@@ -46,6 +46,10 @@ class Declared:
         """All names, in lower case."""
         return tuple(name.lower() for name in (self.name, *self.aliases))
 
+    def spelt(self, name: str) -> str:
+        """One of its names as it is declared; Spark hands names over in lower case."""
+        return next(each for each in (self.name, *self.aliases) if each.lower() == name.lower())
+
 
 def option(
     name: str, form: Form, default: Any, doc: str, *, aliases: tuple[str, ...] = (), secret: bool = False
@@ -73,7 +77,7 @@ def read_options(cls: type[T], given: Mapping[str, str], kind: str) -> T:
     for attribute, each in declared:
         found = [left.pop(name) for name in each.names if name in left]
         if len(found) > 1:
-            names = " and ".join(name for name, _ in found)
+            names = " and ".join(each.spelt(name) for name, _ in found)
             raise OptionError(f"options {names} are the same option; give one of them")
         if found:
             values[attribute] = _read(each, *found[0])
@@ -92,7 +96,7 @@ def _read(declared: Declared, name: str, text: str) -> Any:
     except ValueError as error:
         shown = "the value given" if declared.secret else repr(text)
         reason = f" ({error})" if str(error) else ""
-        raise OptionError(f"option {name} must be {declared.form.words}, not {shown}{reason}") from None
+        raise OptionError(f"option {declared.spelt(name)} must be {declared.form.words}, not {shown}{reason}") from None
 
 
 def _nearest(name: str, declared: Iterable[tuple[str, Declared]]) -> str:

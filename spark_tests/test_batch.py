@@ -140,6 +140,16 @@ def test_filters_of_the_query_are_pushed(spark_rocketmq: SparkRocketMQ) -> None:
             {"topic": "orders", "startingOffsets": '{"orders":{"broker-a":{"0":99}}}'},
             "queue 0 of topic orders on broker-a has offsets 0 to 0, not 99",
         ),
+        (
+            {"topic": "orders", "endingOffsets": '{"orders":{"broker-a":{"0":99}}}'},
+            "endingOffsets: queue 0 of topic orders on broker-a has offsets 0 to 0, not 99",
+        ),
+        ({}, "give exactly one of the options topic, topics, topicsPattern and assign; none is given"),
+        ({"topic": "orders", "minPartitions": "4", "maxPartitions": "2"}, "minPartitions=4 is more than maxPartitions"),
+        (
+            {"topic": "orders", "nameServer": "127.0.0.1:1", "fetchOffset.numRetries": "0"},
+            "no name server of option nameServer answers GET_ROUTEINFO_BY_TOPIC: 127.0.0.1:1",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_read(
@@ -149,7 +159,7 @@ def test_what_is_wrong_is_said_before_anything_is_read(
     spark_rocketmq.emulator.topic("orders", queues=1)
 
     with pytest.raises(PySparkException, match=said):
-        spark_rocketmq.read(**options).collect()
+        spark_rocketmq.spark.read.format("rocketmq").options(**spark_rocketmq.options(**options)).load().collect()
 
 
 def test_a_wrong_column_is_named(spark_rocketmq: SparkRocketMQ) -> None:

@@ -48,6 +48,8 @@ def test_offsets_of_the_old_connector_are_understood() -> None:
         ({**NEEDED, "nameserverAddr": "h:1"}, "are the same option"),
         ({**NEEDED, "pullWindow": "0"}, "option pullWindow must be a whole number from 1 to 256, not '0'"),
         ({**NEEDED, "pullWindow": "many"}, "not 'many'"),
+        ({**NEEDED, "pullwindow": "many"}, "option pullWindow must be"),
+        ({"nameserveraddr": "h", "topic": "t"}, "option nameserverAddr must be"),
         ({**NEEDED, "failOnDataLoss": "maybe"}, "option failOnDataLoss must be true or false, not 'maybe'"),
         ({**NEEDED, "expressionType": "XPATH"}, "option expressionType must be TAG or SQL92, not 'XPATH'"),
         ({**NEEDED, "startingOffsets": "soon"}, "option startingOffsets must be earliest, latest, group or"),

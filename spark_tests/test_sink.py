@@ -106,6 +106,13 @@ def test_a_transactional_stream_shows_whole_batches(spark_rocketmq: SparkRocketM
         ("1 as body", {"topic": "orders"}, "column body of a write is int; it can be binary or string"),
         ("'x' as body", {}, "a write needs a column topic or the option topic"),
         ("'x' as body", {"topic": "orders", "pullWindow": "3"}, "unknown option pullwindow for a write"),
+        ("'x' as body", {"topic": "orders", "nameServer": " "}, "option nameServer must be host:port"),
+        (
+            "'x' as body",
+            {"topic": "orders", "nameServer": "127.0.0.1:1", "fetchOffset.numRetries": "0"},
+            "no name server of option nameServer answers GET_ROUTEINFO_BY_TOPIC: 127.0.0.1:1",
+        ),
+        ("'x' as body", {"topic": "orders", "txnLogPath": "/x"}, "option txnLogPath says nothing without delivery"),
         ("'x' as body", {"topic": "nowhere"}, "topic nowhere has no route for a write"),
         ("cast(null as string) as body", {"topic": "orders"}, "row 0 of a task: body is null"),
         ("'x' as body, cast(null as string) as topic", {}, "row 0 of a task: topic is null"),
@@ -122,6 +129,30 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
         spark_rocketmq.write(spark_rocketmq.spark.sql(f"select {columns}"), **options)
 
     assert topic.messages == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "said"),
+    [
+        ("1 as body", {}, "column body of a write is int; it can be binary or string"),
+        ("body", {"topic": "copies", "deliveryGuarantee": "transactional"}, "needs the option txnLogPath"),
+        ("body", {"topic": "copies", "sendWindw": 3}, "unknown option sendwindw for a write; did you mean sendWindow"),
+    ],
+)
+def test_what_is_wrong_is_said_when_a_stream_of_writes_starts(
+    spark_rocketmq: SparkRocketMQ, columns: str, options: dict[str, object], said: str
+) -> None:
+    """As of a batch; nothing is stored."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=1)
+    target = emulator.topic("copies", queues=1)
+    fill(emulator, "orders", [b"x"])
+    stream = spark_rocketmq.stream("orders").selectExpr(columns)
+
+    with pytest.raises(PySparkException, match=said):
+        spark_rocketmq.finish(stream.writeStream.format("rocketmq").options(**spark_rocketmq.options(**options)))
+
+    assert target.messages == []
 
 
 def test_a_topic_is_not_overwritten(spark_rocketmq: SparkRocketMQ) -> None:

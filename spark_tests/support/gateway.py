@@ -1,0 +1,108 @@
+"""A name server and a broker that stand before those of an emulator, for what an emulator never does."""
+
+import socketserver
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.remoting import frame
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+SECONDS = 30.0
+
+Answer = Callable[[RemotingClient, RemotingCommand], RemotingCommand]
+
+
+class Gateway:
+    """Hands requests on to an emulator. The name server names this place as its broker."""
+
+    def __init__(self, emulator: Emulator) -> None:
+        self._emulator = emulator
+        self._broker = _Server(emulator.broker, self.answer)
+        self._name_server = _Server(emulator.namesrv, self._renamed)
+
+    @property
+    def namesrv(self) -> str:
+        """The address of the name server."""
+        return self._name_server.address
+
+    def __enter__(self) -> Self:
+        for each in (self._broker, self._name_server):
+            threading.Thread(target=each.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for each in (self._broker, self._name_server):
+            each.shutdown()
+            each.server_close()
+
+    def answer(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
+        """What the broker says."""
+        return handed_on(behind, request)
+
+    def _renamed(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
+        answer = handed_on(behind, request)
+        ours, theirs = self._broker.address.encode(), self._emulator.broker.encode()
+        return replace(answer, body=answer.body.replace(theirs, ours))
+
+
+class Spoiler(Gateway):
+    """Cuts off the end of the answers to pulls at or after an offset, until it is told to stop."""
+
+    def __init__(self, emulator: Emulator, offset: int) -> None:
+        super().__init__(emulator)
+        self._offset = offset
+        self.on = True
+        """Whether it still does."""
+
+    def answer(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
+        """The broker's own answer, or what is left of it."""
+        answer = handed_on(behind, request)
+        at = int((request.ext_fields or {}).get("queueOffset", -1))
+        if self.on and request.code == RequestCode.PULL_MESSAGE and at >= self._offset:
+            return replace(answer, body=answer.body[:-1])
+        return answer
+
+
+def handed_on(behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
+    """What the emulator says."""
+    return behind.request(request.code, request.ext_fields, request.body)
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    """Serves each connection on a thread, one request after the other."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, behind: str, answer: Answer) -> None:
+        super().__init__(("127.0.0.1", 0), _Connection)
+        self.behind = behind
+        self.answer = answer
+
+    @property
+    def address(self) -> str:
+        """Where to connect to."""
+        return f"127.0.0.1:{self.server_address[1]}"
+
+
+class _Connection(socketserver.BaseRequestHandler):
+    server: _Server
+
+    def handle(self) -> None:
+        """Answer until nothing comes any more."""
+        splitter = frame.FrameSplitter()
+        with RemotingClient(self.server.behind, timeout=SECONDS) as behind:
+            while data := self.request.recv(65536):
+                for kind, header, body in splitter.feed(data):
+                    request = frame.decode(kind, header, body)
+                    answer = self.server.answer(behind, request)
+                    made = replace(answer, opaque=request.opaque, flag=RESPONSE, serialize_type=kind)
+                    self.request.sendall(frame.encode(made))
