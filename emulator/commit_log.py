@@ -4,11 +4,13 @@ A physical offset is a byte position and never comes twice. A record does not cr
 segment is skipped, as upstream pads it. Source: CommitLog, MappedFileQueue (5.3.3).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from struct import Struct
 
 END_BYTES = 8
 """What a segment must have left behind a record: upstream marks the end of a full file there."""
+FAR_APART = 8
+"""Records among so many times their bytes, or fewer, are copied out of the log together and then parted."""
 _SIZE = Struct(">i")
 
 
@@ -107,6 +109,20 @@ class CommitLog:
         """`size` bytes at an offset that is known to be held."""
         at = physical_offset % self.segment_bytes
         return bytes(memoryview(self._segments[physical_offset // self.segment_bytes])[at : at + size])
+
+    def read_ascending(self, physical_offsets: Sequence[int], sizes: Sequence[int]) -> list[bytes]:
+        """Records at offsets that are known to be held and ascend, as those of a queue do."""
+        if not physical_offsets:
+            return []
+        number, start = divmod(physical_offsets[0], self.segment_bytes)
+        end = physical_offsets[-1] + sizes[-1] - number * self.segment_bytes
+        if end > self.segment_bytes or end - start > FAR_APART * sum(sizes):
+            return [self.read(place, size) for place, size in zip(physical_offsets, sizes, strict=True)]
+        block = bytes(memoryview(self._segments[number])[start:end])
+        first = physical_offsets[0]
+        return [
+            block[place - first : place - first + size] for place, size in zip(physical_offsets, sizes, strict=True)
+        ]
 
     def segment_of(self, physical_offset: int) -> tuple[bytearray, int]:
         """The segment that holds an offset, and the position in it. Raises KeyError when it is gone."""

@@ -5,10 +5,11 @@ Pull, pop and peek all read through here. Source: DefaultMessageStore.getMessage
 
 from collections.abc import Collection
 from dataclasses import field
+from itertools import accumulate
 
 from . import record as records
 from .config import BrokerConfig
-from .consume_queue import BatchConsumeQueue
+from .consume_queue import BatchConsumeQueue, ConsumeQueue
 from .filters import MessageFilter
 from .operations import PullStatus
 from .store import MessageStore
@@ -78,24 +79,51 @@ class QueueReader:
         read = Read(PullStatus.NO_MATCHED_MESSAGE, offset, low, high)
         if special and isinstance(queue, BatchConsumeQueue):
             return self._read_batches(queue, read, count_max, bytes_max, message_filter)
+        first, stop = offset - low, min(high - low, offset - low + units_max)
+        if message_filter is None:
+            self._take(queue, read, first, min(stop, first + count_max), bytes_max)
+        else:
+            self._read_filtered(queue, read, range(first, stop), count_max, bytes_max, message_filter)
+        if read.records:
+            read.status = PullStatus.FOUND
+        return read
+
+    def _take(self, queue: ConsumeQueue, read: Read, first: int, stop: int, bytes_max: int) -> None:
+        """Read units one after the other, as many as the bound on bytes allows, but one in any case."""
+        sizes = queue.sizes[first:stop]
+        if sum(sizes) > bytes_max:
+            within = next((number for number, total in enumerate(accumulate(sizes)) if total > bytes_max), len(sizes))
+            stop = first + max(within, 1)
+            sizes = queue.sizes[first:stop]
+        places = queue.physical[first:stop]
+        read.records = self._store.log.read_ascending(places, sizes)
+        read.offsets = list(range(queue.first + first, queue.first + stop))
+        read.physical_offsets = places.tolist()
+        read.next_offset = queue.first + max(first, stop)
+
+    def _read_filtered(
+        self,
+        queue: ConsumeQueue,
+        read: Read,
+        indices: range,
+        count_max: int,
+        bytes_max: int,
+        message_filter: MessageFilter,
+    ) -> None:
+        low, total = queue.first, 0
         found, offsets, positions = read.records, read.offsets, read.physical_offsets
         log, physical, sizes, codes = self._store.log, queue.physical, queue.sizes, queue.tags_codes
-        total = 0
-        for index in range(offset - low, min(high - low, offset - low + units_max)):
+        for index in indices:
             if len(found) >= count_max:
                 break
             size = sizes[index]
             if found and total + size > bytes_max:
                 break
-            if message_filter is not None and not message_filter.matches_code(codes[index]):
+            if not message_filter.matches_code(codes[index]):
                 read.next_offset = low + index + 1
                 continue
             record = log.read(physical[index], size)
-            if (
-                message_filter is not None
-                and message_filter.needs_properties
-                and not message_filter.matches_properties(records.property_map(record))
-            ):
+            if message_filter.needs_properties and not message_filter.matches_properties(records.property_map(record)):
                 read.next_offset = low + index + 1
                 continue
             found.append(record)
@@ -103,9 +131,6 @@ class QueueReader:
             positions.append(physical[index])
             total += size
             read.next_offset = low + index + 1
-        if found:
-            read.status = PullStatus.FOUND
-        return read
 
     def _read_batches(
         self,

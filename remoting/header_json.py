@@ -63,7 +63,11 @@ def ext_fields(value: Any) -> dict[str, str]:
     """The ext fields as texts; nulls are left out. Raises ProtocolError when they are no object."""
     if value.__class__ is not dict:
         raise ProtocolError(f"extFields is not a JSON object: {str(value)[:40]}")
-    return {name: found for name, item in value.items() if (found := text(item)) is not None}
+    return {
+        name: found
+        for name, item in value.items()
+        if (found := item if item.__class__ is str else text(item)) is not None
+    }
 
 
 def text(value: Any) -> str | None:

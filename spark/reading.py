@@ -78,12 +78,12 @@ class RangeReader:
         self._fields = {
             "consumerGroup": options.consumer_group,
             "topic": wanted.queue.topic,
-            "queueId": wanted.queue.queue_id,
-            "sysFlag": FLAG_SUBSCRIPTION,
-            "commitOffset": 0,
-            "suspendTimeoutMillis": 0,
+            "queueId": str(wanted.queue.queue_id),
+            "sysFlag": str(FLAG_SUBSCRIPTION),
+            "commitOffset": "0",
+            "suspendTimeoutMillis": "0",
             "subscription": options.sub_expression,
-            "subVersion": 0,
+            "subVersion": "0",
             "expressionType": options.expression_type,
         }
 

@@ -1,15 +1,16 @@
-"""Stored messages taken apart, only as far as somebody wants to know, and many at a time.
+"""Stored messages found in answers to pulls, and put together so that columns can be made of many at once.
 
-An answer to a pull is records one after the other. Of each, one call reads the numbers of its head, and body and
-properties are sliced; everything else is done for a whole batch. The layout is that of
-`rocketmq_testkit.emulator.record`, which reads what is unusual: addresses of IPv6, compressed bodies.
+An answer is records one after the other. Of each, one call reads the few numbers that say where its parts are and that
+nothing is odd about it; the bytes stay where they are. What is odd is read by `rocketmq_testkit.emulator.record`
+(addresses of IPv6, compressed bodies, long topics) and takes its place as a usual record that says the same.
 Source: MessageDecoder (5.3.3).
 """
 
 import zlib
-from collections.abc import Iterable
+from array import array
 from struct import Struct
 from struct import error as StructError
+from typing import NamedTuple
 
 from rocketmq_testkit.emulator import record as records
 
@@ -21,127 +22,164 @@ ODD_BITS = records.SYS_COMPRESSED | records.HOST_BITS | records.SYS_INNER_BATCH
 _COMPRESSION_TYPE = 0x700
 _CODECS = {0x100: "lz4", 0x200: "zstd"}
 
-FIELDS = (
-    ("bodyCRC", "i"),
-    ("queueId", "i"),
-    ("flag", "i"),
-    ("queueOffset", "q"),
-    ("commitLogOffset", "q"),
-    ("sysFlag", "i"),
-    ("bornTimestamp", "q"),
-    ("bornHost", "8s"),
-    ("storeTimestamp", "q"),
-    ("storeHost", "8s"),
-    ("reconsumeTimes", "i"),
-    ("preparedTransactionOffset", "q"),
-)
-"""The head between magic and length of the body; names as the columns have them."""
+FIELDS = {
+    "bodyCRC": (8, 4),
+    "queueId": (12, 4),
+    "flag": (16, 4),
+    "queueOffset": (20, 8),
+    "commitLogOffset": (28, 8),
+    "sysFlag": (36, 4),
+    "bornTimestamp": (40, 8),
+    "bornHost": (48, 8),
+    "storeTimestamp": (56, 8),
+    "storeHost": (64, 8),
+    "reconsumeTimes": (72, 4),
+    "preparedTransactionOffset": (76, 8),
+}
+"""Place and length of what the head of a usual record says; names as the columns have them."""
 
-_ALWAYS = ("queueOffset", "sysFlag")
-Head = tuple[object, ...]
+JOINT = b"\x03"
+"""What may stand between texts of properties when many are looked at in one."""
+
+_HEAD = Struct(">iiIiiqqiq8sq8siqi")
+_GLANCE = Struct(">ii12xq8xi44xi")
+"""Size, magic, offset in the queue, sysFlag, length of the body."""
+
+
+class Records(NamedTuple):
+    """Usual records of one topic, one after the other in `data`, behind a `JOINT`.
+
+    `starts` has where each begins, and where the last ends; `body_ends` where each body ends, which begins
+    `HEAD_BYTES` behind the start; `properties_after` bytes behind the end of a body its properties begin. `odd_hosts`
+    has (born host, store host) of records whose hosts do not fit into a usual head, by number.
+    """
+
+    data: bytes
+    starts: "array[int]"
+    body_ends: "array[int]"
+    properties_after: int
+    odd_hosts: dict[int, tuple[bytes, bytes]]
+
+    def __len__(self) -> int:
+        return len(self.body_ends)
 
 
 class StoredBatch:
-    """Messages of one queue that wait to become columns. `wanted` names fields of the head; offsets come always."""
+    """Messages of one queue that wait to become columns. Without `bodies` none is decompressed."""
 
-    def __init__(self, topic: str, wanted: Iterable[str], *, bodies: bool = True, properties: bool = True) -> None:
-        names = {*wanted, *_ALWAYS}
+    def __init__(self, topic: str, *, bodies: bool = True) -> None:
         self._topic = topic
+        self._bodies = bodies
         name = topic.encode()
         self._topic_bytes = bytes((len(name) & 0xFF,)) + name
-        self._fields = [name for name, _ in FIELDS if name in names]
-        self._head = Struct(
-            ">ii" + "".join(code if name in names else f"{_size(code)}x" for name, code in FIELDS) + "i"
-        )
-        self._offset_at = 2 + self._fields.index("queueOffset")
-        self._flag_at = 2 + self._fields.index("sysFlag")
-        self._want_bodies = bodies
-        self._want_properties = properties
-        self.clear()
+        self._clear()
 
-    def clear(self) -> None:
-        """Begin anew."""
-        self.heads: list[Head] = []
-        self.bodies: list[bytes] = []
-        self.properties: list[bytes] = []
+    def _clear(self) -> None:
+        self._chunks = [JOINT]
+        self._starts: list[int] = []
+        self._body_ends: list[int] = []
+        self._odd_hosts: dict[int, tuple[bytes, bytes]] = {}
+        self._end = len(JOINT)
         self.bytes = 0
+        """How long the answers were."""
 
     def __len__(self) -> int:
-        return len(self.heads)
+        return len(self._starts)
 
-    def columns(self) -> dict[str, tuple[object, ...]]:
-        """The wanted fields of the heads by name."""
-        if not self.heads:
-            return dict.fromkeys(self._fields, ())
-        turned = list(zip(*self.heads, strict=True))
-        return dict(zip(self._fields, turned[2:-1], strict=True))
+    def take(self) -> Records:
+        """What was added; the batch is empty then."""
+        taken = Records(
+            b"".join(self._chunks),
+            array("i", [*self._starts, self._end]),
+            array("i", self._body_ends),
+            len(self._topic_bytes) + 2,
+            self._odd_hosts,
+        )
+        self._clear()
+        return taken
 
     def add(self, data: bytes, low: int, high: int) -> int:
         """Take the messages of an answer with `low <= offset < high`; how many there were. Errors: RecordError."""
-        before = len(self.heads)
+        before = len(self._starts)
         try:
             self._add(data, low, high)
-            return len(self.heads) - before
+            return len(self._starts) - before
         except (StructError, IndexError, ValueError, UnicodeDecodeError) as error:
             raise RecordError(f"the broker answered with bytes that are no messages ({error})") from None
 
     def _add(self, data: bytes, low: int, high: int) -> None:
-        unpack = self._head.unpack_from
-        heads, bodies, properties = self.heads, self.bodies, self.properties
-        want_bodies, want_properties = self._want_bodies, self._want_properties
-        offset_at, flag_at, topic_bytes = self._offset_at, self._flag_at, self._topic_bytes
+        glance, topic_bytes, is_topic = _GLANCE.unpack_from, self._topic_bytes, data.startswith
         between = len(topic_bytes) + 2
+        started, ended = self._starts.append, self._body_ends.append
         at, end = 0, len(data)
+        taken = 0  # what lies before is in the batch, or not meant
+        shift = self._end
         while at < end:
-            head = unpack(data, at)
-            size = head[0]
+            size, magic, offset, sys_flag, body_length = glance(data, at)
             stop = at + size
-            body_end = at + HEAD_BYTES + head[-1]
-            # One comparison for the usual record; its properties reach to its end, so that no length is read.
-            if head[1] != MAGIC_V1 or head[flag_at] & ODD_BITS or stop > end or body_end + between > stop:
+            body_end = at + HEAD_BYTES + body_length
+            if (
+                magic != MAGIC_V1
+                or sys_flag & ODD_BITS
+                or stop > end
+                or not at + HEAD_BYTES <= body_end <= stop - between
+            ):
                 if not HEAD_BYTES < size <= end - at:
                     raise ValueError(f"a record of {size} bytes in the last {end - at}")
-                if low <= head[offset_at] < high:
+                self._take_chunk(data[taken:at])
+                if low <= offset < high:
                     self._add_odd(data[at:stop])
-            elif low <= head[offset_at] < high:
-                if not data.startswith(topic_bytes, body_end):
+                taken, shift = stop, self._end - stop
+            elif low <= offset < high:
+                if not is_topic(topic_bytes, body_end):
                     raise ValueError(f"a message of another topic at byte {at}")
-                heads.append(head)
-                if want_bodies:
-                    bodies.append(data[at + HEAD_BYTES : body_end])
-                if want_properties:
-                    properties.append(data[body_end + between : stop])
+                started(shift + at)
+                ended(shift + body_end)
+            else:
+                self._take_chunk(data[taken:at])
+                taken, shift = stop, self._end - stop
             at = stop
-        self.bytes += len(data)
+        self._take_chunk(data[taken:] if taken else data)
+        self.bytes += end
+
+    def _take_chunk(self, data: bytes) -> None:
+        self._chunks.append(data)
+        self._end += len(data)
 
     def _add_odd(self, data: bytes) -> None:
+        """The numbers of a record stay what they are, its body is decompressed, its hosts are kept beside it."""
         record = records.decode(data)
         if record.topic != self._topic:
             raise ValueError(f"a message of topic {record.topic} in a queue of {self._topic}")
-        if record.sys_flag & records.SYS_INNER_BATCH:
+        sys_flag = record.sys_flag
+        if sys_flag & records.SYS_INNER_BATCH:
             raise ValueError("several messages in one record, as topics with queue.type=BatchCQ store them")
-        values = {
-            "bodyCRC": record.body_crc,
-            "queueId": record.queue_id,
-            "flag": record.flag,
-            "queueOffset": record.queue_offset,
-            "commitLogOffset": record.physical_offset,
-            "sysFlag": record.sys_flag,
-            "bornTimestamp": record.born_timestamp,
-            "bornHost": record.born_host,
-            "storeTimestamp": record.store_timestamp,
-            "storeHost": record.store_host,
-            "reconsumeTimes": record.reconsume_times,
-            "preparedTransactionOffset": record.prepared_transaction_offset,
-        }
         body = record.body
-        if self._want_bodies and record.sys_flag & records.SYS_COMPRESSED:
-            body = decompressed(body, record.sys_flag & _COMPRESSION_TYPE)
-        self.heads.append((record.size, record.magic, *(values[name] for name in self._fields), len(body)))
-        if self._want_bodies:
-            self.bodies.append(body)
-        if self._want_properties:
-            self.properties.append(record.properties.encode())
+        if self._bodies and sys_flag & records.SYS_COMPRESSED:
+            body = decompressed(body, sys_flag & _COMPRESSION_TYPE)
+        hosts = record.born_host, record.store_host
+        self._odd_hosts[len(self._starts)] = hosts
+        head = _HEAD.pack(
+            0,
+            MAGIC_V1,
+            record.body_crc,
+            record.queue_id,
+            record.flag,
+            record.queue_offset,
+            record.physical_offset,
+            sys_flag,
+            record.born_timestamp,
+            hosts[0][:8],
+            record.store_timestamp,
+            hosts[1][:8],
+            record.reconsume_times,
+            record.prepared_transaction_offset,
+            len(body),
+        )
+        self._starts.append(self._end)
+        self._body_ends.append(self._end + HEAD_BYTES + len(body))
+        properties = record.properties.encode()
+        self._take_chunk(b"".join((head, body, self._topic_bytes, b"\0\0", properties)))
 
 
 def decompressed(body: bytes, kind: int) -> bytes:
@@ -160,7 +198,3 @@ def decompressed(body: bytes, kind: int) -> bytes:
             return found
     except OSError as error:
         raise ValueError(f"a compressed body that is none: {error}") from None
-
-
-def _size(code: str) -> int:
-    return {"i": 4, "q": 8, "8s": 8}[code]

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from pyspark_rocketmq.arrow_columns import ColumnMaker, properties_as_json
 from pyspark_rocketmq.errors import RecordError
 from pyspark_rocketmq.offsets import MessageQueue
+from pyspark_rocketmq.record_parts import RecordParts
 from pyspark_rocketmq.schema import COLUMNS
+from pyspark_rocketmq.stored import StoredBatch
 from rocketmq_testkit.emulator import properties as props
 from rocketmq_testkit.emulator import record as records
 from rocketmq_testkit.remoting.client import decode_messages
@@ -95,14 +97,29 @@ def host_text(host: tuple[str, int]) -> str:
     return f"[{host[0]}]:{host[1]}" if ":" in host[0] else f"{host[0]}:{host[1]}"
 
 
-@given(st.lists(st.binary(max_size=30) | PROPERTIES.map(lambda found: props.encode(found).encode()), max_size=5))
+@given(
+    st.lists(
+        st.binary(max_size=30)
+        | st.text("ab\x01\x02\x03", max_size=8).map(str.encode)
+        | PROPERTIES.map(lambda found: props.encode(found).encode()),
+        max_size=5,
+    )
+)
 def test_properties_become_json_as_they_are_read(texts: list[bytes]) -> None:
     """The quick way over many texts gives what reading each of them gives, however odd they are."""
     readable = [each for each in texts if _is_text(each)]
+    batch = StoredBatch("orders")
+    batch.add(b"".join(with_properties(each) for each in readable), 0, 1)
 
-    assert [json.loads(each) for each in properties_as_json(readable)] == [
+    assert [json.loads(each) for each in properties_as_json(RecordParts(batch.take())).to_pylist()] == [
         props.decode(each.decode()) for each in readable
     ]
+
+
+def with_properties(text: bytes) -> bytes:
+    """A usual record with any bytes for properties."""
+    host = records.pack_host(("10.0.0.1", 5))
+    return records.encode(b"orders", 3, 0, 0, 7, 0, 1, host, 2, host, 0, 0, b"", text)
 
 
 def _is_text(data: bytes) -> bool:
@@ -175,8 +192,7 @@ def test_bytes_that_are_no_messages_are_an_error(data: bytes) -> None:
 def test_properties_that_are_no_text_are_an_error() -> None:
     """It names the queue."""
     maker = ColumnMaker(QUEUE, WANTED)
-    host = records.pack_host(("10.0.0.1", 5))
-    maker.batch.add(records.encode(b"orders", 3, 0, 0, 7, 0, 1, host, 2, host, 0, 0, b"", b"a\x01\xff\x02"), 0, 1)
+    maker.batch.add(with_properties(b"a\x01\xff\x02"), 0, 1)
 
     with pytest.raises(RecordError, match="queue 3 of topic orders on broker-a"):
         maker.make()
