@@ -98,7 +98,7 @@ def test_a_message_waits_for_its_broker(sdk: str) -> None:
         driver.call("ack", on="c", h=taken[b"broker-a 0"])
         with pytest.raises(DriverError) as refused:
             driver.call("ack", on="c", h=taken[b"broker-b 0"])
-        assert refused.value.code == pb.INTERNAL_SERVER_ERROR
+        assert refused.value.code == pb.INVALID_RECEIPT_HANDLE
         emulator.start_broker("broker-b")
         emulator.clock.advance("1m")
         (again,) = received(driver, 1)
