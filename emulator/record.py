@@ -4,7 +4,6 @@ Encoded once, at append. The declaration of the same layout with field names is 
 the two equal. Source: MessageExtEncoder, MessageDecoder (5.3.3).
 """
 
-from collections.abc import Callable
 from functools import lru_cache
 from ipaddress import ip_address
 from struct import Struct
@@ -114,53 +113,6 @@ def encode(
             properties,
         )
     )
-
-
-Encode = Callable[[int, int, int, int, bytes, bytes], bytes]
-"""(size, flag, queue offset, physical offset, body, properties) -> record"""
-
-
-def encoder(
-    topic: bytes,
-    queue_id: int,
-    sys_flag: int,
-    born_timestamp: int,
-    born_host: bytes,
-    store_timestamp: int,
-    store_host: bytes,
-    reconsume_times: int,
-) -> Encode:
-    """`encode` for records that have all this in common; it is told their sizes."""
-    born_v6, store_v6 = len(born_host) == 20, len(store_host) == 20
-    sys_flag |= (SYS_BORN_HOST_V6 if born_v6 else 0) | (SYS_STORE_HOST_V6 if store_v6 else 0)
-    pack, pack_length, join = _HEAD[born_v6, store_v6].pack, _SHORT.pack, b"".join
-    v2 = len(topic) > 127
-    magic = MAGIC_V2 if v2 else MAGIC_V1
-    topic_field = (_SHORT.pack(len(topic)) if v2 else bytes((len(topic),))) + topic
-
-    def encode_one(
-        size: int, flag: int, queue_offset: int, physical_offset: int, body: bytes, properties: bytes
-    ) -> bytes:
-        head = pack(
-            size,
-            magic,
-            crc32(body) & CRC_MASK,
-            queue_id,
-            flag,
-            queue_offset,
-            physical_offset,
-            sys_flag,
-            born_timestamp,
-            born_host,
-            store_timestamp,
-            store_host,
-            reconsume_times,
-            0,
-            len(body),
-        )
-        return join((head, body, topic_field, pack_length(len(properties)), properties))
-
-    return encode_one
 
 
 def encoded_size(born_host: bytes, store_host: bytes, topic: bytes, body_length: int, property_length: int) -> int:

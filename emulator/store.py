@@ -159,9 +159,7 @@ class MessageStore:
             body,
             text,
         )
-        self.log.append(record)
-        for follower in self.followers:
-            follower.follow(record, tags_code)
+        self._write(record, tags_code)
         self.last_store_timestamp = now
         watcher = self.watchers.get(topic) if queued else None
         if watcher is not None:
@@ -169,6 +167,11 @@ class MessageStore:
         for arrival in self.arrivals:
             arrival(topic, queue_id, queue_offset, tags_code, properties)
         return Stored(queue_id, queue_offset, physical_offset, size, now)
+
+    def _write(self, record: bytes, tags_code: int) -> None:
+        self.log.append(record)
+        for follower in self.followers:
+            follower.follow(record, tags_code)
 
     append_part = append
     """The same for one message of a batch."""
@@ -195,23 +198,13 @@ class MessageStore:
         The first queue offset, and the physical offsets. Source: MessageExtEncoder.encode of batches (5.3.3).
         """
         topic, queue_id = whole.topic, whole.queue_id
-        queue, log, arrivals, followers = self._made_queue(topic, queue_id), self.log, self.arrivals, self.followers
+        queue, log, arrivals = self._made_queue(topic, queue_id), self.log, self.arrivals
         now = self._scheduler.now_ms
         if now >= self._flushing.next_look_ms:
             self._flushing.catch_up(now, log.max_offset)
         first, places = queue.max_offset, []
-        topic_bytes, born_host = topic.encode(), whole.born_host
-        empty = records.encoded_size(born_host, self.store_host, topic_bytes, 0, 0)
-        encode = records.encoder(
-            topic_bytes,
-            queue_id,
-            whole.sys_flag,
-            whole.born_timestamp,
-            born_host,
-            now,
-            self.store_host,
-            whole.reconsume_times,
-        )
+        topic_bytes, born_host, store_host = topic.encode(), whole.born_host, self.store_host
+        empty = records.encoded_size(born_host, store_host, topic_bytes, 0, 0)
         added = props.encode(whole.properties).encode()
         common_tag = whole.properties.get(props.TAGS)
         self.last_store_timestamp = now
@@ -222,10 +215,23 @@ class MessageStore:
             size = empty + len(body) + len(text)
             place = log.place(size, now)
             queue_offset = queue.append(place, size, tags_code)
-            record = encode(size, flag, queue_offset, place, body, text)
-            log.append(record)
-            for follower in followers:
-                follower.follow(record, tags_code)
+            record = records.encode(
+                topic_bytes,
+                queue_id,
+                flag,
+                queue_offset,
+                place,
+                whole.sys_flag,
+                whole.born_timestamp,
+                born_host,
+                now,
+                store_host,
+                whole.reconsume_times,
+                whole.prepared_transaction_offset,
+                body,
+                text,
+            )
+            self._write(record, tags_code)
             late = LateProperties(text)
             for arrival in arrivals:
                 arrival(topic, queue_id, queue_offset, tags_code, late)

@@ -189,11 +189,7 @@ def _ext_fields(ext: Header | Mapping[str, object] | None) -> dict[str, str] | N
     if isinstance(ext, Header):
         return ext.ext_fields()
     return {
-        name: value
-        if value.__class__ is str
-        else ("true" if value else "false")
-        if isinstance(value, bool)
-        else str(value)
+        name: ("true" if value else "false") if isinstance(value, bool) else str(value)
         for name, value in ext.items()
         if value is not None
     }

@@ -1,10 +1,13 @@
 """Reads of a queue without a filter, which take records out of the log together."""
 
+from dataclasses import replace
+
 from engine_world import make_world
 from hypothesis import given
 from hypothesis import strategies as st
+from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.commit_log import CommitLog
-from rocketmq_testkit.emulator.operations import PullResult
+from rocketmq_testkit.emulator.operations import PullResult, PullStatus
 from rocketmq_testkit.emulator.record import decode
 
 
@@ -54,3 +57,13 @@ def test_ascending_records_are_what_each_of_them_is(sizes: list[int], data: st.D
     found = log.read_ascending([places[each] for each in chosen], [sizes[each] for each in chosen])
 
     assert found == [bytes([each]) * sizes[each] for each in chosen]
+
+
+def test_a_journal_has_all_of_an_answer_but_its_records() -> None:
+    """Each field has another value than it has by itself."""
+    answer = PullResult(
+        ResponseCode.SUCCESS, PullStatus.FOUND, 1, 2, 3, [b"record"], (4,), 5, 6, 7, offset_delta=8, forwarded=True
+    )
+
+    assert answer.journaled() == replace(answer, records=[])
+    assert replace(answer, records=[]).journaled() == replace(answer, records=[])
