@@ -63,7 +63,7 @@ class EmulatorCommand:
 
 
 class RealBroker(ApacheBroker):
-    """The reference version of the real thing."""
+    """The reference version of the real thing, given a certificate, which it would take seconds to make."""
 
     name = f"Apache {REFERENCE_VERSION}"
 

@@ -71,7 +71,7 @@ def sends_take_turns_between_brokers(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageQueueSelector.select", settings=CLUSTER)
 def a_receive_is_of_one_broker(t: Grpc) -> None:
-    """It finds what the broker has that its queue names; one that names an unknown broker is refused."""
+    """It finds what the broker has that its queue names; one that names an unknown broker is of any."""
     consumer = _reading(t, 2)
     t.see("of the first", consumer.receive().bodies)
     t.see("of the second", consumer.receive(broker=OTHER).bodies)
@@ -120,7 +120,7 @@ def a_handle_of_an_unknown_broker(t: Grpc) -> None:
 
 @grpc_case("RecallMessageActivity.recallMessage", settings=CLUSTER)
 def a_recall_goes_to_its_broker(t: Grpc) -> None:
-    """The handle of a timed message names its broker; one that names another or an unknown one recalls nothing."""
+    """The handle of a timed message names its broker; one that names an unknown broker is refused."""
     topic = _on_both(t, kind="DELAY")
     at = t.now_ms() + 60_000
     sends = [t.send(_timed(t, topic, at)) for _ in range(2)]

@@ -139,8 +139,6 @@ class ApacheBroker:
         self._spawning = threading.Lock()
         self._stopping = threading.Lock()
         self._stopped = False
-        self._count = 0
-        """How many processes there are as long as all run."""
         self.namesrv = ""
         self.broker = ""
         self.endpoint = ""
@@ -249,7 +247,6 @@ class ApacheBroker:
             self._run(jars, _BROKER, "beside", ["-c", str(conf / "beside.conf")], home=self._home / "beside")
         if not self._together:
             self._run_proxy(jars)
-        self._count = len(self._processes)
         self.start_seconds = time.monotonic() - begin
 
     @property
@@ -273,8 +270,9 @@ class ApacheBroker:
     @property
     def alive(self) -> bool:
         """Whether all processes run."""
-        running = [process for process in self._processes.values() if process.poll() is None]
-        return len(running) == self._count
+        # A copy, since a case may stop one meanwhile.
+        running = [process for process in list(self._processes.values()) if process.poll() is None]
+        return len(running) == 2 + bool(self.beside) + (not self._together)
 
     def halt(self) -> None:
         """Stop the broker, and the proxy if they are one, in order until `resume`."""
