@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from many_messages import fill
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
 from pyspark_rocketmq.errors import ClusterError
 from pyspark_rocketmq.messages import BATCH_ID, PARTITION_ID, QUERY_ID, SEQ
 from pyspark_rocketmq.options import sink_options
@@ -17,6 +18,7 @@ from pyspark_rocketmq.testing import SparkRocketMQ
 from pyspark_rocketmq.transactional_writer import TaskHalves, TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.messages import Message
+from rocketmq_testkit.fixtures.views import Topic
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -43,6 +45,16 @@ def let_go(emulator: Emulator) -> None:
     keep(emulator, "")
 
 
+def copying(spark_rocketmq: SparkRocketMQ) -> tuple[list[bytes], DataFrame, Topic]:
+    """Bodies that a topic has, the stream of it, and the empty topic that it is to be copied to."""
+    emulator = spark_rocketmq.emulator
+    emulator.topic("orders", queues=1)
+    target = emulator.topic("copies", queues=2)
+    bodies = [b"%d" % at for at in range(MESSAGES)]
+    fill(emulator, "orders", bodies)
+    return bodies, spark_rocketmq.stream("orders").select("body"), target
+
+
 def place(message: Message) -> tuple[str, ...]:
     """What tells a message of a query from all others, and is the same for its copies."""
     return tuple(message.properties[name] for name in (QUERY_ID, BATCH_ID, PARTITION_ID, SEQ))
@@ -54,11 +66,7 @@ def place(message: Message) -> tuple[str, ...]:
 def test_messages_whose_acknowledgements_are_lost_are_all_there(spark_rocketmq: SparkRocketMQ, size: int) -> None:
     """At least once: the query fails, its next run sends the batch again, and properties tell the copies."""
     emulator = spark_rocketmq.emulator
-    emulator.topic("orders", queues=1)
-    target = emulator.topic("copies", queues=2)
-    bodies = [b"%d" % at for at in range(MESSAGES)]
-    fill(emulator, "orders", bodies)
-    stream = spark_rocketmq.stream("orders").select("body")
+    bodies, stream, target = copying(spark_rocketmq)
     writer = stream.writeStream.format("rocketmq").options(
         **spark_rocketmq.options(topic="copies", sendBatchSize=size, sendWindow=WINDOW)
     )
@@ -85,11 +93,7 @@ def test_messages_whose_acknowledgements_are_lost_are_all_there(spark_rocketmq: 
 def test_half_messages_whose_acknowledgements_are_lost_are_never_seen(spark_rocketmq: SparkRocketMQ) -> None:
     """Transactional: the query fails, its next run stores other half messages, and commits those alone."""
     emulator = spark_rocketmq.emulator
-    emulator.topic("orders", queues=1)
-    target = emulator.topic("copies", queues=2)
-    bodies = [b"%d" % at for at in range(MESSAGES)]
-    fill(emulator, "orders", bodies)
-    stream = spark_rocketmq.stream("orders").select("body")
+    bodies, stream, target = copying(spark_rocketmq)
     log = spark_rocketmq.checkpoint("transactions")
     options = spark_rocketmq.options(
         topic="copies", deliveryGuarantee="transactional", txnLogPath=log, sendWindow=WINDOW
