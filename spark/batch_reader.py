@@ -10,11 +10,10 @@ from .cluster import Cluster
 from .errors import ClusterError
 from .offsets import MessageQueue, Range
 from .options import SourceOptions
-from .planning import plan
+from .planning import RangePartition, plan
 from .pushdown import Pushed
 from .scan import find_ends, find_queues, find_starts
 from .schema import Wanted
-from .task import RangePartition, read_ranges
 
 
 class RocketMQBatchReader(DataSourceReader):
@@ -42,6 +41,8 @@ class RocketMQBatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of a task, as Arrow batches. Spark gives a partition of its own where there are none of ours."""
+        from .task import read_ranges  # who only plans does not wait until it is loaded
+
         if isinstance(partition, RangePartition):
             yield from read_ranges(partition, self._options, self._columns)
 

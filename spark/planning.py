@@ -5,7 +5,10 @@ what is worth it is split.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql.datasource import InputPartition
 
 from .offsets import Range
 
@@ -14,6 +17,14 @@ TASK_SIZE = 20_000
 
 CRUMB = 0.1
 """A rest of a range smaller than this part of a task stays with its neighbour."""
+
+
+@dataclass
+class RangePartition(InputPartition):
+    """The ranges of one task, and the addresses of their brokers when the task was planned."""
+
+    ranges: tuple[Range, ...]
+    addresses: Mapping[str, str]
 
 
 def plan(ranges: Iterable[Range], least: int | None = None, most: int | None = None) -> list[tuple[Range, ...]]:

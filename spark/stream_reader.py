@@ -18,10 +18,9 @@ from .connections import TemporaryError
 from .errors import ClusterError, DataLossError
 from .offsets import EARLIEST, LATEST, LATEST_OFFSET, MessageQueue, Offsets, Range, from_json, limited, to_json
 from .options import SourceOptions
-from .planning import plan
+from .planning import RangePartition, plan
 from .scan import find_queues, find_starts
 from .schema import Wanted
-from .task import RangePartition, read_ranges
 
 PATTERN_SECONDS = 1.0
 """How often at most a pattern is matched against all topics: an idle query asks every 10 ms."""
@@ -113,6 +112,8 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of a task, as Arrow batches; it runs in executors."""
+        from .task import read_ranges  # who only plans does not wait until it is loaded
+
         if isinstance(partition, RangePartition):
             yield from read_ranges(partition, self._options, self._columns)
 

@@ -3,12 +3,10 @@
 Everything it needs comes with the partition, so that it asks no name server unless a broker has moved.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql.datasource import InputPartition
 from rocketmq_testkit.remoting.client import RemotingClient
 
 from .arrow_columns import ColumnMaker
@@ -16,20 +14,13 @@ from .cluster import Cluster
 from .errors import ClusterError, DataLossError, RecordError
 from .offsets import Range
 from .options import SourceOptions
+from .planning import RangePartition
 from .reading import RangeReader
 from .schema import Wanted
 
 BATCH_ROWS = 8192
 BATCH_BYTES = 4 << 20
 """An Arrow batch is handed out when it has so many rows, or came from so many bytes, whatever a range's size."""
-
-
-@dataclass
-class RangePartition(InputPartition):
-    """The ranges of one task, and the addresses of their brokers when the task was planned."""
-
-    ranges: tuple[Range, ...]
-    addresses: Mapping[str, str]
 
 
 def read_ranges(partition: RangePartition, options: SourceOptions, wanted: Wanted) -> Iterator[pa.RecordBatch]:

@@ -7,13 +7,16 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
-from rocketmq_testkit.fixtures import Emulator
 
 from . import register
+
+if TYPE_CHECKING:  # a session alone shall not wait until an emulator is loaded
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
+    from rocketmq_testkit.fixtures import Emulator
 
 SECONDS = 120.0
 """How long a stream may take until nothing is left."""
@@ -49,7 +52,7 @@ def start_session(configuration: Mapping[str, str] | None = None, *, master: str
 class SparkRocketMQ:
     """A session, an emulator, and a folder for checkpoints that is this test's own."""
 
-    def __init__(self, spark: SparkSession, emulator: Emulator, folder: Path) -> None:
+    def __init__(self, spark: SparkSession, emulator: "Emulator", folder: Path) -> None:
         self.spark = spark
         self.emulator = emulator
         self.folder = folder
@@ -67,7 +70,7 @@ class SparkRocketMQ:
         """What a topic holds and will hold, from its first message unless options say otherwise."""
         return self.stream_reader(topic=topic, **{"startingOffsets": "earliest", **options}).load()
 
-    def stream_reader(self, **options: object) -> DataStreamReader:
+    def stream_reader(self, **options: object) -> "DataStreamReader":
         """A reader with the emulator's address."""
         return self.spark.readStream.format("rocketmq").options(**self.options(**options))
 
@@ -95,8 +98,8 @@ class SparkRocketMQ:
         return {number: found for number, found in sorted(rows.items()) if found}
 
     def finish(
-        self, writer: DataStreamWriter, *, checkpoint: str = "checkpoint", seconds: float = SECONDS
-    ) -> StreamingQuery:
+        self, writer: "DataStreamWriter", *, checkpoint: str = "checkpoint", seconds: float = SECONDS
+    ) -> "StreamingQuery":
         """Run a query until nothing is left. Errors: StreamingQueryException, TimeoutError."""
         query = writer.option("checkpointLocation", self.checkpoint(checkpoint)).trigger(availableNow=True).start()
         try:

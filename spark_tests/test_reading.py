@@ -13,8 +13,9 @@ from pyspark_rocketmq.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, DataLossError, OptionError
 from pyspark_rocketmq.offsets import MessageQueue, Range
 from pyspark_rocketmq.options import source_options
+from pyspark_rocketmq.planning import RangePartition
 from pyspark_rocketmq.scan import find_ends, find_queues, find_starts
-from pyspark_rocketmq.task import RangePartition, read_ranges
+from pyspark_rocketmq.task import read_ranges
 from rocketmq_testkit.fixtures import Emulator
 
 WANTED = (("queueOffset", "bigint"), ("body", "binary"))

@@ -13,8 +13,8 @@ from pyspark_rocketmq.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, DataLossError
 from pyspark_rocketmq.offsets import MessageQueue, from_json
 from pyspark_rocketmq.options import sink_options, source_options
+from pyspark_rocketmq.planning import RangePartition
 from pyspark_rocketmq.stream_reader import RocketMQStreamReader
-from pyspark_rocketmq.task import RangePartition
 from pyspark_rocketmq.transactional_writer import TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
