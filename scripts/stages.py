@@ -32,7 +32,9 @@ OLDEST = ROOT / ".venv-oldest"
 SPARK_OLDEST = ROOT / ".venv-spark-oldest"
 PROTOBUF = ROOT / ".venv-protobuf"
 WORKERS = os.environ.get("TEST_WORKERS", "2")
-JOBS = str(3 * int(WORKERS))
+WAITING = str(2 * int(WORKERS))
+"""Workers for tests that wait for other processes half of their time."""
+JOBS = str(4 * int(WORKERS))
 """Scenarios with SDKs mostly wait."""
 REPEATED_MAX = "3"
 """Of more than a thousand scenarios and SDKs."""
@@ -201,7 +203,7 @@ def took_too_long(findings: Path, seconds_max: float) -> list[str]:
 
 def run_clients() -> None:
     """Test with every real SDK."""
-    pytest("clients", *existing(CLIENTS))
+    pytest("clients", *existing(CLIENTS), workers=WAITING)
 
 
 def run_demo() -> None:

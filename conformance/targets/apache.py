@@ -10,10 +10,8 @@ and a temporary home of its own, so several can stand side by side; both are gon
 
 import json
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
@@ -30,11 +28,11 @@ from rocketmq_testkit.fixtures.certificates import process_authority, write_pem
 from ..drivers.build import build
 from ..drivers.java_build import JAVA_TOOLS, copy_jars
 from ..drivers.recipe import Launch, Recipe, Workshop
+from .ports import Ports
 from .target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError, of_each
 
 START_SECONDS = 240.0
 """On an idle machine it is 6 s."""
-_PORTS = (20_000, 32_000)
 STOP_SECONDS = 20.0
 
 _JVM = (
@@ -139,6 +137,7 @@ class ApacheBroker:
         self._spawning = threading.Lock()
         self._stopping = threading.Lock()
         self._stopped = False
+        self._ports: Ports | None = None
         self.namesrv = ""
         self.broker = ""
         self.endpoint = ""
@@ -194,32 +193,32 @@ class ApacheBroker:
             raise
 
     def _start(self, jars: Path) -> None:
-        namesrv_port, broker_port, grpc_port, remoting_port, beside_port = _free_ports()
-        self.namesrv = f"127.0.0.1:{namesrv_port}"
-        self.broker = f"127.0.0.1:{broker_port}"
-        self.endpoint = f"127.0.0.1:{grpc_port}"
+        self._ports = ports = Ports()
+        self.namesrv = f"127.0.0.1:{ports.namesrv}"
+        self.broker = f"127.0.0.1:{ports.broker}"
+        self.endpoint = f"127.0.0.1:{ports.grpc}"
         conf = self._home / "conf"
         conf.mkdir()
         # Keys are kept in memory behind a password, which the usual kind of store mixes ten thousand times.
         (conf / "java.security").write_text("keystore.type=jks\n")
         write_pem(process_authority().issue(["localhost", "127.0.0.1"]), self._certificate)
-        (conf / "namesrv.conf").write_text(f"listenPort={namesrv_port}\nbindAddress=127.0.0.1\n")
+        (conf / "namesrv.conf").write_text(f"listenPort={ports.namesrv}\nbindAddress=127.0.0.1\n")
         settings: dict[str, str] = {
             **_BROKER_CONF,
             **COMMON_SETTINGS,
-            "listenPort": str(broker_port),
-            "haListenPort": str(broker_port + 1),
+            "listenPort": str(ports.broker),
+            "haListenPort": str(ports.broker + 1),
             "namesrvAddr": self.namesrv,
             "storePathRootDir": str(self._home / "store"),
             **self._settings,
         }
         if self._settings_beside:
-            self.beside = f"127.0.0.1:{beside_port}"
+            self.beside = f"127.0.0.1:{ports.beside}"
             settings["brokerIP2"] = "127.0.0.1"  # where slaves are told to copy from
             beside = {
                 **settings,
-                "listenPort": str(beside_port),
-                "haListenPort": str(beside_port + 1),
+                "listenPort": str(ports.beside),
+                "haListenPort": str(ports.beside + 1),
                 "storePathRootDir": str(self._home / "beside" / "store"),
                 **self._settings_beside,
             }
@@ -229,8 +228,8 @@ class ApacheBroker:
             "rocketMQClusterName": settings["brokerClusterName"],
             "namesrvAddr": self.namesrv,
             "localServeAddr": "127.0.0.1",
-            "grpcServerPort": grpc_port,
-            "remotingListenPort": remoting_port,
+            "grpcServerPort": ports.grpc,
+            "remotingListenPort": ports.remoting,
             "enablePrintJstack": False,
             "grpcThreadPoolNums": 16,
             "tlsTestModeEnable": False,
@@ -355,6 +354,8 @@ class ApacheBroker:
         with self._stopping:  # who comes second waits until all are gone, for the program may end after that
             while self._processes:
                 _kill(self._processes.popitem()[1])
+        if self._ports is not None:
+            self._ports.release()
         if self._home != Path():
             shutil.rmtree(self._home, ignore_errors=True)
 
@@ -375,26 +376,3 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _write_properties(path: Path, settings: Mapping[str, str]) -> None:
     path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-
-
-def _free_ports() -> tuple[int, int, int, int, int]:
-    """Ports that were free a moment ago, the second and the last of them for brokers.
-
-    A broker also takes its port - 2 (fast remoting) and + 1 (replication).
-
-    They lie below those that the system gives to outgoing connections, any of which could be taken until the broker
-    gets to it.
-    """
-    while True:
-        ports = random.sample(range(*_PORTS), 5)
-        wanted = {*ports, ports[1] - 2, ports[1] + 1, ports[4] - 2, ports[4] + 1}
-        if len(wanted) == 9 and all(map(_is_free, wanted)):
-            return ports[0], ports[1], ports[2], ports[3], ports[4]
-
-
-def _is_free(port: int) -> bool:
-    try:
-        socket.create_server(("127.0.0.1", port)).close()
-    except OSError:
-        return False
-    return True

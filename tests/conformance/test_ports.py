@@ -1,0 +1,51 @@
+"""Ports of real brokers: nobody else of ours takes them as long as they are held, whoever listens there."""
+
+import socket
+
+import pytest
+from rocketmq_testkit.conformance.targets import ports
+from rocketmq_testkit.conformance.targets.ports import SIZE, Ports
+from rocketmq_testkit.conformance.targets.target import TargetError
+
+TWO_BLOCKS = 2 * SIZE + 1
+
+
+@pytest.fixture
+def first(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The first port of two blocks, which are all that there are."""
+    held = Ports()
+    held.release()
+    monkeypatch.setattr(ports, "FIRST", held.namesrv)
+    monkeypatch.setattr(ports, "END", held.namesrv + TWO_BLOCKS)
+    return held.namesrv
+
+
+def test_ports_are_held_while_nobody_listens(first: int) -> None:
+    """As between the end of a broker and its next start; who has let go of them may be followed by another."""
+    held = [Ports(), Ports()]
+    assert {each.namesrv for each in held} == {first, first + SIZE}
+    with pytest.raises(TargetError, match=f"no 11 ports in a row are free between {first} and {first + TWO_BLOCKS}"):
+        Ports()
+    held[0].release()
+    again = Ports()
+    assert again.namesrv == held[0].namesrv
+    again.release()
+    held[1].release()
+
+
+def test_what_somebody_else_listens_on_is_left_alone(first: int) -> None:
+    """At whatever address, and be it the last port of a block."""
+    with socket.create_server(("127.0.0.1", first + SIZE - 1)):
+        found = Ports()
+    assert found.namesrv == first + SIZE
+    found.release()
+
+
+def test_each_has_a_port_of_its_own() -> None:
+    """A broker takes two more beside the one that it is asked for."""
+    held = Ports()
+    wanted = [held.namesrv, held.grpc, held.remoting]
+    wanted += [port + more for port in (held.broker, held.beside) for more in (-2, 0, 1)]
+    held.release()
+    assert len(set(wanted)) == len(wanted)
+    assert set(wanted) <= set(range(held.namesrv, held.namesrv + SIZE))
