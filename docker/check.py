@@ -1,15 +1,18 @@
 """Build the sidecar's image without a container engine, run it, and say how big, how fast and how small it is.
 
     python docker/check.py [--client PROGRAM ARGS...]
+    python docker/check.py --base
 
 Needs root, buildah, debootstrap and iproute2. The image is built from the Dockerfile as it is, on a base of its FROM
-name that debootstrap makes once and the cache keeps. The container gets a network namespace of its own, so that the
-default ports are free. When it is healthy, the client that the image holds goes the whole way once; then PROGRAM is
-run in the same namespace with the ready line in ROCKETMQ_READY and its parts in ROCKETMQ_NAMESRV, ROCKETMQ_BROKER,
-ROCKETMQ_ENDPOINT and ROCKETMQ_CONTROL. Exit code 0 if everything went well; figures are printed as one line of JSON.
+name that debootstrap makes once and the cache keeps; with --base it is made, or waited for, and nothing else is done.
+The container gets a network namespace of its own, so that the default ports are free. When it is healthy, the client
+that the image holds goes the whole way once; then PROGRAM is run in the same namespace with the ready line in
+ROCKETMQ_READY and its parts in ROCKETMQ_NAMESRV, ROCKETMQ_BROKER, ROCKETMQ_ENDPOINT and ROCKETMQ_CONTROL. Exit code 0
+if everything went well; figures are printed as one line of JSON.
 """
 
 import argparse
+import fcntl
 import json
 import os
 import re
@@ -282,6 +285,7 @@ def main() -> int:
     """Do everything; 0 if all is well."""
     parser = argparse.ArgumentParser(description="Build, run and measure the image of the sidecar.")
     parser.add_argument("--client", nargs=argparse.REMAINDER, default=[], help="program to run against the emulator")
+    parser.add_argument("--base", action="store_true", help="only make the base image")
     options = parser.parse_args()
     for program in ("buildah", "debootstrap", "ip"):
         if shutil.which(program) is None:
@@ -294,8 +298,12 @@ def main() -> int:
     buildah = Buildah()
     try:
         base = base_name()
-        if not buildah.has_image(f"docker.io/library/{base}"):
-            make_base(buildah, base)
+        with (CACHE / "base.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not buildah.has_image(f"docker.io/library/{base}"):
+                make_base(buildah, base)
+        if options.base:
+            return 0
         build_seconds = build(buildah)
         network = Network()
         try:

@@ -41,8 +41,10 @@ REPEATED_MAX = "3"
 CASES_SECONDS_MAX = 120.0
 MATRIX_SECONDS_MAX = 1200.0
 """Twice what is promised of two cores that nobody else uses, for there may be others: a minute, and ten."""
-RUN_SECONDS_MAX = 45 * 60.0
-"""What is promised of a whole run on the build server."""
+RUN_SECONDS_PROMISED = 45 * 60.0
+"""Of a whole run on the build server; a longer one says so."""
+RUN_SECONDS_MAX = 60 * 60.0
+"""A longer run is a bad one. The same run takes 1.7 times as long on some days, when others use the machine's cores."""
 PROTOCOLS = ("tests/remoting", "tests/transport", "tests/grpc_v2")
 ENGINE_AND_PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
 """Needs nothing but Python; also run with the oldest versions of everything, other protobufs and other Pythons."""
@@ -58,9 +60,10 @@ WITHOUT_NEWEST = [f"--ignore=tests/grpc_v2/{name}" for name in NEWEST_ALONE]
 """Tests that import the official SDK or protoc, which want the newest protobuf."""
 OLDEST_PYTEST = "7.4.0"
 """For applications that use the plugin."""
-MIDDLE_PROTOBUFS = {"5": "3.12", "6": "3.13"}
+USES_PROTOBUF = ("tests/transport", "tests/grpc_v2", "tests/behaviour")
+MIDDLE_PROTOBUFS = {"5": ("3.12", USES_PROTOBUF), "6": ("3.13", ENGINE_AND_PROTOCOLS)}
 """Major versions between the oldest and the newest, which the other stages use; and the Python that each is tried with,
-where the machine has it.
+where the machine has it, with the tests.
 """
 
 
@@ -170,6 +173,13 @@ def run_alone() -> None:
     pytest("alone", "-m", "alone", *WITHOUT_OTHER_STAGES, "tests", workers="0")
 
 
+def run_base() -> None:
+    """Begin to make the base of the image, which is mostly downloads and takes minutes; the stage `sidecar` waits."""
+    with (REPORTS / "base.log").open("wb") as log:
+        command = [sys.executable, str(ROOT / "docker" / "check.py"), "--base"]
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+
+
 def run_conformance() -> None:
     """Hold the emulator against what real brokers did: every case, and every scenario through every SDK."""
     command = Path(sys.executable).with_name("rocketmq-conformance")
@@ -244,11 +254,11 @@ def run_spark_oldest() -> None:
 
 def run_protobuf() -> None:
     """Test with the protobufs between the oldest and the newest, and with newer Pythons."""
-    for major, version in MIDDLE_PROTOBUFS.items():
+    for major, (version, folders) in MIDDLE_PROTOBUFS.items():
         other = pythons.find(version)
         print(f"protobuf {major} with {other or f'this Python, for there is no {version}'}", flush=True)
         python = environment(PROTOBUF, "-e", ".[conformance,test]", f"protobuf=={major}.*", of=other)
-        pytest(f"protobuf-{major}", "-m", "not alone", *WITHOUT_NEWEST, *existing(ENGINE_AND_PROTOCOLS), python=python)
+        pytest(f"protobuf-{major}", "-m", "not alone", *WITHOUT_NEWEST, *existing(folders), python=python)
 
 
 STAGES: tuple[Stage, ...] = (
@@ -259,6 +269,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("tests", "all tests without outside clients", run_tests),
     Stage("alone", "tests that need the machine for themselves", run_alone),
     Stage("demo", "the example application", run_demo),
+    Stage("base", "the image's base, which is made meanwhile", run_base),
     Stage("conformance", "the emulator against recorded brokers", run_conformance),
     Stage("clients", "real SDKs", run_clients),
     Stage("spark", "the Spark connector, auditor and replay", run_spark),
@@ -324,8 +335,8 @@ def conclude(results: Sequence[Result], seconds: float, limit: float | None = No
     for line in (*verdict.unexpected_outcomes(CASES), *verdict.unexpected_outcomes(MATRIX)):
         print(line)
     in_time = limit is None or seconds <= limit
-    if not in_time:
-        print(f"TOO SLOW: {seconds:.0f} s, at most {limit:.0f} s")
+    if limit is not None and seconds > min(limit, RUN_SECONDS_PROMISED):
+        print(f"TOO SLOW: {seconds:.0f} s, promised {RUN_SECONDS_PROMISED:.0f} s, at most {limit:.0f} s")
     good = in_time and all(not result.problem for result in results) and (not files or found.good)
     if files:
         print(found.line(seconds), flush=True)

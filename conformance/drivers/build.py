@@ -16,7 +16,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
 
 from . import registry
@@ -113,15 +115,27 @@ def main(arguments: list[str] | None = None) -> int:
         recipes = [registry.recipe(name) for name in options.names or registry.names()]
     except LookupError as error:
         parser.error(str(error))
-    failed = False
+    # Languages beside each other; drivers of one language share its package manager, and what it has downloaded.
+    languages = [list(group) for _, group in groupby(sorted(recipes, key=_language), _language)]
+    with ThreadPoolExecutor(len(languages)) as pool:
+        return 0 if all(list(pool.map(_build_each, languages))) else 1
+
+
+def _language(recipe: Recipe) -> str:
+    return recipe.language
+
+
+def _build_each(recipes: Sequence[Recipe]) -> bool:
+    """Build one after the other; whether all could be built."""
+    good = True
     for recipe in recipes:
         begin = time.monotonic()
         try:
             print(f"{recipe.name}: {build(recipe)} ({time.monotonic() - begin:.1f} s)", flush=True)
         except BuildError as error:
-            failed = True
+            good = False
             print(error, file=sys.stderr, flush=True)
-    return 1 if failed else 0
+    return good
 
 
 if __name__ == "__main__":
