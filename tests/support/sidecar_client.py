@@ -1,6 +1,7 @@
 """Scenarios for an emulator that runs elsewhere: `docker/check.py` starts this inside the sidecar's network.
 
 Reads the addresses from the environment, and ends with 1 when an outcome is not the one recorded from a real broker.
+Time passes through the control port, so that nothing is waited for.
 """
 
 import os
@@ -11,6 +12,7 @@ from rocketmq_testkit.conformance.runner.crews import Crews
 from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
 from rocketmq_testkit.conformance.scenario import all_scenarios
 from rocketmq_testkit.conformance.targets.address import AddressTarget
+from rocketmq_testkit.conformance.targets.control import ControlledTarget
 from rocketmq_testkit.conformance.targets.target import Access
 from rocketmq_testkit.conformance.truth import Truth
 
@@ -21,10 +23,11 @@ SCENARIOS = ("plain.a_simple_consumer_gets_each_message_once", "plain.a_concurre
 def main() -> int:
     """Run the scenarios; returns the exit code."""
     access = Access(os.environ["ROCKETMQ_NAMESRV"], os.environ["ROCKETMQ_ENDPOINT"])
+    target = ControlledTarget(AddressTarget("sidecar", access), os.environ["ROCKETMQ_CONTROL"])
     scenarios = [scenario for scenario in all_scenarios() if scenario.id in SCENARIOS]
     failed = []
     same = 0
-    for work in scenario_works(scenarios, SDKS, AddressTarget("sidecar", access), Truth(), Crews()).common:
+    for work in scenario_works(scenarios, SDKS, target, Truth(), Crews()).common:
         for outcome in work():
             same += outcome.verdict is Verdict.SAME
             if not outcome.expected:
