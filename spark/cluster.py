@@ -50,6 +50,8 @@ class Cluster(Closing):
         self._options = options
         self.addresses: dict[str, str] = {}
         """Brokers that routes have named."""
+        self._checked: set[str] = set()
+        """Those that have said that they can filter as the options want it."""
 
     def close(self) -> None:
         """Close all connections."""
@@ -102,6 +104,22 @@ class Cluster(Closing):
         for queue, answer in self._ask_brokers(code, asked).items():
             _expect_success(answer, f"offset of group {group} for {queue}")
 
+    def check_expression(self, queues: Iterable[MessageQueue], group: str, expression: str) -> None:
+        """Have the brokers of some queues say whether they can filter by an SQL92 expression.
+
+        A pull with one that is none, or with one that cannot be read, would bring all messages. Errors: ClusterError.
+        Source: MQClientInstance.checkClientInBroker, PullMessageProcessor (5.3.3).
+        """
+        bodies = {}
+        for queue in {queue.broker: queue for queue in queues if queue.broker not in self._checked}.values():
+            wanted = {"topic": queue.topic, "subString": expression, "expressionType": "SQL92"}
+            body = {"clientId": f"{group}@spark", "group": group, "subscriptionData": wanted}
+            bodies[queue] = json.dumps(body).encode()
+        answers = self._ask_brokers(RequestCode.CHECK_CLIENT_CONFIG, {queue: {} for queue in bodies}, bodies)
+        for queue, answer in answers.items():
+            _expect_success(answer, f"option subExpression: broker {queue.broker} does not take it")
+            self._checked.add(queue.broker)
+
     def address(self, broker: str) -> str:
         """The address of a broker that a route has named."""
         found = self.addresses.get(broker)
@@ -121,16 +139,21 @@ class Cluster(Closing):
         return found
 
     def _ask_brokers(
-        self, code: RequestCode, asked: Mapping[MessageQueue, Mapping[str, str]]
+        self,
+        code: RequestCode,
+        asked: Mapping[MessageQueue, Mapping[str, str]],
+        bodies: Mapping[MessageQueue, bytes] | None = None,
     ) -> dict[MessageQueue, RemotingCommand]:
         """One request for each queue, all of a broker on their way at once."""
+        bodies = bodies or {}
         by_broker: dict[str, list[MessageQueue]] = {}
         for queue in asked:
             by_broker.setdefault(queue.broker, []).append(queue)
         found: dict[MessageQueue, RemotingCommand] = {}
         for broker, queues in by_broker.items():
             requests = [
-                ({"topic": queue.topic, "queueId": str(queue.queue_id), **asked[queue]}, b"") for queue in queues
+                ({"topic": queue.topic, "queueId": str(queue.queue_id), **asked[queue]}, bodies.get(queue, b""))
+                for queue in queues
             ]
             answers = self.connections.patiently(
                 f"broker {broker} at {self.address(broker)} did not answer {code.name}",
@@ -234,11 +257,11 @@ def said(answer: RemotingCommand) -> str:
         name = ResponseCode(answer.code).name
     except ValueError:
         name = "an unknown code"
-    hint = " (the options accessKey and secretKey say who asks)" if _is_about_who_asks(answer) else ""
+    hint = " (the options accessKey and secretKey say who asks)" if is_about_who_asks(answer) else ""
     return f"{name} ({answer.code}){': ' + answer.remark.strip() if answer.remark else ''}{hint}"
 
 
-def _is_about_who_asks(answer: RemotingCommand) -> bool:
+def is_about_who_asks(answer: RemotingCommand) -> bool:
     """Whether keys or rights of a user were refused; the same codes are also given for other reasons.
 
     Texts: DefaultAuthenticationHandler, AclAuthorizationHandler (5.3.3); before 5.3 it is the name of an exception

@@ -121,7 +121,9 @@ class RangeReader:
             return None
         if code in BUSY:
             raise TemporaryError(said(answer))
-        raise ClusterError(self._where(said(answer)))
+        about_filters = code == ResponseCode.SUBSCRIPTION_PARSE_FAILED or "SQL92" in (answer.remark or "")
+        hint = " (the options subExpression and expressionType say what to filter by)" if about_filters else ""
+        raise ClusterError(self._where(said(answer) + hint))
 
     def _arrived(self, client: RemotingClient, pull: _Pull, answer: RemotingCommand) -> Piece | None:
         reached = int((answer.ext_fields or {})["nextBeginOffset"])

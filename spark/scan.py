@@ -20,7 +20,8 @@ from .options import SourceOptions, Start
 def find_queues(cluster: Cluster, options: SourceOptions) -> tuple[MessageQueue, ...]:
     """The queues to read, sorted; with a pattern there may be none yet.
 
-    Errors: ClusterError for a topic without route, and for an assigned queue that is not there.
+    Errors: ClusterError for a topic without route, for an assigned queue that is not there, and for an expression that
+    brokers do not take.
     """
     named = options.named_topics
     found: list[MessageQueue] = []
@@ -37,6 +38,8 @@ def find_queues(cluster: Cluster, options: SourceOptions) -> tuple[MessageQueue,
         if missing:
             raise ClusterError(f"option assign: there is no {min(missing)}{_there_are(found, min(missing))}")
         found = list(options.assign)
+    if options.expression_type == "SQL92":
+        cluster.check_expression(found, options.consumer_group, options.sub_expression)
     return tuple(sorted(found))
 
 

@@ -17,7 +17,7 @@ from rocketmq_testkit.remoting.client import RemotingClient, batch_body
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
 
-from .cluster import Cluster, said
+from .cluster import Cluster, is_about_who_asks, said
 from .connections import LOST, reason
 from .errors import ClusterError, RowError, SendError
 from .messages import Outgoing
@@ -46,7 +46,7 @@ AGAIN = frozenset(
         ResponseCode.GO_AWAY,
     }
 )
-"""Refusals after which Java's producer tries again, too."""
+"""Refusals after which Java's producer tries again, too; other than that, those of keys are final here."""
 
 BATCH_BYTES_MAX = 1 << 20
 """Bodies of one request at most; brokers take 4 MiB with everything."""
@@ -264,7 +264,7 @@ class Sender:
             if self._on_stored is not None:
                 self._on_stored(queue, request.messages, answer)
             return
-        if answer.code not in AGAIN:
+        if answer.code not in AGAIN or is_about_who_asks(answer):
             raise SendError(f"{queue} refuses {_shown(request)}: {said(answer)}")
         self._again(request, said(answer))
 

@@ -71,7 +71,7 @@ def test_who_has_others_reads_nothing(spark_rocketmq: SparkRocketMQ, guard: Guar
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_who_has_others_writes_nothing(spark_rocketmq: SparkRocketMQ, guard: Guard, wrong: str) -> None:
-    """The same of a write."""
+    """The same of a write, which is not tried again either."""
     topic = spark_rocketmq.emulator.topic("orders", queues=1)
     keys, why = WRONG[wrong]
     rows = spark_rocketmq.spark.sql("select 'x' as body")
@@ -79,9 +79,10 @@ def test_who_has_others_writes_nothing(spark_rocketmq: SparkRocketMQ, guard: Gua
 
     with pytest.raises(
         PySparkException,
-        match=rf"queue 0 of topic orders on broker-a did not acknowledge a message: NO_PERMISSION \(16\): {why}{SEE}",
+        match=rf"queue 0 of topic orders on broker-a refuses a message: NO_PERMISSION \(16\): {why}{SEE}",
     ):
         rows.write.format("rocketmq").options(**options).mode("append").save()
+    assert len(guard.refused) == 1
     assert topic.messages == []
 
 

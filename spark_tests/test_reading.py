@@ -89,13 +89,47 @@ def test_sql_filters_are_the_brokers(rocketmq: Emulator) -> None:
     assert [at for at, _ in found] == list(range(1, 100, 2))
 
 
-def test_a_bad_expression_is_named(rocketmq: Emulator) -> None:
-    """The broker's refusal, with topic and queue."""
+SEE = r" \(the options subExpression and expressionType say what to filter by\)"
+
+
+def test_an_expression_that_brokers_do_not_take_is_named(rocketmq: Emulator) -> None:
+    """The broker's refusal, with topic, queue and options: SQL92 is off."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"])
 
-    with pytest.raises(ClusterError, match=r"queue 0 of topic orders on broker-a.*does not support"):
+    with pytest.raises(ClusterError, match=rf"queue 0 of topic orders on broker-a.*does not support.*SQL92{SEE}"):
         read(rocketmq, 0, 1, subExpression="a = b", expressionType="SQL92")
+
+
+def planned(emulator: Emulator, expression: str) -> int:
+    """How many queues a planner finds in a topic that an SQL92 expression filters."""
+    given = {"nameServer": emulator.namesrv, "topic": "orders", "subExpression": expression, "expressionType": "SQL92"}
+    options = source_options(given)
+    with Cluster(options) as cluster:
+        return len(find_queues(cluster, options))
+
+
+REFUSED = r"option subExpression: broker broker-a does not take it"
+
+
+def test_an_expression_is_refused_before_anything_is_read(rocketmq: Emulator) -> None:
+    """By brokers that do not evaluate any."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"])
+
+    with pytest.raises(ClusterError, match=rf"{REFUSED}: SYSTEM_ERROR \(1\): .*does not support.*SQL92"):
+        planned(rocketmq, "a = b")
+
+
+@pytest.mark.rocketmq(config={"enablePropertyFilter": True})
+def test_an_expression_that_is_none_is_refused_before_anything_is_read(rocketmq: Emulator) -> None:
+    """A pull with it would bring all messages."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"x"])
+
+    assert planned(rocketmq, "a = 'b'") == 1
+    with pytest.raises(ClusterError, match=rf"{REFUSED}: SUBSCRIPTION_PARSE_FAILED \(23\): .*"):
+        planned(rocketmq, "a = = b")
 
 
 def test_offsets_that_a_broker_never_had_are_a_loss(rocketmq: Emulator) -> None:
