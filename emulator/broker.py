@@ -22,6 +22,7 @@ from .client_questions import ClientQuestions
 from .client_resets import ClientResets
 from .clients import Clients
 from .codes import ResponseCode
+from .compaction import Compaction
 from .config import BrokerConfig, EmulationConfig
 from .consumer_inquiries import ConsumerInquiries
 from .consumption import Consumption
@@ -136,7 +137,8 @@ class Broker:
         identity = f"{self.name}:{self.broker_id}"
         self.clients = Clients(config, scheduler, self.topics, self.groups, self._push, remains.filters)
         self.locks = QueueLocks(scheduler)
-        self.reader = QueueReader(config, self.store, self.topics)
+        compaction = Compaction(config, self.store, self._chance, identity)
+        self.reader = QueueReader(config, self.store, self.topics, compaction)
         self.orders = Orders(scheduler, self._order_freed, remains.orders)
         self.pop_in_flight = PopInFlight(config, scheduler, self._queue_goes_on)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)

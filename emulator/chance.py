@@ -46,6 +46,13 @@ class Chance:
         """The stream of this name, made at first use."""
         stream = self._streams.get(name)
         if stream is None:
-            name_hash = crc32(name.encode())
-            stream = self._streams[name] = Stream(Stream(self.seed ^ (name_hash << 32) ^ name_hash).bits())
+            stream = self._streams[name] = self._begun(name)
         return stream
+
+    def fixed(self, name: str, bound: int) -> int:
+        """A number from 0 to `bound` - 1 (`bound` >= 1) that is the same whenever this name is asked for."""
+        return self._begun(name).below(bound)
+
+    def _begun(self, name: str) -> Stream:
+        name_hash = crc32(name.encode())
+        return Stream(Stream(self.seed ^ (name_hash << 32) ^ name_hash).bits())

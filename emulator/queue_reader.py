@@ -8,6 +8,7 @@ from dataclasses import field
 from itertools import accumulate
 
 from . import record as records
+from .compaction import CompactedQueue, Compaction, moved
 from .config import BrokerConfig
 from .consume_queue import BatchConsumeQueue, ConsumeQueue
 from .filters import MessageFilter
@@ -36,9 +37,10 @@ class Read:
 class QueueReader:
     """Bounded reads of consume queues."""
 
-    def __init__(self, config: BrokerConfig, store: MessageStore, topics: Topics) -> None:
+    def __init__(self, config: BrokerConfig, store: MessageStore, topics: Topics, compaction: Compaction) -> None:
         self._config = config
         self._store = store
+        self._compaction = compaction
         self._compacted: Collection[str] = topics.compacted
         """Topics whose messages upstream reads from logs of their own."""
         self._special: Collection[str] = topics.special
@@ -49,20 +51,17 @@ class QueueReader:
         """At most `max_count` messages (and upstream's bounds on count and bytes) from `offset` on.
 
         The first message is returned whatever its size; one read looks at no more than maxFilterMessageSize / 20
-        units. Compacted topics are read without a filter (CompactionLog.getMessage); nothing is ever dropped from them
-        here, as upstream drops nothing before a queue has compactionMappedFileSize, 100 MiB.
+        units. Compacted topics are read without a filter, and not from two files of their logs at once
+        (CompactionLog.getMessage).
         """
         queue = self._store.queues.get((topic, queue_id))
         if queue is None:
             self._store.want(topic, queue_id)
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, 0, 0)
-        low, high = queue.first, queue.first + len(queue.physical)
         special = self._special and topic in self._special
         if special and topic in self._compacted and self._config.enable_compaction:
-            message_filter = None
-            if offset > high:
-                return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high if low else 0, low, high)
-            offset = max(offset, low)
+            return self._read_compacted(queue, offset, max_count)
+        low, high = queue.first, queue.first + len(queue.physical)
         if high == 0:
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
         if offset < low:
@@ -72,10 +71,8 @@ class QueueReader:
         if offset > high:
             return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
 
-        config = self._config
-        count_max = max(1, min(max_count, config.max_transfer_count_on_message_in_memory))
-        bytes_max = min(config.max_transfer_bytes_on_message_in_memory, _TRANSFER_BYTES_MAX)
-        units_max = max(config.max_filter_message_size // _UNIT_BYTES, max_count)
+        count_max, bytes_max = self._bounds(max_count)
+        units_max = max(self._config.max_filter_message_size // _UNIT_BYTES, max_count)
         read = Read(PullStatus.NO_MATCHED_MESSAGE, offset, low, high)
         if special and isinstance(queue, BatchConsumeQueue):
             return self._read_batches(queue, read, count_max, bytes_max, message_filter)
@@ -85,6 +82,38 @@ class QueueReader:
         else:
             self._read_filtered(queue, read, range(first, stop), count_max, bytes_max, message_filter)
         if read.records:
+            read.status = PullStatus.FOUND
+        return read
+
+    def _bounds(self, max_count: int) -> tuple[int, int]:
+        """Messages and bytes of one read."""
+        config = self._config
+        count_max = max(1, min(max_count, config.max_transfer_count_on_message_in_memory))
+        return count_max, min(config.max_transfer_bytes_on_message_in_memory, _TRANSFER_BYTES_MAX)
+
+    def _read_compacted(self, queue: ConsumeQueue, offset: int, max_count: int) -> Read:
+        log = self._compaction.of(queue)
+        low, high = log.min_offset, log.max_offset
+        if high == 0:
+            return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
+        if offset == high:
+            return Read(PullStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
+        if offset > high:
+            return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high if low else 0, low, high)
+        return self._take_left(queue, log, Read(PullStatus.NO_MATCHED_MESSAGE, offset, low, high), max_count)
+
+    def _take_left(self, queue: ConsumeQueue, log: CompactedQueue, read: Read, max_count: int) -> Read:
+        count_max, bytes_max = self._bounds(max_count)
+        total = 0
+        for at, place in log.left(read.next_offset, count_max):
+            physical_offset, size, _ = queue.unit(at)
+            if read.records and total + size > bytes_max:
+                break
+            read.records.append(moved(self._store.log.read(physical_offset, size), place))
+            read.offsets.append(at)
+            read.physical_offsets.append(physical_offset)
+            total += size
+            read.next_offset = at + 1
             read.status = PullStatus.FOUND
         return read
 

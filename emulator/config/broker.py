@@ -73,6 +73,26 @@ class BrokerConfig(RequestPoolConfig):
     enable_compaction: bool = key(
         True, "Topics with cleanup.policy=COMPACTION are read from logs of their own, which know no filters."
     )
+    compaction_mapped_file_size: int = key(
+        100 * 1024 * 1024,
+        "A file of such a log; all but the last lose messages that others of the same keys have replaced. Read when a"
+        " queue is first read.",
+        unit="bytes",
+        low=1,
+    )
+    compaction_cq_mapped_file_size: int = key(
+        10 * 1024 * 1024,
+        "Such a file ends with as many messages less one as this has units of 46, too; its size is a multiple of this,"
+        " five times at least. Read when a queue is first read.",
+        unit="bytes",
+        low=92,
+    )
+    compaction_schedule_internal: int = key(
+        15 * 60 * 1000,
+        "How often files are looked through, and up to as long again by chance. Read when a queue is first read.",
+        unit="ms",
+        low=1,
+    )
     max_filter_message_size: int = key(16000, "Bytes of queue units scanned by one read (20 each).", low=20)
     default_query_max_num: int = key(32, "Messages of one query by unique key.", low=1)
     max_msgs_num_batch: int = key(64, "Messages of one query by key.", low=1)
