@@ -368,11 +368,12 @@ def main() -> int:
     chosen = options("Compare a full emulator with an empty one.", quick, "steps")
     rows = list(all_rows(chosen.only, chosen.quick))
     text = table(rows)
+    print(text, flush=True)
     too_much = False
     if chosen.only in WAITING_ROWS:
         waits, too_much = waiting(100 if chosen.quick else 1)
+        print(waits)
         text = f"{text}\n{waits}"
-    print(text)
     if chosen.write:
         Table("growth", SECTION).write(text)
     slow = [row.name for row in rows if row.ratio > GOAL]

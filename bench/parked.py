@@ -255,7 +255,9 @@ def jump_over_a_check(factor: int) -> float:
 
 def running(messages: int, properties: Callable[[int], dict[str, str]]) -> Emulator:
     """An emulator as tests start it, on its thread, with real time, that holds messages with these properties."""
-    emulator = Emulator(topics=["work:NORMAL:1"], config={"storeMaxBytes": 4 * 1024**3}).start()
+    room = {"storeMaxBytes": 4 * 1024**3}
+    # A million messages are one call of the loop, half a minute on a slow day.
+    emulator = Emulator(topics=["work:NORMAL:1"], config=room, call_timeout="10m").start()
     emulator.run_in_loop(lambda host: fill(host.engine, messages, properties))
     return emulator
 
