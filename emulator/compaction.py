@@ -29,30 +29,31 @@ _PLACE_AT = 28
 
 
 class Entry(NamedTuple):
-    """A message of a queue."""
+    """A message of a queue, and its place in the log of the queue."""
 
     offset: int
     size: int
     keys: str
     has_body: bool
+    place: int = 0
 
 
 class _File:
-    """Messages one after the other. `base`: where in the log it begins."""
+    """Messages one after the other. `base`: where in the log it begins, `end`: behind its last message."""
 
-    __slots__ = ("base", "entries", "offsets", "places", "size")
+    __slots__ = ("base", "end", "entries")
 
     def __init__(self, base: int) -> None:
-        self.base = base
+        self.base = self.end = base
         self.entries: list[Entry] = []
-        self.offsets: list[int] = []
-        self.places: list[int] = []
-        self.size = 0
 
-    @property
-    def last(self) -> int:
-        """The offset of its last message."""
-        return self.offsets[-1]
+
+def _last_offset(file: _File) -> int:
+    return file.entries[-1].offset
+
+
+def _offset(entry: Entry) -> int:
+    return entry.offset
 
 
 class CompactedQueue:
@@ -73,25 +74,21 @@ class CompactedQueue:
     @property
     def min_offset(self) -> int:
         """The first offset that is left, 0 if there never was any."""
-        return max(self._files[0].offsets[0], self.queue.first) if self._files else 0
+        return max(self._files[0].entries[0].offset, self.queue.first) if self._files else 0
 
     @property
     def max_offset(self) -> int:
-        """The one behind the last message with keys."""
-        return self._files[-1].last + 1 if self._files else 0
+        """The one behind the last message with keys; the minimum at least."""
+        return max(_last_offset(self._files[-1]) + 1, self.queue.first) if self._files else 0
 
-    def left(self, offset: int, count: int) -> list[tuple[int, int]]:
-        """The next messages from an offset below the maximum on: offset, and place in the log of the queue.
+    def left(self, offset: int, count: int) -> list[Entry]:
+        """The next messages from an offset on that is neither below the minimum nor the maximum.
 
-        Those of one file, as an answer never has those of two. What the broker's log has dropped is left out.
+        Those of one file, as an answer never has those of two.
         """
-        offset = max(offset, self.queue.first)
-        at = bisect_left(self._files, offset, key=lambda each: each.last)
-        if at == len(self._files):
-            return []
-        file = self._files[at]
-        first = bisect_left(file.offsets, offset)
-        return list(zip(file.offsets[first : first + count], file.places[first : first + count], strict=True))
+        entries = self._files[bisect_left(self._files, offset, key=_last_offset)].entries
+        first = bisect_left(entries, offset, key=_offset)
+        return entries[first : first + count]
 
     def catch_up(self, now_ms: int) -> None:
         """Take up what was stored, and do the rounds that were due between."""
@@ -109,6 +106,8 @@ class CompactedQueue:
             if self._next_round_ms is None:
                 self._next_round_ms = record.store_timestamp + self._period_ms
         self._rounds(now_ms)
+        while len(self._files) > 1 and _last_offset(self._files[0]) < queue.first:
+            del self._files[0]
 
     def _rounds(self, now_ms: int) -> None:
         """The round that is due; others beside it would find nothing new."""
@@ -118,9 +117,7 @@ class CompactedQueue:
 
     def _compact(self) -> None:
         full = self._files[:-1]
-        fresh = [
-            entry for file in full if file.last > self._done for entry in file.entries if entry.offset > self._done
-        ]
+        fresh = [entry for file in full for entry in file.entries if entry.offset > self._done]
         if not fresh:
             return
         latest = {entry.keys: entry.offset for entry in fresh}
@@ -140,13 +137,12 @@ class CompactedQueue:
                 return
             files.append(made)
         file = files[-1]
-        file.entries.append(entry)
-        file.offsets.append(entry.offset)
-        file.places.append(file.base + file.size)
-        file.size += entry.size
+        file.entries.append(entry._replace(place=file.end))
+        file.end += entry.size
 
     def _has_room(self, file: _File, entry: Entry) -> bool:
-        return len(file.entries) + 1 < self._units and file.size + entry.size + _END_BYTES <= self._file_bytes
+        used = file.end - file.base + entry.size + _END_BYTES
+        return len(file.entries) + 1 < self._units and used <= self._file_bytes
 
 
 class Compaction:

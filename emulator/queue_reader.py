@@ -100,21 +100,22 @@ class QueueReader:
             return Read(PullStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
         if offset > high:
             return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high if low else 0, low, high)
-        return self._take_left(queue, log, Read(PullStatus.NO_MATCHED_MESSAGE, offset, low, high), max_count)
+        if low == high:
+            return Read(PullStatus.OFFSET_TOO_SMALL, low, low, high)
+        return self._take_left(queue, log, Read(PullStatus.FOUND, max(offset, low), low, high), max_count)
 
     def _take_left(self, queue: ConsumeQueue, log: CompactedQueue, read: Read, max_count: int) -> Read:
         count_max, bytes_max = self._bounds(max_count)
         total = 0
-        for at, place in log.left(read.next_offset, count_max):
-            physical_offset, size, _ = queue.unit(at)
+        for entry in log.left(read.next_offset, count_max):
+            physical_offset, size, _ = queue.unit(entry.offset)
             if read.records and total + size > bytes_max:
                 break
-            read.records.append(moved(self._store.log.read(physical_offset, size), place))
-            read.offsets.append(at)
+            read.records.append(moved(self._store.log.read(physical_offset, size), entry.place))
+            read.offsets.append(entry.offset)
             read.physical_offsets.append(physical_offset)
             total += size
-            read.next_offset = at + 1
-            read.status = PullStatus.FOUND
+            read.next_offset = entry.offset + 1
         return read
 
     def _take(self, queue: ConsumeQueue, read: Read, first: int, stop: int, bytes_max: int) -> None:

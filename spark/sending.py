@@ -46,7 +46,7 @@ AGAIN = frozenset(
         ResponseCode.GO_AWAY,
     }
 )
-"""Refusals after which Java's producer tries again, too; other than that, those of keys are final here."""
+"""Refusals after which Java's producer tries again, too; but not here where it was keys that were refused."""
 
 BATCH_BYTES_MAX = 1 << 20
 """Bodies of one request at most; brokers take 4 MiB with everything."""

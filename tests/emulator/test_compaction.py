@@ -11,7 +11,9 @@ from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     CreateTopic,
+    DeleteExpiredCommitLog,
     DeleteTopic,
+    Done,
     GetMinOffset,
     OffsetResult,
     PullResult,
@@ -222,6 +224,30 @@ def test_what_was_dropped_does_not_come_back() -> None:
     compacted(world)
     world.send("T", KEYS="k")
     assert left(world) == [0]
+
+
+def test_it_goes_on_behind_what_the_log_has_dropped() -> None:
+    """A consumer is sent to what is left; with nothing left, to the end."""
+    world = filled(max_message_size=16 * 1024, mapped_file_size_commit_log=256 * 1024, file_reserved_time=0)
+    for number in range(60):
+        world.send("T", b"x" * 10_000, KEYS=f"k{number}")
+    assert left(world) == list(range(60))
+    world.ask(Done, DeleteExpiredCommitLog())
+    world.advance(60_000)
+    assert left(world) == list(range(50, 60))
+    found = pulled(world, "T", 3)
+    assert (decode(found.records[0]).queue_offset, found.min_offset) == (50, 50)
+
+    world.topic("U")
+    for _ in range(60):
+        world.send("U", b"x" * 10_000)
+    world.ask(Done, DeleteExpiredCommitLog())
+    world.advance(60_000)
+    found = pulled(world, "T", 55)
+    assert (found.records, found.next_begin_offset, found.min_offset, found.max_offset) == ([], 60, 60, 60)
+    assert (pulled(world, "T", 60).code, pulled(world, "T", 61).next_begin_offset) == (19, 60)
+    world.send("T", KEYS="k")
+    assert left(world) == [60]
 
 
 steps = st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.integers(0, 40_000), st.booleans()), max_size=60)
