@@ -83,6 +83,7 @@ def _build_into(recipe: Recipe, final: Path) -> None:
     try:
         recipe.build(Workshop(source=recipe.folder, target=target))
         target.rename(final)
+        recipe.settle(final)
     except BuildError as error:
         raise BuildError(f"the {recipe.name} driver cannot be built. {error}") from error
     finally:

@@ -2,12 +2,20 @@
 
 import hashlib
 import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from rocketmq_testkit.fixtures import Emulator
+
+from . import class_archive
 from .recipe import BuildError, Launch, Tool, Workshop
 
 JAVA_TOOLS = (
     Tool("java", "install a JDK, version 17 or newer (Debian: apt-get install openjdk-17-jdk-headless)"),
+    Tool("jar", "it belongs to the JDK that has javac"),
     Tool("javac", "install a JDK, version 17 or newer (Debian: apt-get install openjdk-17-jdk-headless)"),
     Tool("mvn", "install Maven 3 (Debian: apt-get install maven)"),
 )
@@ -49,12 +57,33 @@ def _compare(locked: dict[str, str], found: dict[str, str]) -> None:
 
 
 def build_driver(workshop: Workshop, version: str) -> None:
-    """Fetch the SDK and compile the folder's sources together with ``java_common``."""
+    """Fetch the SDK and compile the folder's sources together with ``java_common``, into a jar beside the SDK's."""
     copy_jars(workshop, version)
     sources = sorted([*workshop.source.rglob("*.java"), *COMMON.rglob("*.java")])
-    classes = workshop.target / "classes"
+    classes, jars = workshop.target / "classes", workshop.target / "lib"
     classes.mkdir()
-    workshop.run("javac", "-encoding", "UTF-8", "-d", classes, "-cp", f"{workshop.target / 'lib'}/*", *sources)
+    workshop.run("javac", "-encoding", "UTF-8", "-d", classes, "-cp", f"{jars}/*", *sources)
+    # An archive of classes takes no folders.
+    workshop.run("jar", "--create", "--file", jars / "driver.jar", "-C", classes, ".")
+
+
+def archive_driver(
+    built: Path, words: Callable[[Launch], Sequence[str]], commands: Sequence[Mapping[str, Any]], address: str
+) -> None:
+    """Make the archive of a driver's classes, of what it loads to serve ``commands`` in front of an emulator.
+
+    ``address`` is the switch that names it, ``namesrv`` or ``endpoint``. The topic ``orders`` and the group
+    ``billing`` are there. Raises BuildError.
+    """
+
+    def run(jvm: Sequence[str]) -> None:
+        with Emulator(topics=["orders:NORMAL:1"]) as emulator, tempfile.TemporaryDirectory(prefix="driver-") as home:
+            emulator.group("billing")
+            java, *others = words(Launch(built=built, home=Path(home)))
+            started = [java, *jvm, *others, f"--{address}", str(getattr(emulator, address))]
+            class_archive.converse(started, commands, {**os.environ, "HOME": home})
+
+    class_archive.make(built, run)
 
 
 def java_words(launch: Launch, main: str, *properties: str) -> list[str]:
@@ -65,10 +94,11 @@ def java_words(launch: Launch, main: str, *properties: str) -> list[str]:
         "java",
         "-XX:+UseSerialGC",
         "-Xshare:auto",
+        *class_archive.switches(launch.built),
         *(["-Xmx1g"] if launch.load else light),
         f"-Duser.home={launch.home}",
         *(f"-D{pair}" for pair in properties),
         "-cp",
-        f"{launch.built / 'classes'}:{launch.built / 'lib'}/*",
+        f"{launch.built / 'lib'}/*",
         main,
     ]

@@ -6,15 +6,21 @@ Its exit status is 0 even when a command fails, so callers judge by what it prin
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from rocketmq_testkit.fixtures import Emulator
+
+from . import class_archive
 from .build import build
 from .java_build import JAVA_TOOLS, copy_jars, java_words
 from .recipe import Launch, Recipe, Workshop
 
 VERSION = "5.3.3"
 COMMAND_SECONDS = 60.0
+_FIRST_RUNS = ("updateTopic -c DefaultCluster -t orders", "clusterList", "topicStatus -t orders")
+"""Commands whose classes go into the archive."""
 
 
 def _build(workshop: Workshop, version: str) -> None:
@@ -30,6 +36,15 @@ def _words(launch: Launch) -> list[str]:
     )
 
 
+def _archive(built: Path) -> None:
+    def run(jvm: Sequence[str]) -> None:
+        with Emulator() as emulator:
+            for command in _FIRST_RUNS:
+                _run(built, [*command.split(), "-n", emulator.namesrv], COMMAND_SECONDS, jvm)
+
+    class_archive.make(built, run)
+
+
 MQADMIN = Recipe(
     name="mqadmin",
     language="java",
@@ -40,6 +55,7 @@ MQADMIN = Recipe(
     build=partial(_build, version=VERSION),
     command=_words,
     tools=JAVA_TOOLS,
+    settle=_archive,
 )
 
 
@@ -53,12 +69,15 @@ def mqadmin(namesrv: str, *arguments: str, timeout: float = COMMAND_SECONDS) -> 
     Raises BuildError when it cannot be assembled, MqadminError after ``timeout`` seconds. A command that fails does not
     raise: it is in the text.
     """
-    built = build(MQADMIN)
+    return _run(build(MQADMIN), [*arguments, "-n", namesrv], timeout)
+
+
+def _run(built: Path, arguments: Sequence[str], timeout: float, jvm: Sequence[str] = ()) -> str:
     with tempfile.TemporaryDirectory(prefix="mqadmin-") as home:
-        words = [*_words(Launch(built=built, home=Path(home))), *arguments, "-n", namesrv]
+        java, *words = _words(Launch(built=built, home=Path(home)))
         try:
             done = subprocess.run(
-                words,
+                [java, *jvm, *words, *arguments],
                 env={**os.environ, "HOME": home, "ROCKETMQ_HOME": home},
                 cwd=home,
                 stdin=subprocess.DEVNULL,

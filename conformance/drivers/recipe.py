@@ -86,6 +86,10 @@ def no_environment(_launch: Launch) -> dict[str, str]:
     return {}
 
 
+def settled(_built: Path) -> None:
+    """Do nothing once a build stands in its place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How to build and start the driver of one SDK.
@@ -95,6 +99,7 @@ class Recipe:
     as the Python version that a virtual environment was made with). ``build`` fills a Workshop's target; ``command``
     gives the words that start the driver, to which the caller appends ``--namesrv`` or ``--endpoint`` and the other
     switches of PROTOCOL.md; ``environment`` is added to the process's environment, in which HOME is set already.
+    ``settle`` adds to a finished build what has to know its final place, and what the build is whole without.
     """
 
     name: str
@@ -109,3 +114,4 @@ class Recipe:
     environment: Callable[[Launch], Mapping[str, str]] = no_environment
     shared: tuple[Path, ...] = ()
     salt: tuple[str, ...] = ()
+    settle: Callable[[Path], None] = settled

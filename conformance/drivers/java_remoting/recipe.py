@@ -3,8 +3,17 @@
 from functools import partial
 from pathlib import Path
 
-from ..java_build import COMMON, JAVA_TOOLS, build_driver, java_words
+from ..java_build import COMMON, JAVA_TOOLS, archive_driver, build_driver, java_words
 from ..recipe import Launch, Recipe
+
+_FIRST_RUN = (
+    {"do": "hello"},
+    {"do": "producer", "as": "p", "topics": ["orders"], "group": "shop"},
+    {"do": "send", "on": "p", "topic": "orders", "body": "Zmlyc3Q=", "tag": "a", "keys": ["k"], "props": {"x": "1"}},
+    {"do": "push", "as": "c", "group": "billing", "sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent"}
+    | {"from": "first"},
+)
+"""Commands of what most programs do; the classes that they need go into the archive."""
 
 
 def _words(launch: Launch) -> list[str]:
@@ -31,6 +40,7 @@ def _recipe(name: str, version: str) -> Recipe:
         command=_words,
         tools=JAVA_TOOLS,
         shared=(COMMON,),
+        settle=partial(archive_driver, words=_words, commands=_FIRST_RUN, address="namesrv"),
     )
 
 

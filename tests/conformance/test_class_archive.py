@@ -1,0 +1,66 @@
+"""Java programs start from an archive of their classes, and as well without one that does not fit."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance.drivers import class_archive
+from rocketmq_testkit.conformance.drivers.build import build
+from rocketmq_testkit.conformance.drivers.mqadmin import MQADMIN
+from rocketmq_testkit.conformance.drivers.recipe import BuildError, Launch, Recipe
+from rocketmq_testkit.conformance.drivers.registry import RECIPES, recipe
+
+JAVA = [each for each in (*RECIPES, MQADMIN) if each.language == "java"]
+HELLO = b'{"i": 0, "do": "hello"}\n{"i": 1, "do": "exit"}\n'
+
+
+def printed(built: Path, of: Recipe, home: Path, *jvm: str) -> str:
+    """What the program of a build prints that is only greeted."""
+    java, *words = of.command(Launch(built=built, home=home))
+    ended = subprocess.run(
+        [java, *jvm, *words, "--namesrv", "127.0.0.1:1"],
+        input=HELLO,
+        capture_output=True,
+        env={**os.environ, "HOME": str(home)},
+        check=False,
+    )
+    return (ended.stdout + ended.stderr).decode()
+
+
+@pytest.mark.parametrize("of", JAVA, ids=lambda each: each.name)
+def test_the_main_class_comes_from_the_archive(of: Recipe, tmp_path: Path) -> None:
+    """Of the program itself, and of the SDK that it was built with."""
+    said = printed(build(of), of, tmp_path, "-Xlog:class+load")
+    loaded = [line for line in said.splitlines() if " testkit.driver." in line or " org.apache.rocketmq." in line]
+    shared = [line for line in loaded if "shared objects file" in line]
+    assert len(shared) > len(loaded) / 2 > 2, said[-2000:]
+
+
+def test_a_build_that_was_moved_starts_without_its_archive_and_says_nothing(tmp_path: Path) -> None:
+    """Its standard output belongs to the protocol."""
+    of = recipe("java-remoting")
+    moved = tmp_path / "moved"
+    shutil.copytree(build(of), moved)
+    assert class_archive.switches(moved)
+    said = printed(moved, of, tmp_path).splitlines()
+    assert [line.partition(",")[0] for line in said] == ['{"i": 0', '{"i": 1']
+
+
+def test_a_build_without_an_archive_needs_no_switches(tmp_path: Path) -> None:
+    """Such is one whose archive could not be finished."""
+    assert class_archive.switches(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("exit", "ended, or was ended after 120 s, in its first run"),
+        ("""read line; echo '{"i": 0, "ok": false, "err": "no topic"}'""", "first run failed: .*no topic"),
+    ],
+)
+def test_a_first_run_that_fails_says_why(program: str, why: str) -> None:
+    """An archive of half of what is needed would be no fault that anybody sees."""
+    with pytest.raises(BuildError, match=why):
+        class_archive.converse(["sh", "-c", program], [{"do": "send"}], os.environ)
