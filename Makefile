@@ -72,7 +72,7 @@ bench-spark: $(VENV)/dev.stamp ## Compare reads and writes of Spark with those o
 	$(BIN)/python bench/spark_speed.py
 
 clean: ## Remove environments, reports and caches of this folder
-	rm -rf .venv .venv-oldest .venv-protobuf .venv-spark-oldest .ns .reports build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* .ns .reports build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(BIN)/python:
 	python=$$(scripts/find_python.sh); "$$python" -m venv $(VENV)

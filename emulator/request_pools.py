@@ -99,6 +99,7 @@ class Request:
 
     call: Call
     operation: Operation
+    pool: Pool
     pools: "RequestPools"
 
     def run(self, done: Callable[[], None]) -> None:
@@ -108,6 +109,13 @@ class Request:
         else:
             self.pools.submit(self.call, self.operation)
             done()
+
+    def give_up(self) -> bool:
+        """Refuse what would be stored when it is its turn, and the disk is too slow."""
+        slow = self.pool is Pool.SEND and self.pools.page_cache_busy
+        if slow:
+            self.refuse(Form.PC_SYNCHRONIZED.refusal())
+        return slow
 
     def refuse(self, refusal: EngineError) -> None:
         """Answer it without having it carried out."""
@@ -192,7 +200,7 @@ class RequestPools:
 
     def enter(self, pool: Pool, call: Call, operation: Operation, client_version: int) -> None:
         """Have a request carried out when there is a thread for it, or refuse it: SYSTEM_BUSY, GO_AWAY."""
-        request, form = Request(call, operation, self), self._refusals.get(pool)
+        request, form = Request(call, operation, pool, self), self._refusals.get(pool)
         farewell = self.farewell(client_version)
         if farewell is not None:
             request.refuse(farewell)

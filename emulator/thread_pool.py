@@ -17,6 +17,9 @@ class Task(Protocol):
     def run(self, done: Callable[[], None]) -> None:
         """Do it, and call `done`, at once or later, when the thread is free."""
 
+    def give_up(self) -> bool:
+        """Asked when a thread is free for what has waited: whether that has ended it, without needing the thread."""
+
 
 T = TypeVar("T", bound=Task)
 
@@ -79,5 +82,7 @@ class ThreadPool(Generic[T]):
 
     def _free(self) -> None:
         self._busy -= 1
-        if self.waiting and self._busy < self.threads:
-            self._begin(self.waiting.popleft()[1])
+        while self.waiting and self._busy < self.threads:
+            task = self.waiting.popleft()[1]
+            if not task.give_up():
+                self._begin(task)

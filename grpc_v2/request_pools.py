@@ -90,6 +90,10 @@ class Request:
         call.on_reply = done
         call.guard(call.rpc.start, call, self.message)
 
+    def give_up(self) -> bool:
+        """A proxy refuses nothing that has waited."""
+        return False
+
 
 class RequestPools:
     """The pools of one proxy. Raises ConfigError for what is no pool or no time."""

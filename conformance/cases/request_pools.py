@@ -5,6 +5,7 @@ which waits elsewhere, keeps no thread.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -31,9 +32,28 @@ SHORT: Mapping[str, str] = {
     "waitTimeMillsInTransactionQueue": "1000",
 }
 """One thread for sends and recalls, and one for ends of transactions; one request may wait for each, for a second."""
+SLOW_DISK: Mapping[str, str] = {
+    "osPageCacheBusyTimeOutMills": "-1",
+    "brokerFastFailureEnable": "true",
+    "sendMessageThreadPoolNums": "8",
+    "requestTimes": "send=20",
+}
+"""The log counts as busy while anybody writes to it. An emulator needs to be told how long that takes."""
 _AT_ONCE = {"WAIT": "false"}
 _UNDER_WAY_SECONDS = 0.2
 _PERIOD = re.compile(r"period in queue: \d+ms")
+_SIZE = re.compile(r"size of queue: \d+")
+_LONG = bytes(300_000)
+_CONNECTIONS, _AT_ONCE_EACH, _ROUNDS_MAX = 4, 10, 20
+_STORED = (0, "")
+_REJECTED = (2, "[REJECTREQUEST]system busy, start flow control for a while")
+_ALSO_REFUSED = (
+    (2, "[PC_SYNCHRONIZED]broker busy, start flow control for a while"),
+    (
+        2,
+        "[PCBUSY_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: {ms}, size of queue: {n}",
+    ),
+)
 
 
 def told(answer: Answer) -> Answer:
@@ -73,6 +93,35 @@ def a_send_waits_for_a_thread(t: Remoting) -> None:
     t.see("after", watch.between(2.0, 5.0))
     t.see("sent then", t.send(topic, "then", properties=_AT_ONCE), 0)
     t.see("stored", t.stored(topic).bodies)
+
+
+@remoting_case(
+    "SendMessageProcessor.rejectRequest, DefaultMessageStore.checkStoreStatus", settings=SLOW_DISK, alone=True
+)
+def sends_are_refused_while_the_log_is_written_to(t: Remoting) -> None:
+    """Those that come then, by threads that find it locked, and those that wait then, each in its own words.
+
+    Which of them a send meets is chance, but for the first, which some of many always do; all others are stored.
+    """
+    topic = t.topic(queues=1)
+    connections = [t.connect() for _ in range(_CONNECTIONS)]
+    answers: Counter[tuple[int | None, str]] = Counter()
+    for _ in range(_ROUNDS_MAX):
+        under_way = [
+            t.start(RequestCode.SEND_MESSAGE_V2, short_names(t.send_fields(topic)), _LONG, to=connection)
+            for connection in connections
+            for _ in range(_AT_ONCE_EACH)
+        ]
+        for each in under_way:
+            answer = told(t.arrival(each))
+            answers[answer.code, _SIZE.sub("size of queue: {n}", answer.remark or "")] += 1
+        if answers.keys() >= {_STORED, _REJECTED}:
+            break
+    t.require(answers.keys() <= {_STORED, _REJECTED, *_ALSO_REFUSED}, f"one was answered otherwise: {answers}")
+    t.see("answers", sorted(answers.keys() - set(_ALSO_REFUSED)))
+    t.until(lambda: t.max_offset(topic) >= answers[_STORED])
+    t.see("all that were stored are there", t.max_offset(topic) == answers[_STORED])
+    t.see("others are served", t.pull(topic, t.group(), max_messages=1).code)
 
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand", settings=SHORT, alone=True)

@@ -154,6 +154,25 @@ def test_pools_have_waiting_times_of_their_own(pool: Pool, wait_ms: int | None) 
     assert isinstance(waits.outcome, EngineError) == (wait_ms is not None)
 
 
+def test_who_waited_for_a_thread_while_the_store_is_too_slow_is_refused_there() -> None:
+    """Where nobody looks after the queue: what has its turn then finds the log locked by another thread."""
+    pools = {"send_message_thread_pool_nums": 2, "broker_fast_failure_enable": False}
+    world = make_world(1, request_times="send=3000", **pools)
+    world.topic("T")
+    first = sent(world)
+    world.advance(500)
+    second = sent(world)
+    waiting = [sent(world) for _ in range(2)]
+    world.advance(2_499)
+    assert waiting[0].outcome is None
+    world.advance(1)
+    assert isinstance(first.outcome, SendResult)
+    assert {busy(each) for each in waiting} == {"[PC_SYNCHRONIZED]broker busy, start flow control for a while"}
+    world.advance(500)
+    assert isinstance(second.outcome, SendResult)
+    assert world.broker.store.max_offset("T", 0) == 2
+
+
 def test_a_store_that_is_too_slow_refuses_sends() -> None:
     """Those that wait, those that come, and those that come through the proxy, each in its own words."""
     world = make_world(1, request_times="send=3000", wait_time_mills_in_send_queue=10_000, **ONE_THREAD)

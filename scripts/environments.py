@@ -1,0 +1,104 @@
+"""The virtual environments beside `.venv`, with other dependencies and Pythons: each is made once in a run.
+
+    python scripts/environments.py
+
+makes all that a whole run needs, one after the other. A run does that beside stages that mostly wait; who wants one
+before it is finished waits for it, and makes it where that failed.
+"""
+
+import fcntl
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import oldest
+import pythons
+
+ROOT = Path(__file__).resolve().parent.parent
+REPORTS = ROOT / ".reports"
+"""Goes at the start of a run, and with it what says that an environment is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """`extras` and `requirements` are installed; `oldest_of` are the extras whose oldest versions are taken, if any.
+
+    `python`: a version such as `3.12`, taken where the machine has it.
+    """
+
+    name: str
+    extras: str
+    requirements: tuple[str, ...] = ()
+    oldest_of: tuple[str, ...] = ()
+    python: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return ROOT / f".venv-{self.name}"
+
+    @property
+    def interpreter(self) -> Path:
+        """Its Python."""
+        return self.folder / "bin" / "python"
+
+    def constraints(self) -> list[str]:
+        """Of pip: the oldest versions that are allowed."""
+        return oldest.of_project(*self.oldest_of) if self.oldest_of else []
+
+
+OLDEST = Environment("oldest", "conformance,speed,test", oldest_of=("conformance", "speed", "test"))
+SPARK_OLDEST = Environment("spark-oldest", "conformance,spark,test", oldest_of=("spark",))
+PROTOBUF_5 = Environment("protobuf-5", "conformance,test", ("protobuf==5.*",), python="3.12")
+PROTOBUF_6 = Environment("protobuf-6", "conformance,test", ("protobuf==6.*",), python="3.13")
+OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6)
+
+
+def made(wanted: Environment) -> Path:
+    """Its interpreter; makes it anew unless this run has. Raises subprocess.CalledProcessError."""
+    REPORTS.mkdir(exist_ok=True)
+    with (REPORTS / f"{wanted.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stamp = REPORTS / f"{wanted.name}.made"
+        if not stamp.exists():
+            _make(wanted)
+            stamp.touch()
+    return wanted.interpreter
+
+
+def _make(wanted: Environment) -> None:
+    shutil.rmtree(wanted.folder, ignore_errors=True)
+    other = pythons.find(wanted.python) if wanted.python else None
+    if wanted.python:
+        print(f"{wanted.name} with {other or f'this Python, for there is no {wanted.python}'}", flush=True)
+    _call(other or sys.executable, "-m", "venv", wanted.folder)
+    words = ["--quiet", "-e", f".[{wanted.extras}]", *wanted.requirements]
+    if wanted.oldest_of:
+        constraints = REPORTS / f"{wanted.name}.txt"
+        constraints.write_text("".join(f"{each}\n" for each in wanted.constraints()))
+        print(constraints.read_text(), flush=True)
+        words += ["-c", str(constraints)]
+    _call(wanted.interpreter, "-m", "pip", "install", *words)
+
+
+def _call(*words: str | Path) -> None:
+    command = [str(word) for word in words]
+    print("$", " ".join(command), flush=True)
+    subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make those of a whole run; the exit code is not 0 when one cannot be made."""
+    if arguments:
+        print(__doc__, file=sys.stderr)
+        return 2
+    for each in OF_A_RUN:
+        made(each)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
