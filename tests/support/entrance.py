@@ -18,6 +18,7 @@ from rocketmq_testkit.emulator.operations import (
     GroupConfig,
     SendMessage,
     TopicConfig,
+    UpdateBrokerConfig,
 )
 from rocketmq_testkit.emulator.record import Record, decode
 
@@ -127,6 +128,10 @@ class Entrance(ABC):
         """Make a group."""
         self.engine.ask(self.broker, CreateGroup(GroupConfig(name, **fields)))
         return name
+
+    def configure(self, **keys: str) -> None:
+        """Change keys of the broker while it runs, by upstream's names."""
+        self.engine.ask(self.broker, UpdateBrokerConfig(keys))
 
     def fifo(self, queues: int = 1, group: str = "G") -> None:
         """A topic `T` for ordered messages and a group that consumes in order."""

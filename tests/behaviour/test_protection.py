@@ -1,0 +1,119 @@
+"""What a broker protects itself from, and who may do what: refused before anything is stored or taken."""
+
+from entrance import BrokerEntrance, Entrance
+from entrances import ALL, BROKER, through
+
+MAX_BYTES = 4 * 1024 * 1024
+ILLEGAL = (13, "the message is illegal, maybe msg body or properties length not matched")
+PROXY = "org.apache.rocketmq.proxy.common.ProxyException: "
+
+
+def refused(e: Entrance, code: int, remark: str, proxy: int) -> None:
+    """A send is refused, by a proxy with a code of its own and the broker's words, and stores nothing."""
+    sent = e.put(b"refused")
+    assert e.says(sent, (code, remark), (proxy, PROXY + remark)), sent
+    assert [record.body for record in e.records("T")] == [b"0"]
+
+
+@through(*ALL, disk_used_ratio=95)
+def test_a_full_disk_takes_nothing_and_gives_everything(e: Entrance) -> None:
+    """From the first look at it on, a minute after the start."""
+    e.filled(1)
+    e.advance(60_000)
+    refused(
+        e, 14, "service not available now. It may be caused by one of the following reasons: the broker's disk", 50001
+    )
+    assert e.bodies(invisible_ms=60_000) == [b"0"]
+
+
+@through("remoting", "grpc")
+def test_a_disk_that_is_too_slow_takes_nothing(e: Entrance) -> None:
+    """The broker says so where it stores, whoever asks."""
+    e.filled(1)
+    e.configure(requestRefusals="send=PC_SYNCHRONIZED")
+    refused(e, 2, "[PC_SYNCHRONIZED]broker busy, start flow control for a while", 50001)
+    e.configure(requestRefusals="")
+    assert e.bodies() == [b"0"]
+    e.send(b"then")
+
+
+@through(*ALL)
+def test_a_broker_that_does_not_serve_yet_takes_nothing(e: Entrance) -> None:
+    """It says from when on it will."""
+    e.filled(1)
+    e.configure(startAcceptSendRequestTimeStamp="4102444800000")
+    refused(e, 1, "broker unable to service, until 2100-01-01 00:00:00,000", 50001)
+
+
+@through(*ALL)
+def test_a_body_has_a_largest_size(e: Entrance) -> None:
+    """Four MiB, to the byte; a proxy looks first."""
+    e.topic()
+    e.send(bytes(MAX_BYTES))
+    sent = e.put(bytes(MAX_BYTES + 1))
+    assert e.says(sent, ILLEGAL, (41301, "message body cannot exceed the max 4194304")), sent
+    assert [len(record.body) for record in e.records("T")] == [MAX_BYTES]
+
+
+@through(*ALL)
+def test_properties_have_a_largest_size(e: Entrance) -> None:
+    """That of the record for the broker, that of the user's own for a proxy."""
+    e.filled(1)
+    sent = e.put(b"refused", mine="v" * 33_000)
+    assert e.says(sent, ILLEGAL, (43101, "the total size of user property is too large, max is 16384")), sent
+    assert len(e.records("T")) == 1
+
+
+@through(*ALL)
+def test_a_topic_may_be_closed_to_readers(e: Entrance) -> None:
+    """What is in it stays there."""
+    e.topic(perm=2)
+    e.store(b"0")
+    answer = e.pop().answer
+    broker, proxy = "the topic[T] peeking message is forbidden", PROXY + "no readable queue"
+    assert e.says(answer, (16, broker), (40300, proxy)), answer
+    e.topic(perm=6)
+    assert e.bodies() == [b"0"]
+
+
+@through("grpc")
+def test_a_proxy_closes_a_topic_to_writers(e: Entrance) -> None:
+    """It finds no queue that it could write to."""
+    e.topic(perm=4)
+    sent = e.put()
+    assert (sent.code, sent.remark) == (40300, PROXY + "no writable queue")
+    assert e.records("T") == []
+
+
+@through(*BROKER)
+def test_a_broker_leaves_it_to_producers_not_to_write(e: BrokerEntrance) -> None:
+    """Routes tell them; one that writes all the same is not refused."""
+    e.topic(perm=4)
+    e.send(b"0")
+    assert [record.body for record in e.records("T")] == [b"0"]
+
+
+@through(*ALL)
+def test_a_group_may_be_switched_off(e: Entrance) -> None:
+    """Nothing is taken until it is switched on again."""
+    e.filled(1)
+    e.group(consume_enable=False)
+    answer = e.pop().answer
+    remark = "subscription group no permission, G"
+    assert e.says(answer, (16, remark), (50001, PROXY + remark)), answer
+    e.group(consume_enable=True)
+    assert e.bodies() == [b"0"]
+
+
+@through(*ALL, pop_polling_size=0)
+def test_only_so_many_may_wait(e: Entrance) -> None:
+    """One more is sent away at once; who waits is served."""
+    e.topic()
+    waits = e.pop(poll_ms=10_000)
+    answer = e.pop(poll_ms=10_000, client="another").answer
+    assert answer is not None
+    assert (answer.ok, answer.code) == (False, 42900 if e.proxied else 209), answer
+    assert waits.answer is None
+    e.send(b"0")
+    assert waits.answer is not None
+    assert waits.answer.bodies == [b"0"]
