@@ -142,7 +142,12 @@ class SourceOptions(ConnectionOptions):
         True,
         "Fail when messages that should be read are gone; false goes on with what is left.",
     )
-    sub_expression: str = option("subExpression", TEXT, "*", "What the broker filters by: tags or SQL92.")
+    sub_expression: str = option(
+        "subExpression",
+        TEXT,
+        "*",
+        "What the broker filters by: tags, or SQL92, which each broker has to understand before anything is read.",
+    )
     expression_type: str = option("expressionType", choice("TAG", "SQL92"), "TAG", "The language of subExpression.")
     pull_batch_size: int = option(
         "pullBatchSize", integer(1, 1024), PULL_SIZE, "Messages to ask for at once; brokers give at most 32 by default."
