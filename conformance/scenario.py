@@ -48,6 +48,7 @@ class ScenarioMark:
     settings: Mapping[str, str]
     alone: bool
     passes: bool
+    long: bool
     without: Mapping[str, str]
 
 
@@ -110,6 +111,7 @@ def scenario(
     settings: Mapping[str, str] | None = None,
     alone: bool = False,
     passes: bool = False,
+    long: bool = False,
     without: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]:
     """Mark a function of a Stage as a scenario; see `ScenarioMark`. A mode implies the verb `push`."""
@@ -126,6 +128,7 @@ def scenario(
         dict(settings or {}),
         alone,
         passes,
+        long,
         dict(without or {}),
     )
 

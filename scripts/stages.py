@@ -28,7 +28,7 @@ CASES = REPORTS / "cases.json"
 MATRIX = REPORTS / "scenarios.json"
 """What the emulator did in all cases, and in all scenarios through every SDK."""
 WORKERS = os.environ.get("TEST_WORKERS", "2")
-WAITING = str(2 * int(WORKERS))
+WAITING = str(5 * int(WORKERS) // 2)
 """Workers for tests that wait for other processes half of their time."""
 JOBS = str(6 * int(WORKERS))
 """Scenarios with SDKs mostly wait."""

@@ -1,23 +1,12 @@
 """Sends that wait until their message is on the disk, where nobody waits long enough for that."""
 
-from collections.abc import Mapping
-
 from ..case import grpc_case, remoting_case
 from ..worlds.consumer import consuming
+from ..worlds.disk import TOO_LATE
 from ..worlds.grpc import Grpc
 from ..worlds.remoting import Remoting
 from ..worlds.transactions import COMMIT, transacting
 from .send_back import back
-
-TOO_LATE: Mapping[str, str] = {
-    "flushDiskType": "SYNC_FLUSH",
-    "syncFlushTimeout": "-60000",
-    "transientStorePoolEnable": "true",
-    "transientStorePoolSize": "4",
-    "mappedFileSizeCommitLog": "1048576",
-    "maxMessageSize": "131072",
-}
-"""Every send gives up waiting a minute before it has begun to, and buffers keep messages from the disk for a while."""
 
 
 @remoting_case("FlushDiskWatcher.run", settings=TOO_LATE)

@@ -52,10 +52,11 @@ def scenario_works(
     """
     once = partial(outcomes, target=target, truth=truth, crews=crews, attempts=attempts)
     own: list[Work] = [partial(once, [each], sdks) for each in scenarios if is_own(each)]
-    common: list[Work] = []
+    shared = [each for each in scenarios if not is_own(each)]
+    common: list[Work] = [partial(once, [each], [sdk]) for each in shared if each.mark.long for sdk in sdks]
     # Those in which time passes take longest on a real broker: what is begun last should be short.
     for passes in (True, False):
-        alike = [each for each in scenarios if not is_own(each) and each.mark.passes == passes]
+        alike = [each for each in shared if each.mark.passes == passes and not each.mark.long]
         common += [partial(once, piece, [sdk]) for piece in _pieces(alike) for sdk in sdks]
     return Works(own, common)
 

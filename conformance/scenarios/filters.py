@@ -99,6 +99,22 @@ def a_list_of_tags_is_written_oddly(s: Stage) -> None:
     s.see("received", _filtered(s, 3, "  red  ||||blue|| ", _TAGGED))
 
 
+@scenario("ConsumerGroupInfo.updateSubscription", verbs={"send"})
+def a_subscription_that_has_changed(s: Stage) -> None:
+    """A group whose consumer comes back wanting another tag goes on where it was, with what that tag finds."""
+    topic, group = s.pair(s.usual)
+    producer = s.producer(topic)
+    for label, wanted in (("first", "red"), ("then", "blue")):
+        consumer = s.consumer(group, {topic: wanted})
+        for tag in ("red", "blue", wanted):
+            producer.send(topic, f"{label} {tag}", tag=tag)
+        s.wait_for(2, consumer, stem=label)
+        s.settle(consumer)
+        s.see(label, sorted(consumer.bodies))
+        s.until_committed(topic, group)
+        s.leave(consumer)
+
+
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"concurrent"}, without={"cpp": _NO_SQL})
 def an_expression_of_a_concurrent_consumer(s: Stage) -> None:
     """A concurrent consumer by SQL92 is given the messages whose properties make it true."""

@@ -98,6 +98,7 @@ def a_message_comes_again_while_a_grpc_listener_hangs(s: Stage) -> None:
     modes={"concurrent"},
     outcomes={"hang"},
     protocol="remoting",
+    long=True,
     without={"go-remoting": _NO_LIMIT, "cpp": _NO_LIMIT},
 )
 def a_message_is_sent_back_while_a_java_listener_hangs(s: Stage) -> None:

@@ -10,7 +10,7 @@ from ..drivers.process import DriverError
 from ..scenario import scenario
 from ..stage import Stage
 from ..targets.target import Capability
-from ..worlds.disk import CAN_BE_FULL, FULL, until_full
+from ..worlds.disk import CAN_BE_FULL, FULL, TOO_LATE, until_full
 
 BUSY: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}
 """Remoting clients that send are refused."""
@@ -120,6 +120,17 @@ def a_send_that_waits_for_a_slave_in_vain(s: Stage) -> None:
     s.refusal("send", lambda: producer.send(topic, "hello"), text=False)
     s.idle(TRIES_SECONDS)
     s.see("stored", len(s.stored(topic)))
+
+
+@scenario("FlushDiskWatcher.run", verbs={"send"}, settings=TOO_LATE)
+def a_send_that_is_late_for_the_disk(s: Stage) -> None:
+    """A message that is stored, but not on the disk in time, is refused by some SDKs; some of these send it again."""
+    topic = s.topic()
+    producer = s.producer(topic)
+    s.refusal("send", lambda: producer.send(topic, "hello"), text=False)
+    s.idle(TRIES_SECONDS)
+    s.comes(lambda: s.world.max_offset(topic), seconds=READABLE_SECONDS)
+    s.see("stored", s.world.max_offset(topic))
 
 
 @scenario("HookUtils.checkBeforePutMessage", verbs={"send"}, capabilities=CAN_BE_FULL, settings=FULL)

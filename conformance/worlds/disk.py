@@ -1,4 +1,4 @@
-"""A disk that is full, and one that is not: what cases of both protocols and scenarios share.
+"""A disk that is full, one that is not, and one that is slow: what cases of both protocols and scenarios share.
 
 A real broker reads how full the disk is that its store lies on; cases and scenarios need one that is used by more than
 35 %, the least level that upstream takes for full. The emulator is told.
@@ -24,6 +24,15 @@ _FIRST_LOOK_SECONDS = 58.0
 """Just before it, in a broker that has just started."""
 _LOOKS_SECONDS = 90.0
 _SHARES = re.compile(r"\[CL: [^\]]*\]")
+TOO_LATE: Mapping[str, str] = {
+    "flushDiskType": "SYNC_FLUSH",
+    "syncFlushTimeout": "-60000",
+    "transientStorePoolEnable": "true",
+    "transientStorePoolSize": "4",
+    "mappedFileSizeCommitLog": "1048576",
+    "maxMessageSize": "131072",
+}
+"""Every send gives up waiting a minute before it has begun to, and buffers keep messages from the disk for a while."""
 
 
 def fill_up(t: World) -> None:

@@ -1,8 +1,8 @@
 """Filters: which messages a pop is given by tags or by an expression over properties, and what of the others."""
 
 import pytest
-from entrance import Entrance, handles
-from entrances import ALL, through
+from entrance import BrokerEntrance, Entrance, handles
+from entrances import ALL, BROKER, through
 
 SQL, TAG = "SQL92", "TAG"
 MESSAGES = (("small red", "red", "1"), ("large blue", "blue", "3"), ("large red", "red", "2"), ("large", "", "4"))
@@ -33,6 +33,28 @@ def test_an_expression_finds_its_messages(e: Entrance, expression: str, kind: st
     assert e.bodies(expression=expression, kind=kind) == found
     assert e.bodies() == []
     assert e.committed() == len(MESSAGES)
+
+
+@pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
+@through(*BROKER, enable_property_filter=True)
+def test_a_pull_finds_the_same(e: BrokerEntrance, expression: str, kind: str, found: list[bytes]) -> None:
+    """Its next offset is behind what it has passed."""
+    e.topic()
+    e.group()
+    fill(e)
+    answer = e.pull(0, expression=expression, kind=kind).answer
+    assert answer is not None
+    assert (answer.bodies, answer.number) == (found, len(MESSAGES))
+
+
+@pytest.mark.parametrize("expression", [expression for expression, kind, _ in FOUND if kind == SQL])
+@through(*BROKER)
+def test_a_pull_by_sql_has_to_be_allowed(e: BrokerEntrance, expression: str) -> None:
+    """Which it is not unless `enablePropertyFilter` says so."""
+    e.topic()
+    answer = e.pull(0, expression=expression, kind=SQL).answer
+    assert answer is not None
+    assert (answer.code, answer.remark) == (1, "The broker does not support consumer to filter message by SQL92")
 
 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)

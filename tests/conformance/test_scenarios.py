@@ -184,13 +184,18 @@ def test_a_target_may_lack_a_capability(tmp_path: Path) -> None:
 
 
 def test_pieces_are_whole_and_short(tmp_path: Path) -> None:
-    """Every scenario is in just one piece of each SDK, and no piece is so long that the others wait for it."""
+    """Every scenario is in just one piece of each SDK, and no piece is so long that the others wait for it.
+
+    The longest are begun first.
+    """
     scenarios = all_scenarios()
     works = scenario_works(scenarios, ["python", "rust"], EmulatorTarget(), Truth(tmp_path), Crews())
     own, common = [[cast("partial[Any]", work).args for work in line] for line in (works.own, works.common)]
     assert all(sdks == ["python", "rust"] for _, sdks in own)
     assert {len(group) for group, _ in own} == {1}
     assert max(len(group) for group, _ in common) <= PIECE_MAX
+    first = [each.id for group, _ in common[: 2 * sum(each.mark.long for each in scenarios)] for each in group]
+    assert first == [each.id for each in scenarios if each.mark.long for _ in range(2)] != []
     for sdk in ("python", "rust"):
         names = [each.id for group, sdks in (*own, *common) if sdk in sdks for each in group]
         assert sorted(names) == sorted(each.id for each in scenarios)

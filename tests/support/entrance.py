@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
+    ConsumerListResult,
     CreateGroup,
     CreateTopic,
     DeleteTopic,
+    GetConsumerListByGroup,
     GroupConfig,
     SendMessage,
     TopicConfig,
@@ -160,6 +163,15 @@ class Entrance(ABC):
         """How far a group is."""
         return self.broker.offsets.query(group, topic, queue)
 
+    def members(self, group: str = "G") -> list[str]:
+        """The consumers of a group by the broker's word, in the order in which they joined."""
+        try:
+            listed = self.engine.ask(self.broker, GetConsumerListByGroup(group))
+        except EngineError:
+            return []
+        assert isinstance(listed, ConsumerListResult)
+        return listed.client_ids
+
     def state(self) -> dict[str, object]:
         """Everything that a request could have changed: what is stored, where groups are, what waits, what is due."""
         broker = self.broker
@@ -227,6 +239,10 @@ class Entrance(ABC):
         """
 
     @abstractmethod
+    def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
+        """Send messages, each with properties of its own, with one request; what is told of the last one."""
+
+    @abstractmethod
     def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
         """Commit (8), roll back (12) or leave open (0); `checked` because it was asked for. None: no answer comes."""
 
@@ -241,6 +257,14 @@ class Entrance(ABC):
     @abstractmethod
     def retire(self, client: str, topic: str = "T") -> None:
         """A producer says that it goes."""
+
+    @abstractmethod
+    def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
+        """A consumer's heartbeat, with what it wants if nobody knows that yet."""
+
+    @abstractmethod
+    def leave(self, client: str, group: str = "G") -> None:
+        """A consumer says that it goes."""
 
     @abstractmethod
     def asked(self, client: str) -> list[Asked]:
@@ -307,14 +331,6 @@ class BrokerEntrance(Entrance):
     @abstractmethod
     def unlock(self, client: str, *queues: int) -> None:
         """Give queues of `T` back."""
-
-    @abstractmethod
-    def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
-        """A consumer's heartbeat."""
-
-    @abstractmethod
-    def leave(self, client: str, group: str = "G") -> None:
-        """A consumer unregisters."""
 
     @abstractmethod
     def send_back(self, place: int, level: int = 0, *, group: str = "G", most: int | None = None) -> Answer:

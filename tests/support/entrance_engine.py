@@ -105,6 +105,9 @@ class EngineEntrance(BrokerEntrance):
         stored = outcome.queue_offset, outcome.physical_offset
         return Sent(outcome.code == 0, outcome.code, "", unique, *stored, handle)
 
+    def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
+        return self.batch(*parts, topic=topic)
+
     def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
         outcome = self._ask(ops.EndTransaction(topic, sent.offset, sent.place, how, checked, sent.id, sent.id, topic))
         return None if outcome is ops.NO_ANSWER else _answer(outcome)

@@ -39,6 +39,7 @@ class GrpcEntrance(Entrance):
         self._clients: dict[tuple[str, str, str], Client] = {}
         self._streams: dict[str, Stream] = {}
         self._seen: dict[str, int] = {}
+        self._members: dict[str, Stream] = {}
 
     def _consumer(self, client: str, group: str, topic: str) -> Client:
         if (client, group, topic) not in self._clients:
@@ -117,6 +118,16 @@ class GrpcEntrance(Entrance):
         (entry,) = answer.entries
         return Sent(True, OK, "", entry.message_id, entry.offset, recall=entry.recall_handle)
 
+    def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
+        messages = [
+            a_message(topic, body, user=properties, message_id=f"ID{next(self._names)}") for body, properties in parts
+        ]
+        answer = self.world.client("producer").ask("SendMessage", a_send(*messages))
+        if answer.status.code != OK:
+            return Sent(False, answer.status.code, answer.status.message)
+        last = answer.entries[-1]
+        return Sent(True, OK, "", last.message_id, last.offset)
+
     def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
         request = sv.EndTransactionRequest(
             topic=pb.Resource(name=topic),
@@ -138,6 +149,17 @@ class GrpcEntrance(Entrance):
 
     def retire(self, client: str, topic: str = "T") -> None:
         self.world.client(client).ask("NotifyClientTermination", sv.NotifyClientTerminationRequest())
+
+    def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
+        asking = self.world.client(client)
+        if client not in self._members:
+            self._members[client] = asking.settle(subscribing(group, topic))
+        asked = sv.HeartbeatRequest(group=pb.Resource(name=group), client_type=pb.SIMPLE_CONSUMER)
+        assert asking.ask("Heartbeat", asked).status.code == OK
+
+    def leave(self, client: str, group: str = "G") -> None:
+        asked = sv.NotifyClientTerminationRequest(group=pb.Resource(name=group))
+        assert self.world.client(client).ask("NotifyClientTermination", asked).status.code == OK
 
     def asked(self, client: str) -> list[Asked]:
         commands = self._streams[client].commands

@@ -125,6 +125,9 @@ class RemotingEntrance(BrokerEntrance):
         unique, handle = told.get("transactionId", ""), told.get("recallHandle", "")
         return Sent(True, 0, "", unique, int(told["queueOffset"]), place, handle)
 
+    def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
+        return self.batch(*parts, topic=topic)
+
     def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
         ext = {
             "topic": topic,

@@ -1,0 +1,46 @@
+"""Messages that are sent together: one request, and in the queue as if they had come one by one."""
+
+from entrance import Entrance
+from entrances import ALL, BROKER, through
+
+PARTS: tuple[tuple[bytes, dict[str, str]], ...] = ((b"0", {"colour": "red"}), (b"1", {"colour": "blue"}), (b"2", {}))
+
+
+@through(*ALL)
+def test_messages_of_a_batch_lie_one_behind_the_other(e: Entrance) -> None:
+    """Each is received and acknowledged by itself; one that is not comes again alone."""
+    e.topic()
+    assert e.together(*PARTS).ok
+    assert [record.queue_offset for record in e.records("T")] == [0, 1, 2]
+    taken = e.take(invisible_ms=10_000)
+    assert [(each.body, each.offset) for each in taken] == [(b"0", 0), (b"1", 1), (b"2", 2)]
+    assert e.ack(taken[0].handle, taken[2].handle).ok
+    e.advance(20_000)
+    assert e.bodies() == [b"1"]
+
+
+@through(*BROKER)
+def test_messages_of_a_batch_are_filtered_by_their_own_properties(e: Entrance) -> None:
+    """A record of a batch holds what its message had."""
+    e.topic()
+    assert e.together(*PARTS).ok
+    assert e.bodies(expression="colour = 'blue'", kind="SQL92") == [b"1"]
+
+
+@through("grpc")
+def test_a_proxy_gives_messages_of_a_batch_the_properties_of_the_first(e: Entrance) -> None:
+    """Whatever they had of the same names."""
+    e.topic()
+    assert e.together(*PARTS).ok
+    assert e.bodies(expression="colour = 'red'", kind="SQL92") == [b"0", b"1", b"2"]
+
+
+@through(*ALL)
+def test_a_batch_is_refused_as_a_whole(e: Entrance) -> None:
+    """One message that is too large is too much for all."""
+    e.topic()
+    sent = e.together((b"small", {}), (bytes(4 * 1024 * 1024 + 1), {}))
+    assert e.says(
+        sent, (1, "java.lang.RuntimeException: message body size exceeded"), (41301, "message body cannot exceed")
+    ), sent
+    assert e.records("T") == []

@@ -1,0 +1,69 @@
+"""Names of topics, groups, tags and properties: what the broker refuses, and what only a proxy does."""
+
+import pytest
+from entrance import Entrance
+from entrances import ALL, through
+
+NO_GROUP = "subscription group [{}] does not exist"
+TOPICS = {
+    "a b": (
+        (29, "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
+        (40002, "The specified topic[a b] contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
+    ),
+    "a" * 128: (
+        (29, "The specified topic is longer than topic max length."),
+        (40002, "The specified topic is longer than topic max length 127."),
+    ),
+    "SCHEDULE_TOPIC_XXXX": (
+        (16, "Sending message to topic[SCHEDULE_TOPIC_XXXX] is forbidden."),
+        (40002, "cannot access system topic"),
+    ),
+}
+GROUPS = {
+    "a b": (40003, "the specified group[a b] contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
+    "a" * 256: (40003, "the specified group is longer than group max length 255."),
+}
+BY_A_PROXY = {
+    "a tag of a blank": ({"tag": " "}, 40004, "tag cannot be the char sequence of whitespace"),
+    "a tag with a bar": ({"tag": "a|b"}, 40004, "tag cannot contain '|'"),
+    "a name that the system uses": ({"TIMER_OUT_MS": "1"}, 40007, "property is used by system: TIMER_OUT_MS"),
+    "a control character": ({"p": "a\x05b"}, 40007, "the value of property cannot contain control character"),
+    "too many": ({f"p{number}": "v" for number in range(129)}, 43101, "too many user properties, max is 128"),
+}
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+@through(*ALL)
+def test_topics_that_nobody_may_send_to(e: Entrance, topic: str) -> None:
+    """Nothing is made for the asking."""
+    before = e.state()
+    sent = e.put(topic=topic)
+    assert e.says(sent, *TOPICS[topic]), sent
+    assert e.state() == before
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@through(*ALL)
+def test_groups_that_nobody_may_consume_as(e: Entrance, group: str) -> None:
+    """A broker makes none of such a name, so that there is none; a proxy says what is wrong with it."""
+    e.filled(1)
+    before = e.broker.groups.table.keys() | set()
+    answer = e.pop(group=group).answer
+    assert e.says(answer, (26, NO_GROUP.format(group)), GROUPS[group]), answer
+    assert e.broker.groups.table.keys() == before
+    assert e.bodies() == [b"0"]
+
+
+@pytest.mark.parametrize("what", BY_A_PROXY)
+@through(*ALL)
+def test_tags_and_properties_that_a_proxy_refuses(e: Entrance, what: str) -> None:
+    """A broker stores them as they are, for it reads none of them."""
+    given, code, remark = BY_A_PROXY[what]
+    e.topic()
+    sent = e.put(**given)  # type: ignore[arg-type]  # tags and properties, which are texts
+    if e.proxied:
+        assert (sent.code, sent.remark) == (code, remark)
+        assert e.records("T") == []
+    else:
+        assert sent.ok, sent
+        assert len(e.records("T")) == 1
