@@ -1,0 +1,89 @@
+"""Real consumers whose process is killed: they say goodbye to nobody, and others of their group take over."""
+
+import time
+
+import pytest
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import ConsumerListResult, GetConsumerListByGroup
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.host import Host
+
+SECONDS = 60.0
+"""For what a client does by itself, on a machine that is busy with other things."""
+ORDERS: Fields = {"orders": {"expr": "*", "type": "TAG"}}
+
+
+def started(emulator: Emulator, sdk: str) -> Driver:
+    return start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint))
+
+
+def until_held(driver: Driver, count: int) -> None:
+    """Wait until a push consumer holds so many queues of the topic, if its SDK tells."""
+    if "queues" not in driver.verbs:
+        return
+    deadline = time.monotonic() + SECONDS
+    while True:
+        held = [queue for queue in driver.call("queues", on="c")["queues"] if queue["topic"] == "orders"]
+        if len(held) == count:
+            return
+        assert time.monotonic() < deadline, held
+        time.sleep(0.1)  # a process of its own is waited for
+
+
+def until_members(emulator: Emulator, count: int) -> None:
+    """Wait until the broker knows so many consumers of the group."""
+
+    def listed(host: Host) -> int:
+        try:
+            found = host.engine.ask(host.engine.brokers[0], GetConsumerListByGroup("billing"))
+        except EngineError:
+            return 0
+        assert isinstance(found, ConsumerListResult)
+        return len(found.client_ids)
+
+    deadline = time.monotonic() + SECONDS
+    while emulator.run_in_loop(listed) != count:
+        assert time.monotonic() < deadline, f"there are not {count} members"
+        time.sleep(0.05)  # a process of its own is waited for
+
+
+@pytest.mark.parametrize("sdk", ["java-remoting", "java-remoting-4.9", "go-remoting"])
+def test_another_takes_the_queues_of_a_consumer_that_was_killed(sdk: str) -> None:
+    """The broker sees the connection break, and tells the rest of the group."""
+    with Emulator(topics=["orders:NORMAL:2"]) as emulator:
+        emulator.group("billing")
+        with started(emulator, sdk) as first, started(emulator, sdk) as second:
+            for driver in (first, second):
+                driver.call("push", as_="c", group="billing", sub=ORDERS, mode="concurrent", **{"from": "first"})
+            until_members(emulator, 2)
+            for driver in (first, second):
+                until_held(driver, 1)
+            first.kill()
+            until_members(emulator, 1)
+            until_held(second, 2)
+            sent = {b"%d" % number for number in range(8)}
+            for content in sent:
+                emulator.topic("orders").send(content)
+            second.wait_until(
+                lambda _: sent <= {body(event["msg"]) for event in second.events("c") if event["ev"] == "msg"}, SECONDS
+            )
+
+
+@pytest.mark.parametrize("sdk", ["java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust"])
+def test_what_a_consumer_was_given_that_was_killed_comes_to_another(sdk: str) -> None:
+    """When its invisible time is over, and no sooner."""
+    with Emulator(topics=["orders:NORMAL:1"]) as emulator:
+        emulator.group("billing")
+        emulator.topic("orders").send(b"hello")
+        with started(emulator, sdk) as first, started(emulator, sdk) as second:
+            for driver in (first, second):
+                driver.call("simple", as_="c", group="billing", sub=ORDERS, await_ms=5000)
+            [taken] = first.call("receive", on="c", max=1, invisible_ms=30_000)["messages"]
+            first.kill()
+            waiting = second.post("receive", on="c", bg=True, max=1, invisible_ms=30_000)
+            emulator.clock.advance("20s")
+            assert second.result(waiting, timeout=SECONDS)["messages"] == []
+            emulator.clock.advance("15s")
+            [again] = second.call("receive", on="c", max=1, invisible_ms=30_000, timeout=SECONDS)["messages"]
+            assert (body(again), again["attempt"]) == (body(taken), 2)
