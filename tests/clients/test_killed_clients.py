@@ -11,7 +11,8 @@ from rocketmq_testkit.fixtures.host import Host
 
 SECONDS = 60.0
 """For what a client does by itself, on a machine that is busy with other things."""
-ORDERS: Fields = {"orders": {"expr": "*", "type": "TAG"}}
+ORDERS: Fields = {"group": "billing", "sub": {"orders": {"expr": "*", "type": "TAG"}}}
+PUSHED: Fields = {**ORDERS, "mode": "concurrent", "from": "first"}
 
 
 def started(emulator: Emulator, sdk: str) -> Driver:
@@ -55,7 +56,7 @@ def test_another_takes_the_queues_of_a_consumer_that_was_killed(sdk: str) -> Non
         emulator.group("billing")
         with started(emulator, sdk) as first, started(emulator, sdk) as second:
             for driver in (first, second):
-                driver.call("push", as_="c", group="billing", sub=ORDERS, mode="concurrent", **{"from": "first"})
+                driver.call("push", as_="c", **PUSHED)
             until_members(emulator, 2)
             for driver in (first, second):
                 until_held(driver, 1)
@@ -78,7 +79,7 @@ def test_what_a_consumer_was_given_that_was_killed_comes_to_another(sdk: str) ->
         emulator.topic("orders").send(b"hello")
         with started(emulator, sdk) as first, started(emulator, sdk) as second:
             for driver in (first, second):
-                driver.call("simple", as_="c", group="billing", sub=ORDERS, await_ms=5000)
+                driver.call("simple", as_="c", await_ms=5000, **ORDERS)
             [taken] = first.call("receive", on="c", max=1, invisible_ms=30_000)["messages"]
             first.kill()
             waiting = second.post("receive", on="c", bg=True, max=1, invisible_ms=30_000)
