@@ -15,6 +15,9 @@ from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
+ROUTE_SECONDS_MAX = 30.0
+"""A broker that has only just started tells its name server of a new topic at its next registration."""
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -104,7 +107,7 @@ def pop_mode(server: Server, topic: str, group: str) -> None:
 
 
 def create_topic(server: Server, topic: str, queues: int = 8) -> None:
-    """A topic for normal messages, made by a remoting request."""
+    """A topic for normal messages, made by a remoting request, that the name server has a route of."""
     fields = {
         "topic": topic,
         "defaultTopic": AUTO_CREATE_TOPIC,
@@ -120,6 +123,12 @@ def create_topic(server: Server, topic: str, queues: int = 8) -> None:
         answer = client.request(RequestCode.UPDATE_AND_CREATE_TOPIC, fields)
         if answer.code != 0:
             raise RuntimeError(f"{server.name} does not create {topic}: {answer.remark}")
+    deadline = time.monotonic() + ROUTE_SECONDS_MAX
+    with RemotingClient(server.namesrv) as client:
+        while (answer := client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})).code != 0:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{server.name} does not register {topic}: {answer.remark}")
+            time.sleep(0.05)
 
 
 def send_one(server: Server, topic: str) -> None:
