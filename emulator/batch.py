@@ -8,13 +8,12 @@ writing them would give. Source: MessageDecoder.encodeMessages, MessageExtEncode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from struct import Struct
 from struct import error as StructError
-from typing import NamedTuple
 
 from . import properties as props
 from .codes import ResponseCode
 from .errors import EngineError
 
-_HEAD = Struct(">iiiii")
+_HEAD = Struct(">12xii")
 _LENGTH = Struct(">h")
 _JOINT = b"\x03"
 _NOT_SEPARATORS = bytes(each for each in range(256) if each not in (1, 2, 3))
@@ -24,16 +23,13 @@ _TAG = f"{props.TAGS}\x01".encode()
 _LATER_TAG = b"\x02" + _TAG
 
 
-class Part(NamedTuple):
-    """One message of a batch; `properties` is their text as it was sent."""
+Part = tuple[int, bytes, bytes]
+"""One message of a batch: its flag, its body, and the text of its properties as it was sent."""
 
-    flag: int
-    body: bytes
-    properties: bytes
 
-    def property_map(self) -> dict[str, str]:
-        """The properties by name."""
-        return props.decode(self.properties.decode(errors="replace"))
+def properties_of(text: bytes) -> dict[str, str]:
+    """The properties by name."""
+    return props.decode(text.decode(errors="replace"))
 
 
 def split_batch(body: bytes) -> list[Part]:
@@ -43,20 +39,27 @@ def split_batch(body: bytes) -> list[Part]:
     """
     found = []
     at, limit = 0, len(body)
+    unpack_head, head_size, unpack_length, length_size = (
+        _HEAD.unpack_from,
+        _HEAD.size,
+        _LENGTH.unpack_from,
+        _LENGTH.size,
+    )
     try:
         while at < limit:
-            _, _, _, flag, body_length = _HEAD.unpack_from(body, at)
-            at += _HEAD.size
+            flag, body_length = unpack_head(body, at)
+            at += head_size
             if not 0 <= body_length <= limit - at:
                 raise _broken("java.lang.ArrayIndexOutOfBoundsException")
             end = at + body_length
-            (property_length,) = _LENGTH.unpack_from(body, end)
+            (property_length,) = unpack_length(body, end)
             if property_length < 0:
                 raise StructError  # upstream goes back by that many bytes and reads on there
-            start, at = at, end + _LENGTH.size + property_length
+            start, text_at = at, end + length_size
+            at = text_at + property_length
             if at > limit:
                 raise _broken(f"java.lang.IllegalArgumentException: newPosition > limit: ({at} > {limit})")
-            found.append(Part(flag, body[start:end], body[end + _LENGTH.size : at]))
+            found.append((flag, body[start:end], body[text_at:at]))
     except StructError:
         raise _broken("java.nio.BufferUnderflowException") from None
     return found
@@ -86,6 +89,11 @@ def tag_of(text: bytes) -> str | None:
         return None
     at += len(_TAG)
     return text[at : text.index(b"\x02", at)].decode()
+
+
+def tags_of(texts: Sequence[bytes]) -> list[str | None]:
+    """The tag in each of usual texts of properties. Most batches have none, which is found out at once."""
+    return [tag_of(text) if _TAG in text else None for text in texts]
 
 
 class LateProperties(Mapping[str, str]):

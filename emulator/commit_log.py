@@ -63,8 +63,13 @@ class CommitLog:
             self._on_full()
         return self.max_offset
 
+    @property
+    def room(self) -> int:
+        """How many bytes of records the segment still takes."""
+        return self.segment_bytes - len(self._tail) - END_BYTES
+
     def append(self, record: bytes) -> None:
-        """Store a record at the place that `place` gave."""
+        """Store a record at the place that `place` gave, or several for which there is room."""
         self._tail += record
         size = len(record)
         self.max_offset += size

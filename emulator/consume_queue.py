@@ -6,7 +6,7 @@ Source: ConsumeQueue (5.3.3).
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from . import properties as props
@@ -46,6 +46,12 @@ class ConsumeQueue:
         self.sizes.append(size)
         self.tags_codes.append(tags_code)
         return self.first + len(self.physical) - 1
+
+    def extend(self, physical_offsets: Sequence[int], sizes: Sequence[int], tags_codes: Sequence[int]) -> None:
+        """Add a unit for each of several records that hold one message each."""
+        self.physical.extend(physical_offsets)
+        self.sizes.extend(sizes)
+        self.tags_codes.extend(tags_codes)
 
     def follow(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
         """Add a unit that a master has at an offset; one that does not come next is dropped."""

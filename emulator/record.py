@@ -4,6 +4,7 @@ Encoded once, at append. The declaration of the same layout with field names is 
 the two equal. Source: MessageExtEncoder, MessageDecoder (5.3.3).
 """
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from ipaddress import ip_address
 from struct import Struct
@@ -113,6 +114,62 @@ def encode(
             properties,
         )
     )
+
+
+def encode_run(
+    topic: bytes,
+    queue_id: int,
+    queue_offset: int,
+    physical_offset: int,
+    sys_flag: int,
+    born_timestamp: int,
+    born_host: bytes,
+    store_timestamp: int,
+    store_host: bytes,
+    reconsume_times: int,
+    prepared_transaction_offset: int,
+    parts: Iterable[tuple[int, bytes, bytes]],
+) -> tuple[bytes, list[int], list[int]]:
+    """Records that follow each other in log and queue and differ in flag, body and properties, which are the parts.
+
+    Their bytes, and the physical offset and the size of each: what `encode` makes of them one by one.
+    """
+    born_v6, store_v6 = len(born_host) == 20, len(store_host) == 20
+    sys_flag |= (SYS_BORN_HOST_V6 if born_v6 else 0) | (SYS_STORE_HOST_V6 if store_v6 else 0)
+    v2 = len(topic) > 127
+    magic = MAGIC_V2 if v2 else MAGIC_V1
+    named = (_SHORT.pack(len(topic)) if v2 else bytes((len(topic),))) + topic
+    pack, pack_short = _HEAD[born_v6, store_v6].pack, _SHORT.pack
+    empty = _HEAD[born_v6, store_v6].size + len(named) + _SHORT.size
+    pieces: list[bytes] = []
+    places, sizes = [], []
+    add = pieces.extend
+    for flag, body, properties in parts:
+        body_length, property_length = len(body), len(properties)
+        size = empty + body_length + property_length
+        head = pack(
+            size,
+            magic,
+            crc32(body) & CRC_MASK,
+            queue_id,
+            flag,
+            queue_offset,
+            physical_offset,
+            sys_flag,
+            born_timestamp,
+            born_host,
+            store_timestamp,
+            store_host,
+            reconsume_times,
+            prepared_transaction_offset,
+            body_length,
+        )
+        add((head, body, named, pack_short(property_length), properties))
+        places.append(physical_offset)
+        sizes.append(size)
+        queue_offset += 1
+        physical_offset += size
+    return b"".join(pieces), places, sizes
 
 
 def encoded_size(born_host: bytes, store_host: bytes, topic: bytes, body_length: int, property_length: int) -> int:
@@ -260,6 +317,12 @@ def reencode(record: Record, *, topic: str, properties: dict[str, str]) -> bytes
 def offset_message_id(store_host: bytes, physical_offset: int) -> str:
     """The broker's message id: store host and physical offset in upper-case hex (32 or 56 digits)."""
     return f"{_host_digits(store_host)}{physical_offset:016X}"
+
+
+def offset_message_ids(store_host: bytes, physical_offsets: Sequence[int]) -> str:
+    """The ids of a batch as its answer names them: with commas between."""
+    digits = _host_digits(store_host)
+    return ",".join([f"{digits}{physical_offset:016X}" for physical_offset in physical_offsets])
 
 
 @lru_cache(maxsize=64)

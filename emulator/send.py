@@ -8,7 +8,7 @@ from collections.abc import Callable
 from . import names
 from . import properties as props
 from . import record as records
-from .batch import Part, split_batch
+from .batch import Part, properties_of, split_batch
 from .chance import Stream
 from .codes import ResponseCode
 from .config import BrokerConfig
@@ -178,7 +178,7 @@ class SendService:
             raise self._illegal()
         return SendResult(
             ResponseCode.SUCCESS,
-            ",".join([records.offset_message_id(self._store.store_host, place) for place in places]),
+            records.offset_message_ids(self._store.store_host, places),
             queue_id,
             first,
             unique_key,
@@ -197,12 +197,12 @@ class SendService:
         if self._store.can_copy(parts, common, (*common.properties, *whole.properties, props.POP_CK)):
             return self._store.append_copies(parts, common)
         stored: list[Stored] = []
-        for part in parts:
-            merged = part.property_map() | whole.properties
+        for flag, body, text in parts:
+            merged = properties_of(text) | whole.properties
             self._add_own(merged)
-            message = self._message(operation, whole.queue_id, part.body, merged)
+            message = self._message(operation, whole.queue_id, body, merged)
             message.topic = whole.topic
-            message.flag = part.flag
+            message.flag = flag
             stored.append(self._store.append_part(message))
         return stored[0].queue_offset if stored else 0, [each.physical_offset for each in stored]
 

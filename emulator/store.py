@@ -4,12 +4,14 @@ It must not know requests or clients. Source: DefaultMessageStore, CommitLog, Ho
 to the consume queues about 1 ms after the append; here both happen at once, which no client can tell apart.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate, count
 
 from . import properties as props
 from . import record as records
-from .batch import LateProperties, Part, are_usual, tag_of
+from .batch import LateProperties, Part, are_usual, tags_of
 from .codes import ResponseCode
 from .commit_log import CommitLog
 from .config import BrokerConfig
@@ -188,55 +190,65 @@ class MessageStore:
             return False
         if not parts or len(whole.topic.encode()) > TOPIC_MAX_LENGTH:
             return False
-        texts = [part.properties for part in parts]
+        texts = [text for _, _, text in parts]
         longest = max(map(len, texts)) + len(props.encode(whole.properties).encode())
         return longest <= PROPERTIES_MAX_BYTES and are_usual(texts, reserved)
 
     def append_copies(self, parts: Sequence[Part], whole: Message) -> tuple[int, list[int]]:
         """Store the messages of a batch as `append_part` would, with the text of their properties as it was sent.
 
-        The first queue offset, and the physical offsets. Source: MessageExtEncoder.encode of batches (5.3.3).
+        All are stored when the first of them wakes somebody. The first queue offset, and the physical offsets.
+        Source: MessageExtEncoder.encode of batches (5.3.3).
         """
-        topic, queue_id = whole.topic, whole.queue_id
-        queue, log, arrivals = self._made_queue(topic, queue_id), self.log, self.arrivals
+        queue = self._made_queue(whole.topic, whole.queue_id)
         now = self._scheduler.now_ms
         if now >= self._flushing.next_look_ms:
-            self._flushing.catch_up(now, log.max_offset)
-        first, places = queue.max_offset, []
-        topic_bytes, born_host, store_host = topic.encode(), whole.born_host, self.store_host
-        empty = records.encoded_size(born_host, store_host, topic_bytes, 0, 0)
+            self._flushing.catch_up(now, self.log.max_offset)
+        self.last_store_timestamp = now
         added = props.encode(whole.properties).encode()
         common_tag = whole.properties.get(props.TAGS)
-        self.last_store_timestamp = now
-        for flag, body, properties in parts:
-            text = properties + added
-            tag = common_tag or tag_of(properties)
-            tags_code = tags_code_of(tag) if tag else 0
-            size = empty + len(body) + len(text)
-            place = log.place(size, now)
-            queue_offset = queue.append(place, size, tags_code)
-            record = records.encode(
-                topic_bytes,
-                queue_id,
-                flag,
-                queue_offset,
-                place,
-                whole.sys_flag,
-                whole.born_timestamp,
-                born_host,
-                now,
-                store_host,
-                whole.reconsume_times,
-                whole.prepared_transaction_offset,
-                body,
-                text,
-            )
-            self._write(record, tags_code)
+        tags = [common_tag] * len(parts) if common_tag else tags_of([text for _, _, text in parts])
+        tags_codes = [tags_code_of(tag) if tag else 0 for tag in tags]
+        copies = [(flag, body, text + added) for flag, body, text in parts]
+        first, places = queue.max_offset, list[int]()
+        while len(places) < len(copies):
+            places += self._append_run(queue, copies[len(places) :], tags_codes[len(places) :], whole)
+        for queue_offset, tags_code, (_, _, text) in zip(count(first), tags_codes, copies, strict=False):
             late = LateProperties(text)
-            for arrival in arrivals:
-                arrival(topic, queue_id, queue_offset, tags_code, late)
-            places.append(place)
+            for arrival in self.arrivals:
+                arrival(whole.topic, whole.queue_id, queue_offset, tags_code, late)
         return first, places
+
+    def _append_run(
+        self, queue: ConsumeQueue, copies: Sequence[Part], tags_codes: Sequence[int], whole: Message
+    ) -> list[int]:
+        """Store as many of some messages as one file of the log takes; their physical offsets."""
+        topic, born_host, store_host = whole.topic.encode(), whole.born_host, self.store_host
+        now, log = self.last_store_timestamp, self.log
+        empty = records.encoded_size(born_host, store_host, topic, 0, 0)
+        lengths = [empty + len(body) + len(text) for _, body, text in copies]
+        place = log.place(lengths[0], now)
+        fitting = len(copies) if sum(lengths) <= log.room else bisect_right(list(accumulate(lengths)), log.room)
+        block, places, sizes = records.encode_run(
+            topic,
+            whole.queue_id,
+            queue.max_offset,
+            place,
+            whole.sys_flag,
+            whole.born_timestamp,
+            born_host,
+            now,
+            store_host,
+            whole.reconsume_times,
+            whole.prepared_transaction_offset,
+            copies[:fitting],
+        )
+        log.append(block)
+        queue.extend(places, sizes, tags_codes[:fitting])
+        for follower in self.followers:
+            for at, size, tags_code in zip(places, sizes, tags_codes, strict=False):
+                follower.follow(block[at - place : at - place + size], tags_code)
+        return places
 
     def follow(self, record: bytes, tags_code: int) -> None:
         """Store a record of the master as it is, and tell who waits here.

@@ -8,7 +8,7 @@ from engine_world import World, make_world
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator.batch import LateProperties, Part, are_usual, split_batch, tag_of
+from rocketmq_testkit.emulator.batch import LateProperties, are_usual, split_batch, tag_of
 from rocketmq_testkit.emulator.operations import PullResult, SendMessage, SendResult
 from rocketmq_testkit.emulator.record import decode
 
@@ -127,7 +127,7 @@ def test_parts_of_a_batch() -> None:
     """They come out as they went in."""
     parts = [(1, b"one", b"a\x01b\x02"), (2, b"", b"")]
 
-    assert split_batch(body_of(parts)) == [Part(*each) for each in parts]
+    assert split_batch(body_of(parts)) == parts
 
 
 def test_a_name_that_stands_twice_stays_so() -> None:
