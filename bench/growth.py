@@ -25,6 +25,7 @@ from typing import TypeVar
 import crowd
 import memory
 import parked
+import reads_and_batches
 from document import Table, options
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.engine import DirectChannel
@@ -301,8 +302,9 @@ def measure_together(factor: int, only: str) -> Iterator[Row]:
 def all_rows(only: str, quick: bool) -> Iterator[Row]:
     """The rows of everything, one pair of emulators after the other: they do not fit into memory together."""
     factor = 100 if quick else 1
-    if any(only in name for name, _ in ROWS):
-        yield from measure(ROWS, empty(), full(factor), only, quick)
+    rows = ROWS + reads_and_batches.ROWS
+    if any(only in name for name, _ in rows):
+        yield from measure(rows, empty(), full(factor), only, quick)
     if any(only in name for name, _ in parked.ROWS):
         yield from measure(parked.ROWS, parked.empty_of_parked(), parked.full_of_parked(factor), only, quick)
     if any(only in name for name, _ in crowd.ROWS):

@@ -87,7 +87,7 @@ def empty() -> World:
     """A new emulator with the topics that the steps use."""
     emulation, broker = EmulationConfig(), BrokerConfig()
     emulation.store_max_bytes = 4 * 1024**3
-    broker.recall_message_enable = True
+    broker.recall_message_enable = broker.enable_property_filter = True
     world = World(Engine(brokers=[broker], emulation=emulation, now_ms=START_MS))
     world.topic("work")
     world.topic("crowd")

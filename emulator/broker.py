@@ -13,6 +13,7 @@ from . import operations as ops
 from . import record as records
 from .ack import AckService
 from .administration import GroupAdministration, TopicAdministration
+from .arrival import Arrival
 from .assignments import Assignments
 from .broker_admin import BrokerAdministration
 from .chance import Chance
@@ -270,9 +271,9 @@ class Broker:
         self.request_pools = RequestPools(config, scheduler, self._gate, self)
         self.store.full_files.append(self.clean_up.look_ahead)
         self.store.arrivals += [
-            self.pulls.hold.arrived,
-            self.pops.polling.arrived,
-            self.notifications.polling.arrived,
+            Arrival(self.pulls.hold.arrived, self.pulls.hold.is_awaited),
+            Arrival(self.pops.polling.arrived, self.pops.polling.is_awaited),
+            Arrival(self.notifications.polling.arrived, self.notifications.polling.is_awaited),
         ]
         self.static = StaticTopics(self.mappings, self.topics, self.pulls, self._carry_out)
         self.mappings.on_change = partial(self._answer_for_static_topics)

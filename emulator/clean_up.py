@@ -5,6 +5,7 @@ where it can find something. Where the disk has no size, the cap on stored bytes
 Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpired (5.3.3).
 """
 
+from .arrival import Arrival
 from .config import BrokerConfig
 from .disk import Pressure
 from .gate import Call
@@ -56,7 +57,7 @@ class CleanUp:
             self._timer.cancel()
         if self._store.disk.bounded and not self._watches:
             self._watches = True
-            self._store.arrivals.append(self._grown)
+            self._store.arrivals.append(Arrival(self._grown))
         self._pressure = self._store.disk.pressure(self._store.log.stored_bytes)
         due = self._next_look()
         self._timer = None if due is None else self._scheduler.call_at(due, self._look, "clean up")

@@ -11,6 +11,7 @@ nothing that any topic is sent later can be read. Here such a message is in no l
 
 from collections.abc import Callable, Iterable, Mapping
 
+from .arrival import Arrival
 from .config import BrokerConfig
 from .consume_queue import BatchConsumeQueue, ConsumeQueue
 from .message import Message
@@ -18,9 +19,6 @@ from .names import RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_TOPIC_PREFIX, is_lmq, is
 
 DISPATCH = "INNER_MULTI_DISPATCH"
 OFFSETS = "INNER_MULTI_QUEUE_OFFSET"
-
-Arrival = Callable[[str, int, int, int, Mapping[str, str]], None]
-"""Told of each message: topic, queue id, offset, tags code and properties."""
 
 
 class LightQueue(ConsumeQueue):
@@ -102,8 +100,8 @@ class MultiDispatch:
                     found.put(offset, *unit)
         for found, offset in places:
             last = max(offset, found.max_offset - 1)
-            for arrival in self._arrivals:
-                arrival(found.topic, 0, last, unit[2], properties)
+            for told, _ in self._arrivals:
+                told(found.topic, 0, last, unit[2], properties)
 
     def _places(self, properties: Mapping[str, str]) -> list[tuple[LightQueue, int]]:
         names, offsets = _split(properties[DISPATCH]), _split(properties.get(OFFSETS, ""))

@@ -89,6 +89,10 @@ class PopPolling(Generic[Waiting]):
         self.total += 1
         return Park.WAITING
 
+    def is_awaited(self) -> bool:
+        """Whether any request waits for messages."""
+        return bool(self._waiting)
+
     def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
         """A message was stored: wake one request of each group for any queue, and one for this queue.
 

@@ -60,6 +60,10 @@ class PullHold:
         periods = -(-(deadline_ms - self._start_ms) // interval_ms)
         return self._start_ms + periods * interval_ms
 
+    def is_awaited(self) -> bool:
+        """Whether any pull waits for messages."""
+        return bool(self._held)
+
     def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
         """A message was stored: resume the pulls that it matches, look again soon at the others."""
         waiting = self._held.get((topic, queue_id))

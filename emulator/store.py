@@ -5,12 +5,13 @@ to the consume queues about 1 ms after the append; here both happen at once, whi
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, count
 
 from . import properties as props
 from . import record as records
+from .arrival import Arrival
 from .batch import LateProperties, Part, are_usual, tags_of
 from .codes import ResponseCode
 from .commit_log import CommitLog
@@ -30,8 +31,8 @@ _SLAVE = "the message store is in slave mode, so putMessage is forbidden"
 _FULL = "the message store is not writeable, so putMessage is forbidden"
 
 Hook = Callable[[Message], None]
-Arrival = Callable[[str, int, int, int, Mapping[str, str]], None]
 Watcher = Callable[[int, int, dict[str, str]], None]
+
 
 tags_code_of = lru_cache(maxsize=65536)(props.string_hash)
 
@@ -56,7 +57,7 @@ class MessageStore:
         self.hooks: list[Hook] = []
         """Called in order before each append; they may redirect or refuse the message."""
         self.arrivals: list[Arrival] = []
-        """Called after each append with topic, queue id, offset, tags code and properties."""
+        """Told after each append."""
         self.watchers: dict[str, Watcher] = {}
         """Called after each append to one topic with queue id, offset and properties."""
         self.full_files: list[Callable[[], None]] = []
@@ -166,8 +167,8 @@ class MessageStore:
         watcher = self.watchers.get(topic) if queued else None
         if watcher is not None:
             watcher(queue_id, queue_offset, properties)
-        for arrival in self.arrivals:
-            arrival(topic, queue_id, queue_offset, tags_code, properties)
+        for told, _ in self.arrivals:
+            told(topic, queue_id, queue_offset, tags_code, properties)
         return Stored(queue_id, queue_offset, physical_offset, size, now)
 
     def _write(self, record: bytes, tags_code: int) -> None:
@@ -213,10 +214,12 @@ class MessageStore:
         first, places = queue.max_offset, list[int]()
         while len(places) < len(copies):
             places += self._append_run(queue, copies[len(places) :], tags_codes[len(places) :], whole)
-        for queue_offset, tags_code, (_, _, text) in zip(count(first), tags_codes, copies, strict=False):
-            late = LateProperties(text)
-            for arrival in self.arrivals:
-                arrival(whole.topic, whole.queue_id, queue_offset, tags_code, late)
+        arrivals = [told for told, awaits in self.arrivals if awaits()]
+        if arrivals:
+            for queue_offset, tags_code, (_, _, text) in zip(count(first), tags_codes, copies, strict=False):
+                late = LateProperties(text)
+                for told in arrivals:
+                    told(whole.topic, whole.queue_id, queue_offset, tags_code, late)
         return first, places
 
     def _append_run(
@@ -274,8 +277,8 @@ class MessageStore:
             with queue.holding(number_within(found.property_map()) if whole else 1):
                 queue.follow(found.queue_offset, place, len(record), tags_code)
         properties = found.property_map()
-        for arrival in self.arrivals:
-            arrival(found.topic, found.queue_id, found.queue_offset, tags_code, properties)
+        for told, _ in self.arrivals:
+            told(found.topic, found.queue_id, found.queue_offset, tags_code, properties)
 
     def tags_code_at(self, record: bytes) -> int:
         """What the consume queue says of a record that is held."""

@@ -7,6 +7,7 @@ due when the topic of the timer has grown. Source: SlaveSynchronize.syncTimerChe
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from .arrival import Arrival
 from .names import TIMER_TOPIC
 from .timer import FollowedTimer
 
@@ -35,7 +36,7 @@ class TimerCopy:
         self._taken = before.taken
         self._left: FollowedTimer | None = None
         slave.timers.followed = self.known
-        slave.store.arrivals.append(self._arrived)
+        slave.store.arrivals.append(Arrival(self._arrived))
         self._look_later()
 
     def master_began(self) -> None:

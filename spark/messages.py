@@ -122,10 +122,31 @@ class RowReader:
     def read(self, batch: pa.RecordBatch) -> list[Outgoing]:
         """The messages of a batch; all are looked at before any is handed out. Errors: RowError with the number."""
         given = {name: batch.column(at).to_pylist() for at, name in enumerate(batch.schema.names)}
+        if given.keys() == {"body"} and self._topic is not None:
+            return self._of_bodies(given["body"])
         columns = (given.get(name) or repeat(None, batch.num_rows) for name in COLUMNS)
         made = []
         for values in zip(*columns, strict=True):
             made.append(self._message(*values))
+            self._seq += 1
+        return made
+
+    def _of_bodies(self, bodies: Sequence[bytes | str | None]) -> list[Outgoing]:
+        """The messages of rows that are nothing but bodies: as `_message` makes them, in half the time."""
+        topic, stamps, ids = self._topic, self._stamps, self._ids
+        if topic is None or topic not in self._good_topics:
+            self._check_topic(topic)
+        assert topic is not None  # it is among the good ones
+        made = []
+        for given in bodies:
+            body = given.encode() if isinstance(given, str) else given
+            if body is None or not 0 < len(body) <= BODY_BYTES_MAX:
+                self._message(given, topic, None, None, None, None, None, None, None)  # says what is wrong with it
+            assert body is not None
+            uniq_key = next(ids)
+            made.append(
+                Outgoing(topic, body, f"{stamps}{self._seq}{_ID}{uniq_key}{_WAIT}", None, False, False, uniq_key)
+            )
             self._seq += 1
         return made
 

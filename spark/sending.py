@@ -79,10 +79,6 @@ class _Request:
     """The connection that it went out on; another one of the same broker would know nothing of it."""
     opaque: int = 0
 
-    def is_full(self, most: int, message: Outgoing) -> bool:
-        """Whether a message more would be too many, or too much."""
-        return len(self.messages) >= most or self.bytes + len(message.body) > BATCH_BYTES_MAX
-
 
 Acknowledged = Callable[[MessageQueue, list[Outgoing], RemotingCommand], None]
 
@@ -136,7 +132,8 @@ class Sender:
             alone = most == 1 or message.delayed
             key = message.topic if message.lane is None else (self._queue(message), message.ordered)
             request = filling.get(key)
-            if alone or request is None or request.is_full(most, message):
+            size = len(message.body)
+            if alone or request is None or len(request.messages) >= most or request.bytes + size > BATCH_BYTES_MAX:
                 request = _Request(self._queue(message), message.ordered)
                 made.append(request)
                 if alone:
@@ -144,7 +141,7 @@ class Sender:
                 else:
                     filling[key] = request
             request.messages.append(message)
-            request.bytes += len(message.body)
+            request.bytes += size
         return made
 
     def _queue(self, message: Outgoing) -> MessageQueue:

@@ -77,11 +77,12 @@ def properties_text(properties: Mapping[str, str]) -> str:
 
 def batch_body(messages: Iterable[tuple[bytes, Mapping[str, str] | str]], flag: int = 0) -> bytes:
     """The body of a batch send from (body, properties) pairs; properties may be the text already."""
-    parts = []
+    parts: list[bytes] = []
     for body, properties in messages:
         text = (properties if isinstance(properties, str) else properties_text(properties)).encode()
-        head = _BATCH_HEAD.pack(22 + len(body) + len(text), 0, 0, flag, len(body))
-        parts.append(head + body + _SHORT.pack(len(text)) + text)
+        length, text_length = len(body), len(text)
+        head = _BATCH_HEAD.pack(22 + length + text_length, 0, 0, flag, length)
+        parts += (head, body, _SHORT.pack(text_length), text)
     return b"".join(parts)
 
 

@@ -161,7 +161,7 @@ def plan(seed: int) -> tuple[ClusterSetup, list[Action]]:
     """What a seed means."""
     draw = random.Random(f"cluster {seed}")
     masters = tuple(
-        Setup(seed, draw.random() < 0.3, draw.choice((20, 20, 0, 100)), draw.choice(MODE_NAMES))
+        Setup(seed, draw.random() < 0.3, draw.choice((20, 20, 0, 100)), draw.choice(MODE_NAMES), sql=seed % 3 == 0)
         for _ in range(draw.choice((1, 2, 2, 3)))
     )
     slaves = tuple(draw.choice((0, 0, 1, 2)) for _ in masters)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 import observations as obs
 from half_messages import half_stored
 from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.arrival import Arrival
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.errors import EngineError
@@ -270,7 +271,7 @@ class Session:
                 poll_ms,
                 born,
                 1,
-                "TAG",
+                client.expression_type,
                 client.expression,
                 order,
                 attempt_id,
@@ -458,7 +459,17 @@ class Session:
         self.ask(
             client,
             ops.PullMessage(
-                client.group, topic, queue_id, offset, count, flags, 0, suspend_ms or 0, 0, client.expression, "TAG"
+                client.group,
+                topic,
+                queue_id,
+                offset,
+                count,
+                flags,
+                0,
+                suspend_ms or 0,
+                0,
+                client.expression,
+                client.expression_type,
             ),
             on_answer,
             on_wait,
@@ -526,7 +537,7 @@ class Session:
             assert isinstance(outcome, ops.HeartbeatResult), outcome
             self.see(obs.Beat(self.now_ms, client.channel.channel_id, client.group))
 
-        subscriptions = [build_subscription(topic, client.expression) for topic in topics]
+        subscriptions = [build_subscription(topic, client.expression, client.expression_type) for topic in topics]
         data = ops.ConsumerData(client.group, subscriptions=subscriptions)
         self.ask(client, ops.Heartbeat(client.channel.channel_id, ["producers"], [data]), on_answer)
 
@@ -544,7 +555,7 @@ class Session:
 
     def listen(self) -> None:
         """See what is stored from now on: a broker that begins again tells nobody."""
-        self.broker.store.arrivals.insert(0, self._stored)
+        self.broker.store.arrivals.insert(0, Arrival(self._stored))
 
     def drained(self) -> None:
         """Say that everybody consumed until nothing came any more."""

@@ -27,6 +27,8 @@ class Client:
     name: str
     group: str
     tags: tuple[str, ...] = ()
+    sql: bool = False
+    """Whether it asks for its tags by an expression over properties."""
     channel: DirectChannel = field(init=False)
     handles: list[Handle] = field(default_factory=list)
     pulled: list[tuple[str, int, int, str]] = field(default_factory=list)
@@ -41,7 +43,14 @@ class Client:
     @property
     def expression(self) -> str:
         """What it subscribes to."""
+        if self.expression_type == "SQL92":
+            return f"TAGS IS NOT NULL AND TAGS IN ({', '.join(map(repr, self.tags))})"
         return " || ".join(self.tags) or "*"
+
+    @property
+    def expression_type(self) -> str:
+        """How to read that."""
+        return "SQL92" if self.sql and self.tags else "TAG"
 
     def connect(self) -> None:
         """A new connection; what the client remembers stays."""

@@ -91,6 +91,8 @@ class Setup(NamedTuple):
     mode: str = "check points"
     limits: tuple[int, ...] = (16, 16)
     """Of the groups that pull."""
+    sql: bool = False
+    """Whether groups that want some tags only ask for them by expressions over properties."""
 
     def configs(self) -> tuple[BrokerConfig, EmulationConfig]:
         """The configuration of broker and emulator."""
@@ -100,7 +102,7 @@ class Setup(NamedTuple):
         broker.enable_pop_buffer_merge = mode.cached
         broker.pop_consumer_kv_service_init = broker.pop_consumer_kv_service_enable = mode.records
         broker.flush_disk_type = "SYNC_FLUSH"
-        broker.recall_message_enable = True
+        broker.recall_message_enable = broker.enable_property_filter = True
         return broker, EmulationConfig()
 
 
@@ -125,7 +127,9 @@ class Simulation:
             self.session.limit(group, retries)
         groups = (*POP_GROUPS, *ORDERED_GROUPS, *PULL_GROUPS)
         self.clients = [
-            Client(f"{group}-{number}", group, TAGS.get(group, ())) for group in groups for number in range(MEMBERS)
+            Client(f"{group}-{number}", group, TAGS.get(group, ()), setup.sql)
+            for group in groups
+            for number in range(MEMBERS)
         ]
         self.poppers = [client for client in self.clients if client.group in POP_GROUPS]
         self.orderly = [client for client in self.clients if client.group in ORDERED_GROUPS]
@@ -476,7 +480,7 @@ def new_oracle(setup: Setup) -> Oracle:
 def plan(seed: int) -> tuple[Setup, list[Action]]:
     """What a seed means. Each seed prefers some verbs and leaves some out: that reaches more than one mixture would."""
     draw = random.Random(seed)
-    setup = Setup(seed, draw.random() < 0.3, draw.choice((20, 20, 0, 100)), draw.choice(MODE_NAMES))
+    setup = Setup(seed, draw.random() < 0.3, draw.choice((20, 20, 0, 100)), draw.choice(MODE_NAMES), sql=seed % 3 == 0)
     setup = setup._replace(limits=tuple(draw.choice(LIMITS) for _ in PULL_GROUPS))
     weights = [weight * draw.choice((0, 1, 1, 1, 4)) for weight in WEIGHTS.values()]
     weights[list(WEIGHTS).index("send")] = WEIGHTS["send"]

@@ -1,0 +1,126 @@
+"""Growth of what is sent together, given back, and looked at without being taken: the steps, for `growth.py`."""
+
+from collections.abc import Callable
+
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.engine import DirectCall
+from rocketmq_testkit.emulator.topics import BATCH_QUEUE, QUEUE_TYPE
+from rocketmq_testkit.remoting.client import batch_body
+from world import BODY, FAR_MS, World
+
+Work = Callable[[], None]
+Step = Callable[[World, int], Work]
+TOGETHER = 32
+"""Messages of a batch."""
+EXPRESSION = "color = 'red' AND size > 98"
+BRINGS_SUBSCRIPTION = 4
+"""The flag of a pull."""
+
+
+def answer(call: DirectCall) -> ops.Result:
+    """What an operation has come to. Raises AssertionError for a refusal."""
+    assert isinstance(call.outcome, ops.Result), call.outcome
+    return call.outcome
+
+
+def _batches(world: World, topic: str, properties: dict[str, str], count: int) -> Work:
+    body = batch_body([(BODY, {"UNIQ_KEY": f"{number:032X}"}) for number in range(TOGETHER)])
+
+    def work() -> None:
+        for _ in range(count // TOGETHER):
+            sent = ops.SendMessage("P", topic, 0, body, dict(properties), ("10.0.0.1", 1), world.now_ms, batch=True)
+            answer(world.submit(sent))
+
+    return work
+
+
+def batch(world: World, count: int) -> Work:
+    """Batches whose messages are stored one by one, for each message."""
+    return _batches(world, "work", {}, count)
+
+
+def whole_batch(world: World, count: int) -> Work:
+    """Batches that stay one record, for each message."""
+    name = f"whole-{next(world.names)}"
+    config = ops.TopicConfig(name, 1, 1, attributes={QUEUE_TYPE: BATCH_QUEUE})
+    answer(world.submit(ops.CreateTopic(config)))
+    return _batches(world, name, {"UNIQ_KEY": "k"}, count)
+
+
+def sent_back(world: World, count: int) -> Work:
+    """Messages that a consumer gives back, to come again in ten seconds."""
+    offsets = []
+    for _ in range(count):
+        sent = ops.SendMessage("P", "work", 0, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), world.now_ms)
+        stored = answer(world.submit(sent))
+        assert isinstance(stored, ops.SendResult)
+        offsets.append(stored.physical_offset)
+
+    def work() -> None:
+        for offset in offsets:
+            answer(world.submit(ops.SendMessageBack("G", offset, 3)))
+
+    return work
+
+
+def pulled_by_an_expression(world: World, count: int) -> Work:
+    """Pulls of a message that matches an expression, among others that do not, for each message looked at."""
+    name = world.topic(f"colored-{next(world.names)}")
+    for number in range(count):
+        properties = {"UNIQ_KEY": "k", "color": "red", "size": str(number % TOGETHER + 68)}
+        answer(world.submit(ops.SendMessage("P", name, 0, BODY, properties, ("10.0.0.1", 1), world.now_ms)))
+
+    def work() -> None:
+        for offset in range(0, count, TOGETHER):
+            pull = ops.PullMessage("G", name, 0, offset, 1, BRINGS_SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
+            assert isinstance(answer(world.submit(pull)), ops.PullResult)
+
+    return work
+
+
+def peeked(world: World, count: int) -> Work:
+    """Looks at the next message of a queue whose other messages are all out."""
+    world.send("work")
+
+    def work() -> None:
+        for _ in range(count):
+            answer(world.submit(ops.PeekMessage("G", "work", 0, 1)))
+
+    return work
+
+
+def notified(world: World, count: int) -> Work:
+    """A notification waits, and a message wakes it."""
+    name = world.topic(f"wake-{next(world.names)}")
+
+    def work() -> None:
+        for _ in range(count):
+            call = world.submit(ops.Notification(f"G{next(world.names)}", name, 0, FAR_MS, world.now_ms))
+            world.send(name)
+            answer(call)
+
+    return work
+
+
+def viewed(world: World, count: int) -> Work:
+    """Messages are asked for by their place."""
+    sent = ops.SendMessage("P", "work", 0, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), world.now_ms)
+    stored = answer(world.submit(sent))
+    assert isinstance(stored, ops.SendResult)
+
+    def work() -> None:
+        for _ in range(count):
+            answer(world.submit(ops.ViewMessage(stored.physical_offset)))
+
+    return work
+
+
+ROWS: tuple[tuple[str, Step], ...] = (
+    ("message is sent in a batch of 32", batch),
+    ("message is sent in a batch of 32 that stays one record", whole_batch),
+    ("message is sent back", sent_back),
+    ("message is passed over by an expression", pulled_by_an_expression),
+    ("next message of a queue is peeked at", peeked),
+    ("notification waits, message wakes it", notified),
+    ("message is viewed by its place", viewed),
+)
