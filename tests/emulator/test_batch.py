@@ -78,6 +78,46 @@ def test_copied_messages_are_like_merged_ones(parts: list[tuple[int, bytes, byte
         assert answers[0] == answers[1]
 
 
+BEGINNINGS = (0, 1, 7, 200, 1000)
+"""How many messages lie before batches, so that the end of a file falls elsewhere in a batch."""
+
+
+@pytest.mark.parametrize("before", BEGINNINGS)
+def test_a_batch_goes_on_in_the_next_file(before: int) -> None:
+    """Copies fill the files of the log as messages do that are stored one by one, and nothing is lost between them."""
+    keys = {"max_message_size": 20_000, "mapped_file_size_commit_log": 160_000}
+    worlds = make_world(**keys), make_world(enable_lmq=True, **keys)
+    parts = [(0, f"{number}".encode() * 100, b"a\x01b\x02c\x01d\x02"[: number % 3 * 4]) for number in range(40)]
+
+    for world in worlds:
+        world.topic("T")
+        for _ in range(before):
+            world.send("T", b"x" * 20, UNIQ_KEY="k")
+        for _ in range(30):
+            store(world, parts, {})
+
+    copies, merged = (list(world.broker.store.log.records_from(0)) for world in worlds)
+    assert copies == merged
+    assert len(copies) == before + 30 * len(parts)
+    assert copies[-1][0] > 2 * 160_000
+    queues = [world.broker.store.queues["T", 0] for world in worlds]
+    assert queues[0].physical == queues[1].physical
+    assert queues[0].sizes == queues[1].sizes
+
+
+def test_a_batch_wakes_who_waits() -> None:
+    """When all of it is stored: one answer has all of its messages."""
+    world = make_world()
+    world.topic("T")
+    waiting = world.pull("T", suspend_ms=15_000)
+    assert waiting.outcome is None
+
+    store(world, [(0, b"one", b""), (0, b"two", b"")], {})
+
+    assert isinstance(waiting.outcome, PullResult)
+    assert [decode(record).body for record in waiting.outcome.records] == [b"one", b"two"]
+
+
 def pairs_of(part: tuple[int, bytes, bytes]) -> list[tuple[str, str]]:
     """The pairs of a text, those with one name among them."""
     found = [each.partition("\x01") for each in part[2].decode(errors="replace").split("\x02")]

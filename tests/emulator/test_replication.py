@@ -38,6 +38,8 @@ from rocketmq_testkit.emulator.operations import (
     TopicConfig,
     UpdateConsumerOffset,
 )
+from rocketmq_testkit.emulator.record import decode
+from rocketmq_testkit.remoting.client import batch_body
 
 SYNCHRONIZED_MS = 61_000
 """A slave looks at its tables 10, 13, 16, ... s after its start, and copies them when they are older than a minute."""
@@ -88,6 +90,18 @@ def pair() -> Pair:
 def logs(pair: Pair) -> list[list[tuple[int, bytes]]]:
     """Everything in the log of either."""
     return [list(broker.store.log.records_from(0)) for broker in pair.engine.brokers]
+
+
+def test_a_slave_has_the_messages_of_a_batch(pair: Pair) -> None:
+    """One by one, as its master stored them."""
+    body = batch_body([(b"one", {"TAGS": "a"}), (b"two", {}), (b"three", {"TAGS": "b"})])
+    pair.ask(SendResult, SendMessage("PG", "T", 0, body, {}, ("10.0.0.1", 5000), pair.now_ms, batch=True))
+
+    of_master, of_slave = logs(pair)
+    assert of_master == of_slave
+    assert [decode(record).body for record in pair.pull_slave().records] == [b"one", b"two", b"three"]
+    units = [list(broker.store.queues["T", 0].tags_codes) for broker in pair.engine.brokers]
+    assert units[0] == units[1] == [97, 0, 98]
 
 
 # routes
