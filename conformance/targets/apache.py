@@ -29,6 +29,7 @@ from ..drivers.build import build
 from ..drivers.java_build import JAVA_TOOLS, copy_jars
 from ..drivers.recipe import Launch, Recipe, Workshop
 from .ports import Ports
+from .registration import wait_registered
 from .target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError, of_each
 
 START_SECONDS = 240.0
@@ -245,6 +246,7 @@ class ApacheBroker:
             (self._home / "beside").mkdir()
             self._run(jars, _BROKER, "beside", ["-c", str(conf / "beside.conf")], home=self._home / "beside")
         if not self._together:
+            self.wait_registered()  # it makes topics when it starts, and ends where no broker is known
             self._run_proxy(jars)
         self.start_seconds = time.monotonic() - begin
 
@@ -265,6 +267,11 @@ class ApacheBroker:
         if self._together:
             switches += ["-bc", str(conf / "broker.conf")]
         self._run(jars, _PROXY, "proxy", switches)
+
+    def wait_registered(self) -> None:
+        """Return when the name server knows all brokers, a moment after they accept connections. Raises TargetError."""
+        addresses = [address for address in (self.broker, self.beside) if address]
+        wait_registered(self.namesrv, addresses, self.log_tail)
 
     @property
     def alive(self) -> bool:

@@ -4,22 +4,15 @@ import os
 import shutil
 import tempfile
 import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-
-from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 from .address import AddressPlace
 from .apache import ApacheBroker
 from .class_archive import quick_start
 from .target import COMMON_SETTINGS, FULL_FROM, Access, Capability, Place, Target, TargetError
 
-_REGISTERED_SECONDS = 40.0
-_FIRST_SECONDS = 0.3
-"""How long a registration takes that was made, with room to spare."""
 _ABLE = frozenset(
     {
         Capability.ADMIN,
@@ -64,56 +57,18 @@ class ApachePlace(AddressPlace):
     def start(self) -> None:
         """Start them again."""
         self.broker.resume()
-        wait_registered(self.broker)
+        self.broker.wait_registered()
 
     def crash(self) -> None:
         """Kill broker and proxy and start them again; the name server stays."""
         self.broker.crash()
-        wait_registered(self.broker)
+        self.broker.wait_registered()
 
 
 def _disk_used() -> float:
     """Percent of the disk on which brokers have their homes."""
     usage = shutil.disk_usage(tempfile.gettempdir())
     return 100 * usage.used / (usage.used + usage.free)
-
-
-def wait_registered(broker: ApacheBroker) -> None:
-    """Return when the name server knows all brokers, which is a moment after they accept connections.
-
-    A broker registers once when it starts, and again 10 s later. Where its connection to the name server was not there
-    yet, the first time comes to nothing, so it is told to register now.
-    """
-    begin = time.monotonic()
-    told = False
-    with RemotingClient(broker.namesrv) as namesrv:
-        while missing := _unregistered(broker, namesrv):
-            seconds = time.monotonic() - begin
-            if seconds > _REGISTERED_SECONDS:
-                raise TargetError(f"the broker did not register with its name server:\n{broker.log_tail()}")
-            if seconds > _FIRST_SECONDS and not told:
-                told = True
-                for address in missing:
-                    _have_registered(address)
-            time.sleep(0.02)
-
-
-def _unregistered(broker: ApacheBroker, namesrv: RemotingClient) -> list[str]:
-    known = namesrv.request(RequestCode.GET_BROKER_CLUSTER_INFO).body
-    return [address for address in (broker.broker, broker.beside) if address and address.encode() not in known]
-
-
-def _have_registered(address: str) -> None:
-    """Have a broker register now, by telling it the permission that it has.
-
-    Whoever does not take that from everybody registers when it is time to.
-    """
-    key = "brokerPermission"
-    with RemotingClient(address) as client:
-        lines = client.request(RequestCode.GET_BROKER_CONFIG).body.decode(errors="replace").splitlines()
-        own = next((line for line in lines if line.startswith(f"{key}=")), None)
-        if own is not None:
-            client.request(RequestCode.UPDATE_BROKER_CONFIG, body=own.encode())
 
 
 @dataclass(eq=False, slots=True)
@@ -259,7 +214,7 @@ class ApacheTarget(Target):
     def _bring_up(self, broker: ApacheBroker) -> None:
         with self._starting:
             broker.start()
-            wait_registered(broker)
+            broker.wait_registered()
 
     @property
     def _common(self) -> frozenset[tuple[str, str]]:

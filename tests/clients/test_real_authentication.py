@@ -9,7 +9,6 @@ from interrupted_run import COMMAND
 from rocketmq_testkit.conformance.drivers.process import Addresses, DriverError, start
 from rocketmq_testkit.conformance.targets.address import AddressPlace
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
-from rocketmq_testkit.conformance.targets.apache_target import wait_registered
 from rocketmq_testkit.conformance.targets.target import Access
 from rocketmq_testkit.conformance.worlds.grpc import Grpc
 from rocketmq_testkit.conformance.worlds.remoting import Remoting
@@ -39,7 +38,7 @@ WRONG = {
 @pytest.fixture(scope="module")
 def real() -> Iterator[ApacheBroker]:
     with ApacheBroker("5.3.3", BROKER_KEYS, PROXY_KEYS) as broker:
-        wait_registered(broker)
+        broker.wait_registered()
         yield broker
 
 

@@ -1,0 +1,50 @@
+"""When a name server knows brokers that have started, and how to have them registered sooner."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from .target import TargetError
+
+_SECONDS_MAX = 40.0
+_FIRST_SECONDS = 0.3
+"""How long a registration takes that was made, with room to spare."""
+
+
+def wait_registered(namesrv: str, addresses: Sequence[str], log_tail: Callable[[], str]) -> None:
+    """Return when the name server knows the brokers at these addresses, which accept connections. Raises TargetError.
+
+    A broker registers once when it starts, and again 10 s later. Where its connection to the name server was not there
+    yet, the first time comes to nothing, so it is told to register now.
+    """
+    begin = time.monotonic()
+    told = False
+    with RemotingClient(namesrv) as client:
+        while missing := _missing(client, addresses):
+            seconds = time.monotonic() - begin
+            if seconds > _SECONDS_MAX:
+                raise TargetError(f"the broker did not register with its name server:\n{log_tail()}")
+            if seconds > _FIRST_SECONDS and not told:
+                told = True
+                for address in missing:
+                    _have_registered(address)
+            time.sleep(0.02)
+
+
+def _missing(client: RemotingClient, addresses: Sequence[str]) -> list[str]:
+    known = client.request(RequestCode.GET_BROKER_CLUSTER_INFO).body
+    return [address for address in addresses if address.encode() not in known]
+
+
+def _have_registered(address: str) -> None:
+    """Have a broker register now, by telling it the permission that it has.
+
+    Whoever does not take that from everybody registers when it is time to. Source: AdminBrokerProcessor (5.3.3).
+    """
+    with RemotingClient(address) as client:
+        lines = client.request(RequestCode.GET_BROKER_CONFIG).body.decode(errors="replace").splitlines()
+        own = next((line for line in lines if line.startswith("brokerPermission=")), None)
+        if own is not None:
+            client.request(RequestCode.UPDATE_BROKER_CONFIG, body=own.encode())
