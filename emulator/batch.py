@@ -22,7 +22,6 @@ _EMPTY = (b"\x01\x02", b"\x02\x01", b"\x03\x01")
 _TAG = f"{props.TAGS}\x01".encode()
 _LATER_TAG = b"\x02" + _TAG
 
-
 Part = tuple[int, bytes, bytes]
 """One message of a batch: its flag, its body, and the text of its properties as it was sent."""
 
@@ -39,12 +38,8 @@ def split_batch(body: bytes) -> list[Part]:
     """
     found = []
     at, limit = 0, len(body)
-    unpack_head, head_size, unpack_length, length_size = (
-        _HEAD.unpack_from,
-        _HEAD.size,
-        _LENGTH.unpack_from,
-        _LENGTH.size,
-    )
+    unpack_head, head_size = _HEAD.unpack_from, _HEAD.size
+    unpack_length, length_size = _LENGTH.unpack_from, _LENGTH.size
     try:
         while at < limit:
             flag, body_length = unpack_head(body, at)

@@ -33,7 +33,6 @@ _FULL = "the message store is not writeable, so putMessage is forbidden"
 Hook = Callable[[Message], None]
 Watcher = Callable[[int, int, dict[str, str]], None]
 
-
 tags_code_of = lru_cache(maxsize=65536)(props.string_hash)
 
 
@@ -231,7 +230,8 @@ class MessageStore:
         empty = records.encoded_size(born_host, store_host, topic, 0, 0)
         lengths = [empty + len(body) + len(text) for _, body, text in copies]
         place = log.place(lengths[0], now)
-        fitting = len(copies) if sum(lengths) <= log.room else bisect_right(list(accumulate(lengths)), log.room)
+        # One fits anyway: there is no record that a file has no room for.
+        fitting = len(copies) if sum(lengths) <= log.room else max(bisect_right(list(accumulate(lengths)), log.room), 1)
         block, places, sizes = records.encode_run(
             topic,
             whole.queue_id,

@@ -132,7 +132,7 @@ class RowReader:
         return made
 
     def _of_bodies(self, bodies: Sequence[bytes | str | None]) -> list[Outgoing]:
-        """The messages of rows that are nothing but bodies: as `_message` makes them, in half the time."""
+        """The messages of rows that are nothing but bodies: as `_message` makes them, with less to look at."""
         topic, stamps, ids = self._topic, self._stamps, self._ids
         if topic is None or topic not in self._good_topics:
             self._check_topic(topic)

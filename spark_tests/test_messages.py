@@ -58,6 +58,22 @@ def test_columns_become_properties() -> None:
     }
 
 
+@pytest.mark.parametrize("body", [b"x", b"", None, b"y" * (4 << 20), b"y" * ((4 << 20) + 1), "gr\u00f6\u00dfe"])
+def test_rows_of_bodies_alone_are_like_others(body: object) -> None:
+    """As rows are whose other columns are empty: the same messages, and refused with the same words."""
+    kind = pa.string() if isinstance(body, str) else pa.binary()
+    alone = rows({"body": "a" if isinstance(body, str) else b"a"}, {"body": body}, body=kind)
+    beside = alone.append_column("tags", pa.array([None, None], pa.string()))
+
+    def said(batch: pa.RecordBatch) -> object:
+        try:
+            return reader().read(batch)
+        except RowError as error:
+            return str(error)
+
+    assert said(alone) == said(beside)
+
+
 def test_what_was_read_may_be_written() -> None:
     """Properties that decide what brokers do, such as the id, are not taken over from another message."""
     text = '{"UNIQ_KEY":"old","RETRY_TOPIC":"t","DELAY":"3","a":"b"}'
