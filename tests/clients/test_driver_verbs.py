@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, Fields, body, start
+from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.fixtures import Emulator
 
 PUSHING = [sdk for sdk in registry.names() if sdk != "rust"]
@@ -151,6 +152,25 @@ def _bodies(driver: Driver, count: int) -> list[bytes]:
     return sorted(bodies)
 
 
+def _until_it_waits(emulator: Emulator, topic: str, queue: int, offset: int) -> None:
+    """Wait until a client that has pulled the message before an offset waits at the broker for the one there."""
+
+    def waits() -> bool:
+        pulls = [
+            (entry.event, entry.subject.queue_offset)
+            for entry in emulator.journal
+            if isinstance(entry.subject, ops.PullMessage)
+            and (entry.subject.topic, entry.subject.queue_id) == (topic, queue)
+        ]
+        answered = [number for number, pull in enumerate(pulls) if pull == ("answered", offset - 1)]
+        return bool(answered) and ("parked", offset) in pulls[answered[-1] :]
+
+    deadline = time.monotonic() + 30
+    while not waits():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
 def test_lite_pull_is_steered(world: World, sdk: str) -> None:
     """Queues are assigned, paused and resumed; positions are set and asked by offset, end and time."""
@@ -170,6 +190,7 @@ def test_lite_pull_is_steered(world: World, sdk: str) -> None:
     assert _bodies(driver, 3) == [b"1", b"3", b"5"]
     driver.call("seek", on="lite", topic=topic, queue=1, offset=2)
     assert _bodies(driver, 1) == [b"5"]
+    _until_it_waits(world.emulator, topic, 1, 3)
 
     driver.call("pause", on="lite", topic=topic, queue=1)
     # The pull that is under way at the broker brings the first of them, no other follows it.
