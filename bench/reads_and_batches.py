@@ -23,13 +23,21 @@ def answer(call: DirectCall) -> ops.Result:
     return call.outcome
 
 
+def sent(world: World, topic: str, **properties: str) -> ops.SendResult:
+    """Where a message came to lie."""
+    message = ops.SendMessage("P", topic, 0, BODY, {"UNIQ_KEY": "k", **properties}, ("10.0.0.1", 1), world.now_ms)
+    stored = answer(world.submit(message))
+    assert isinstance(stored, ops.SendResult)
+    return stored
+
+
 def _batches(world: World, topic: str, properties: dict[str, str], count: int) -> Work:
     body = batch_body([(BODY, {"UNIQ_KEY": f"{number:032X}"}) for number in range(TOGETHER)])
 
     def work() -> None:
         for _ in range(count // TOGETHER):
-            sent = ops.SendMessage("P", topic, 0, body, dict(properties), ("10.0.0.1", 1), world.now_ms, batch=True)
-            answer(world.submit(sent))
+            whole = ops.SendMessage("P", topic, 0, body, dict(properties), ("10.0.0.1", 1), world.now_ms, batch=True)
+            answer(world.submit(whole))
 
     return work
 
@@ -49,12 +57,7 @@ def whole_batch(world: World, count: int) -> Work:
 
 def sent_back(world: World, count: int) -> Work:
     """Messages that a consumer gives back, to come again in ten seconds."""
-    offsets = []
-    for _ in range(count):
-        sent = ops.SendMessage("P", "work", 0, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), world.now_ms)
-        stored = answer(world.submit(sent))
-        assert isinstance(stored, ops.SendResult)
-        offsets.append(stored.physical_offset)
+    offsets = [sent(world, "work").physical_offset for _ in range(count)]
 
     def work() -> None:
         for offset in offsets:
@@ -67,8 +70,7 @@ def pulled_by_an_expression(world: World, count: int) -> Work:
     """Pulls of a message that matches an expression, among others that do not, for each message looked at."""
     name = world.topic(f"colored-{next(world.names)}")
     for number in range(count):
-        properties = {"UNIQ_KEY": "k", "color": "red", "size": str(number % TOGETHER + 68)}
-        answer(world.submit(ops.SendMessage("P", name, 0, BODY, properties, ("10.0.0.1", 1), world.now_ms)))
+        sent(world, name, color="red", size=str(number % TOGETHER + 68))
 
     def work() -> None:
         for offset in range(0, count, TOGETHER):
@@ -104,13 +106,11 @@ def notified(world: World, count: int) -> Work:
 
 def viewed(world: World, count: int) -> Work:
     """Messages are asked for by their place."""
-    sent = ops.SendMessage("P", "work", 0, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), world.now_ms)
-    stored = answer(world.submit(sent))
-    assert isinstance(stored, ops.SendResult)
+    offset = sent(world, "work").physical_offset
 
     def work() -> None:
         for _ in range(count):
-            answer(world.submit(ops.ViewMessage(stored.physical_offset)))
+            answer(world.submit(ops.ViewMessage(offset)))
 
     return work
 

@@ -4,10 +4,11 @@ Encoded once, at append. The declaration of the same layout with field names is 
 the two equal. Source: MessageExtEncoder, MessageDecoder (5.3.3).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from ipaddress import ip_address
 from struct import Struct
+from typing import NamedTuple
 from zlib import crc32
 
 from . import properties as props
@@ -77,28 +78,19 @@ def encode(
     properties: bytes,
 ) -> bytes:
     """One record. Hosts are packed; `sys_flag` gets its two host bits from their lengths."""
-    born_v6, store_v6 = len(born_host) == 20, len(store_host) == 20
-    if born_v6 or store_v6:
-        sys_flag |= (SYS_BORN_HOST_V6 if born_v6 else 0) | (SYS_STORE_HOST_V6 if store_v6 else 0)
-        head = _HEAD[born_v6, store_v6]
-    else:
-        head = _HEAD_V4
-    topic_length = len(topic)
-    v2 = topic_length > 127
-    length_bytes = _SHORT.pack(topic_length) if v2 else bytes((topic_length,))
-    body_length = len(body)
-    property_length = len(properties)
+    pack, empty, magic, host_bits, named = _form(topic, len(born_host), len(store_host))
+    body_length, property_length = len(body), len(properties)
     return b"".join(
         (
-            head.pack(
-                head.size + body_length + len(length_bytes) + topic_length + 2 + property_length,
-                MAGIC_V2 if v2 else MAGIC_V1,
+            pack(
+                empty + body_length + property_length,
+                magic,
                 crc32(body) & CRC_MASK,
                 queue_id,
                 flag,
                 queue_offset,
                 physical_offset,
-                sys_flag,
+                sys_flag | host_bits,
                 born_timestamp,
                 born_host,
                 store_timestamp,
@@ -108,8 +100,7 @@ def encode(
                 body_length,
             ),
             body,
-            length_bytes,
-            topic,
+            named,
             _SHORT.pack(property_length),
             properties,
         )
@@ -129,21 +120,15 @@ def encode_run(
     reconsume_times: int,
     prepared_transaction_offset: int,
     parts: Iterable[tuple[int, bytes, bytes]],
-) -> tuple[bytes, list[int], list[int]]:
+) -> bytes:
     """Records that follow each other in log and queue and differ in flag, body and properties, which are the parts.
 
-    Their bytes, and the physical offset and the size of each: what `encode` makes of them one by one.
+    What `encode` makes of them one by one; for a single one that is quicker.
     """
-    born_v6, store_v6 = len(born_host) == 20, len(store_host) == 20
-    sys_flag |= (SYS_BORN_HOST_V6 if born_v6 else 0) | (SYS_STORE_HOST_V6 if store_v6 else 0)
-    v2 = len(topic) > 127
-    magic = MAGIC_V2 if v2 else MAGIC_V1
-    named = (_SHORT.pack(len(topic)) if v2 else bytes((len(topic),))) + topic
-    pack, pack_short = _HEAD[born_v6, store_v6].pack, _SHORT.pack
-    empty = _HEAD[born_v6, store_v6].size + len(named) + _SHORT.size
+    pack, empty, magic, host_bits, named = _form(topic, len(born_host), len(store_host))
+    sys_flag |= host_bits
+    pack_short = _SHORT.pack
     pieces: list[bytes] = []
-    places, sizes = [], []
-    add = pieces.extend
     for flag, body, properties in parts:
         body_length, property_length = len(body), len(properties)
         size = empty + body_length + property_length
@@ -164,18 +149,37 @@ def encode_run(
             prepared_transaction_offset,
             body_length,
         )
-        add((head, body, named, pack_short(property_length), properties))
-        places.append(physical_offset)
-        sizes.append(size)
+        pieces += (head, body, named, pack_short(property_length), properties)
         queue_offset += 1
         physical_offset += size
-    return b"".join(pieces), places, sizes
+    return b"".join(pieces)
 
 
 def encoded_size(born_host: bytes, store_host: bytes, topic: bytes, body_length: int, property_length: int) -> int:
     """How long `encode` will make a record."""
-    hosts = len(born_host) + len(store_host)
-    return 72 + hosts + body_length + (2 if len(topic) > 127 else 1) + len(topic) + 2 + property_length
+    return _form(topic, len(born_host), len(store_host)).empty + body_length + property_length
+
+
+class _Form(NamedTuple):
+    """What records of a topic have in common that came and were stored by hosts of these lengths."""
+
+    pack: Callable[..., bytes]
+    empty: int
+    """The size of one with neither body nor properties."""
+    magic: int
+    host_bits: int
+    named: bytes
+    """The topic behind its length."""
+
+
+@lru_cache(maxsize=4096)
+def _form(topic: bytes, born_host_length: int, store_host_length: int) -> _Form:
+    born_v6, store_v6 = born_host_length == 20, store_host_length == 20
+    v2 = len(topic) > 127
+    head = _HEAD[born_v6, store_v6]
+    named = (_SHORT.pack(len(topic)) if v2 else bytes((len(topic),))) + topic
+    host_bits = (SYS_BORN_HOST_V6 if born_v6 else 0) | (SYS_STORE_HOST_V6 if store_v6 else 0)
+    return _Form(head.pack, head.size + len(named) + _SHORT.size, MAGIC_V2 if v2 else MAGIC_V1, host_bits, named)
 
 
 def store_timestamp(record: bytes | bytearray | memoryview, at: int = 0) -> int:

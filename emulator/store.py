@@ -210,9 +210,17 @@ class MessageStore:
         tags = [common_tag] * len(parts) if common_tag else tags_of([text for _, _, text in parts])
         tags_codes = [tags_code_of(tag) if tag else 0 for tag in tags]
         copies = [(flag, body, text + added) for flag, body, text in parts]
+        empty = records.encoded_size(whole.born_host, self.store_host, whole.topic.encode(), 0, 0)
+        sizes = [empty + len(body) + len(text) for _, body, text in copies]
         first, places = queue.max_offset, list[int]()
-        while len(places) < len(copies):
-            places += self._append_run(queue, copies[len(places) :], tags_codes[len(places) :], whole)
+        while (at := len(places)) < len(copies):
+            place = self.log.place(sizes[at], now)
+            ends = [*accumulate(sizes[at:], initial=place)]
+            # One fits anyway: there is no record that a file has no room for.
+            run = slice(at, at + max(bisect_right(ends, place + self.log.room) - 1, 1))
+            starts = ends[: run.stop - at]
+            self._append_run(queue, whole, now, copies[run], starts, sizes[run], tags_codes[run])
+            places += starts
         arrivals = [told for told, awaits in self.arrivals if awaits()]
         if arrivals:
             for queue_offset, tags_code, (_, _, text) in zip(count(first), tags_codes, copies, strict=False):
@@ -222,36 +230,35 @@ class MessageStore:
         return first, places
 
     def _append_run(
-        self, queue: ConsumeQueue, copies: Sequence[Part], tags_codes: Sequence[int], whole: Message
-    ) -> list[int]:
-        """Store as many of some messages as one file of the log takes; their physical offsets."""
-        topic, born_host, store_host = whole.topic.encode(), whole.born_host, self.store_host
-        now, log = self.last_store_timestamp, self.log
-        empty = records.encoded_size(born_host, store_host, topic, 0, 0)
-        lengths = [empty + len(body) + len(text) for _, body, text in copies]
-        place = log.place(lengths[0], now)
-        # One fits anyway: there is no record that a file has no room for.
-        fitting = len(copies) if sum(lengths) <= log.room else max(bisect_right(list(accumulate(lengths)), log.room), 1)
-        block, places, sizes = records.encode_run(
-            topic,
+        self,
+        queue: ConsumeQueue,
+        whole: Message,
+        now: int,
+        copies: Sequence[Part],
+        places: Sequence[int],
+        sizes: Sequence[int],
+        tags_codes: Sequence[int],
+    ) -> None:
+        """Store messages that lie in one file of the log."""
+        block = records.encode_run(
+            whole.topic.encode(),
             whole.queue_id,
             queue.max_offset,
-            place,
+            places[0],
             whole.sys_flag,
             whole.born_timestamp,
-            born_host,
+            whole.born_host,
             now,
-            store_host,
+            self.store_host,
             whole.reconsume_times,
             whole.prepared_transaction_offset,
-            copies[:fitting],
+            copies,
         )
-        log.append(block)
-        queue.extend(places, sizes, tags_codes[:fitting])
+        self.log.append(block)
+        queue.extend(places, sizes, tags_codes)
         for follower in self.followers:
-            for at, size, tags_code in zip(places, sizes, tags_codes, strict=False):
-                follower.follow(block[at - place : at - place + size], tags_code)
-        return places
+            for at, size, tags_code in zip(places, sizes, tags_codes, strict=True):
+                follower.follow(block[at - places[0] : at - places[0] + size], tags_code)
 
     def follow(self, record: bytes, tags_code: int) -> None:
         """Store a record of the master as it is, and tell who waits here.
