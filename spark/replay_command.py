@@ -162,7 +162,7 @@ def _kept(spark: "SparkSession", path: str) -> "DataFrame":
 def _session(options: argparse.Namespace, folder: str) -> "SparkSession":
     from pyspark.sql import SparkSession
 
-    from . import register
+    from . import class_archive, register
 
     builder = (
         SparkSession.builder.appName("rocketmq-replay")
@@ -177,7 +177,7 @@ def _session(options: argparse.Namespace, folder: str) -> "SparkSession":
             .config("spark.driver.memory", options.memory)
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC")
+            .config("spark.driver.extraJavaOptions", " ".join(("-XX:+UseSerialGC", *class_archive.switches())))
             .config("spark.local.dir", folder)
             .config("spark.sql.warehouse.dir", f"{folder}/warehouse")
         )

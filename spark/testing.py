@@ -6,12 +6,13 @@
 import os
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from . import register
+from . import class_archive, register
 
 if TYPE_CHECKING:  # a session alone shall not wait until an emulator is loaded
     from pyspark.sql.streaming.query import StreamingQuery
@@ -20,6 +21,8 @@ if TYPE_CHECKING:  # a session alone shall not wait until an emulator is loaded
 
 SECONDS = 120.0
 """How long a stream may take until nothing is left."""
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 CONFIGURATION = {
     "spark.ui.enabled": "false",
@@ -31,22 +34,32 @@ CONFIGURATION = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "false",
     # A session of a test is over before better code or a collector with threads of its own would pay.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 """What makes a small session start and run fast."""
 
 
 def start_session(configuration: Mapping[str, str] | None = None, *, master: str = "local[2]") -> SparkSession:
-    """A session for tests, with the data source registered."""
+    """A session for tests, with the data source registered.
+
+    Its JVM uses the archive of Spark's classes (see `class_archive`) unless the configuration has Java options.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("rocketmq-testkit")
-    for name, value in {**CONFIGURATION, **(configuration or {})}.items():
+    quick = {JAVA_OPTIONS: " ".join((CONFIGURATION[JAVA_OPTIONS], *_archive_switches()))}
+    for name, value in {**CONFIGURATION, **quick, **(configuration or {})}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     register(spark)
     return spark
+
+
+@cache
+def _archive_switches() -> list[str]:
+    """One answer for all sessions of a process, because they share a JVM."""
+    return class_archive.switches()
 
 
 class SparkRocketMQ:

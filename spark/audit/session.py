@@ -5,6 +5,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from .. import class_archive
+
 UNDER_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """The variable of a process that `spark-submit` has started: master and memory are decided already."""
 
@@ -22,7 +24,7 @@ def session(master: str | None, memory: str, folder: Path, size: int) -> SparkSe
     `size` of the journals, in bytes, says how many parts there are.
     """
     parts = min(max(size // PART_BYTES, os.cpu_count() or 2), PARTS_MAX)
-    code = "-XX:TieredStopAtLevel=1 " if size <= SMALL_BYTES else ""
+    code = ["-XX:TieredStopAtLevel=1"] if size <= SMALL_BYTES else []
     builder = (
         SparkSession.builder.appName("rocketmq-audit")
         # Texts of keys cannot be counted by hash; what is sorted already by a window need not be sorted again.
@@ -36,7 +38,7 @@ def session(master: str | None, memory: str, folder: Path, size: int) -> SparkSe
             .config("spark.driver.memory", memory)
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.driver.extraJavaOptions", f"{code}-XX:+UseSerialGC")
+            .config("spark.driver.extraJavaOptions", " ".join((*code, "-XX:+UseSerialGC", *class_archive.switches())))
             .config("spark.local.dir", str(folder))
             .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
             .config("spark.sql.shuffle.partitions", str(parts))
