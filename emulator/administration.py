@@ -43,6 +43,7 @@ from .operations import (
 from .ordered import Orders
 from .pop_in_flight import PopInFlight
 from .queue_mappings import QueueMappings
+from .slow_readers import SlowReaders
 from .store import MessageStore
 from .timer_metrics import TimerMetrics
 from .topics import Topics
@@ -59,6 +60,7 @@ class TopicAdministration:
         offsets: Offsets,
         orders: Orders,
         in_flight: PopInFlight,
+        slow_readers: SlowReaders,
         timer_metrics: TimerMetrics,
         mappings: QueueMappings,
     ) -> None:
@@ -68,6 +70,7 @@ class TopicAdministration:
         self._offsets = offsets
         self._orders = orders
         self._in_flight = in_flight
+        self._slow_readers = slow_readers
         self._timer_metrics = timer_metrics
         self._mappings = mappings
 
@@ -97,8 +100,7 @@ class TopicAdministration:
         topic = operation.topic
         if not topic.strip():
             raise EngineError(ResponseCode.INVALID_PARAMETER, "The specified topic is blank.")
-        if self._topics.is_system(topic):
-            raise EngineError(ResponseCode.INVALID_PARAMETER, f"The topic[{topic}] is conflict with system topic.")
+        self._topics.refuse_system(topic)
         doomed = [topic]
         if self._config.clear_retry_topic_when_delete_topic:
             for group in self._offsets.groups_of(topic):
@@ -111,6 +113,7 @@ class TopicAdministration:
             self._timer_metrics.forget(name)
             self._orders.forget_topic(name)
             self._in_flight.forget_topic(name)
+            self._slow_readers.forget_topic(name)
         return Done()
 
     def get(self, call: Call, operation: GetTopicConfig) -> TopicResult:
@@ -163,6 +166,7 @@ class GroupAdministration:
         offsets: Offsets,
         orders: Orders,
         in_flight: PopInFlight,
+        slow_readers: SlowReaders,
         mappings: QueueMappings,
     ) -> None:
         self._config = config
@@ -174,6 +178,7 @@ class GroupAdministration:
         self._offsets = offsets
         self._orders = orders
         self._in_flight = in_flight
+        self._slow_readers = slow_readers
 
     def create(self, call: Call, operation: CreateGroup) -> Done:
         """Create or change a group; upstream does not check the name here."""
@@ -193,6 +198,7 @@ class GroupAdministration:
             self._offsets.delete_group(operation.group)
         self._orders.forget_group(operation.group)
         self._in_flight.forget_group(operation.group)
+        self._slow_readers.forget_group(operation.group)
         return Done()
 
     def get(self, call: Call, operation: GetGroup) -> GroupResult:

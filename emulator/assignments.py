@@ -22,7 +22,8 @@ from .operations import (
 )
 from .topics import Topics
 
-ReadQueues = Callable[[str], list[MessageQueue]]
+ReadQueues = Callable[[str], list[MessageQueue] | None]
+"""The queues of all brokers that may be read, as the name server tells them; None for a topic without route."""
 
 
 class Assignments:
@@ -56,15 +57,20 @@ class Assignments:
         return Done()
 
     def query(self, call: Call, operation: QueryAssignment) -> AssignmentResult:
-        """The queues of one client; None where the group, the topic or the strategy is unknown."""
-        mode, share = self._mode(operation.topic, operation.consumer_group)
-        queues = self._read_queues(operation.topic)
-        allocated: list[MessageQueue] | None
-        if not queues:
+        """The queues of one client, of any broker; None where the group, the topic or the strategy is unknown.
+
+        What is known of routes is at most half a minute old upstream, and always new here.
+        """
+        topic, broadcasting = operation.topic, operation.message_model == BROADCASTING
+        mode, share = self._mode(topic, operation.consumer_group)
+        allocated: list[MessageQueue]
+        if not broadcasting and names.is_lmq(topic) and self._topics.find(topic) is not None:
+            queues: list[MessageQueue] | None = [MessageQueue(topic, self._config.broker_name, 0)]
+        else:
+            queues = self._read_queues(topic)
+        if queues is None:
             return AssignmentResult(None)
-        if operation.message_model == BROADCASTING and self._topics.registered(operation.topic) is None:
-            return AssignmentResult(None)  # a light queue has no route
-        if operation.message_model == BROADCASTING or not self._config.server_load_balancer_enable:
+        if broadcasting or not self._config.server_load_balancer_enable:
             allocated = queues
         else:
             group = self._clients.consumers.get(operation.consumer_group)
@@ -74,8 +80,8 @@ class Assignments:
             clients = sorted(group.client_ids())
             if mode == "POP" and (share <= 0 or share >= len(clients) - 1):
                 allocated = _whole_brokers(queues)  # whoever asks
-            elif not operation.client_id:
-                return AssignmentResult(None)  # upstream's strategies want a name
+            elif not operation.client_id or not queues:
+                return AssignmentResult(None)  # upstream's strategies want a name, and something to share
             elif mode == "POP":
                 allocated = _allocate_pop(queues, clients, operation.client_id, share, strategy)
             else:

@@ -60,6 +60,7 @@ from .retry import RetryService
 from .revive import ReviveService
 from .scheduler import Scheduler
 from .send import SendHooks, SendService
+from .slow_readers import SlowReaders
 from .state import BrokerState, LogState, Remains
 from .static_topics import Handlers, StaticTopics
 from .store import MessageStore
@@ -108,6 +109,8 @@ class Broker:
         self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
         self.peer: Callable[[str], Broker | None] = lambda name: None
         """The master of a name, for what static topics have there."""
+        self.read_queues: Callable[[str], list[MessageQueue] | None] = lambda topic: None
+        """The queues of all brokers that consumers of a topic may read, None for one that has no route."""
         self.replicas: list[Replica] = []
         """What links it to its slaves, or to its master."""
         self.running = True
@@ -139,7 +142,8 @@ class Broker:
         self.clients = Clients(config, scheduler, self.topics, self.groups, self._push, remains.filters)
         self.locks = QueueLocks(scheduler)
         compaction = Compaction(config, self.store, self._chance, identity)
-        self.reader = QueueReader(config, self.store, self.topics, compaction)
+        self.slow_readers = SlowReaders(config, scheduler, self.groups)
+        self.reader = QueueReader(config, self.store, self.topics, compaction, self.slow_readers)
         self.orders = Orders(scheduler, self._order_freed, remains.orders)
         self.pop_in_flight = PopInFlight(config, scheduler, self._queue_goes_on)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)
@@ -292,13 +296,15 @@ class Broker:
             config, self._emulation, self.store, topics, groups, self.offsets, self._was_reset, resets.reset
         )
         memberships = Memberships(config, clients, self.locks, self._drop_waiting)
-        assignments = Assignments(config, topics, groups, clients, self._read_queues, self._request_modes)
-        in_flight = self.pop_in_flight
+        assignments = Assignments(
+            config, topics, groups, clients, lambda topic: self.read_queues(topic), self._request_modes
+        )
+        in_flight, slow = self.pop_in_flight, self.slow_readers
         topic_admin = TopicAdministration(
-            config, self.store, topics, self.offsets, self.orders, in_flight, self.timers.metrics, self.mappings
+            config, self.store, topics, self.offsets, self.orders, in_flight, slow, self.timers.metrics, self.mappings
         )
         group_admin = GroupAdministration(
-            config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight, self.mappings
+            config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight, slow, self.mappings
         )
         consumption = Consumption(config, self._scheduler, self.store, topics, clients, self.offsets)
         inquiries = ConsumerInquiries(config, self.store, topics, groups, clients, self.questions, self._complete)
@@ -524,6 +530,8 @@ class Broker:
     def _configured(self) -> None:
         self.request_pools.configured()
         self.clean_up.look_ahead()
+        self.slow_readers.configured()
+        self.views.index.configured()
 
     def _complete(self, call: Call, operation: Operation, outcome: Result | EngineError) -> None:
         self._gate.complete(self, call, operation, outcome)
@@ -574,9 +582,3 @@ class Broker:
         self.pulls.hold.drop_inactive(channel.channel_id)
         self.pops.polling.end_inactive(channel.channel_id)
         self.notifications.polling.end_inactive(channel.channel_id)
-
-    def _read_queues(self, topic: str) -> list[MessageQueue]:
-        config = self.topics.find(topic)
-        if config is None:
-            return []
-        return [MessageQueue(topic, self.name, queue_id) for queue_id in range(config.read_queue_nums)]

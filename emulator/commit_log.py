@@ -30,6 +30,8 @@ class CommitLog:
         self._tail = self._segments[0]
         self._full: dict[int, int] = {}
         """When each segment before the last was left, in ms, oldest first."""
+        self.cuts: list[int] = []
+        """Where the log was cut off, each time that it was: what it held up to there it holds still, or has dropped."""
         self.stored_bytes = 0
         self.max_offset = 0
         """Where the next record goes, unless it does not fit into the segment."""
@@ -77,6 +79,7 @@ class CommitLog:
 
     def truncate(self, end: int) -> None:
         """Cut off everything from `end` on, the start or the end of a record that is held."""
+        self.cuts.append(end)
         for number in [number for number in self._segments if number * self.segment_bytes > end]:
             self.stored_bytes -= len(self._segments.pop(number))
             self._full.pop(number - 1, None)
@@ -87,24 +90,28 @@ class CommitLog:
         del self._tail[kept:]
         self.max_offset = end
 
-    def parts_from(self, other: "CommitLog") -> int:
-        """Where this log is another one no longer: the end of the last record that both hold alike."""
-        if self._begins(other):
+    def parts_from(self, other: "CommitLog", alike: int = 0) -> int:
+        """Where this log is another one no longer: the end of the last record that both hold alike.
+
+        Up to `alike`, the end of a record in both, they are known to be.
+        """
+        if self._begins(other, alike):
             return self.max_offset
-        end = max(self.min_offset, other.min_offset)
+        end = max(self.min_offset, other.min_offset, alike)
         for ours, theirs in zip(self.records_from(end), other.records_from(end), strict=False):
             if ours != theirs:
                 break
             end = ours[0] + len(ours[1])
         return end
 
-    def _begins(self, other: "CommitLog") -> bool:
+    def _begins(self, other: "CommitLog", alike: int) -> bool:
         """Whether another log goes on where this one ends."""
-        for number, segment in self._segments.items():
-            theirs = other._segments.get(number)
+        for number in range(max(self._first, alike // self.segment_bytes), self._last + 1):
+            segment, theirs = self._segments[number], other._segments.get(number)
             if theirs is None and number < other._first:
                 continue  # dropped there already
-            if theirs is None or theirs[: len(segment)] != segment:
+            at = max(alike - number * self.segment_bytes, 0)
+            if theirs is None or theirs[at : len(segment)] != segment[at:]:
                 return False
             if number != self._last and len(theirs) != len(segment):
                 return False

@@ -69,6 +69,10 @@ class ConsumeQueue:
             raise IndexError(offset)
         return self.physical[index], self.sizes[index], self.tags_codes[index]
 
+    def offset_at(self, place: int) -> int:
+        """The offset of the first unit whose record lies at or after a physical offset, the end if none does."""
+        return self.first + bisect_left(self.physical, place)
+
     def truncate(self, end: int) -> None:
         """Cut off the units whose record lies at or after a physical offset."""
         count = bisect_left(self.physical, end)

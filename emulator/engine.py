@@ -99,6 +99,7 @@ class Engine:
         for broker in self.brokers:
             broker.topics.on_change = partial(self.name_server.topic_registered, broker)
             broker.peer = self.broker
+            broker.read_queues = self.name_server.read_queues
         self._replicas = [
             Replica(master, slave)
             for slave in self.brokers

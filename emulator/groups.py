@@ -73,6 +73,15 @@ class Groups:
         self.table[config.group_name] = config
         self._touch()
 
+    def disable(self, group: str) -> bool:
+        """Let a group consume no more; False when there is none. Source: SubscriptionGroupManager.disableConsume."""
+        found = self.table.get(group)
+        if found is None:
+            return False
+        self.table[group] = replace(found, consume_enable=False)
+        self._touch()
+        return True
+
     def copy_from(self, other: "Groups") -> None:
         """Become what another broker's table is; what groups are forbidden stays."""
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}

@@ -28,6 +28,7 @@ from .operations import (
     GetUnitTopicList,
     KvListResult,
     KvResult,
+    MessageQueue,
     Operation,
     Parked,
     PermOfBrokerResult,
@@ -188,6 +189,21 @@ class NameServer:
         members = [self._member(name) for name in queues]
         order = self.order_conf(topic)
         return RouteResult(members, list(queues.values()), order, message_type, self._mappings(topic))
+
+    def read_queues(self, topic: str) -> list[MessageQueue] | None:
+        """The queues of a topic that may be read, of all brokers in order; None for one that has no route.
+
+        Source: MQClientInstance.topicRouteData2TopicSubscribeInfo (5.3.3).
+        """
+        found = [(name, entry) for name in sorted(self._names()) if (entry := self._find(name, topic)) is not None]
+        if not found:
+            return None
+        return [
+            MessageQueue(topic, name, queue_id)
+            for name, (broker, config) in found
+            if self.perm(broker, config) & PERM_READ
+            for queue_id in range(config.read_queue_nums)
+        ]
 
     def order_conf(self, topic: str) -> str | None:
         """The brokers and queues that a topic is fixed to, `broker:queues;...`, None for one that is not."""

@@ -157,7 +157,7 @@ class NotificationService:
             room = operation.max_msg_nums - len(found)
             if room <= 0:
                 continue
-            read = self._reader.read(name, queue_id, offset, room, None)
+            read = self._reader.read(name, queue_id, offset, room, None, group)
             for record, at, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
                 times = records.decode(record).reconsume_times
                 found.append(PoppedMessage(record, topic_digit(name), queue_id, at, offset, physical, times))

@@ -35,7 +35,7 @@ class Batch:
 
     def read(self, reader: QueueReader, topic: str, queue_id: int, offset: int) -> Read:
         """Read as much as there is room for."""
-        return reader.read(topic, queue_id, offset, self.room, self.message_filter)
+        return reader.read(topic, queue_id, offset, self.room, self.message_filter, self.operation.consumer_group)
 
     def describe(self, queue_id: int, digit: int, start_offset: int, read: Read) -> None:
         """Add a queue to the texts."""

@@ -225,7 +225,12 @@ class PullService:
 
     def _read(self, operation: PullMessage, message_filter: MessageFilter | None) -> Read:
         read = self._reader.read(
-            operation.topic, operation.queue_id, operation.queue_offset, operation.max_msg_nums, message_filter
+            operation.topic,
+            operation.queue_id,
+            operation.queue_offset,
+            operation.max_msg_nums,
+            message_filter,
+            operation.consumer_group,
         )
         read.next_offset = self._suggestions.next_offset(operation, read)
         self._offsets.note_pull(operation.consumer_group, operation.topic, operation.queue_id, read.next_offset)

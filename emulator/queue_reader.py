@@ -13,6 +13,7 @@ from .config import BrokerConfig
 from .consume_queue import BatchConsumeQueue, ConsumeQueue
 from .filters import MessageFilter
 from .operations import PullStatus
+from .slow_readers import SlowReaders
 from .store import MessageStore
 from .topics import Topics
 from .value import value
@@ -37,8 +38,16 @@ class Read:
 class QueueReader:
     """Bounded reads of consume queues."""
 
-    def __init__(self, config: BrokerConfig, store: MessageStore, topics: Topics, compaction: Compaction) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        store: MessageStore,
+        topics: Topics,
+        compaction: Compaction,
+        slow_readers: SlowReaders,
+    ) -> None:
         self._config = config
+        self._slow_readers = slow_readers
         self._store = store
         self._compaction = compaction
         self._compacted: Collection[str] = topics.compacted
@@ -46,9 +55,17 @@ class QueueReader:
         self._special: Collection[str] = topics.special
 
     def read(
-        self, topic: str, queue_id: int, offset: int, max_count: int, message_filter: MessageFilter | None
+        self,
+        topic: str,
+        queue_id: int,
+        offset: int,
+        max_count: int,
+        message_filter: MessageFilter | None,
+        group: str = "",
     ) -> Read:
         """At most `max_count` messages (and upstream's bounds on count and bytes) from `offset` on.
+
+        `group`: who reads, if it is to be noted how far behind it is.
 
         The first message is returned whatever its size; one read looks at no more than maxFilterMessageSize / 20
         units. Compacted topics are read without a filter, and not from two files of their logs at once
@@ -66,7 +83,10 @@ class QueueReader:
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
         if offset < low:
             return Read(PullStatus.OFFSET_TOO_SMALL, low, low, high)
+        noted = bool(group) and self._slow_readers.watched
         if offset == high:
+            if noted:
+                self._slow_readers.note(group, topic, queue_id, 0)
             return Read(PullStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
         if offset > high:
             return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
@@ -74,15 +94,18 @@ class QueueReader:
         count_max, bytes_max = self._bounds(max_count)
         units_max = max(self._config.max_filter_message_size // _UNIT_BYTES, max_count)
         read = Read(PullStatus.NO_MATCHED_MESSAGE, offset, low, high)
-        if special and isinstance(queue, BatchConsumeQueue):
-            return self._read_batches(queue, read, count_max, bytes_max, message_filter)
         first, stop = offset - low, min(high - low, offset - low + units_max)
-        if message_filter is None:
+        if special and isinstance(queue, BatchConsumeQueue):
+            self._read_batches(queue, read, count_max, bytes_max, message_filter)
+        elif message_filter is None:
             self._take(queue, read, first, min(stop, first + count_max), bytes_max)
         else:
             self._read_filtered(queue, read, range(first, stop), count_max, bytes_max, message_filter)
         if read.records:
             read.status = PullStatus.FOUND
+        if noted:
+            behind = self.left_behind(topic, queue_id, read.next_offset - 1)
+            self._slow_readers.note(group, topic, queue_id, behind)
         return read
 
     def _bounds(self, max_count: int) -> tuple[int, int]:
@@ -169,7 +192,7 @@ class QueueReader:
         count_max: int,
         bytes_max: int,
         message_filter: MessageFilter | None,
-    ) -> Read:
+    ) -> None:
         """Read records that may hold several messages, from the one on to which the offset belongs.
 
         A record counts as many messages as it holds, and its offset is that of the first of them; a read that has
@@ -190,9 +213,6 @@ class QueueReader:
                 total += size
                 count += end - at
             read.next_offset = at = end
-        if read.records:
-            read.status = PullStatus.FOUND
-        return read
 
     def left_behind(self, topic: str, queue_id: int, offset: int) -> int:
         """How many bytes the log goes on behind the beginning of a message, of the whole log when it is not held."""

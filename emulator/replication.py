@@ -144,6 +144,10 @@ class Replica:
         slave.replicas.append(self)
         self._tables_ms = self._first_look_ms = 0
         self._timer: TimerCopy | None = None
+        self._alike = 0
+        """Where both logs ended when the slave was given the last record."""
+        self._cuts_before = (0, 0)
+        """How often either log had been cut off when the records began to flow."""
         self.slave_started()
         self.connect()
 
@@ -168,16 +172,22 @@ class Replica:
             return
         if slave.log.max_offset < master.log.min_offset:
             return
-        slave.give_up(slave.log.parts_from(master.log))
+        # Where the last connection ended they held the same, but for what either has given up since it began: a long
+        # log is not compared as a whole.
+        cuts = master.log.cuts[self._cuts_before[0] :] + slave.log.cuts[self._cuts_before[1] :]
+        slave.give_up(slave.log.parts_from(master.log, min(self._alike, *cuts, slave.log.max_offset)))
         for _, record in master.log.records_from(slave.log.max_offset):
             slave.follow(record, master.tags_code_at(record))
         master.followers.append(slave)
+        self._cuts_before = len(master.log.cuts), len(slave.log.cuts)
         self.master.acknowledgements.slave_has_all()
 
     def disconnect(self) -> None:
         """One of the two has stopped, or has lost its connections."""
-        if self.slave.store in self.master.store.followers:
-            self.master.store.followers.remove(self.slave.store)
+        master, slave = self.master.store, self.slave.store
+        if slave in master.followers:
+            master.followers.remove(slave)
+            self._alike = slave.log.max_offset
         if self._timer is None:
             return
         if not self.master.running:

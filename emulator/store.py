@@ -23,6 +23,7 @@ from .flushing import Flushing
 from .message import Message, Stored
 from .names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_retry
 from .scheduler import Scheduler
+from .store_times import StoreTimes
 
 PROPERTIES_MAX_BYTES = 32767
 OVERHEAD_BYTES = 2 * 65536
@@ -49,6 +50,7 @@ class MessageStore:
         segment_bytes = max(min(config.mapped_file_size_commit_log, room // 8), largest)
         self._flushing = Flushing(config, scheduler.now_ms, 0)
         self.log = CommitLog(segment_bytes, max_bytes, self._trimmed, self._file_is_full)
+        self._times = StoreTimes()
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
         self._of_topic: dict[str, dict[int, ConsumeQueue]] = {}
         self.wanted: dict[str, set[int]] = {}
@@ -144,6 +146,8 @@ class MessageStore:
         if now >= self._flushing.next_look_ms:
             self._flushing.catch_up(now, self.log.max_offset)
         physical_offset = self.log.place(size, now)
+        if now != self._times.last_ms:
+            self._times.note(now, physical_offset)
         queue_offset = queue.append(physical_offset, size, tags_code) if queue is not None else 0
         record = records.encode(
             topic_bytes,
@@ -215,6 +219,8 @@ class MessageStore:
         first, places = queue.max_offset, list[int]()
         while (at := len(places)) < len(copies):
             place = self.log.place(sizes[at], now)
+            if now != self._times.last_ms:
+                self._times.note(now, place)
             ends = [*accumulate(sizes[at:], initial=place)]
             # One fits anyway: there is no record that a file has no room for.
             run = slice(at, at + max(bisect_right(ends, place + self.log.room) - 1, 1))
@@ -273,6 +279,8 @@ class MessageStore:
         place = self.log.place(len(record), now)
         if place != found.physical_offset:
             raise AssertionError(f"a record of offset {found.physical_offset} came to {place}")
+        if found.store_timestamp != self._times.last_ms:
+            self._times.note(found.store_timestamp, place)
         self.log.append(record)
         self.last_store_timestamp = found.store_timestamp
         if not found.sys_flag & records.SYS_TRANSACTION_PREPARED:
@@ -302,6 +310,7 @@ class MessageStore:
         """Cut off what lies at or after a physical offset."""
         if end < self.log.max_offset:
             self.log.truncate(end)
+            self._times.truncate(end)
             for queue in self.queues.values():
                 queue.truncate(end)
             self._flushing = Flushing(self._config, self._scheduler.now_ms, end)
@@ -319,6 +328,7 @@ class MessageStore:
         What is larger than a file holds is refused, whatever `maxMessageSize` is by now.
         """
         self.log.take_up(segment_bytes, segments, full)
+        self._times = StoreTimes()
         self.max_message_size = min(self.max_message_size, segment_bytes - OVERHEAD_BYTES)
         self.last_store_timestamp = last_store_timestamp
         for queue in queues:
@@ -394,19 +404,30 @@ class MessageStore:
             return 0
         if not queue.physical:
             return 0
-        low, high = queue.first, queue.max_offset
+        end = queue.max_offset
         if isinstance(queue, BatchConsumeQueue):
-            upper, high = False, queue.begin_of(high - 1)
+            upper, end = False, queue.begin_of(end - 1)
+        found = min(self._first_stored(queue, timestamp, after=upper), end)
+        if not upper:
+            return found
+        return found - 1 if found > queue.first else 0
+
+    def _first_stored(self, queue: ConsumeQueue, timestamp: int, *, after: bool) -> int:
+        """The offset of the first unit that was stored at or after a time, or only after it; the end if none was."""
+        times = self._times
+        if times.knows(timestamp, after=after):
+            place = times.place_of(timestamp, after=after)
+            return queue.max_offset if place is None else queue.offset_at(place)
+        # What was taken up from a snapshot: its times are in the records alone.
+        low, high = queue.first, queue.max_offset if times.begin is None else queue.offset_at(times.begin)
         while low < high:
             middle = (low + high) // 2
             stored = self.store_timestamp(queue, middle)
-            if stored < timestamp or (upper and stored == timestamp):
+            if stored < timestamp or (after and stored == timestamp):
                 low = middle + 1
             else:
                 high = middle
-        if not upper:
-            return low
-        return low - 1 if low > queue.first else 0
+        return low
 
     def queues_of(self, topic: str) -> Iterator[ConsumeQueue]:
         """The consume queues of a topic that hold or held something."""
@@ -431,5 +452,6 @@ class MessageStore:
             told()
 
     def _trimmed(self, min_physical_offset: int) -> None:
+        self._times.trim(min_physical_offset)
         for queue in self.queues.values():
             queue.trim(min_physical_offset)

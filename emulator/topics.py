@@ -133,7 +133,11 @@ class Topics:
     def check_name(self, topic: str) -> None:
         """Errors: INVALID_PARAMETER for a name that no topic of an administrator may have."""
         names.check_topic(topic)
-        if self.is_system(topic):
+        self.refuse_system(topic)
+
+    def refuse_system(self, topic: str) -> None:
+        """Errors: INVALID_PARAMETER for a topic of the broker's own, unless administrators may change these."""
+        if self._config.validate_system_topic_when_update_topic and self.is_system(topic):
             raise EngineError(ResponseCode.INVALID_PARAMETER, f"The topic[{topic}] is conflict with system topic.")
 
     def create(self, wanted: TopicConfig, attributes: dict[str, str] | None) -> TopicConfig:

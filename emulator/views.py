@@ -31,7 +31,9 @@ class KeyIndex:
     Times are whole seconds after the first message that had a key. Source: IndexFile.putKey (5.3.3).
     """
 
-    def __init__(self, store: MessageStore) -> None:
+    def __init__(self, config: BrokerConfig, store: MessageStore) -> None:
+        self._config = config
+        self._enabled = config.message_index_enable
         self._store = store
         self._next = 0
         self._first = 0
@@ -46,6 +48,9 @@ class KeyIndex:
         if self._first < log.min_offset:
             self._first = log.min_offset
             self._forget_before(self._first)
+        if not self._enabled:
+            self._next = log.max_offset
+            return
         for position, record in log.records_from(self._next):
             parts = records.decode(record)
             if parts.sys_flag & records.SYS_TRANSACTION_MASK != records.SYS_TRANSACTION_ROLLBACK:
@@ -60,6 +65,12 @@ class KeyIndex:
             self.last_timestamp = parts.store_timestamp
             self.last_physical_offset = position
             self._next = position + len(record)
+
+    def configured(self) -> None:
+        """A key has changed: from now on messages are indexed or not, and those before as it was then."""
+        if self._enabled != self._config.message_index_enable:
+            self.catch_up()
+            self._enabled = self._config.message_index_enable
 
     def _forget_before(self, physical_offset: int) -> None:
         for key, places in list(self._places.items()):
@@ -87,7 +98,7 @@ class Views:
         self._config = config
         self._store = store
         self._clients = clients
-        self.index = KeyIndex(store)
+        self.index = KeyIndex(config, store)
 
     def view(self, call: Call, operation: ViewMessage) -> MessagesResult:
         """The record at a physical offset; at 0 the first that is held. Errors: SYSTEM_ERROR.

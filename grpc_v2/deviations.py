@@ -63,4 +63,12 @@ DEVIATIONS = (
         "each request goes to the broker that its queue or receipt handle names; unknown names mean the first broker,"
         " and for a receive all of them",
     ),
+    Deviation(
+        "a broker whose slave runs alone, behind the proxy of a cluster",
+        "receives that name it go to the slave, which cannot remember what it gives: it comes again every five seconds,"
+        " and cannot be acknowledged; QueryAssignment is INTERNAL_SERVER_ERROR, a NullPointerException, for all topics"
+        " that it has",
+        "it has queues in routes, as upstream; receives go to the other brokers and assignments leave it out until its"
+        " master is back",
+    ),
 )

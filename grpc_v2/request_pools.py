@@ -110,9 +110,13 @@ class RequestPools:
             if not (text.isascii() and text.isdigit()):
                 raise ConfigError(f"grpcRequestTimes: {word} is not of the form pool=milliseconds")
             self._pools[_pool("grpcRequestTimes", name)].keeps_ms = int(text)
-        takes_time = any(threads.keeps_ms for threads in self._pools.values())
-        self.on = takes_time or bool(self._refusing) or any(broker.request_pools.on for broker in brokers)
-        """Whether anything can wait or be refused: else requests need not come here."""
+        self._brokers = brokers
+        self._always_on = bool(self._refusing) or any(threads.keeps_ms for threads in self._pools.values())
+
+    @property
+    def on(self) -> bool:
+        """Whether anything can wait or be refused: else requests need not come here. Brokers change while they run."""
+        return self._always_on or any(broker.request_pools.on for broker in self._brokers)
 
     def enter(self, call: RpcCall, message: object) -> None:
         """Begin a request when there is a thread for it; one for which there is no room is left alone."""

@@ -1,7 +1,8 @@
 """Where messages go and come from: queues for sends, brokers for receives, addresses for clients.
 
 The proxy reads the brokers' own topic tables, as upstream's LOCAL mode does, so there is no cache and no delay. In
-front of several masters it goes by the name server's permissions, as upstream's CLUSTER mode does.
+front of several masters it goes by the name server's permissions, as upstream's CLUSTER mode does. Slaves are in routes
+alone: a pop never says that a slave had better be asked, and one that runs without its master can keep no receipts.
 Source: LocalTopicRouteService, MessageQueueSelector, SendMessageActivity, ReceiveMessageActivity (5.3.3).
 """
 

@@ -43,6 +43,9 @@ class BrokerConfig(RequestPoolConfig):
     auto_create_subscription_group: bool = key(True, "An unknown group is created with defaults at first use.")
     enable_create_sys_group: bool = key(True, "Groups named CID_RMQ_SYS_* are created even without auto-creation.")
     enable_mixed_message_type: bool = key(False, "Topics may have message.type MIXED.")
+    validate_system_topic_when_update_topic: bool = key(
+        True, "Administrators cannot make, change or delete the broker's own topics."
+    )
     clear_retry_topic_when_delete_topic: bool = key(True, "Deleting a topic deletes its pop retry topics.")
 
     # sending
@@ -70,6 +73,13 @@ class BrokerConfig(RequestPoolConfig):
     )
     max_transfer_bytes_on_message_in_memory: int = key(262144, "Bytes of one read of a queue.", unit="bytes", low=1)
     max_transfer_count_on_message_in_memory: int = key(32, "Messages of one read of a queue.", low=1)
+    disable_consume_if_consumer_read_slowly: bool = key(
+        False,
+        "A group that reads too far behind the end of the log is switched off (`consumeEnable`) at the next look; there"
+        " is one every three minutes.",
+    )
+    consumer_fallbehind_threshold: int = key(16 * 1024**3, "So far behind is too far.", unit="bytes", low=0)
+    disk_fall_recorded: bool = key(True, "Whether it is noted how far behind groups read.")
     enable_compaction: bool = key(
         True, "Topics with cleanup.policy=COMPACTION are read from logs of their own, which know no filters."
     )
@@ -94,6 +104,9 @@ class BrokerConfig(RequestPoolConfig):
         low=1,
     )
     max_filter_message_size: int = key(16000, "Bytes of queue units scanned by one read (20 each).", low=20)
+    message_index_enable: bool = key(
+        True, "Messages are indexed by their keys when they are stored; others are not found by them."
+    )
     default_query_max_num: int = key(32, "Messages of one query by unique key.", low=1)
     max_msgs_num_batch: int = key(64, "Messages of one query by key.", low=1)
 

@@ -82,7 +82,7 @@ def send_message(call: RpcCall, request: sv.SendMessageRequest) -> None:
 
     def stored(outcome: Outcome) -> None:
         result: SendResult = expect(outcome, SendResult)
-        if first.system_properties.message_type == pb.TRANSACTION:
+        if first.system_properties.message_type == pb.TRANSACTION and result.code is ResponseCode.SUCCESS:
             proxy.transactions.add(
                 topic, message_id, broker.name, result.queue_offset, result.physical_offset, proxy.now_ms
             )

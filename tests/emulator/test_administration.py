@@ -13,12 +13,14 @@ from rocketmq_testkit.emulator.operations import (
     DeleteGroup,
     DeleteTopic,
     DeleteTopicInNamesrv,
+    Done,
     GetAllConsumerOffset,
     GetBrokerConfig,
     GetBrokerRuntimeInfo,
     GetConsumeStats,
     GetGroup,
     GetKvConfig,
+    GetNamesrvConfig,
     GetNamesrvTopicList,
     GetRouteInfo,
     GetTopicStats,
@@ -42,6 +44,7 @@ from rocketmq_testkit.emulator.operations import (
     UpdateBrokerConfig,
     UpdateConsumerOffset,
     UpdateGroupForbidden,
+    UpdateNamesrvConfig,
 )
 
 
@@ -314,6 +317,34 @@ def test_broker_configuration(world: World) -> None:
         with pytest.raises(EngineError, match=complaint):
             world.engine.ask(world.broker, UpdateBrokerConfig(properties))
     assert world.broker.config.pop_polling_size == 7
+
+
+def test_administrators_may_be_let_change_the_brokers_own_topics(world: World) -> None:
+    """With validateSystemTopicWhenUpdateTopic=false: topics are made from the template as it is then, or not at all."""
+    world.ask(Done, UpdateBrokerConfig({"validateSystemTopicWhenUpdateTopic": "false"}))
+    world.ask(Done, CreateTopic(TopicConfig("TBW102", 16, 16, 7)))
+    made = send_to(world, "A", 16)
+    assert made is not None
+    assert (made.read_queue_nums, made.write_queue_nums) == (16, 16)
+    world.ask(Done, DeleteTopic("TBW102"))
+    with pytest.raises(EngineError, match="topic\\[B\\] not exist"):
+        send_to(world, "B")
+
+
+def test_name_server_configuration(world: World) -> None:
+    """As a broker's: changed at run time, and one wrong key changes nothing and names the nearest."""
+    node = world.engine.name_server
+    assert "enableTopicList=true\n" in world.ask(TextResult, GetNamesrvConfig(), node).text
+    world.ask(Done, UpdateNamesrvConfig({"enableTopicList": "false"}), node)
+    assert not node.config.enable_topic_list
+    for properties, complaint in (
+        ({"enableTopicList": "true", "enableTopikList": "true"}, "did you mean enableTopicList"),
+        ({"enableTopicList": "perhaps"}, "expected true or false"),
+        ({"enableTopicList": "true", "kvConfigPath": "/x"}, "Can not update config in black list"),
+    ):
+        with pytest.raises(EngineError, match=complaint):
+            world.ask(Done, UpdateNamesrvConfig(properties), node)
+    assert not node.config.enable_topic_list
 
 
 def test_runtime_info(world: World) -> None:

@@ -207,6 +207,21 @@ def test_a_loss_of_power_leaves_both_alike(pair: Pair, who: str) -> None:
     assert len(master) == (1 if who == "master" else 6)
 
 
+@pytest.mark.parametrize("how", ["killed", "in order"])
+def test_a_slave_that_was_away_gives_up_what_its_master_lost_meanwhile(pair: Pair, how: str) -> None:
+    """However alike what came instead looks: it is compared from where either log was cut off, not from its end."""
+    for number in range(5):
+        pair.send("T", b"old-%d" % number)
+    pair.engine.stop(pair.slave, kill=how == "killed")
+    pair.engine.crash(pair.broker)
+    for number in range(8):
+        pair.send("T", b"new-%d" % number)
+    pair.engine.start(pair.slave)
+    master, slave = logs(pair)
+    assert slave == master
+    assert [decode(record).body for _, record in slave] == [b"new-%d" % number for number in range(8)]
+
+
 def test_both_delete_the_oldest_together() -> None:
     """A slave has the limits of its master, and queues begin at the same offset."""
     pair = make_pair(store_max_bytes=1_000_000, max_message_size=1000, slave_read_enable=True)

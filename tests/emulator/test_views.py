@@ -1,10 +1,11 @@
 """What queries by key remember of times, and which queues administrators can look into."""
 
 import pytest
-from engine_world import World, refused
+from engine_world import World, make_world, refused
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.operations import (
     DeleteTopic,
+    Done,
     GetEarliestStoreTime,
     GetMaxOffset,
     GetMinOffset,
@@ -16,6 +17,8 @@ from rocketmq_testkit.emulator.operations import (
     QueryConsumerOffset,
     QueryMessage,
     SearchOffset,
+    UpdateBrokerConfig,
+    ViewMessage,
 )
 from rocketmq_testkit.emulator.record import decode
 
@@ -39,6 +42,29 @@ def test_an_index_counts_seconds_from_its_first_message(world: World) -> None:
     assert found(world, first + 1000, first + 1000) == [b"1000"]
     assert found(world, first + 2000, first + 2500) == [b"2500"]
     assert found(world, first + 2001, first + 9000) == []
+
+
+def test_messages_are_indexed_by_what_holds_when_they_are_stored(world: World) -> None:
+    """messageIndexEnable=false hides from queries by key what comes then, and nothing else."""
+    world.topic("A")
+    world.send("A", b"before", KEYS="k")
+    world.ask(Done, UpdateBrokerConfig({"messageIndexEnable": "false"}))
+    hidden = world.send("A", b"meanwhile", KEYS="k")
+    world.ask(Done, UpdateBrokerConfig({"messageIndexEnable": "true"}))
+    world.send("A", b"after", KEYS="k")
+    assert found(world, 0, world.now_ms) == [b"before", b"after"]
+    by_place = world.ask(MessagesResult, ViewMessage(hidden.physical_offset))
+    assert decode(by_place.records[0]).body == b"meanwhile"
+
+
+def test_nothing_is_found_without_an_index() -> None:
+    """By no kind of key."""
+    world = make_world(message_index_enable=False)
+    world.topic("A")
+    world.send("A", KEYS="k", UNIQ_KEY="u")
+    assert found(world, 0, world.now_ms) == []
+    call = world.engine.submit(world.broker, QueryMessage("A", "u", 32, 0, world.now_ms, True))
+    assert refused(call).code == ResponseCode.QUERY_NOT_FOUND
 
 
 def looked_into(world: World) -> str:

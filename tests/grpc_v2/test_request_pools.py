@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from grpc_world import Client, GrpcWorld, MemoryCall, a_message, a_receive, a_send
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError
+from rocketmq_testkit.emulator.operations import UpdateBrokerConfig
 from rocketmq_testkit.grpc_v2.config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -92,7 +93,7 @@ def test_requests_are_refused_on_demand(pool: Pool) -> None:
 
 def test_an_end_keeps_its_thread_while_a_slave_is_waited_for() -> None:
     """It is answered as done then; the next waits for the thread, and for one more there is no room."""
-    config = BrokerConfig(broker_role="SYNC_MASTER", in_sync_replicas=2, slave_timeout=2_000)
+    config = BrokerConfig(slave_timeout=2_000)
     proxy = ProxyConfig(
         grpc_transaction_thread_pool_nums=1,
         grpc_transaction_thread_queue_capacity=1,
@@ -103,7 +104,7 @@ def test_an_end_keeps_its_thread_while_a_slave_is_waited_for() -> None:
     client = world.client()
     for name in ("a", "b", "c"):
         client.start("SendMessage", a_send(a_message(message_id=name, message_type=pb.TRANSACTION)))
-    world.advance(2_000)
+    world.ask(UpdateBrokerConfig({"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}))
 
     def ended(name: str) -> MemoryCall:
         topic = pb.Resource(name="T")

@@ -4,7 +4,7 @@ import pytest
 from grpc_texts import PROXY_EXCEPTION
 from grpc_world import GrpcWorld, a_change, a_message, a_receive, a_send, an_ack, subscribing
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import PutKvConfig, SetPermOfBroker
+from rocketmq_testkit.emulator.operations import CreateGroup, GroupConfig, PutKvConfig, SetPermOfBroker
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
@@ -81,6 +81,50 @@ def test_routes_and_assignments_follow(world: GrpcWorld) -> None:
     asked = sv.QueryAssignmentRequest(topic=topic, group=pb.Resource(name="G"), endpoints=ENDPOINTS)
     assigned = world.client().ask("QueryAssignment", asked)
     assert [item.message_queue.broker.name for item in assigned.assignments] == ["broker-a"]
+
+
+def test_a_slave_that_runs_alone_gives_nothing() -> None:
+    """It could keep no receipt: who names its broker is served by others, and goes on there when its master is back."""
+    world = make_world(slaves=1)
+    client = world.client()
+    for broker in (0, 1):
+        world.store(b"first of %d" % broker, broker=broker)
+        world.store(b"second of %d" % broker, broker=broker)
+    before = client.receive(a_receive(broker="broker-b", queue_id=-1, batch=1, invisible_ms=300_000))
+    assert before.bodies == [b"first of 1"]
+    master, slave = world.engine.brokers[1], world.engine.broker("broker-b", 1)
+    assert slave is not None
+    world.advance(70_000)  # by then the slave knows topic and group
+    world.engine.stop(master)
+    assert slave.store.max_offset("T", 0) == 2
+    assert set(client.receive(a_receive(broker="broker-b", queue_id=-1)).bodies) == {b"first of 0", b"second of 0"}
+    assert client.receive(a_receive(broker="broker-b", queue_id=-1, poll_ms=0)).bodies == []
+    answer = client.ask("AckMessage", an_ack(*before.messages))
+    assert answer.entries[0].status.code == pb.INVALID_RECEIPT_HANDLE
+    assert client.ask("ChangeInvisibleDuration", a_change(before.messages[0], 60_000)).status.code == (
+        pb.INVALID_RECEIPT_HANDLE
+    )
+    assert sent(world, 2) == [pb.OK, pb.OK]
+    assert slave.store.max_offset("T", 0) == 2
+    world.engine.start(master)
+    assert client.ask("AckMessage", an_ack(*before.messages)).status.code == pb.OK
+    assert client.receive(a_receive(broker="broker-b", queue_id=-1)).bodies == [b"second of 1"]
+    assert world.log == []
+
+
+def test_whom_a_master_would_send_to_its_slave_the_proxy_serves_there() -> None:
+    """A group that shall read from a slave pops from the master all the same: a pop suggests nobody else."""
+    world = make_world(slaves=1, slave_read_enable=True, access_message_in_memory_max_ratio=0)
+    group = GroupConfig("G", broker_id=1, which_broker_when_consume_slowly=1)
+    for broker in world.engine.brokers[:2]:
+        world.engine.ask(broker, CreateGroup(group))
+    world.store(b"m", broker=1)
+    world.advance(70_000)
+    received = world.client().receive(a_receive(broker="broker-b", queue_id=-1))
+    assert received.bodies == [b"m"]
+    slave = world.engine.broker("broker-b", 1)
+    assert slave is not None
+    assert slave.offsets.query("G", "T", 0) == -1
 
 
 @pytest.mark.parametrize("threshold", [0, 10], ids=("pop", "notification"))

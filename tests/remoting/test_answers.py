@@ -508,13 +508,6 @@ class TestAdministration:
         beyond = peer.ask(RequestCode.QUERY_CONSUME_QUEUE, {"topic": "P", "queueId": "0", "index": "99", "count": "5"})
         assert (beyond.code, beyond.remark, beyond.body) == (0, "Index 99 of 0@P is not exist!", b"")
 
-    def test_the_brokers_configuration(self, peer: Peer) -> None:
-        """Its text, with the version as JSON in an ext field; a change is read back."""
-        assert peer.ask(RequestCode.UPDATE_BROKER_CONFIG, None, b"popPollingSize=7\n").code == 0
-        answer = peer.ask(RequestCode.GET_BROKER_CONFIG)
-        assert b"popPollingSize=7\n" in answer.body
-        assert json.loads((answer.ext_fields or {})["version"])["counter"] >= 1
-
     def test_runtime_information(self, peer: Peer) -> None:
         """The keys without which clusterList fails."""
         table = json.loads(peer.ask(RequestCode.GET_BROKER_RUNTIME_INFO).body)["table"]
