@@ -2,17 +2,19 @@
 
 from session import Session
 
-HOUSEKEEPING = {"client housekeeping", "slave synchronization"}
-"""Runs as long as clients are registered, or slaves run."""
+HOUSEKEEPING = {"client housekeeping", "slave synchronization", "clean up"}
+"""Runs as long as clients are registered, slaves run, or files of the log wait to be old."""
 
 
+LONGEST_LEVEL_MS = 2 * 3_600_000
+"""Longer no delay level waits, also with nothing any more that was deleted."""
 HIDDEN_MS = 310_000
 """Longer than any message is hidden. After a crash nobody waits for what may come again, and it is still known."""
 
 
 def leftovers(session: Session) -> list[str]:
     """Everything that should be gone and is not, in words."""
-    session.advance(HIDDEN_MS)
+    session.advance(HIDDEN_MS + LONGEST_LEVEL_MS * session.deletes)
     broker, scheduler = session.broker, session.engine.scheduler
     counted = {
         "waiting pops": broker.pops.polling.total,

@@ -5,6 +5,7 @@ Of each message that a group wants, and of each copy of it that came back, it is
     visible     it lies in the topic or in the retry topic, and the group has not got it
     in flight   the group has it under a handle that may still bring it back
     done        it was acknowledged, or nobody knows any more whether it was and it did not come back in time
+    gone        its file was deleted before the group got it
 
 and a message in the dead letter topic of the group is done: who gives it up acknowledges it in the same breath. What
 waits for its time before it is visible is in the books of timed messages and transactions.
@@ -39,6 +40,8 @@ class MessageStates:
         self._sent: Counter[Key] = Counter()
         self._dead: set[Key] = set()
         self._touched: set[Key] = set()
+        self._gone: set[tuple[Key, Place, int]] = set()
+        """Messages and copies that groups had not got when they were deleted."""
 
     def appeared(self, seen: Stored) -> None:
         """A message, a copy or a dead letter appeared."""
@@ -87,6 +90,23 @@ class MessageStates:
         """What was done lately may be undone."""
         self._pops.ambiguous.update(self._sent)
 
+    def deleted(self) -> None:
+        """Whatever lay there and was not read is gone."""
+        for key, places in self._places.items():
+            for place, offset in places:
+                if offset < self._log.low(place) and self._is_unread(key[0], place, offset):
+                    self._gone.add((key, place, offset))
+                self._touched.add(key)
+
+    @property
+    def gone(self) -> int:
+        """How many messages and copies groups never got."""
+        return len(self._gone)
+
+    def _is_unread(self, group: str, place: Place, offset: int) -> bool:
+        reading = self._pops.readings[group, place]
+        return offset >= reading.position and offset not in reading.fresh
+
     def drained(self) -> None:
         """At last everything is judged once more."""
         self._touched.update(self._sent)
@@ -95,8 +115,9 @@ class MessageStates:
         """Whatever happened to a message, it is one thing, and nothing else if it is dead."""
         for key in sorted(self._touched - self._pops.ambiguous):
             visible, in_flight, done = self._count(key, now)
-            if visible + in_flight + done != self._sent[key] or (key in self._dead and not done):
-                dead = " and it is dead" if key in self._dead else ""
+            gone = sum((key, *place) in self._gone for place in self._places[key])
+            if visible + in_flight + done + gone != self._sent[key] or (key in self._dead and not done):
+                dead = f", {gone} gone" * bool(gone) + " and it is dead" * (key in self._dead)
                 states = f"{visible} visible, {in_flight} in flight, {done} done{dead}"
                 raise Violation(f"{key[1]} was sent {self._sent[key]} times and is for {key[0]} {states} at {now}")
         self._touched.clear()
@@ -105,7 +126,7 @@ class MessageStates:
         visible = in_flight = done = 0
         for place, offset in self._places[key]:
             reading = self._pops.readings[key[0], place]
-            visible += offset >= reading.position
+            visible += offset >= reading.position and (key, place, offset) not in self._gone
         for flight in self._pops.flights_of[key]:
             if flight.withdrawn or (not flight.kept and not flight.must and flight.latest < now):
                 done += not flight.replaced

@@ -41,6 +41,8 @@ class Sent(NamedTuple):
     message_id: str
     delay_level: int
     due_ms: int | None
+    physical: int = -1
+    """Where it lies in the commit log, also while it waits for its time."""
 
 
 class Handle(NamedTuple):
@@ -120,6 +122,8 @@ class Acked(NamedTuple):
     handle: Handle
     order: bool
     code: str
+    batch: bool = False
+    """It was one of several in a request, whose answer says nothing of it."""
 
 
 class Hidden(NamedTuple):
@@ -251,6 +255,11 @@ class SentBack(NamedTuple):
     attempt: int
     level: int
     most: int
+    code: str = "SUCCESS"
+    original: int = -1
+    """Where the message lies in the commit log; -1 where the broker has just shown it."""
+    physical: int = -1
+    """Where lies what was stored then."""
 
 
 class Beat(NamedTuple):
@@ -307,6 +316,8 @@ class TimedSent(NamedTuple):
     message_id: str
     due_ms: int
     code: str
+    physical: int = -1
+    """Where it lies in the commit log, also while it waits for its time."""
 
 
 class TakenBack(NamedTuple):
@@ -381,6 +392,20 @@ class Crashed(NamedTuple):
     away_ms: int = 0
 
 
+class Told(NamedTuple):
+    """An administrator told the broker to delete files of its log."""
+
+    now: int
+
+
+class Deleted(NamedTuple):
+    """Files of the commit log were deleted since the last observation: it begins at `low`, and ends at `high`."""
+
+    now: int
+    low: int
+    high: int
+
+
 class StepEnded(NamedTuple):
     """A step is over: everything that was due up to now has happened."""
 
@@ -423,6 +448,8 @@ Observation = (
     | Ended
     | Checked
     | Crashed
+    | Told
+    | Deleted
     | StepEnded
     | Drained
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import observations as obs
 from delayed_messages import DelayedMessages
+from deleted_files import FOR_EVER, DeletedFiles, Retention
 from members import Members
 from message_states import MessageStates
 from ordered_queues import OrderedQueues
@@ -33,6 +34,7 @@ class Oracle:
         tags: dict[str, tuple[str, ...]],
         mode: Mode = CHECK_POINTS,
         retry_v2: bool = False,
+        retention: Retention | None = None,
     ) -> None:
         self.pop_groups = tuple(pop_groups)
         self.ordered_groups = tuple(ordered_groups)
@@ -47,7 +49,8 @@ class Oracle:
         self.members = Members()
         self.delayed = DelayedMessages()
         self.timed = TimedMessages(self.log)
-        self.transactions = Transactions(self.log, self.members)
+        self.files = DeletedFiles(self.log, retention)
+        self.transactions = Transactions(self.log, self.members, (retention or FOR_EVER).reserved_ms)
         self.standing = Standing(
             self.log,
             pops=(self.pops, self.pop_groups),
@@ -103,8 +106,7 @@ class Oracle:
             case obs.OffsetSeen():
                 self._offset_seen(seen)
             case obs.RangeSeen():
-                if (seen.low, seen.high) != (0, self.log.size((seen.topic, seen.queue_id))):
-                    raise Violation(f"the queue has {self.log.size((seen.topic, seen.queue_id))} messages: {seen}")
+                self._range_seen(seen)
             case obs.OffsetsSeen():
                 self.standing.offsets_seen(seen)
             case obs.RangesSeen():
@@ -135,6 +137,10 @@ class Oracle:
                 self.transactions.checked(seen)
             case obs.Crashed():
                 self._crashed(seen)
+            case obs.Told():
+                self.files.told(seen)
+            case obs.Deleted():
+                self._deleted(seen)
             case obs.StepEnded():
                 self._step_ended(seen.now)
             case obs.Drained():
@@ -169,6 +175,11 @@ class Oracle:
         else:
             self.pulls.reset(seen)
 
+    def _range_seen(self, seen: obs.RangeSeen) -> None:
+        place = (seen.topic, seen.queue_id)
+        if (seen.low, seen.high) != (self.log.low(place), self.log.size(place)):
+            raise Violation(f"the queue has messages {self.log.low(place)} to {self.log.size(place)}: {seen}")
+
     def _offset_seen(self, seen: obs.OffsetSeen) -> None:
         """The offset of a group that pops is behind what it got and never passes what it has not got."""
         place = (seen.topic, seen.queue_id)
@@ -176,16 +187,12 @@ class Oracle:
             self.pulls.offset_seen(seen)
             return
         if seen.offset is None:
-            low = self.log.size(place)
-            high = 0
-        elif seen.group in self.ordered_groups:
-            low = high = self.ordered.queues[seen.group, place].committed
-        else:
-            low, high = self.pops.offset_bounds(seen.group, place)
-        if seen.offset is None and low > 0:
-            raise Violation(f"no offset although messages are there: {seen}")
-        if seen.offset is not None and not low <= seen.offset <= high:
-            raise Violation(f"the offset lies not from {low} to {high}: {seen}")
+            if self.log.size(place) and not self.log.low(place):
+                raise Violation(f"no offset although messages are there: {seen}")
+            return
+        book = self.ordered if seen.group in self.ordered_groups else self.pops
+        if not book.may_stand(seen.group, place, seen.offset):
+            raise Violation(f"the group cannot be there: {seen}")
 
     def _left(self, seen: obs.Left) -> None:
         self.members.left(seen)
@@ -207,6 +214,14 @@ class Oracle:
         self.notifications.crashed()
         self.standing.crashed()
         self.states.crashed()
+
+    def _deleted(self, seen: obs.Deleted) -> None:
+        self.files.deleted(seen)
+        self.log.deleted(seen.low)
+        self.delayed.deleted(seen.low)
+        self.transactions.deleted(seen.now)
+        self.standing.deleted()
+        self.states.deleted()
 
     def _drained(self) -> None:
         """Every group got every message that it wants, and nothing is on its way any more."""

@@ -12,6 +12,9 @@ What upstream allows, and nothing else (ConsumerOrderInfoManager, AckMessageProc
   it then moves the group behind that message, read or not.
 - Nothing goes to a retry topic.
 - A batch that was taken more than a day ago is forgotten, as if it had never been out.
+- Where the first messages not acknowledged were deleted, the next batch begins at the first that is left, once the time
+  of the last batch is over: nobody can acknowledge what is gone, who tries is told NO_MESSAGE. Then, or when it has
+  looked in vain, the group may be committed there.
 """
 
 from collections import defaultdict
@@ -103,8 +106,9 @@ class OrderedQueues(WaitingPops):
         if not queue.unknown and not queue.is_free(seen.now, seen.attempt_id):
             raise Violation(f"{place} is hidden from all but {queue.batch}: {seen}")
         offsets = [message.offset for message in messages]
-        if offsets != list(range(queue.committed, queue.committed + len(offsets))):
-            raise Violation(f"{seen.group} got {offsets} of {place}, which stands at {queue.committed}")
+        start = self._start(queue, place)
+        if offsets != list(range(start, start + len(offsets))):
+            raise Violation(f"{seen.group} got {offsets} of {place}, which stands at {start}")
         old = queue.batch
         counts = {}
         for message in messages:
@@ -125,9 +129,26 @@ class OrderedQueues(WaitingPops):
         until = seen.now + seen.invisible_ms
         queue.batch = Batch(seen.now, seen.attempt_id, dict.fromkeys(offsets, until), counts)
 
+    def _start(self, queue: OrderedQueue, place: Place) -> int:
+        """Where the next batch begins."""
+        return max(queue.committed, self._log.low(place))
+
+    def start_of(self, group: str, place: Place) -> int:
+        """Where the next batch of a group begins."""
+        return self._start(self.queues[group, place], place)
+
+    def may_stand(self, group: str, place: Place, offset: int) -> bool:
+        """May this be the committed offset?"""
+        committed = self.queues[group, place].committed
+        return offset == committed or offset in [low for low in self._log.lows(place) if low > committed]
+
     def acked(self, seen: Acked) -> None:
         """An acknowledgement was answered."""
         handle = seen.handle
+        if handle.offset < self._log.low(handle.place):
+            if seen.code != "NO_MESSAGE":
+                raise Violation(f"the queue begins at {self._log.low(handle.place)}: {seen}")
+            return
         queue = self.queues[handle.group, handle.place]
         queue.forget(seen.now)
         batch = queue.batch
@@ -149,6 +170,11 @@ class OrderedQueues(WaitingPops):
     def hidden(self, seen: Hidden) -> None:
         """A change of the invisible time was answered."""
         handle = seen.handle
+        gone = handle.offset < self._log.low(handle.place)
+        if seen.code != ("NO_MESSAGE" if gone else "SUCCESS"):
+            raise Violation(f"wrong code, the queue begins at {self._log.low(handle.place)}: {seen}")
+        if gone:
+            return
         queue = self.queues[handle.group, handle.place]
         queue.forget(seen.now)
         batch = queue.batch
@@ -171,7 +197,7 @@ class OrderedQueues(WaitingPops):
         for (group, place), position in positions.items():
             queue = self.queues[group, place]
             known = [before for when, before in queue.moves if when > now - WRITTEN_MS]
-            known.append(queue.committed)
+            known += (queue.committed, self._start(queue, place))
             if not min(known) <= max(position, 0) <= max(known):
                 raise Violation(f"{group} goes on at {position} of {place}: {queue}")
             queue.committed, queue.moves = max(position, 0), [(now, max(position, 0))]
@@ -198,7 +224,7 @@ class OrderedQueues(WaitingPops):
             for one in queue_ids
             if not self.queues[group, (topic, one)].unknown
             and self.queues[group, (topic, one)].is_free(now, attempt_id)
-            and self.queues[group, (topic, one)].committed < self._log.size((topic, one))
+            and self.start_of(group, (topic, one)) < self._log.size((topic, one))
         ]
 
     def unread(self, group: str, topic: str) -> list[Place]:
@@ -206,5 +232,5 @@ class OrderedQueues(WaitingPops):
         return [
             (topic, queue_id)
             for queue_id in sorted(self._log.queue_ids(topic))
-            if self.queues[group, (topic, queue_id)].committed < self._log.size((topic, queue_id))
+            if self.start_of(group, (topic, queue_id)) < self._log.size((topic, queue_id))
         ]

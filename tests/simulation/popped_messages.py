@@ -13,6 +13,8 @@ What upstream allows, and nothing else (PopMessageProcessor, AckMessageProcessor
   change that is accepted counts, also of a message that was acknowledged or came back long ago: it may come back once
   for every change.
 - Nothing else has an effect: other people's handles, old handles, repeated acknowledgements.
+- A message whose file was deleted is never handed out and never comes back. Who acknowledges or changes it is told
+  NO_MESSAGE; among several in one request it is passed over.
 """
 
 from collections import defaultdict
@@ -146,6 +148,8 @@ class PoppedMessages(WaitingPops):
             if handle.pop_time != seen.now or handle.invisible_ms != seen.invisible_ms:
                 raise Violation(f"at {seen.now} for {seen.invisible_ms} ms it was popped, the handle says {handle}")
             stored = self._log.at(handle.place, message.offset)
+            if message.offset < self._log.low(handle.place):
+                raise Violation(f"{handle.place} begins at {self._log.low(handle.place)}: {message}")
             if (stored.message_id, stored.attempt) != (message.message_id, message.attempt):
                 raise Violation(f"{stored} lies at {handle.place}:{message.offset}, delivered was {message}")
             if not self.wants(seen.group, handle.topic, stored.tag):
@@ -179,6 +183,8 @@ class PoppedMessages(WaitingPops):
             earliest,
             latest,
             first_pop_ms=first_pop_ms,
+            source=stored.physical,
+            straight=not delay_ms,
         )
         old = self._flights.get(key)
         self.flights_of[handle.group, stored.message_id].append(promise)
@@ -217,8 +223,12 @@ class PoppedMessages(WaitingPops):
         return self._flights.get(self._key(handle))
 
     def acked(self, seen: Acked) -> None:
-        """An acknowledgement succeeded: it counts until the copy is made."""
-        self._acknowledge(seen.handle, seen.now)
+        """An acknowledgement was answered: it counts until the copy is made."""
+        gone = seen.handle.offset < self._log.low(seen.handle.place)
+        if seen.code != ("NO_MESSAGE" if gone and not seen.batch else "SUCCESS"):
+            raise Violation(f"wrong code, the queue begins at {self._log.low(seen.handle.place)}: {seen}")
+        if not gone:
+            self._acknowledge(seen.handle, seen.now)
 
     def _acknowledge(self, handle: Handle, now: int) -> None:
         promise = self._flights.get(self._key(handle))
@@ -241,9 +251,12 @@ class PoppedMessages(WaitingPops):
             promise.must = False
 
     def hidden(self, seen: Hidden) -> None:
-        """A change was accepted: a new delivery, and the old one is acknowledged."""
+        """A change was answered: a new delivery, and the old one is acknowledged."""
+        gone = seen.handle.offset < self._log.low(seen.handle.place)
+        if seen.code != ("NO_MESSAGE" if gone else "SUCCESS"):
+            raise Violation(f"wrong code, the queue begins at {self._log.low(seen.handle.place)}: {seen}")
         if seen.new is None:
-            raise Violation(f"refused: {seen}")
+            return
         if seen.new.pop_time < seen.handle.pop_time or seen.new.invisible_ms != seen.invisible_ms:
             raise Violation(f"changed to {seen.new}: {seen}")
         old = self.flight(seen.handle)
@@ -391,7 +404,7 @@ class PoppedMessages(WaitingPops):
     def _move(self, group: str, place: Place, now: int) -> None:
         reading = self.readings[group, place]
         following = max(reading.fresh) + 1
-        for offset in range(max(reading.position, reading.again_to), following):
+        for offset in range(max(reading.position, reading.again_to, self._log.low(place)), following):
             if offset not in reading.fresh and self.wants(group, place[0], self._log.at(place, offset).tag):
                 raise Violation(f"{group} did not get {place}:{offset} but what is behind it")
         reading.moves.append((now, reading.position))
@@ -412,6 +425,9 @@ class PoppedMessages(WaitingPops):
         return self._first_wanted(group, place, max(reading.position, reading.again_to))
 
     def _first_wanted(self, group: str, place: Place, start: int) -> int | None:
+        return self._wanted_from(group, place, max(start, self._log.low(place)))
+
+    def _wanted_from(self, group: str, place: Place, start: int) -> int | None:
         for offset in range(start, self._log.size(place)):
             if self.wants(group, place[0], self._log.at(place, offset).tag):
                 return offset
@@ -433,6 +449,16 @@ class PoppedMessages(WaitingPops):
         """Does a queue of the topic or of the retry topic hold something after what the group got, wanted or not?"""
         places = [(name, one) for name in (topic, self.retry_topic(group, topic)) for one in self._log.queue_ids(name)]
         return any(self._log.size(place) > self.readings[group, place].position for place in places)
+
+    def may_stand(self, group: str, place: Place, offset: int) -> bool:
+        """May this be the committed offset? Who has not read what is gone stands before it, or where a queue began."""
+        low, high = self.offset_bounds(group, place)
+        lows = self._log.lows(place)
+        if not lows or not low <= offset <= high or self._mode.records or self._mode.cached:
+            return low <= offset <= high
+        starts = (max(low, self.readings[group, place].again_to), *lows)
+        wanted = ((start, self._wanted_from(group, place, start)) for start in starts)
+        return offset == low or any(start <= offset <= (high if end is None else end) for start, end in wanted)
 
     def offset_bounds(self, group: str, place: Place) -> tuple[int, int]:
         """Where the committed offset of a group may be: behind what it got, before what it has not got."""

@@ -3,12 +3,13 @@
 What upstream allows, and nothing else (PullMessageProcessor, ConsumerOffsetManager 5.3.3):
 
 - A pull returns, in order and without gaps, what its tag matches from the offset that it asks for on.
+- A pull from before the beginning of a queue is told where that is; whatever its group has committed stays so.
 - A pull that waits is answered as soon as a message that it wants is there, and at the first look (every
   `LOOK_MS`) after its deadline.
 - A committed offset is what was committed last. After a reset commits have no effect until the group reads the queue;
   that pull is told where to go on.
 - A message given back appears once in the retry topic of the group after its delay level, or at once in the dead
-  letter topic after too many attempts.
+  letter topic after too many attempts. One whose file was deleted is refused.
 """
 
 from collections import defaultdict
@@ -47,6 +48,12 @@ class PulledQueues:
             return
         if seen.high > self._log.size(place) or len(seen.messages) > max(1, seen.asked):
             raise Violation(f"more than there is or than was asked for: {seen}")
+        if seen.low != (low := self._log.low(place)):
+            raise Violation(f"the queue begins at {low}: {seen}")
+        if seen.asked_offset < low:
+            if (seen.code, seen.next_offset, seen.messages) != ("PULL_OFFSET_MOVED", low, ()):
+                raise Violation(f"not sent to {low}, where the queue begins: {seen}")
+            return
         end = min(seen.next_offset, seen.high)
         wanted = [n for n in range(seen.asked_offset, end) if self._wanted(seen.group, seen.topic, n, seen.queue_id)]
         if [message.offset for message in seen.messages] != wanted:
@@ -113,21 +120,27 @@ class PulledQueues:
                 self.committed[key] = position
 
     def offset_seen(self, seen: OffsetSeen) -> None:
-        """A committed offset was asked for; a young queue answers 0 where there is none."""
+        """A committed offset was asked for; a queue that holds its first message answers 0 where there is none."""
         place = (seen.topic, seen.queue_id)
-        expected = self.committed.get((seen.group, place), 0 if self._log.size(place) else None)
+        young = self._log.size(place) > 0 == self._log.low(place)
+        expected = self.committed.get((seen.group, place), 0 if young else None)
         if seen.offset != expected:
             raise Violation(f"committed was {expected}: {seen}")
 
     def sent_back(self, seen: SentBack) -> None:
         """A message was given back."""
+        gone = 0 <= seen.original < self._log.begin
+        if seen.code != ("SYSTEM_ERROR" if gone else "SUCCESS"):
+            raise Violation(f"wrong code, the log begins at {self._log.begin}: {seen}")
+        if gone:
+            return
         dead = seen.attempt >= seen.most or seen.level < 0
         topic = f"%DLQ%{seen.group}" if dead else f"%RETRY%{seen.group}"
         level = min(seen.level or 3 + seen.attempt, len(DELAY_LEVELS_MS))
         delay_ms = 0 if dead else DELAY_LEVELS_MS[level - 1]
         due = seen.now + delay_ms
         late_ms = 0 if dead else DELAY_LATE_MS
-        self._log.promise(Promise(topic, seen.message_id, seen.attempt + 1, due, due + late_ms))
+        self._log.promise(Promise(topic, seen.message_id, seen.attempt + 1, due, due + late_ms, source=seen.physical))
 
     def step_ended(self, now: int) -> None:
         """No pull waits although what it wants is there, or longer than upstream lets it."""
@@ -135,7 +148,7 @@ class PulledQueues:
             if now >= held.deadline + LOOK_MS:
                 raise Violation(f"still waits at {now}: {held}")
             place = (held.topic, held.queue_id)
-            for offset in range(held.asked_offset, self._log.size(place)):
+            for offset in range(max(held.asked_offset, self._log.low(place)), self._log.size(place)):
                 if self._wanted(held.group, held.topic, offset, held.queue_id):
                     raise Violation(f"{place}:{offset} is there and {held} sleeps")
 
@@ -144,6 +157,6 @@ class PulledQueues:
         read = self.read[group, place]
         return [
             offset
-            for offset in range(self._log.size(place))
+            for offset in range(self._log.low(place), self._log.size(place))
             if offset not in read and self._wanted(group, place[0], offset, place[1])
         ]

@@ -17,6 +17,7 @@ from rocketmq_testkit.emulator.filters import build_subscription
 from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.names import HALF_TOPIC
 from rocketmq_testkit.emulator.record import decode
+from rocketmq_testkit.emulator.scheduler import Scheduler
 from simulated_call import OnAnswer, SimulatedCall
 from simulated_client import Client, digit, order_counts, receipt
 from snapshots import Snapshots
@@ -24,7 +25,13 @@ from snapshots import Snapshots
 START_MS = 1_700_000_000_000
 DELAY_LEVELS_MS = (1_000, 5_000)
 
+CLEAN_UP = "clean up"
 Onlooker = Callable[[obs.Observation], None]
+
+
+def clean_up_ms(scheduler: Scheduler) -> int | None:
+    """When a broker looks next whether files are to be deleted."""
+    return next((timer.due_ms for timer in scheduler.scheduled() if timer.kind == CLEAN_UP), None)
 
 
 class Session:
@@ -42,6 +49,7 @@ class Session:
         """`shared` is an engine of several brokers, and the number of this session's."""
         self.engine = shared[0] if shared else Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=now_ms)
         self.broker = self.engine.brokers[shared[1] if shared else 0]
+        self.deletes = config.mapped_file_size_commit_log < BrokerConfig().mapped_file_size_commit_log
         self.shows_retry_topics = config.pop_consumer_kv_service_enable
         self._onlooker = onlooker
         self._snapshots = Snapshots((), ())
@@ -50,6 +58,7 @@ class Session:
         self._asking: SimulatedCall | None = None
         self._own: Outcome | None = None
         self._meanwhile: list[tuple[SimulatedCall, Outcome]] = []
+        self._begin = 0
         self.listen()
 
     @property
@@ -98,8 +107,16 @@ class Session:
             call.on_answer(outcome, True)
 
     def see(self, seen: obs.Observation) -> None:
-        """Tell the onlooker."""
+        """Tell the onlooker; first of what has been deleted since."""
+        self.look_at_files()
         self._onlooker(seen)
+
+    def look_at_files(self) -> None:
+        """Tell the onlooker if files of the log were deleted."""
+        log = self.broker.store.log
+        if log.min_offset != self._begin:
+            self._begin = log.min_offset
+            self._onlooker(obs.Deleted(self.now_ms, log.min_offset, log.max_offset))
 
     def _stored(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
         is_half = topic == HALF_TOPIC
@@ -147,7 +164,11 @@ class Session:
 
     def advance(self, ms: int) -> None:
         """Let time pass."""
-        self.engine.scheduler.advance_to(self.now_ms + ms)
+        scheduler, end_ms = self.engine.scheduler, self.now_ms + ms
+        while self.deletes and (due_ms := clean_up_ms(scheduler)) is not None and due_ms <= end_ms:
+            scheduler.advance_to(due_ms)
+            self.look_at_files()
+        scheduler.advance_to(end_ms)
 
     # producers
 
@@ -188,7 +209,8 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, ops.SendResult), outcome
-            self.see(obs.Sent(now, topic, outcome.queue_id, outcome.queue_offset, message_id, level, due))
+            place = outcome.queue_offset, message_id, level, due, outcome.physical_offset
+            self.see(obs.Sent(now, topic, outcome.queue_id, *place))
 
         self.ask(
             client,
@@ -270,7 +292,7 @@ class Session:
                 invisible_ms,
                 poll_ms,
                 born,
-                1,
+                0 if self.deletes else 1,  # from the last on, who begins would miss what a queue has left of its first
                 client.expression_type,
                 client.expression,
                 order,
@@ -321,8 +343,6 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"
-            if not order:
-                assert code == "SUCCESS", outcome
             self.see(obs.Acked(self.now_ms, handle, order, code))
 
         operation = ops.AckMessage(handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset)
@@ -341,7 +361,7 @@ class Session:
             assert isinstance(outcome, ops.Done), outcome
             for _, members in batches.values():
                 for handle in members:
-                    self.see(obs.Acked(self.now_ms, handle, False, "SUCCESS"))
+                    self.see(obs.Acked(self.now_ms, handle, False, "SUCCESS", batch=True))
 
         entries = [
             ops.BatchAck(
@@ -366,6 +386,9 @@ class Session:
         """Change the invisible time; the client goes on with the new handle unless it never gets the answer."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
+            if isinstance(outcome, EngineError):
+                self.see(obs.Hidden(self.now_ms, handle, order, invisible_ms, outcome.code.name, None))
+                return
             assert isinstance(outcome, ops.ChangeInvisibleResult), outcome
             new = handle._replace(
                 start_offset=handle.start_offset if order else handle.offset,
@@ -491,8 +514,11 @@ class Session:
         limit = self._limits.get(client.group, 16) if most is None else most
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, ops.Done), outcome
-            self.see(obs.SentBack(self.now_ms, client.group, message_id, attempt, level, limit))
+            code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"
+            end = self.broker.store.log.max_offset - 1
+            self.see(
+                obs.SentBack(self.now_ms, client.group, message_id, attempt, level, limit, code, physical_offset, end)
+            )
 
         operation = ops.SendMessageBack(client.group, physical_offset, level, message_id, topic, False, most)
         self.ask(client, operation, on_answer)

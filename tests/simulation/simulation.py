@@ -17,8 +17,10 @@ from typing import NamedTuple
 
 import producer_verbs
 import puller_verbs
+import retention
 from dead_letters import DeadLetters
 from deaths import Deaths
+from deleted_files import RETENTIONS
 from half_messages import HalfMessages
 from observations import Handle, Observation, Place
 from oracle import Oracle
@@ -93,6 +95,8 @@ class Setup(NamedTuple):
     """Of the groups that pull."""
     sql: bool = False
     """Whether groups that want some tags only ask for them by expressions over properties."""
+    retention: str = ""
+    """Which of the `RETENTIONS` deletes files of the log, "" for none."""
 
     def configs(self) -> tuple[BrokerConfig, EmulationConfig]:
         """The configuration of broker and emulator."""
@@ -103,6 +107,8 @@ class Setup(NamedTuple):
         broker.pop_consumer_kv_service_init = broker.pop_consumer_kv_service_enable = mode.records
         broker.flush_disk_type = "SYNC_FLUSH"
         broker.recall_message_enable = broker.enable_property_filter = True
+        if self.retention:
+            retention.configure(broker, RETENTIONS[self.retention])
         return broker, EmulationConfig()
 
 
@@ -116,6 +122,7 @@ class Simulation:
         self._keep = keep
         self.steps = 0
         self.topics = TOPICS
+        self.retention = RETENTIONS.get(setup.retention)
         self.session = Session(*setup.configs(), setup.seed, self._see, shared=shared)
         self.timed = TimedSends(self.session)
         self.halves = HalfMessages(self.session)
@@ -123,6 +130,8 @@ class Simulation:
         self.dead = DeadLetters(self.session)
         for topic, queues in TOPICS.items():
             self.session.create_topic(topic, queues)
+        if self.retention is not None:
+            self.session.create_topic(retention.FILLER_TOPIC, 1)
         for group, retries in zip(PULL_GROUPS, setup.limits, strict=True):
             self.session.limit(group, retries)
         groups = (*POP_GROUPS, *ORDERED_GROUPS, *PULL_GROUPS)
@@ -137,7 +146,8 @@ class Simulation:
         places = self._places_of_groups()
         self.deaths = Deaths(self.session, self.clients, places)
         half_queue = (HALF_TOPIC, 0)
-        self.session.watch([*places, (TRANSACTION_GROUP, half_queue)], dict.fromkeys(place for _, place in places))
+        queues_seen = dict.fromkeys([*(place for _, place in places), (retention.FILLER_TOPIC, 0)])
+        self.session.watch([*places, (TRANSACTION_GROUP, half_queue)], queues_seen)
         self._used: list[tuple[Client, Handle]] = []
         self.cursors: dict[tuple[str, str, int], int] = {}
         for client in self.clients:
@@ -341,8 +351,9 @@ class Simulation:
         client = self.clients[action.client % len(self.clients)]
         topic = self.topic(action.a)
         queue_id = self._queue(topic, action.b)
-        high = self.session.broker.store.max_offset(topic, queue_id)
-        self.session.reset(client, topic, queue_id, action.c % (high + 1))
+        store = self.session.broker.store
+        low, high = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
+        self.session.reset(client, topic, queue_id, low + action.c % (high - low + 1))
         # What is acknowledged after that would move an orderly group over messages that it has not got.
         for other in self.orderly:
             other.handles = [handle for handle in other.handles if (other.group, handle.topic) != (client.group, topic)]
@@ -455,6 +466,8 @@ VERBS: dict[str, Callable[[Simulation, Action, bool], None]] = {
     "reset": Simulation.reset,
     "crash": Simulation.crash,
     "advance": Simulation.advance,
+    "fill": retention.fill,
+    "delete": retention.delete,
 }
 WEIGHTS = {
     "send": 12, "burst": 2, "send timed": 5, "take back": 4, "prepare": 4, "end": 5,
@@ -474,6 +487,7 @@ def new_oracle(setup: Setup) -> Oracle:
         tags=TAGS,
         mode=MODES[setup.mode],
         retry_v2=setup.retry_v2,
+        retention=RETENTIONS.get(setup.retention),
     )
 
 
@@ -486,7 +500,20 @@ def plan(seed: int) -> tuple[Setup, list[Action]]:
     weights[list(WEIGHTS).index("send")] = WEIGHTS["send"]
     weights[list(WEIGHTS).index("advance")] = WEIGHTS["advance"]
     verbs = draw.choices(list(WEIGHTS), weights, k=ACTIONS)
-    return setup, [_drawn(verb, draw) for verb in verbs]
+    actions = [_drawn(verb, draw) for verb in verbs]
+    return (setup, actions) if seed % 4 != 1 else _with_deletions(setup, actions, draw)
+
+
+def _with_deletions(setup: Setup, actions: list[Action], draw: random.Random) -> tuple[Setup, list[Action]]:
+    """The same, with files of the log that are filled and deleted every now and then."""
+    found = []
+    for action in actions:
+        if draw.random() < 0.12:
+            found.append(_drawn("fill", draw)._replace(fate=""))
+        if draw.random() < 0.06:
+            found.append(_drawn("delete", draw)._replace(fate=""))
+        found.append(action)
+    return setup._replace(retention=draw.choice(list(RETENTIONS))), found
 
 
 def _drawn(verb: str, draw: random.Random) -> Action:

@@ -5,7 +5,8 @@ What upstream allows, and nothing else (ConsumerOffsetManager, ConsumeQueue 5.3.
 - A group that pops is committed behind what it got and never passes what it has not got; one that pops in order is
   committed at its first message not acknowledged; one that pulls at what it committed last.
 - The broker's own group is committed behind no half message that still waits for its end.
-- A queue begins at 0 and has every message that appeared in it: consumption removes nothing.
+- A queue has every message that appeared in it, from the first on whose file was not deleted: consumption removes
+  nothing.
 """
 
 from collections.abc import Callable, Iterable
@@ -41,7 +42,7 @@ class Standing:
             TRANSACTION_GROUP: self._checked,
         }
         self._offsets: dict[str, dict[Place, int]] = {group: {} for group in self._judges}
-        self._ends: dict[Place, int] = {}
+        self._extents: dict[Place, tuple[int, int]] = {}
         self._groups: set[str] = set()
         """Those that anything happened to in this step, which may have to stand elsewhere now."""
         self._queues: set[Place] = set()
@@ -54,11 +55,9 @@ class Standing:
             self._groups.add(group)
 
     def ranges_seen(self, seen: RangesSeen) -> None:
-        """Queues have grown."""
+        """Queues have grown, or begin later."""
         for place, low, high in seen.ranges:
-            if low != 0:
-                raise Violation(f"{place} begins at {low}: {seen}")
-            self._ends[place] = high
+            self._extents[place] = low, high
             self._queues.add(place)
 
     def something_happened(self, group: str) -> None:
@@ -68,6 +67,11 @@ class Standing:
     def appeared(self, place: Place) -> None:
         """A queue has grown."""
         self._queues.add(place)
+
+    def deleted(self) -> None:
+        """Queues begin later, and groups may go on there."""
+        self._queues.update(self._extents)
+        self.crashed()
 
     def crashed(self) -> None:
         """All may stand somewhere else."""
@@ -83,16 +87,17 @@ class Standing:
                     raise Violation(f"at {now} {group} is committed at {offset} of {place}: {what}")
         self._groups.clear()
         for place in self._queues:
-            if self._ends.get(place, size := self._log.size(place)) != size:
-                raise Violation(f"at {now} {place} ends at {self._ends[place]} and got {size} messages")
+            extent = self._log.low(place), self._log.size(place)
+            low, high = self._extents.get(place, extent)
+            if (low, high) != extent:
+                raise Violation(f"at {now} {place} reaches from {low} to {high} and has those from {extent}")
         self._queues.clear()
 
     def _popped(self, group: str, place: Place, offset: int) -> bool:
-        low, high = self._pops.offset_bounds(group, place)
-        return low <= (offset if offset > 0 else 0) <= high
+        return self._pops.may_stand(group, place, max(offset, 0))
 
     def _taken_in_order(self, group: str, place: Place, offset: int) -> bool:
-        return (offset if offset > 0 else 0) == self._ordered.queues[group, place].committed
+        return self._ordered.may_stand(group, place, max(offset, 0))
 
     def _pulled(self, group: str, place: Place, offset: int) -> bool:
         return offset == self._pulls.committed.get((group, place), -1)

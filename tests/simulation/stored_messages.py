@@ -3,9 +3,13 @@
 A promise is a message that must (or may) appear in a topic within a span of time: a delayed send, a message given
 back, a popped message that nobody acknowledged. What appears must be promised or just sent; what is promised must
 appear.
+
+When files of the log are deleted, queues begin with the first message that is left, and nothing else is missing; what
+is promised of a message that is gone is not owed any more.
 """
 
 import heapq
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -50,6 +54,7 @@ class Known(NamedTuple):
     attempt: int
     delay_level: int
     first_pop_ms: int | None
+    physical: int
 
 
 @dataclass(slots=True, eq=False)
@@ -72,6 +77,10 @@ class Promise:
     kept: bool = False
     first_pop_ms: int | None = None
     twins: "list[Promise]" = field(default_factory=list)
+    source: int | None = None
+    """Where in the log the message lies that it is made of."""
+    straight: bool = True
+    """Made of that alone: without it nothing comes. Else it may have been copied once, to wait for its time."""
 
     def __str__(self) -> str:
         return f"{self.message_id} as attempt {self.attempt + 1} in {self.topic} from {self.earliest} to {self.latest}"
@@ -83,6 +92,9 @@ class StoredMessages:
     def __init__(self) -> None:
         self.queues: dict[Place, list[Known]] = defaultdict(list)
         self.by_topic: dict[str, set[int]] = defaultdict(set)
+        self.begin = 0
+        """Where the log begins."""
+        self._lows: dict[Place, list[int]] = {}
         self._born: dict[str, set[Born]] = defaultdict(set)
         self._promises: dict[tuple[str, str, int], list[Promise]] = defaultdict(list)
         self._latest: list[tuple[int, int, Promise]] = []
@@ -90,6 +102,8 @@ class StoredMessages:
         self._unexplained: dict[tuple[str, int, int], Stored] = {}
         self._kept: list[tuple[int, Promise]] = []
         self._last_store_ms = 0
+        self._store_times: list[tuple[int, int]] = []
+        """(where in the log, when) of everything that appeared."""
         self._last_physical = -1
 
     # what happens
@@ -99,6 +113,11 @@ class StoredMessages:
         if physical <= self._last_physical:
             raise Violation(f"lies at {physical}, not behind {self._last_physical}: {seen}")
         self._last_physical = physical
+
+    def newest_before(self, physical: int) -> int | None:
+        """When the last of what appeared before a place of the log was stored, None for nothing."""
+        count = bisect_left(self._store_times, (physical, 0))
+        return self._store_times[count - 1][1] if count else None
 
     def stored(self, seen: Stored) -> None:
         """A message appeared."""
@@ -110,7 +129,8 @@ class StoredMessages:
             raise Violation(f"{seen.message_id} was stored at {seen.store_ms}, after one at {self._last_store_ms}")
         self._last_store_ms = seen.store_ms
         self.appended(seen.physical, seen)
-        queue.append(Known(seen.message_id, seen.tag, seen.attempt, seen.delay_level, seen.first_pop_ms))
+        self._store_times.append((seen.physical, seen.store_ms))
+        queue.append(Known(seen.message_id, seen.tag, seen.attempt, seen.delay_level, seen.first_pop_ms, seen.physical))
         born = self._born[seen.message_id]
         this = Born(seen.born_ms, seen.unique_key, seen.tag, seen.keys, seen.color)
         if not seen.attempt:
@@ -146,7 +166,7 @@ class StoredMessages:
         """A send was accepted."""
         if seen.due_ms is not None:
             late = DELAY_LATE_MS if seen.delay_level else TIMER_LATE_MS
-            self.promise(Promise(seen.topic, seen.message_id, 0, seen.due_ms, seen.due_ms + late))
+            self.promise(Promise(seen.topic, seen.message_id, 0, seen.due_ms, seen.due_ms + late, source=seen.physical))
             return
         self.there_at_once((seen.topic, seen.queue_id, seen.offset), seen.message_id)
 
@@ -183,6 +203,19 @@ class StoredMessages:
                 if away_ms:
                     promise.latest = max(promise.latest, now + CATCHES_UP_MS)
 
+    def deleted(self, begin: int) -> None:
+        """The log begins later than before."""
+        self.begin = begin
+        for place, queue in self.queues.items():
+            low = bisect_left(queue, begin, key=lambda known: known.physical)
+            if low > self.low(place):
+                self._lows.setdefault(place, []).append(low)
+        for promises in self._promises.values():
+            for promise in promises:
+                if promise.source is not None and promise.source < begin:
+                    promise.must = False
+                    promise.withdrawn |= promise.straight
+
     def step_ended(self, now: int) -> None:
         """Nothing may lie in a queue that nobody has sent or promised, and no promise may be overdue."""
         for seen in self._unexplained.values():
@@ -207,6 +240,15 @@ class StoredMessages:
         if not 0 <= offset < len(queue):
             raise Violation(f"{place[0]}@{place[1]} has no message at offset {offset}, it ends at {len(queue)}")
         return queue[offset]
+
+    def low(self, place: Place) -> int:
+        """The first offset of a queue that is left; its end if nothing is."""
+        lows = self._lows.get(place)
+        return lows[-1] if lows else 0
+
+    def lows(self, place: Place) -> list[int]:
+        """All first offsets that a queue has had, but for 0."""
+        return self._lows.get(place, [])
 
     def size(self, place: Place) -> int:
         """How many messages a queue has."""

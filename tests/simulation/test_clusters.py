@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from observations import Crashed, StepEnded
-from simulation import FATES, MODES, NUMBERS, VERBS, Action, Setup
+from simulation import FATES, MODES, NUMBERS, WEIGHTS, Action, Setup
 from stored_messages import Violation
 from test_crashes import WAITS, appears
 from test_oracle import complaint
@@ -36,7 +36,7 @@ def test_the_seeds_of_a_run_use_every_verb() -> None:
     """No verb is left out by all of the first seeds, and there are one to three brokers, with and without slaves."""
     plans = [plan(seed) for seed in range(50)]
 
-    assert {action.verb for _, actions in plans for action in actions} == {*VERBS, *OWN}
+    assert {action.verb for _, actions in plans for action in actions} == {*WEIGHTS, *OWN}
     assert {len(setup.masters) for setup, _ in plans} == {1, 2, 3}
     assert {slaves for setup, _ in plans for slaves in setup.slaves} == {0, 1, 2}
 
@@ -131,7 +131,7 @@ def test_a_slave_that_does_wrong_is_found(what: str) -> None:
 
 NUMBER = st.integers(0, NUMBERS - 1)
 FATE = st.sampled_from(FATES)
-AT_CLIENTS = tuple(verb for verb in VERBS if verb not in OWN)
+AT_CLIENTS = tuple(verb for verb in WEIGHTS if verb not in OWN)
 FALLS = tuple(verb for verb in OWN if verb not in ("advance", "send anywhere"))
 
 

@@ -57,7 +57,7 @@ Falsify = Callable[[Stream], Iterator[Stream]]
 def answers(seed: int, mode: str = "check points", *, crashing: bool = False) -> tuple[Setup, tuple[Observation, ...]]:
     """What was seen of a broker that did everything right."""
     setup, actions = plan(seed)
-    setup = setup._replace(mode=mode)
+    setup = setup._replace(mode=mode, retention="")
     wanted = [action for action in actions if crashing or action.verb != "crash"]
     return setup, tuple(run(setup, wanted, keep=True).observations)
 

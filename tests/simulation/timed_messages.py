@@ -17,6 +17,8 @@ from observations import TakenBack, TimedSent
 from stored_messages import TIMER_LATE_MS, Promise, StoredMessages, Violation
 
 SLOT_MS = 1_000
+WHEEL_MS = 24 * 3_600_000
+"""Less than the wheel looks ahead."""
 LONGEST_MS = 3 * 24 * 3_600_000
 
 
@@ -44,7 +46,10 @@ class TimedMessages:
             self._log.there_at_once((seen.topic, seen.queue_id, seen.offset), seen.message_id)
             return
         self._last_slot_end = max(self._last_slot_end, slot_end(seen.due_ms))
-        promise = Promise(seen.topic, seen.message_id, 0, seen.due_ms, seen.due_ms + TIMER_LATE_MS)
+        due, late = seen.due_ms, seen.due_ms + TIMER_LATE_MS
+        # What waits for longer than the wheel looks ahead is copied on the way.
+        straight = due - seen.now < WHEEL_MS
+        promise = Promise(seen.topic, seen.message_id, 0, due, late, source=seen.physical, straight=straight)
         self._waiting[seen.topic, seen.message_id, slot_end(seen.due_ms)].append(self._log.promise(promise))
 
     def taken_back(self, seen: TakenBack) -> None:

@@ -54,7 +54,16 @@ class TimedSends:
                 waits = Waits(topic, message_id, due, outcome.recall_handle)
                 self.waiting = [*self.waiting[1 - REMEMBERED :], waits]
             self._session.see(
-                obs.TimedSent(now, topic, outcome.queue_id, outcome.queue_offset, message_id, due, "SUCCESS")
+                obs.TimedSent(
+                    now,
+                    topic,
+                    outcome.queue_id,
+                    outcome.queue_offset,
+                    message_id,
+                    due,
+                    "SUCCESS",
+                    outcome.physical_offset,
+                )
             )
 
         self._session.ask(

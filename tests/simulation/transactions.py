@@ -7,10 +7,13 @@ What upstream allows, and nothing else (TransactionalMessageServiceImpl, EndTran
   who ends by himself, not because he was asked, is too late after an immunity that the message asked for, and after
   6 s where it asked for less. An end with an unknown state gets no answer and has no effect.
 - A half message that nobody has ended is put at the end of the half topic again and again, at most 15 times, at least
-  30 s apart, and then into TRANS_CHECK_MAX_TIME_TOPIC. Each time a producer of the group is asked, if one is connected
-  and the immunity of the message is over (what it asked for, which may be shorter than the usual 6 s).
+  30 s apart, and then, or as soon as it is older than files are kept, into TRANS_CHECK_MAX_TIME_TOPIC. Each time a
+  producer of the group is asked, if one is connected and the immunity of the message is over (what it asked for, which
+  may be shorter than the usual 6 s).
 - How far the checks are is committed: what lies before that was put at the end again, given up, or ended.
 - An end stops that, once it is noted, which takes up to 3 s, if it names the last appearance.
+- One whose file was deleted is neither checked nor passed on any more, and cannot be ended: SYSTEM_ERROR. Where notes
+  of ends are among what was deleted, the next round only finds out where the others begin: it knows of no end.
 - A crash loses ends that are not noted, and how far the checks had come in the last `GOES_BACK_MS`: what was passed on
   since may be passed on again. Nothing else is forgotten.
 """
@@ -62,12 +65,16 @@ class Half:
         """How old the message is."""
         return now - self.seen.born_ms
 
-    def may_go_on(self, now: int) -> bool:
-        """May a round take it up?"""
+    def may_go_on(self, now: int, *, forgets: bool = False) -> bool:
+        """May a round take it up, to have it checked? `forgets`: it may know of no end."""
         young = self.seen.immunity is None and self.age(now) <= TIME_OUT_MS
-        noted = any(when + NOTED_MS + PAUSE_MS < now for when in self.ended)
         again = self.seen.times > 0 and now - self.seen.now < INTERVAL_MS
-        return self.passed is None and not (young or noted or again)
+        return not young and not again and self.may_be_taken_up(now, forgets=forgets)
+
+    def may_be_taken_up(self, now: int, *, forgets: bool = False) -> bool:
+        """Does it still wait, as far as a round may know?"""
+        noted = any(when + NOTED_MS + PAUSE_MS < now for when in self.ended)
+        return self.passed is None and (forgets or not noted)
 
     def latest(self) -> int:
         """When a round must have taken it up, if nobody ends it."""
@@ -83,7 +90,13 @@ def _lasting(seen: HalfStored) -> HalfStored:
 class Transactions:
     """All half messages."""
 
-    def __init__(self, log: StoredMessages, members: Members) -> None:
+    def __init__(self, log: StoredMessages, members: Members, kept_ms: int) -> None:
+        """`kept_ms`: how long files of the log are kept."""
+        self._kept_ms = kept_ms
+        self._forgets = False
+        """Whether a round is still to come that may find its notes deleted."""
+        self._forgets_until: int | None = None
+        """When it is over, None while there is nothing for it to do."""
         self._log = log
         self._members = members
         self._halves: list[Half] = []
@@ -102,6 +115,7 @@ class Transactions:
             raise Violation(f"the half topic went on at {seen.offset}, not at {len(self._halves)}")
         self._log.appended(seen.physical, seen)
         half = Half(seen, seen.now)
+        self._something_to_do(seen.now)
         if seen.times == 0:
             self._new[seen.offset] = seen
         else:
@@ -117,8 +131,9 @@ class Transactions:
     def _pass(self, message_id: str, times: int, now: int) -> Half | None:
         """The appearance that is passed on now: rather one that must be than one that may be."""
         halves = self._by_message[message_id]
+        there = filter(self._is_there, halves)
         half = min(
-            (half for half in halves if half.seen.times == times and half.may_go_on(now)),
+            (half for half in there if self._may_go_on(half, times, now)),
             key=lambda half: half.doubtful or bool(half.ended),
             default=None,
         )
@@ -127,6 +142,15 @@ class Transactions:
             del self._open[half.seen.offset]
             self._lately.append(half)
         return half
+
+    def _may_go_on(self, half: Half, times: int, now: int) -> bool:
+        forgets = self._forgets and (self._forgets_until is None or now <= self._forgets_until)
+        if half.age(now) > self._kept_ms:
+            return times == MOST_CHECKS and half.may_be_taken_up(now, forgets=forgets)
+        return half.seen.times == times and half.may_go_on(now, forgets=forgets)
+
+    def _is_there(self, half: Half) -> bool:
+        return half.seen.physical >= self._log.begin
 
     def prepared(self, seen: Prepared) -> None:
         """The send of a half message was accepted."""
@@ -153,6 +177,8 @@ class Transactions:
         late = not seen.from_check and bool(half.seen.immunity) and half.age(seen.now) > half.late_ms
         if seen.decision == "unknown":
             right = "NO_ANSWER"
+        elif not self._is_there(half):
+            right = "SYSTEM_ERROR"
         elif late:
             right = "ILLEGAL_OPERATION"
         else:
@@ -161,6 +187,7 @@ class Transactions:
             raise Violation(f"{right} was right: {seen}")
         if right == "SUCCESS":
             half.ended.append(seen.now)
+            self._something_to_do(seen.now)
             self._noticed_ms = seen.now + NOTED_MS + 2 * (INTERVAL_MS + ROUND_MS)
             if seen.decision == "commit":
                 self._log.promise(Promise(half.seen.topic, seen.message_id, 0, seen.now, seen.now))
@@ -170,6 +197,19 @@ class Transactions:
         if self._pass(seen.message_id, MOST_CHECKS, seen.now) is None:
             raise Violation(f"given up too early, or nothing was there: {seen}")
         self._log.promise(Promise(DISCARDED_TOPIC, seen.message_id, 0, seen.now, seen.now))
+
+    def deleted(self, now: int) -> None:
+        """What is gone waits for nothing."""
+        self._forgets, self._forgets_until = True, None
+        if self._open:
+            self._something_to_do(now)
+        self._lately = list(filter(self._is_there, self._lately))
+        self._open = {at: half for at, half in self._open.items() if self._is_there(half)}
+
+    def _something_to_do(self, now: int) -> None:
+        """The next round comes soon."""
+        if self._forgets_until is None:
+            self._forgets_until = now + INTERVAL_MS + ROUND_MS
 
     def crashed(self, now: int) -> None:
         """The last rounds may be repeated, and who has just ended a transaction may have done so in vain."""

@@ -1,0 +1,184 @@
+"""The book of brokers in trouble: who may be refused, and what becomes of what was accepted.
+
+What upstream allows, and nothing else (BrokerFastFailure, HookUtils, PopLongPollingService 5.3.3):
+
+- A broker that is well refuses nobody. One in trouble refuses what the trouble is about, with the code of that trouble,
+  and for at most `RECOVERS_MS` after it has ended.
+- What is refused is not stored; what is accepted is, once. What was never answered may be, once.
+- When all is well again, each group gets everything that is stored, and what it acknowledges is accepted in the end.
+- A client that was refused waits: for `PAUSE_MS` with the same request, or for a producer after `TRIES` of them.
+"""
+
+from collections import Counter, defaultdict
+from typing import NamedTuple
+
+from stored_messages import Violation
+
+RECOVERS_MS = 11_000
+"""A disk that has room is seen 10 s later; what waits in a queue is given up after 5 s."""
+PAUSE_MS = 1_000
+TRIES = 3
+BUSY, NOT_AVAILABLE, ERROR, FULL = "SYSTEM_BUSY", "SERVICE_NOT_AVAILABLE", "SYSTEM_ERROR", "POLLING_FULL"
+KINDS = ("send", "pull", "pop", "ack")
+REFUSALS: dict[str, dict[str, str]] = {
+    "busy": {"send": BUSY, "pull": BUSY, "pop": BUSY},
+    "late": {"send": BUSY, "pull": BUSY, "pop": BUSY, "ack": BUSY},
+    "slow": {"send": BUSY, "pull": BUSY, "pop": BUSY, "ack": BUSY},
+    "busy storing": {"send": BUSY},
+    "busy with acknowledgements": {"ack": BUSY},
+    "disk full": {"send": NOT_AVAILABLE},
+    "nobody may wait": {"pop": FULL},
+    "not yet": {"send": ERROR},
+    "down": dict.fromkeys(KINDS, NOT_AVAILABLE),
+}
+"""What a broker answers to whom, by its trouble."""
+
+
+class InTrouble(NamedTuple):
+    """From now on a broker has this trouble, "" for none."""
+
+    now: int
+    broker: str
+    trouble: str
+
+
+class Asked(NamedTuple):
+    """A client asked a broker for something, which is about one message if it is a send or an acknowledgement."""
+
+    now: int
+    number: int
+    client: str
+    broker: str
+    kind: str
+    message_id: str = ""
+
+
+class Answered(NamedTuple):
+    """A request was answered; `code` is "LOST" where its connection went, or its time ran out, before that."""
+
+    now: int
+    number: int
+    code: str
+
+
+class Appeared(NamedTuple):
+    """A message was stored."""
+
+    now: int
+    broker: str
+    message_id: str
+
+
+class Got(NamedTuple):
+    """A group got a message."""
+
+    now: int
+    group: str
+    broker: str
+    message_id: str
+
+
+class AllWell(NamedTuple):
+    """The troubles are over, and everybody had time to do what was to be done."""
+
+    now: int
+
+
+Event = InTrouble | Asked | Answered | Appeared | Got | AllWell
+Copy = tuple[str, str]
+"""(broker, message id)"""
+
+
+class AcceptedMessages:
+    """All messages of all brokers; `groups` want all of them, `takers` is the one that acknowledges each."""
+
+    def __init__(self, groups: tuple[str, ...], takers: str) -> None:
+        self._groups = groups
+        self._takers = takers
+        self._open: dict[int, Asked] = {}
+        self._trouble: dict[str, str] = {}
+        self._ended: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        self._asked: Counter[Copy] = Counter()
+        self._refused: Counter[Copy] = Counter()
+        self._accepted: Counter[Copy] = Counter()
+        self._stored: Counter[Copy] = Counter()
+        self._wanted: dict[str, None] = {}
+        self._got: dict[str, set[Copy]] = defaultdict(set)
+        self._done: set[Copy] = set()
+        self._refused_at: dict[tuple[str, str, str], int] = {}
+        self._tries: dict[str, list[int]] = defaultdict(list)
+        self.refusals: Counter[tuple[str, str]] = Counter()
+        """By trouble and kind of request."""
+
+    def observe(self, seen: Event) -> None:
+        """Take one event. Raises Violation."""
+        match seen:
+            case InTrouble():
+                self._ended[seen.broker].append((seen.now, self._trouble.get(seen.broker, "")))
+                self._trouble[seen.broker] = seen.trouble
+            case Asked():
+                self._ask(seen)
+            case Answered():
+                self._answer(seen, self._open.pop(seen.number))
+            case Appeared():
+                self._stored[seen.broker, seen.message_id] += 1
+                self._judge((seen.broker, seen.message_id), seen)
+            case Got():
+                if not self._stored[seen.broker, seen.message_id]:
+                    raise Violation(f"nobody sent it there: {seen}")
+                self._got[seen.group].add((seen.broker, seen.message_id))
+            case AllWell():
+                for what in self.missing():
+                    raise Violation(f"at {seen.now} {what}")
+
+    def _ask(self, seen: Asked) -> None:
+        self._open[seen.number] = seen
+        if seen.kind == "send":
+            self._wanted[seen.message_id] = None
+            self._asked[seen.broker, seen.message_id] += 1
+            lately = [then for then in self._tries[seen.message_id] if then > seen.now - PAUSE_MS]
+            self._tries[seen.message_id] = [*lately, seen.now]
+            if len(lately) >= TRIES:
+                raise Violation(f"{len(lately)} tries were enough: {seen}")
+            return
+        refused_ms = self._refused_at.get((seen.client, seen.broker, seen.kind))
+        if refused_ms is not None and seen.now < refused_ms + PAUSE_MS:
+            raise Violation(f"refused at {refused_ms}, the client does not wait: {seen}")
+
+    def _answer(self, seen: Answered, asked: Asked) -> None:
+        copy = (asked.broker, asked.message_id)
+        if seen.code == "LOST":
+            return
+        if seen.code != "SUCCESS":
+            self._refuse(seen, asked)
+        elif asked.kind == "send":
+            self._accepted[copy] += 1
+        elif asked.kind == "ack":
+            self._done.add(copy)
+        if asked.kind == "send":
+            self._refused[copy] += seen.code != "SUCCESS"
+            self._judge(copy, seen)
+
+    def _refuse(self, seen: Answered, asked: Asked) -> None:
+        self._refused_at[asked.client, asked.broker, asked.kind] = seen.now
+        lately = [trouble for then, trouble in self._ended[asked.broker] if then >= seen.now - RECOVERS_MS]
+        troubles = [self._trouble.get(asked.broker, ""), *lately]
+        found = next((one for one in troubles if REFUSALS.get(one, {}).get(asked.kind) == seen.code), None)
+        if found is None:
+            raise Violation(f"no reason for {seen.code} among {troubles}: {asked}")
+        self.refusals[found, asked.kind] += 1
+
+    def _judge(self, copy: Copy, seen: Event) -> None:
+        if not self._accepted[copy] <= self._stored[copy] <= self._asked[copy] - self._refused[copy]:
+            counts = f"asked {self._asked[copy]}, refused {self._refused[copy]}, accepted {self._accepted[copy]}"
+            raise Violation(f"{copy} is stored {self._stored[copy]} times ({counts}): {seen}")
+
+    def missing(self) -> list[str]:
+        """What should be and is not, now that all is well."""
+        accepted = {message_id for (_, message_id), count in self._accepted.items() if count}
+        stored = [copy for copy, count in self._stored.items() if count]
+        return [
+            *(f"{message_id} was never accepted" for message_id in self._wanted if message_id not in accepted),
+            *(f"{group} never got {copy}" for group in self._groups for copy in stored if copy not in self._got[group]),
+            *(f"{self._takers} never finished {copy}" for copy in stored if copy not in self._done),
+        ]

@@ -1,0 +1,114 @@
+"""What is deleted, and what is said of it afterwards, falsified in one place."""
+
+from collections.abc import Iterator
+
+from observations import Acked, Deleted, Ended, Hidden, Popped, Pulled, RangesSeen, SentBack, Stored, Told
+from streams import Stream, at
+
+REFUSED = ("NO_MESSAGE", "SYSTEM_ERROR")
+"""What clients are told of what is gone."""
+
+
+def deletions(stream: Stream) -> Iterator[tuple[int, Deleted]]:
+    """Where files were deleted."""
+    return ((index, seen) for index, seen in enumerate(stream) if isinstance(seen, Deleted))
+
+
+def the_log_begins_earlier_again(stream: Stream) -> Iterator[Stream]:
+    for index, seen in deletions(stream):
+        yield at(stream, index, seen, seen._replace(low=seen.low - 1))
+
+
+def everything_is_deleted(stream: Stream) -> Iterator[Stream]:
+    """The file that is written to, too."""
+    for index, seen in deletions(stream):
+        yield at(stream, index, seen._replace(low=seen.high))
+
+
+def files_vanish(stream: Stream) -> Iterator[Stream]:
+    """Queues begin later, and no file was deleted."""
+    for index, _ in deletions(stream):
+        seen_next = next((one for one in stream[index + 1 :] if isinstance(one, Deleted | RangesSeen)), None)
+        if isinstance(seen_next, RangesSeen):
+            yield at(stream, index)
+
+
+def nobody_gave_an_order(stream: Stream) -> Iterator[Stream]:
+    yield [seen for seen in stream if not isinstance(seen, Told)]
+
+
+def a_young_file_is_deleted(stream: Stream) -> Iterator[Stream]:
+    """A file goes as soon as its last message is stored."""
+    for index, seen in deletions(stream):
+        last = max(n for n, one in enumerate(stream[:index]) if isinstance(one, Stored) and one.physical < seen.low)
+        early = seen._replace(now=stream[last].now)
+        yield [*at(stream[:index], last, stream[last], early), *stream[index + 1 :]]
+
+
+def a_queue_begins_too_late(stream: Stream) -> Iterator[Stream]:
+    """The first message that is left cannot be read."""
+    for index, seen in enumerate(stream):
+        if isinstance(seen, RangesSeen):
+            for number, (place, low, high) in enumerate(seen.ranges):
+                if 0 < low < high:
+                    wrong = (*seen.ranges[:number], (place, low + 1, high), *seen.ranges[number + 1 :])
+                    yield at(stream, index, seen._replace(ranges=wrong))
+
+
+def a_pull_is_sent_too_far(stream: Stream) -> Iterator[Stream]:
+    """From before the beginning of a queue, past its first message."""
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Pulled) and seen.asked_offset < seen.low:
+            yield at(stream, index, seen._replace(next_offset=seen.low + 1))
+            yield at(stream, index, seen._replace(code="PULL_NOT_FOUND", next_offset=seen.asked_offset))
+
+
+def what_is_gone_is_answered_for(stream: Stream) -> Iterator[Stream]:
+    """An acknowledgement, a change, a give-back or an end of what is gone succeeds."""
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Acked | Hidden | SentBack | Ended) and seen.code in REFUSED:
+            yield at(stream, index, seen._replace(code="SUCCESS"))
+
+
+def what_is_left_is_refused(stream: Stream) -> Iterator[Stream]:
+    """An acknowledgement or a give-back is refused as if the message were gone."""
+    for index, seen in enumerate(stream):
+        if isinstance(seen, Acked) and seen.code == "SUCCESS" and not seen.order:
+            yield at(stream, index, seen._replace(code="NO_MESSAGE"))
+        elif isinstance(seen, SentBack) and seen.code == "SUCCESS":
+            yield at(stream, index, seen._replace(code="SYSTEM_ERROR"))
+
+
+def what_is_gone_is_handed_out(stream: Stream) -> Iterator[Stream]:
+    """Files were deleted before a pop that got messages of theirs."""
+    lies = {(seen.topic, seen.queue_id, seen.offset): seen.physical for seen in stream if isinstance(seen, Stored)}
+    for index, seen in deletions(stream):
+        for earlier in range(index - 1, 0, -1):
+            one = stream[earlier]
+            if isinstance(one, Deleted):
+                break
+            if isinstance(one, Popped) and any(lies[each[:3]] < seen.low for each in one.messages):
+                yield _sooner(stream, index, earlier)
+                break
+
+
+def what_is_gone_comes_back(stream: Stream) -> Iterator[Stream]:
+    """Files were deleted before a copy was made of a message of theirs."""
+    lies = {seen.message_id: seen.physical for seen in stream if isinstance(seen, Stored) and not seen.attempt}
+    for index, seen in deletions(stream):
+        for earlier in range(index - 1, 0, -1):
+            one = stream[earlier]
+            if isinstance(one, Deleted):
+                break
+            if isinstance(one, Stored) and one.attempt == 1 and lies[one.message_id] < seen.low <= one.physical:
+                if not one.delay_level and one.topic.startswith("%RETRY%pop-"):
+                    yield _sooner(stream, index, earlier)
+                break
+
+
+def _sooner(stream: Stream, index: int, earlier: int) -> Stream:
+    """A stream in which what was deleted at `index` was deleted before `earlier`, in the same instant."""
+    before = stream[index]
+    assert isinstance(before, Deleted)
+    moved = before._replace(now=stream[earlier].now)
+    return [*at(stream[:index], earlier, moved, stream[earlier]), *stream[index + 1 :]]

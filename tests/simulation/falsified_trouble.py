@@ -1,0 +1,100 @@
+"""What brokers in trouble answer, and what becomes of messages then, falsified in one place."""
+
+from collections.abc import Iterator, Sequence
+
+from accepted_messages import Answered, Appeared, Asked, Event, Got, InTrouble
+
+Events = list[Event]
+
+
+def _at(events: Events, index: int, *instead: Event) -> Events:
+    return [*events[:index], *instead, *events[index + 1 :]]
+
+
+def _answers(events: Sequence[Event], kind: str, code: str) -> Iterator[tuple[int, Answered, Asked]]:
+    """Answers to a kind of request."""
+    asked = {one.number: one for one in events if isinstance(one, Asked)}
+    for index, seen in enumerate(events):
+        if isinstance(seen, Answered) and seen.code != "LOST" and (seen.code == "SUCCESS") == (code == ""):
+            about = asked[seen.number]
+            if about.kind == kind:
+                yield index, seen, about
+
+
+def an_accepted_message_is_lost(events: Events) -> Iterator[Events]:
+    for index, seen in enumerate(events):
+        if isinstance(seen, Appeared):
+            yield _at(events, index)
+
+
+def a_refused_message_is_stored(events: Events) -> Iterator[Events]:
+    for index, seen, asked in _answers(events, "send", "refused"):
+        yield _at(events, index, Appeared(seen.now, asked.broker, asked.message_id), seen)
+
+
+def a_message_is_stored_twice(events: Events) -> Iterator[Events]:
+    for index, seen in enumerate(events):
+        if isinstance(seen, Appeared):
+            yield _at(events, index, seen, seen)
+
+
+def a_broker_that_is_well_refuses(events: Events) -> Iterator[Events]:
+    """The troubles begin, and nobody knows."""
+    if any(True for _ in _answers(events, "pop", "refused")):
+        yield [one for one in events if not isinstance(one, InTrouble) or not one.trouble]
+
+
+def a_refusal_has_another_reason(events: Events) -> Iterator[Events]:
+    for index, seen, _ in _answers(events, "send", "refused"):
+        yield _at(events, index, seen._replace(code="NO_PERMISSION"))
+
+
+def a_group_misses_a_message(events: Events) -> Iterator[Events]:
+    for index, seen in enumerate(events):
+        if isinstance(seen, Got) and sum(isinstance(one, Got) and one[1:] == seen[1:] for one in events) == 1:
+            yield _at(events, index)
+
+
+def an_acknowledgement_is_never_accepted(events: Events) -> Iterator[Events]:
+    for index, seen, asked in _answers(events, "ack", ""):
+        others = (other.message_id for _, _, other in _answers(events, "ack", ""))
+        if sum(one == asked.message_id for one in others) == 1:
+            yield _at(events, index, seen._replace(code="LOST"))
+
+
+def a_producer_gives_up(events: Events) -> Iterator[Events]:
+    """It asks no more after its first refusal."""
+    for index, _, asked in _answers(events, "send", "refused"):
+        later = [
+            one
+            for one in events[index + 1 :]
+            if not (isinstance(one, Asked | Appeared | Got) and one.message_id == asked.message_id)
+        ]
+        numbers = {one.number for one in (*events[: index + 1], *later) if isinstance(one, Asked)}
+        yield [*events[: index + 1], *(one for one in later if not isinstance(one, Answered) or one.number in numbers)]
+
+
+def a_client_does_not_wait(events: Events) -> Iterator[Events]:
+    for index, seen, asked in _answers(events, "pull", "refused"):
+        yield _at(events, index, seen, asked._replace(now=seen.now, number=-1))
+
+
+def a_producer_does_not_wait(events: Events) -> Iterator[Events]:
+    for index, seen, asked in _answers(events, "send", "refused"):
+        hurried = [asked._replace(now=seen.now, number=-number) for number in (1, 2, 3, 4)]
+        yield _at(events, index, seen, *hurried)
+
+
+FALSIFIED = {
+    an_accepted_message_is_lost: "is stored 0 times",
+    a_refused_message_is_stored: "is stored",
+    a_message_is_stored_twice: "is stored 2 times",
+    a_broker_that_is_well_refuses: "no reason for",
+    a_refusal_has_another_reason: "no reason for NO_PERMISSION",
+    a_group_misses_a_message: "never got",
+    an_acknowledgement_is_never_accepted: "never finished",
+    a_producer_gives_up: "was never accepted",
+    a_client_does_not_wait: "does not wait",
+    a_producer_does_not_wait: "tries were enough",
+}
+"""Each way to be wrong, and what the book says of it, somewhere at least."""

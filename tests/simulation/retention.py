@@ -1,0 +1,53 @@
+"""What a simulated broker's retention is about: messages that fill files, and the order to delete those."""
+
+from typing import TYPE_CHECKING
+
+import observations as obs
+from deleted_files import Retention
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.config import BrokerConfig
+
+if TYPE_CHECKING:
+    from session import Session
+    from simulation import Action, Simulation
+
+FILLER_TOPIC = "F"
+"""Nobody reads it."""
+FILLER_BYTES = 100_000
+"""Two of them fill a file, nearly."""
+FILE_BYTES = 256 * 1024
+ROOM = 17
+"""Percents of the disk that are filled at most: what is above 20 would stop the broker."""
+
+
+def configure(config: BrokerConfig, kept: Retention) -> None:
+    """Make files small, and keep them for so long."""
+    config.max_message_size = FILE_BYTES // 2
+    config.mapped_file_size_commit_log = FILE_BYTES
+    config.delete_when = kept.hours
+    config.file_reserved_time = kept.reserved_hours
+    config.store_disk_bytes = kept.disk_bytes
+    config.disk_used_ratio = kept.others
+
+
+def fill(simulation: "Simulation", action: "Action", lost: bool) -> None:
+    """Send messages of which two fill a file; not to a disk that they would fill."""
+    session, kept = simulation.session, simulation.retention
+    if kept is None:
+        return
+    store = session.broker.store
+    for number in range(1 + action.a % 5):
+        if not kept.disk_bytes or (store.log.stored_bytes + FILLER_BYTES) * 100 < kept.disk_bytes * ROOM:
+            message_id = f"f{simulation.steps}.{number}"
+            session.send(simulation.clients[0], FILLER_TOPIC, 0, message_id, None, size=FILLER_BYTES)
+
+
+def delete(simulation: "Simulation", action: "Action", lost: bool) -> None:
+    """Tell the broker to delete files."""
+    session = simulation.session
+    if simulation.retention is not None and session.broker.running:
+        session.ask(simulation.clients[0], ops.DeleteExpiredCommitLog(), lambda outcome, waited: _told(session))
+
+
+def _told(session: "Session") -> None:
+    session.see(obs.Told(session.now_ms))

@@ -1,0 +1,79 @@
+"""Brokers in trouble, and patient clients: what is accepted is delivered when the trouble is over.
+
+SEEDS=10000 runs every twelfth of that many (default 200), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import pytest
+from accepted_messages import KINDS, REFUSALS, AcceptedMessages, Event
+from falsified_trouble import FALSIFIED
+from patient_clients import PULLERS, TAKERS
+from stored_messages import Violation
+from test_simulation import BLOCKS
+from trouble import plan, report, run
+
+PART = 12
+"""Of so many seeds one is run."""
+TRIES = 2
+MOST_EVENTS = 3_000
+
+
+@pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+def test_what_is_accepted_is_delivered(seeds: range) -> None:
+    """Nobody is refused without a reason, nothing is lost or invented, and in the end everybody has everything."""
+    reports = [found for seed in seeds[::PART] if (found := report(seed))]
+
+    assert not reports, "\n\n".join(reports)
+
+
+def test_the_seeds_of_a_run_meet_every_refusal() -> None:
+    """Each trouble refuses each kind of request that it is about."""
+    met: Counter[tuple[str, str]] = Counter()
+    for seed in range(17):
+        met += run(*plan(seed)).book.refusals
+
+    rare = {("down", "ack"), *(("slow", kind) for kind in KINDS)}
+    assert {*met, *rare} == {(trouble, kind) for trouble in REFUSALS for kind in REFUSALS[trouble]}
+    assert met["slow", "send"] > 10
+
+
+def test_a_seed_repeats() -> None:
+    """The same requests get the same answers, at the same instants."""
+    first, second = (run(*plan(0), keep=True).events for _ in range(2))
+
+    assert len(first) > 500
+    assert first == second
+
+
+@cache
+def _few_events() -> list[list[Event]]:
+    """What was seen of some seeds in which clients did not have to ask too often."""
+    return [events for seed in range(8) if len(events := run(*plan(seed), keep=True).events) < MOST_EVENTS]
+
+
+def _complaint(events: list[Event]) -> str:
+    book = AcceptedMessages((PULLERS, TAKERS), TAKERS)
+    try:
+        for seen in events:
+            book.observe(seen)
+    except Violation as violation:
+        return str(violation)
+    return ""
+
+
+@pytest.mark.parametrize(("falsify", "words"), FALSIFIED.items(), ids=[one.__name__ for one in FALSIFIED])
+def test_a_wrong_answer_is_found(falsify: Callable[[list[Event]], Iterator[list[Event]]], words: str) -> None:
+    """Wherever one thing is wrong, the book complains, and of the right thing."""
+    draw = random.Random(falsify.__name__)
+    said = []
+    for events in _few_events():
+        found = list(falsify(events))
+        said += [_complaint(one) for one in draw.sample(found, min(TRIES, len(found)))]
+
+    assert len(said) > TRIES, "too few places to be wrong in"
+    assert all(said)
+    assert any(words in each for each in said), said
