@@ -41,7 +41,8 @@ class Mark:
     `needs`: what the target must be able to do. `settings`: keys of broker.conf that the case needs; with
     keys that begin with `beside.` there is a second broker, which has them besides those of the first; those that begin
     with `proxy.` are of rmq-proxy.json. `alone`: it
-    changes what all share (a configuration, a system topic), so it gets a broker of its own.
+    changes what all share (a configuration, a system topic), so it gets a broker of its own. `tidy`: one that it shares
+    with others after all, one after the other, for it leaves nothing that they could see and minds nothing of theirs.
     """
 
     protocol: Protocol
@@ -49,6 +50,7 @@ class Mark:
     needs: frozenset[Capability]
     settings: Mapping[str, str]
     alone: bool
+    tidy: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,10 @@ class CaseOf:
         needs: frozenset[Capability] | set[Capability] = frozenset({Capability.ADMIN}),
         settings: Mapping[str, str] | None = None,
         alone: bool = False,
+        tidy: bool = False,
     ) -> Callable[[F], F]:
         """The decorator of one case."""
-        mark = Mark(self.protocol, source, frozenset(needs), dict(settings or {}), alone)
+        mark = Mark(self.protocol, source, frozenset(needs), dict(settings or {}), alone or tidy, tidy)
 
         def decorate(function: F) -> F:
             setattr(function, _MARK, mark)

@@ -68,7 +68,13 @@ def parser() -> argparse.ArgumentParser:
     running = commands.add_parser("run", help="run them on targets and compare with what is recorded")
     _select(running)
     running.add_argument("--target", action="append", metavar="TARGET", help=f"{FORMS}; may be given several times")
-    running.add_argument("--jobs", type=_count, default=os.cpu_count() or 2, metavar="N", help="how many at once")
+    running.add_argument(
+        "--jobs",
+        type=_count,
+        default=os.cpu_count() or 2,
+        metavar="N",
+        help="how many at once; with several, one that only waits makes room for another",
+    )
     running.add_argument(
         "--attempts",
         type=_count,

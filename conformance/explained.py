@@ -21,6 +21,8 @@ DELIBERATE: Mapping[str, str] = {
     "broker_restart.clients_of_a_proxy_go_on_after_a_restart@go-grpc": "as grpc_receive.a_client_without_settings",
     "broker_restart.clients_of_a_proxy_go_on_after_a_restart@python": "as grpc_receive.a_client_without_settings",
     "broker_restart.clients_of_a_proxy_go_on_after_a_restart@rust": "as grpc_receive.a_client_without_settings",
+    "broker_restart.a_push_consumer_goes_on_after_a_restart@go-grpc": "as grpc_receive.a_client_without_settings",
+    "broker_restart.a_push_consumer_goes_on_after_a_restart@python": "as grpc_receive.a_client_without_settings",
     "grpc_settings_age.settings_are_forgotten_without_heartbeats": "a client is known while its stream is open",
     "grpc_log_start.the_new_handle_gives_up_the_wrong_message": "the message that was changed is given up",
     "grpc_route.a_deleted_topic_has_no_route": "a route is never answered from a cache that is old",

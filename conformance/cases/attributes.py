@@ -1,6 +1,7 @@
 """Attributes of topics: message type, queue type, clean-up policy."""
 
 from ..case import remoting_case
+from ..settings import VARIED, with_keys
 from ..worlds.remoting import Remoting
 from .topics import create
 
@@ -20,7 +21,7 @@ def every_message_type_but_mixed_can_be_had(t: Remoting) -> None:
         t.see(kind, create(t, t.new(), attributes=f"+message.type={kind}"))
 
 
-@remoting_case("TopicConfigManager.updateTopicConfig", settings={"enableMixedMessageType": "true"})
+@remoting_case("TopicConfigManager.updateTopicConfig", settings=with_keys(VARIED, "enableMixedMessageType"))
 def mixed_topics_are_a_setting(t: Remoting) -> None:
     """With enableMixedMessageType a topic may take messages of all types."""
     topic = t.new()

@@ -13,10 +13,11 @@ from rocketmq_testkit.emulator.names import (
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
+from ..settings import STRICT, with_keys
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
 
-OFF = {"autoCreateTopicEnable": "false"}
+OFF = with_keys(STRICT, "autoCreateTopicEnable")
 
 
 def first_send(t: Remoting, topic: str, template: str = AUTO_CREATE_TOPIC, queues: object = 4, **more: Any) -> Answer:

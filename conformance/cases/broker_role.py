@@ -5,6 +5,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..json_text import dumps
+from ..settings import STRICT, with_keys
 from ..worlds.answer import Answer
 from ..worlds.pops import popping
 from ..worlds.remoting import Remoting, short_names
@@ -23,7 +24,7 @@ def _reply(t: Remoting, topic: str) -> Answer:
     return t.ask(RequestCode.SEND_REPLY_MESSAGE_V2, short_names(fields), b"reply")
 
 
-@remoting_case("EndTransactionProcessor.processRequest", alone=True)
+@remoting_case("EndTransactionProcessor.processRequest", tidy=True)
 def a_slave_takes_nothing_back(t: Remoting) -> None:
     """A slave refuses ends of transactions, what consumers send back, and pulls; it acknowledges as a master does."""
     group, producers = popping(t, 2), transacting(t)
@@ -46,7 +47,7 @@ def a_slave_takes_nothing_back(t: Remoting) -> None:
     t.see("sent back to a master", back(t, group.name, place, 1), 0)
 
 
-@remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack", alone=True)
+@remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack", tidy=True)
 def what_may_not_be_written_takes_nothing_back(t: Remoting) -> None:
     """Nothing is sent back to a broker that may not be written to, nor to a retry topic that may not."""
     topic, group = t.topic(queues=1), t.group()
@@ -64,7 +65,7 @@ def what_may_not_be_written_takes_nothing_back(t: Remoting) -> None:
     t.see("allowed", back(t, group, sent.place, 1), 0)
 
 
-@remoting_case("ReplyMessageProcessor.processReplyMessageRequest", settings={"autoCreateTopicEnable": "false"})
+@remoting_case("ReplyMessageProcessor.processReplyMessageRequest", settings=with_keys(STRICT, "autoCreateTopicEnable"))
 def a_reply_needs_a_topic_to_be_stored_in(t: Remoting) -> None:
     """A reply to a topic that is not there and cannot be made, or that is the broker's own, is refused as a send is."""
     t.see("unknown topic", _reply(t, t.new()), 17)
@@ -72,7 +73,9 @@ def a_reply_needs_a_topic_to_be_stored_in(t: Remoting) -> None:
     t.see("plain topic", _reply(t, t.topic(queues=1)).without("queueOffset"), 1)
 
 
-@remoting_case("QueryAssignmentProcessor.setMessageRequestMode", settings={"autoCreateSubscriptionGroup": "false"})
+@remoting_case(
+    "QueryAssignmentProcessor.setMessageRequestMode", settings=with_keys(STRICT, "autoCreateSubscriptionGroup")
+)
 def a_mode_needs_a_group_where_none_is_made(t: Remoting) -> None:
     """The mode of an unknown group is refused where groups are not made by themselves."""
     body = {"topic": t.topic(), "consumerGroup": t.new("group"), "mode": "POP", "popShareQueueNum": 0}

@@ -138,7 +138,7 @@ def some_settings_cannot_be_changed(t: Remoting) -> None:
         t.see(name, change(t, f"{name}=/x\n"), 16)
 
 
-@remoting_case("AdminBrokerProcessor.updateBrokerConfig", alone=True)
+@remoting_case("AdminBrokerProcessor.updateBrokerConfig", tidy=True)
 def settings_can_be_changed(t: Remoting) -> None:
     """A changed setting holds at once, and is told."""
     topic = t.new()
@@ -147,9 +147,10 @@ def settings_can_be_changed(t: Remoting) -> None:
     t.see("topic is not created", t.send(topic).code)
     t.see("changed back", change(t, "autoCreateTopicEnable=true\n"), 0)
     t.see("topic is created", t.send(topic).code)
+    change(t, "maxMessageSize=4194304\n")
 
 
-@remoting_case("Configuration.update", alone=True)
+@remoting_case("Configuration.update", tidy=True)
 def unknown_settings_are_ignored(t: Remoting) -> None:
     """Unknown names, garbage and values of the wrong kind change nothing and are no error."""
     t.see("unknown", change(t, "noSuchSetting=1\n"))
@@ -159,9 +160,10 @@ def unknown_settings_are_ignored(t: Remoting) -> None:
     t.see("told", told(t, "noSuchSetting", "maxMessageSize", "autoCreateTopicEnable"))
     t.see("comment and blanks", change(t, "# maxMessageSize=1\n  traceOn =  false \n"))
     t.see("told then", told(t, "maxMessageSize", "traceOn"))
+    change(t, "traceOn=true\nautoCreateTopicEnable=true\n")
 
 
-@remoting_case("BrokerController.registerBrokerAll", alone=True)
+@remoting_case("BrokerController.registerBrokerAll", tidy=True)
 def a_brokers_permission_is_in_its_routes(t: Remoting) -> None:
     """A broker that may only be read registers its topics without the write bit."""
     topic, other = t.topic(queues=1), t.topic(queues=1, perm=2)
@@ -170,3 +172,4 @@ def a_brokers_permission_is_in_its_routes(t: Remoting) -> None:
     t.see("after", t.route(topic), 0)
     t.see("write only topic", t.route(other), 0)
     t.see("sent", t.send(topic).code)
+    change(t, "brokerPermission=6\n")

@@ -19,7 +19,7 @@ def told(answer: Answer) -> Answer:
     return replace(answer, remark=without_shares(answer.remark))
 
 
-@remoting_case("HookUtils.checkBeforePutMessage", needs=CAN_BE_FULL, settings=HALF_FULL, alone=True)
+@remoting_case("HookUtils.checkBeforePutMessage", needs=CAN_BE_FULL, settings=HALF_FULL, tidy=True)
 def a_full_disk_takes_no_messages(t: Remoting) -> None:
     """Sends of all kinds are refused with the reason, what is sent back with a word; all can be read, and it ends."""
     producers, group = transacting(t), t.group()
@@ -38,7 +38,7 @@ def a_full_disk_takes_no_messages(t: Remoting) -> None:
     t.see("stored", t.stored(topic, 2).bodies)
 
 
-@remoting_case("EndTransactionProcessor.sendFinalMessage", needs=CAN_BE_FULL, settings=HALF_FULL, alone=True)
+@remoting_case("EndTransactionProcessor.sendFinalMessage", needs=CAN_BE_FULL, settings=HALF_FULL, tidy=True)
 def a_full_disk_ends_no_transactions(t: Remoting) -> None:
     """A commit is refused, and done when there is room; a roll back is taken at once. A recall cannot be noted."""
     producers = transacting(t)
@@ -53,7 +53,7 @@ def a_full_disk_ends_no_transactions(t: Remoting) -> None:
     t.see("stored", t.stored(producers.topic).bodies)
 
 
-@remoting_case("PopBufferMergeService.addCkJustOffset", needs=CAN_BE_FULL, settings=HALF_FULL, alone=True)
+@remoting_case("PopBufferMergeService.addCkJustOffset", needs=CAN_BE_FULL, settings=HALF_FULL, tidy=True)
 def a_full_disk_gives_what_it_holds(t: Remoting) -> None:
     """Pops get messages, and what acknowledges them is answered as ever; an invisible time cannot be changed."""
     pops = PopGroup(t, t.topic(queues=1), t.group())
@@ -69,7 +69,7 @@ def a_full_disk_gives_what_it_holds(t: Remoting) -> None:
     "ScheduleMessageService.DeliverDelayedMessageTimerTask.syncDeliver",
     needs=CAN_BE_FULL,
     settings=HALF_FULL,
-    alone=True,
+    tidy=True,
 )
 def what_falls_due_waits_for_room(t: Remoting) -> None:
     """A message of a delay level comes when there is room; one of the timer that was due meanwhile never does."""
@@ -86,7 +86,7 @@ def what_falls_due_waits_for_room(t: Remoting) -> None:
     t.see("in the end", t.max_offset(topic))
 
 
-@grpc_case("SendMessageActivity.convertToSendMessageResponse", needs=CAN_BE_FULL, settings=HALF_FULL, alone=True)
+@grpc_case("SendMessageActivity.convertToSendMessageResponse", needs=CAN_BE_FULL, settings=HALF_FULL, tidy=True)
 def a_full_disk_behind_a_proxy(t: Grpc) -> None:
     """Sends are refused as an error of the server, what is there is received, and an end is answered as done."""
     consumer = consuming(t, 1)

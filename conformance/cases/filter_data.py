@@ -6,6 +6,7 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
+from ..settings import VARIED, with_keys
 from ..worlds.remoting import Remoting
 
 RED, BLUE, BROKEN = "color = 'red'", "color = 'blue'", "color ="
@@ -107,7 +108,7 @@ def a_kind_that_nobody_knows_is_not_kept(t: Remoting) -> None:
     group.see("in small letters", (2, 3))
 
 
-FORGETFUL = {"filterDataCleanTimeSpan": "1000"}
+FORGETFUL = with_keys(VARIED, "filterDataCleanTimeSpan")
 _WRITTEN_SECONDS = 12
 """Brokers look for what they may forget when they write it down, every 10 s."""
 

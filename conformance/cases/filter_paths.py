@@ -6,6 +6,7 @@ from rocketmq_testkit.emulator.names import retry_topic
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
+from ..settings import VARIED, with_keys
 from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, popping
 from ..worlds.remoting import Remoting
@@ -23,8 +24,8 @@ _MESSAGES: Sequence[tuple[str, str | None, str]] = (
     ("large", None, "4"),
 )
 """Body, tag and property `size`."""
-AS_PULLED = {"filterSupportRetry": "true"}
-COPIES_FIRST = {"popFromRetryProbability": "100"}
+AS_PULLED = with_keys(VARIED, "filterSupportRetry")
+COPIES_FIRST = with_keys(VARIED, "popFromRetryProbability")
 _RETRY_SECONDS = 15.0
 
 
@@ -212,7 +213,7 @@ def a_pull_looks_at_so_many_messages(t: Remoting) -> None:
     t.see("two of many", t.pull(topic, group, offset=5, expression="size = 1", type="SQL92", max_messages=2).found)
 
 
-FEW = {"maxFilterMessageSize": "200"}
+FEW = with_keys(VARIED, "maxFilterMessageSize")
 
 
 @remoting_case("DefaultMessageStore.getMessage", settings=FEW)

@@ -188,7 +188,7 @@ def _see_after(t: Remoting, group: _Group, versions: Sequence[tuple[int, str]]) 
         group.see(f"{expression} of version {version}", version)
 
 
-@remoting_case("ConsumerFilterManager.decode", needs=RESTARTS, alone=True)
+@remoting_case("ConsumerFilterManager.decode", needs=RESTARTS, tidy=True)
 def an_expression_outlives_a_restart(t: Remoting) -> None:
     """After a restart of the broker an older expression does not replace the one from before, a newer one does."""
     group = _Group(t)

@@ -19,7 +19,7 @@ NOT_YET: Mapping[str, str] = {"startAcceptSendRequestTimeStamp": "4102444800000"
 """Sends are taken from the year 2100 on."""
 
 
-@remoting_case("SendMessageProcessor.rejectRequest", alone=True)
+@remoting_case("SendMessageProcessor.rejectRequest", tidy=True)
 def without_buffers_sends_are_refused(t: Remoting) -> None:
     """A broker that has no buffer left refuses sends of all kinds, before it looks at them, and what is sent back.
 
@@ -53,7 +53,7 @@ def a_broker_may_start_without_buffers(t: Remoting) -> None:
     t.see("pulled", t.pull(topic, t.group()), 19)
 
 
-@grpc_case("SendMessageProcessor.rejectRequest", alone=True)
+@grpc_case("SendMessageProcessor.rejectRequest", tidy=True)
 def a_proxy_does_not_ask_for_buffers(t: Grpc) -> None:
     """What comes through the proxy is not refused for want of buffers, while remoting clients are."""
     consumer = consuming(t, 1)
@@ -63,6 +63,7 @@ def a_proxy_does_not_ask_for_buffers(t: Grpc) -> None:
     t.see("sent", t.send(consumer.message("m1")), 20000)
     t.until(lambda: t.max_offset(consumer.topic) == 2)
     t.see("received", consumer.received_at_last().bodies)
+    t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, b"transientStorePoolEnable=false\n")
 
 
 @remoting_case("SendMessageProcessor.preSend", settings=NOT_YET)

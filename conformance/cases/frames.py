@@ -208,4 +208,4 @@ def what_begins_like_tls_is_not_answered(t: Remoting) -> None:
     """A connection that begins like TLS and goes on as something else serves nothing."""
     connection = t.connect()
     connection.send_bytes(bytes.fromhex("16030100050100000100") + b"x" * 50)
-    t.see("answer", reply_to(connection, 77, 1))
+    t.see("answer", reply_to(connection, 77, 10))

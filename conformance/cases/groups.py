@@ -7,6 +7,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..json_text import dumps
+from ..settings import STRICT, with_keys
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
 
@@ -112,7 +113,7 @@ def a_deleted_group_can_come_back(t: Remoting) -> None:
 
 
 @remoting_case(
-    "SubscriptionGroupManager.findSubscriptionGroupConfig", settings={"autoCreateSubscriptionGroup": "false"}
+    "SubscriptionGroupManager.findSubscriptionGroupConfig", settings=with_keys(STRICT, "autoCreateSubscriptionGroup")
 )
 def unknown_groups_are_refused_where_none_is_made(t: Remoting) -> None:
     """Where groups are not made by themselves an unknown one is refused by all requests that need it."""

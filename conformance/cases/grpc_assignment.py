@@ -5,7 +5,8 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ..case import grpc_case
-from ..worlds.grpc import BAD_GROUPS, BAD_TOPICS, STRICT, Grpc
+from ..settings import STRICT
+from ..worlds.grpc import BAD_GROUPS, BAD_TOPICS, Grpc
 
 
 @grpc_case("RouteActivity.queryAssignment")

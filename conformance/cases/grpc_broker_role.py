@@ -20,7 +20,7 @@ def _become(t: Grpc, settings: str) -> None:
     t.require(changed.code == 0, f"{settings} was not taken")
 
 
-@grpc_case("EndTransactionProcessor.processRequest", alone=True)
+@grpc_case("EndTransactionProcessor.processRequest", tidy=True)
 def a_slave_ends_no_transaction(t: Grpc) -> None:
     """An end of a transaction is answered as done where its broker is a slave, and forgotten: nothing comes of it."""
     consumer = consuming(t, kind="TRANSACTION")
@@ -36,7 +36,7 @@ def a_slave_ends_no_transaction(t: Grpc) -> None:
     t.see("received then", consumer.receive().bodies)
 
 
-@grpc_case("HookUtils.checkBeforePutMessage", alone=True)
+@grpc_case("HookUtils.checkBeforePutMessage", tidy=True)
 def a_slave_stores_nothing(t: Grpc) -> None:
     """A slave stores no message of any kind, and nobody's dead letter; the proxy does not say that it is busy."""
     consumer = consuming(t, 1)
@@ -54,7 +54,7 @@ def a_slave_stores_nothing(t: Grpc) -> None:
     t.see("given up at a master", consumer.forward(handle), 20000)
 
 
-@grpc_case("SendMessageProcessor.sendMessage", alone=True)
+@grpc_case("SendMessageProcessor.sendMessage", tidy=True)
 def a_broker_that_may_not_be_written_to_takes_transactions(t: Grpc) -> None:
     """A broker that may not be written to takes half messages and their ends: only ordered topics are refused then."""
     consumer = consuming(t, kind="TRANSACTION")
@@ -66,3 +66,4 @@ def a_broker_that_may_not_be_written_to_takes_transactions(t: Grpc) -> None:
     for entry in (before, sent.entries[0]):
         t.see("ended", t.end_transaction(topic, entry.transaction_id), 20000)
     t.see("received", sorted(consumer.received_within(_ENDED_SECONDS).bodies))
+    _become(t, "brokerPermission=6")

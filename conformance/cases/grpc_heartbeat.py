@@ -7,7 +7,8 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case
-from ..worlds.grpc import BAD_GROUPS, STRICT, Grpc
+from ..settings import STRICT
+from ..worlds.grpc import BAD_GROUPS, Grpc
 
 
 @grpc_case("ClientActivity.heartbeat")

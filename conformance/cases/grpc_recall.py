@@ -7,8 +7,9 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case
+from ..settings import STRICT
 from ..worlds.consumer import consuming
-from ..worlds.grpc import BAD_TOPICS, STRICT, Grpc
+from ..worlds.grpc import BAD_TOPICS, Grpc
 
 
 @grpc_case("RecallMessageActivity.recallMessage")
@@ -111,7 +112,7 @@ def recalling_can_be_off(t: Grpc) -> None:
     t.see("recalled", t.recall(topic, handle), 50001)
 
 
-@grpc_case("RecallMessageProcessor.processRequest", alone=True)
+@grpc_case("RecallMessageProcessor.processRequest", tidy=True)
 def a_broker_that_does_not_serve_recalls_nothing(t: Grpc) -> None:
     """A slave, a broker that serves later, and one that is not written to where that is forbidden, refuse recalls."""
     topic = t.topic(kind="DELAY", queues=1)
@@ -128,6 +129,7 @@ def a_broker_that_does_not_serve_recalls_nothing(t: Grpc) -> None:
         changed = t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, f"{settings}\n".encode())
         t.require(changed.code == 0, f"{settings} was not taken")
         t.see(label, t.recall(topic, handle), code)
+    t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, b"allowRecallWhenBrokerNotWriteable=true\n")
 
 
 @grpc_case("TimerMessageStore.enqueue")

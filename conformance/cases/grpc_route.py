@@ -6,7 +6,8 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case
-from ..worlds.grpc import BAD_TOPICS, STRICT, Grpc
+from ..settings import STRICT
+from ..worlds.grpc import BAD_TOPICS, Grpc
 
 
 @grpc_case("RouteActivity.queryRoute")

@@ -5,8 +5,9 @@ from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC, dlq_topic, retry_top
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ..case import grpc_case
+from ..settings import STRICT
 from ..worlds.consumer import consuming
-from ..worlds.grpc import BAD_TOPICS, STRICT, Grpc
+from ..worlds.grpc import BAD_TOPICS, Grpc
 
 _DAY_MS = 86_400_000
 

@@ -4,7 +4,8 @@ from rocketmq_testkit.emulator.names import dlq_topic
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ..case import grpc_case
-from ..worlds.grpc import STRICT, Grpc
+from ..settings import STRICT
+from ..worlds.grpc import Grpc
 
 
 def _messages(t: Grpc, topic: str) -> dict[str, pb.Message]:

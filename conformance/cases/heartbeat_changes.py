@@ -8,6 +8,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..json_text import dumps
+from ..settings import VARIED, with_keys
 from ..worlds.remoting import Remoting, fate, subscription
 from .topics import create
 
@@ -136,7 +137,7 @@ def the_last_heartbeat_says_whether_a_retry_topic_is_ordered(t: Remoting) -> Non
 
 
 @remoting_case(
-    "DefaultConsumerIdsChangeListener.notifyConsumerChange", settings={"realTimeNotifyConsumerChange": "false"}
+    "DefaultConsumerIdsChangeListener.notifyConsumerChange", settings=with_keys(VARIED, "realTimeNotifyConsumerChange")
 )
 def notices_may_be_gathered(t: Remoting) -> None:
     """Where notices are not sent at once, what happened to a group is told once, to those who are in it by then."""

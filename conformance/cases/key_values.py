@@ -85,7 +85,7 @@ def some_settings_of_the_name_server_are_fixed(t: Remoting) -> None:
         t.see(name, ask(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, f"{name}=/x\n".encode()), 16)
 
 
-@remoting_case("DefaultRequestProcessor.updateConfig", alone=True)
+@remoting_case("DefaultRequestProcessor.updateConfig", tidy=True)
 def settings_of_the_name_server_can_be_changed(t: Remoting) -> None:
     """A change holds at once; the lists of topics can be turned off."""
     off = b"enableAllTopicList=false\nenableTopicList=false\n"
@@ -100,9 +100,10 @@ def settings_of_the_name_server_can_be_changed(t: Remoting) -> None:
         t.see(code.name, ask(t, code, {}))
     settings = settings_of(ask(t, RequestCode.GET_NAMESRV_CONFIG, {}).body)
     t.see("told", [settings["enableAllTopicList"], settings["enableTopicList"]])
+    ask(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, b"enableAllTopicList=true\nenableTopicList=true\n")
 
 
-@remoting_case("Configuration.update", alone=True)
+@remoting_case("Configuration.update", tidy=True)
 def unknown_settings_of_the_name_server_are_ignored(t: Remoting) -> None:
     """Unknown names and texts that are no properties change nothing and are no error."""
     t.see("unknown", ask(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, b"noSuchSetting=1\n"))
@@ -111,3 +112,4 @@ def unknown_settings_of_the_name_server_are_ignored(t: Remoting) -> None:
     t.see("wrong value", ask(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, b"enableTopicList=maybe\n"))
     settings = settings_of(ask(t, RequestCode.GET_NAMESRV_CONFIG, {}).body)
     t.see("told", [settings.get("noSuchSetting"), settings["enableTopicList"]])
+    ask(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, b"enableTopicList=true\n")

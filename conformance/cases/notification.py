@@ -5,6 +5,7 @@ from typing import Any
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
+from ..settings import STRICT, with_keys
 from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, popping, see_refused_places
 from ..worlds.remoting import Remoting
@@ -215,7 +216,7 @@ def a_blocked_queue_hides_copies_of_its_number(t: Remoting) -> None:
         t.see(f"queue {queue} is out, without", notification(group), 0)
 
 
-@remoting_case("PopLongPollingService.polling", settings={"popPollingSize": "1"})
+@remoting_case("PopLongPollingService.polling", settings=with_keys(STRICT, "popPollingSize"))
 def too_many_waits_are_refused(t: Remoting) -> None:
     """When more than popPollingSize notifications wait, further ones are answered at once that it is full."""
     group = popping(t)

@@ -83,7 +83,7 @@ def see_unwritten(t: Remoting) -> None:
 
 
 @remoting_case(
-    "ConsumerOffsetManager.persist, PopReviveService.mergeAndRevive", needs=NEEDS, settings=WRITTEN_OFTEN, alone=True
+    "ConsumerOffsetManager.persist, PopReviveService.mergeAndRevive", needs=NEEDS, settings=WRITTEN_OFTEN, tidy=True
 )
 def what_was_popped_before_the_write_is_not_popped_again(t: Remoting) -> None:
     """After a crash only what was out and not acknowledged comes back, if the group's offset had been written."""
@@ -91,26 +91,26 @@ def what_was_popped_before_the_write_is_not_popped_again(t: Remoting) -> None:
 
 
 @remoting_case(
-    "ConsumerOffsetManager.persist, PopReviveService.mergeAndRevive", needs=NEEDS, settings=WRITTEN_ONCE, alone=True
+    "ConsumerOffsetManager.persist, PopReviveService.mergeAndRevive", needs=NEEDS, settings=WRITTEN_ONCE, tidy=True
 )
 def what_was_popped_after_the_write_is_popped_again(t: Remoting) -> None:
     """Popped after the last write, messages are popped again at once, and what was not acknowledged comes back too."""
     see_unwritten(t)
 
 
-@remoting_case("PopBufferMergeService.scan", needs=NEEDS, settings={**BUFFER, **WRITTEN_OFTEN}, alone=True)
+@remoting_case("PopBufferMergeService.scan", needs=NEEDS, settings={**BUFFER, **WRITTEN_OFTEN}, tidy=True)
 def what_has_left_the_buffer_is_kept(t: Remoting) -> None:
     """A check point that had left the buffer is found after a crash, with what was acknowledged in the buffer."""
     see_written(t)
 
 
-@remoting_case("PopBufferMergeService.addCk", needs=NEEDS, settings={**BUFFER, **WRITTEN_ONCE}, alone=True)
+@remoting_case("PopBufferMergeService.addCk", needs=NEEDS, settings={**BUFFER, **WRITTEN_ONCE}, tidy=True)
 def what_is_in_the_buffer_is_lost(t: Remoting) -> None:
     """What was in the buffer at a crash is popped again, acknowledged or not; only what was changed comes back too."""
     see_unwritten(t)
 
 
-@remoting_case("PopBufferMergeService.commitOffset", needs=NEEDS, settings={**BUFFER, **WRITTEN_OFTEN}, alone=True)
+@remoting_case("PopBufferMergeService.commitOffset", needs=NEEDS, settings={**BUFFER, **WRITTEN_OFTEN}, tidy=True)
 def what_is_acknowledged_in_the_buffer_is_over(t: Remoting) -> None:
     """Messages that were all acknowledged in the buffer are not popped again after a crash, those behind them are."""
     group = popping(t, 6)
@@ -123,37 +123,37 @@ def what_is_acknowledged_in_the_buffer_is_over(t: Remoting) -> None:
     see_after_crash(group)
 
 
-@remoting_case("PopConsumerService.popAsync", needs=NEEDS, settings={**RECORDS, **WRITTEN_OFTEN}, alone=True)
+@remoting_case("PopConsumerService.popAsync", needs=NEEDS, settings={**RECORDS, **WRITTEN_OFTEN}, tidy=True)
 def records_of_before_the_write_are_kept(t: Remoting) -> None:
     """Where pops write records the last read is popped again after a crash, and what was out comes back too."""
     see_written(t)
 
 
-@remoting_case("PopConsumerRocksdbStore.writeRecords", needs=NEEDS, settings={**RECORDS, **WRITTEN_ONCE}, alone=True)
+@remoting_case("PopConsumerRocksdbStore.writeRecords", needs=NEEDS, settings={**RECORDS, **WRITTEN_ONCE}, tidy=True)
 def records_of_after_the_write_are_kept(t: Remoting) -> None:
     """Records are on the disk at once: what was out at a crash comes back, besides being popped again."""
     see_unwritten(t)
 
 
-@remoting_case("PopConsumerCache.run", needs=NEEDS, settings={**RECORDS_IN_MEMORY, **WRITTEN_OFTEN}, alone=True)
+@remoting_case("PopConsumerCache.run", needs=NEEDS, settings={**RECORDS_IN_MEMORY, **WRITTEN_OFTEN}, tidy=True)
 def records_that_have_left_the_memory_are_kept(t: Remoting) -> None:
     """Records that stayed in memory long enough are on the disk, and what was out comes back after a crash."""
     see_written(t)
 
 
-@remoting_case("PopConsumerCache.writeRecords", needs=NEEDS, settings={**RECORDS_IN_MEMORY, **WRITTEN_ONCE}, alone=True)
+@remoting_case("PopConsumerCache.writeRecords", needs=NEEDS, settings={**RECORDS_IN_MEMORY, **WRITTEN_ONCE}, tidy=True)
 def records_in_memory_are_lost(t: Remoting) -> None:
     """Records in memory are lost in a crash: their messages are popped again, and only what was changed comes back."""
     see_unwritten(t)
 
 
-@remoting_case("ConsumerOrderInfoManager.load", needs=NEEDS, settings=WRITTEN_OFTEN, alone=True)
+@remoting_case("ConsumerOrderInfoManager.load", needs=NEEDS, settings=WRITTEN_OFTEN, tidy=True)
 def a_batch_in_order_blocks_after_a_crash(t: Remoting) -> None:
     """A batch that was out in order for 20 s is still out after a crash; acknowledged, it frees its queue."""
     see_order(t)
 
 
-@remoting_case("ConsumerOrderInfoManager.load", needs=NEEDS, settings={**RECORDS, **WRITTEN_OFTEN}, alone=True)
+@remoting_case("ConsumerOrderInfoManager.load", needs=NEEDS, settings={**RECORDS, **WRITTEN_OFTEN}, tidy=True)
 def a_batch_in_order_blocks_where_pops_write_records(t: Remoting) -> None:
     """Where pops write records, too, a batch in order is out after a crash, and frees its queue when it is done."""
     see_order(t)
@@ -173,7 +173,7 @@ def see_order(t: Remoting) -> None:
     t.see("the next", group.pop_in_order(invisible_ms=120_000, attempt_id="third"))
 
 
-@remoting_case("PopReviveService.consumeReviveMessage", needs=NEEDS, settings=WRITTEN_ONCE, alone=True)
+@remoting_case("PopReviveService.consumeReviveMessage", needs=NEEDS, settings=WRITTEN_ONCE, tidy=True)
 def what_came_back_after_the_write_comes_back_twice(t: Remoting) -> None:
     """The place in the revive log is an offset like others: what came back since it was written comes back again."""
     group = popping(t, 2)
@@ -188,19 +188,19 @@ def what_came_back_after_the_write_comes_back_twice(t: Remoting) -> None:
     t.see("copies at last", t.max_offset(group.retry_topic))
 
 
-@remoting_case("PopBufferMergeService.shutdown", needs=RESTARTS, settings={**BUFFER, **WRITTEN_ONCE}, alone=True)
+@remoting_case("PopBufferMergeService.shutdown", needs=RESTARTS, settings={**BUFFER, **WRITTEN_ONCE}, tidy=True)
 def a_stop_in_order_writes_the_buffer(t: Remoting) -> None:
     """A broker that is stopped in order stores its buffer: what was out comes back, and nothing is popped again."""
     see_stopped(t)
 
 
-@remoting_case("PopConsumerCache.shutdown", needs=RESTARTS, settings={**RECORDS_IN_MEMORY, **WRITTEN_ONCE}, alone=True)
+@remoting_case("PopConsumerCache.shutdown", needs=RESTARTS, settings={**RECORDS_IN_MEMORY, **WRITTEN_ONCE}, tidy=True)
 def a_stop_in_order_and_records_in_memory(t: Remoting) -> None:
     """A stop in order loses records in memory as a crash does: only what was changed comes back, the rest is popped."""
     see_stopped(t)
 
 
-@remoting_case("BrokerController.shutdown", needs=RESTARTS, settings=WRITTEN_ONCE, alone=True)
+@remoting_case("BrokerController.shutdown", needs=RESTARTS, settings=WRITTEN_ONCE, tidy=True)
 def a_stop_in_order_writes_the_offsets(t: Remoting) -> None:
     """A broker that is stopped in order writes its offsets: what was out comes back, and nothing is popped again."""
     see_stopped(t)

@@ -3,6 +3,7 @@
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
+from ..settings import ODD, STRICT, with_keys
 from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
 from ..worlds.world import Pending, Stopwatch
@@ -223,7 +224,9 @@ def a_copy_of_the_second_form_wakes_a_poll(t: Remoting) -> None:
     see_woken(t, group.waiting(poll_ms=20_000), watch, 1.5, 10)
 
 
-@remoting_case("PopLongPollingService.notifyMessageArriving", settings={"popLongPollingForceNotifyInterval": "3"})
+@remoting_case(
+    "PopLongPollingService.notifyMessageArriving", settings=with_keys(ODD, "popLongPollingForceNotifyInterval")
+)
 def now_and_then_any_message_wakes_a_poll(t: Remoting) -> None:
     """Where popLongPollingForceNotifyInterval is 3 each third message wakes a pop whatever its filter says."""
     group = popping(t)
@@ -273,7 +276,7 @@ def a_rebalance_wakes_no_poll(t: Remoting) -> None:
     t.see_arrival(pending, watch, 5.85, 8, 210)
 
 
-@remoting_case("PopLongPollingService.polling", settings={"popPollingSize": "1"})
+@remoting_case("PopLongPollingService.polling", settings=with_keys(STRICT, "popPollingSize"))
 def too_many_polls_are_refused(t: Remoting) -> None:
     """When a queue has more than popPollingSize waiting pops, further ones are told so at once."""
     group = popping(t)

@@ -3,12 +3,13 @@
 from rocketmq_testkit.emulator.names import dlq_topic, pop_retry_topic
 
 from ..case import remoting_case
+from ..settings import ODD, VARIED, with_keys
 from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, popping
 from ..worlds.remoting import Remoting
 
-FIRST = {"popFromRetryProbability": "100"}
-LAST = {"popFromRetryProbability": "0"}
+FIRST = with_keys(VARIED, "popFromRetryProbability")
+LAST = with_keys(ODD, "popFromRetryProbability")
 BOTH_FORMS = {"enableRetryTopicV2": "true"}
 SECOND_FORM = {**BOTH_FORMS, "retrieveMessageFromPopRetryTopicV1": "false"}
 """Otherwise a pop reads the first form instead in half of all cases."""
@@ -116,7 +117,7 @@ def anything_in_the_retry_topic_is_popped(t: Remoting) -> None:
     t.see("offsets", sorted(answer["msgOffsetInfo"].split(";")))
 
 
-@remoting_case("PopMessageProcessor.popMsgFromQueue", settings={"popResponseReturnActualRetryTopic": "true"})
+@remoting_case("PopMessageProcessor.popMsgFromQueue", settings=with_keys(ODD, "popResponseReturnActualRetryTopic"))
 def copies_may_show_their_own_topic(t: Remoting) -> None:
     """With popResponseReturnActualRetryTopic a redelivered message has the retry topic's name, and no handle."""
     group = popping(t, 1)
@@ -158,7 +159,7 @@ def old_copies_of_the_first_form_are_read(t: Remoting) -> None:
     t.see("popped", found)
 
 
-@remoting_case("PopMessageProcessor.processRequest", settings={**BOTH_FORMS, **FIRST})
+@remoting_case("PopMessageProcessor.processRequest", settings={**BOTH_FORMS, "popFromRetryProbability": "100"})
 def each_form_is_read_in_half_of_the_pops(t: Remoting) -> None:
     """Where both retry topics have messages a pop reads one of them, each in one of two cases."""
     group = popping(t, 200)

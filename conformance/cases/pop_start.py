@@ -1,6 +1,7 @@
 """Where the first pop of a group begins."""
 
 from ..case import remoting_case
+from ..settings import ODD, with_keys
 from ..worlds.pops import PopGroup, popping
 from ..worlds.remoting import Remoting
 
@@ -16,7 +17,7 @@ def a_young_topic_is_popped_from_its_beginning(t: Remoting) -> None:
         t.see(f"init mode {mode}", t.pop(topic, t.group(), init_mode=mode).bodies)
 
 
-@remoting_case("PopMessageProcessor.getInitOffset", settings={"initPopOffsetByCheckMsgInMem": "false"})
+@remoting_case("PopMessageProcessor.getInitOffset", settings=with_keys(ODD, "initPopOffsetByCheckMsgInMem"))
 def init_mode_max_starts_with_the_last_message(t: Remoting) -> None:
     """Without initPopOffsetByCheckMsgInMem init mode MAX starts with the newest message, and MIN with the oldest."""
     group = popping(t, 3)

@@ -8,6 +8,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..json_text import dumps
+from ..settings import ODD, VARIED, with_keys
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
 
@@ -263,7 +264,7 @@ def a_popping_stranger_gets_all_or_nothing(t: Remoting) -> None:
     t.see("without a name", _assignment(t, "", group, topic), 0)
 
 
-@remoting_case("QueryAssignmentProcessor.doLoadBalance", settings={"serverLoadBalancerEnable": "false"})
+@remoting_case("QueryAssignmentProcessor.doLoadBalance", settings=with_keys(VARIED, "serverLoadBalancerEnable"))
 def without_balancing_everybody_gets_all_queues(t: Remoting) -> None:
     """Where serverLoadBalancerEnable is off each client gets all queues, one by one in mode POP too."""
     topic, group = t.topic(queues=3), t.group()
@@ -275,7 +276,7 @@ def without_balancing_everybody_gets_all_queues(t: Remoting) -> None:
     t.see("in mode POP", _shares(_assignment(t, t.new("client"), group, topic)))
 
 
-@remoting_case("QueryAssignmentProcessor.queryAssignment", settings={"defaultMessageRequestMode": "POP"})
+@remoting_case("QueryAssignmentProcessor.queryAssignment", settings=with_keys(ODD, "defaultMessageRequestMode"))
 def groups_may_pop_unless_told_otherwise(t: Remoting) -> None:
     """With defaultMessageRequestMode POP a group without a mode of its own pops all queues at once."""
     topic, group = t.topic(queues=3), t.group()

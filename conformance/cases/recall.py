@@ -7,6 +7,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
+from ..settings import STRICT, with_keys
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
 from .config import change
@@ -128,7 +129,7 @@ def the_mark_of_a_recall_waits_like_a_message(t: Remoting) -> None:
     t.see("nothing came", t.pull(topic, t.group()), 19)
 
 
-@remoting_case("RecallMessageProcessor.processRequest", settings={"recallMessageEnable": "false"})
+@remoting_case("RecallMessageProcessor.processRequest", settings=with_keys(STRICT, "recallMessageEnable"))
 def recalls_can_be_turned_off(t: Remoting) -> None:
     """With recallMessageEnable off sends still give handles, and recalls are refused."""
     topic = t.topic(queues=1)
@@ -137,7 +138,7 @@ def recalls_can_be_turned_off(t: Remoting) -> None:
     t.see("recalled", recall(t, topic, sent["recallHandle"]), 16)
 
 
-@remoting_case("RecallMessageProcessor.processRequest", alone=True)
+@remoting_case("RecallMessageProcessor.processRequest", tidy=True)
 def a_broker_that_does_not_serve_recalls_nothing(t: Remoting) -> None:
     """A slave, a broker that serves later, and one that is not written to where that is forbidden, refuse recalls."""
     topic = t.topic(queues=1)
@@ -156,6 +157,7 @@ def a_broker_that_does_not_serve_recalls_nothing(t: Remoting) -> None:
         t.see(label, recall(t, topic, sent["recallHandle"]), code)
         answer = t.send(topic)
         t.see(f"{label}: sent", answer if label == "slave" else answer.code)
+    change(t, "allowRecallWhenBrokerNotWriteable=true\n")
 
 
 @remoting_case("RecallMessageHandle.decodeHandle")

@@ -15,6 +15,7 @@ ALGORITHMS = {"none said": 0x0, "LZ4": 0x100, "ZSTD": 0x200, "unknown": 0x700}
 COMPRESSED, MULTI_TAGS = 0x1, 0x2
 OPAQUE = bytes(range(256))
 """A body that no algorithm has made: who reads it finds what was sent, or fails."""
+IPV6 = {"brokerIP1": "::1", "bindAddress": "::1"}
 _LENGTH_OF_TOPIC = 120
 """With the mark of a retry topic before it, such a name has 127 characters, and one more needs another form."""
 
@@ -90,6 +91,32 @@ def a_topic_of_many_tags_marks_its_messages(t: Remoting) -> None:
     t.see("flags", [hex(each.sys_flag) for each in t.stored(topic, 2).messages])
     for expression in ("A", "B", "A||B"):
         t.see(f"pulled by {expression}", t.pull(topic, t.group(), expression=expression).found)
+
+
+@remoting_case("MessageExtEncoder.encode", settings=IPV6)
+def hosts_of_ipv6_are_longer(t: Remoting) -> None:
+    """Messages of an IPv6 client at an IPv6 broker are marked so, have longer ids, and are found as all others."""
+    topic = t.topic(queues=1)
+    [sent] = t.readable(topic, t.send(topic, "hello", keys="k"))
+    t.see("id has", [len(sent.fields["msgId"]), sent.fields["msgId"][:32]])
+    [message] = t.stored(topic).messages
+    t.see("flag", hex(message.sys_flag))
+    t.see("hosts", [message.born_host[0], message.store_host[0]])
+    t.see("viewed", t.view(message.physical_offset).bodies)
+    t.require(t.until(lambda: t.query(topic, "k").code == 0), "the key was not indexed")
+    t.see("queried", t.query(topic, "k").bodies)
+    t.see("popped", t.pop(topic, t.group()).bodies)
+    retry = retry_topic(group := t.group())
+    fields = {
+        "group": group,
+        "offset": message.physical_offset,
+        "originTopic": topic,
+        "originMsgId": sent.fields["msgId"],
+    }
+    t.see("sent back", t.ask(RequestCode.CONSUMER_SEND_MSG_BACK, {**fields, "delayLevel": 1, "unitMode": False}), 0)
+    t.require(t.until(lambda: t.max_offset(retry)), "it did not come back")
+    [back] = t.stored(retry).messages
+    t.see("back", [hex(back.sys_flag), back.born_host[0], back.store_host[0], back.body])
 
 
 @remoting_case("MessageExtEncoder.encode", alone=True)

@@ -5,6 +5,7 @@ from typing import Unpack
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case, remoting_case
+from ..settings import ODD, with_keys
 from ..worlds.grpc import Grpc
 from ..worlds.remoting import Remoting, short_names
 from ..worlds.send_fields import SendFields
@@ -32,7 +33,7 @@ def a_send_waits_for_a_slave_that_is_not_there(t: Remoting) -> None:
     see_sent_at_once(t, topic, "waits for nobody", properties={"WAIT": "false"})
 
 
-@remoting_case("GroupTransferService.doWaitTransfer", settings={"brokerRole": "SYNC_MASTER"})
+@remoting_case("GroupTransferService.doWaitTransfer", settings=with_keys(ODD, "brokerRole"))
 def a_synchronous_master_waits_for_nobody_by_default(t: Remoting) -> None:
     """One broker in sync is enough, and that is itself."""
     see_sent_at_once(t, t.topic(queues=1))
@@ -60,7 +61,7 @@ def who_is_far_behind_is_sent_to_a_slave(t: Remoting) -> None:
     t.see("nothing that matches", t.pull(topic, group, expression="none"), 20)
 
 
-@remoting_case("PullMessageProcessor.composeResponseHeader", settings={"accessMessageInMemoryMaxRatio": "0"})
+@remoting_case("PullMessageProcessor.composeResponseHeader", settings=with_keys(ODD, "accessMessageInMemoryMaxRatio"))
 def nobody_is_sent_to_a_slave_that_is_not_read_from(t: Remoting) -> None:
     """Without slaveReadEnable the master suggests itself, whatever the group has."""
     topic, group = t.topic(queues=1), t.group(brokerId=3)

@@ -37,6 +37,7 @@ SLOW_DISK: Mapping[str, str] = {
     "brokerFastFailureEnable": "true",
     "sendMessageThreadPoolNums": "8",
     "requestTimes": "send=20",
+    "waitTimeMillsInSendQueue": "10000",  # for a look finds them first otherwise, where processors are busy
 }
 """The log counts as busy while anybody writes to it. An emulator needs to be told how long that takes."""
 _AT_ONCE = {"WAIT": "false"}
@@ -78,7 +79,7 @@ def start_send(t: Remoting, topic: str) -> Pending:
     return sent
 
 
-@remoting_case("BrokerFastFailure.cleanExpiredRequestInQueue", settings=SHORT, alone=True)
+@remoting_case("BrokerFastFailure.cleanExpiredRequestInQueue", settings=SHORT, tidy=True)
 def a_send_waits_for_a_thread(t: Remoting) -> None:
     """Behind a recall it waits for a second and is refused then; one more is refused at once; pulls go on."""
     topic = t.topic(queues=1)
@@ -124,7 +125,7 @@ def sends_are_refused_while_the_log_is_written_to(t: Remoting) -> None:
     t.see("others are served", t.pull(topic, t.group(), max_messages=1).code)
 
 
-@remoting_case("NettyRemotingAbstract.processRequestCommand", settings=SHORT, alone=True)
+@remoting_case("NettyRemotingAbstract.processRequestCommand", settings=SHORT, tidy=True)
 def an_end_of_a_transaction_waits_for_a_thread(t: Remoting) -> None:
     """Behind a commit, as a send does behind a recall; sends have threads of their own."""
     producers = transacting(t)

@@ -110,7 +110,7 @@ def an_unknown_broker_has_no_topics_to_wipe(t: Remoting) -> None:
     t.see("add", t.ask(RequestCode.ADD_WRITE_PERM_OF_BROKER, ext, to=t.namesrv), 0)
 
 
-@remoting_case("RouteInfoManager.operateWritePermOfBroker", alone=True)
+@remoting_case("RouteInfoManager.operateWritePermOfBroker", tidy=True)
 def write_permission_can_be_wiped(t: Remoting) -> None:
     """A wiped broker's topics lose the write bit in their routes and get it back; the broker itself takes messages."""
     topic, readable = t.topic(queues=1), t.topic(queues=1, perm=4)
@@ -136,7 +136,7 @@ def order_configuration_is_not_told(t: Remoting) -> None:
     t.ask(RequestCode.DELETE_KV_CONFIG, ext, to=t.namesrv)
 
 
-@remoting_case("ClientRequestProcessor.getRouteInfoByTopic", alone=True)
+@remoting_case("ClientRequestProcessor.getRouteInfoByTopic", tidy=True)
 def order_configuration_can_be_told(t: Remoting) -> None:
     """With orderMessageEnable the route of a topic has its order configuration."""
     topic = t.topic(queues=1)
@@ -146,3 +146,5 @@ def order_configuration_can_be_told(t: Remoting) -> None:
     t.see("stored", t.ask(RequestCode.PUT_KV_CONFIG, ext, to=t.namesrv), 0)
     t.see("route", t.route(topic), 0)
     t.see("route of another", t.route(t.topic(queues=1)), 0)
+    t.ask(RequestCode.DELETE_KV_CONFIG, ext, to=t.namesrv)
+    t.ask(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"orderMessageEnable=false\n", to=t.namesrv)

@@ -5,6 +5,7 @@ from typing import Any
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
+from ..json_text import dumps
 from ..targets.target import Capability
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
@@ -94,3 +95,28 @@ def a_broker_that_stops_is_out_of_all_routes(t: Remoting) -> None:
         t.see("brokers", sorted(t.ask(RequestCode.GET_BROKER_CLUSTER_INFO, to=t.namesrv).json["brokerAddrTable"]))
     t.see("back", by_broker(t.route(topics[0])))
     t.see("only there, back", by_broker(t.route(only)))
+
+
+@remoting_case("TopicRouteInfoManager.getTopicSubscribeInfo", settings=SECOND)
+def a_broker_shares_out_the_queues_of_all(t: Remoting) -> None:
+    """Who asks one broker for its share gets queues of every broker, but for those that nobody may read."""
+    group, clients = t.group(), {t.new("client"): t.connect() for _ in range(2)}
+    for label, perm in (("both", 6), ("one that may be read", 2)):
+        topic = t.topic(queues=2)
+        t.topic(name=topic, queues=1, perm=perm, to=t.beside)
+        _until_on_both(t, topic)
+        for client, connection in clients.items():
+            t.heartbeat(client, groups={group: {topic: "*"}}, to=connection)
+        for model in ("CLUSTERING", "BROADCASTING"):
+            t.see(f"{label}, {model}", [_share(t, client, group, topic, model) for client in clients])
+
+
+def _until_on_both(t: Remoting, topic: str) -> None:
+    t.require(t.until(lambda: len(t.route(topic).json["queueDatas"]) == 2), f"the route of {topic} has not both")
+
+
+def _share(t: Remoting, client: str, group: str, topic: str, model: str) -> list[tuple[str, int]]:
+    """What a client is assigned: names of brokers, and queues."""
+    body = {"topic": topic, "consumerGroup": group, "clientId": client, "strategyName": "AVG", "messageModel": model}
+    assigned = t.ask(RequestCode.QUERY_ASSIGNMENT, None, dumps(body)).json["messageQueueAssignments"]
+    return sorted((each["messageQueue"]["brokerName"], each["messageQueue"]["queueId"]) for each in assigned)

@@ -34,7 +34,7 @@ def _ends(t: Remoting, topic: str) -> list[str]:
     return [t.ask(RequestCode.GET_MAX_OFFSET, ends, to=each)["offset"] for each in (t.broker, t.beside)]
 
 
-@remoting_case("SlaveSynchronize.syncDelayOffset", settings=WAITED_FOR, alone=True)
+@remoting_case("SlaveSynchronize.syncDelayOffset", settings=WAITED_FOR, tidy=True)
 def a_slave_copies_how_far_levels_were_delivered(t: Remoting) -> None:
     """A delayed message is delivered once, by the master; its slave is told with the next copy of the tables."""
     followed(t)
@@ -48,7 +48,7 @@ def a_slave_copies_how_far_levels_were_delivered(t: Remoting) -> None:
     t.see("delivered, later", _ends(t, topic))
 
 
-@remoting_case("SlaveSynchronize.syncTimerCheckPoint", settings=WAITED_FOR, alone=True)
+@remoting_case("SlaveSynchronize.syncTimerCheckPoint", settings=WAITED_FOR, tidy=True)
 def a_slave_follows_its_masters_timer(t: Remoting) -> None:
     """It knows within seconds how far the timer is, fills its own so far, and delivers nothing of it."""
     followed(t)

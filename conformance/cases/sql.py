@@ -6,6 +6,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..json_text import dumps
+from ..settings import ODD, with_keys
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
 
@@ -234,7 +235,7 @@ def a_bad_expression_of_a_heartbeat_is_found_by_the_pull(t: Remoting) -> None:
     t.see("pulled", t.pull(topic, group, sysFlag=0, expression=None, type=None), 27)
 
 
-@remoting_case("PullMessageProcessor.processRequest", settings={"enablePropertyFilter": "false"})
+@remoting_case("PullMessageProcessor.processRequest", settings=with_keys(ODD, "enablePropertyFilter"))
 def filters_by_properties_may_be_off(t: Remoting) -> None:
     """Where enablePropertyFilter is off, pulls by SQL92 and checks of it are refused, and pops filter all the same."""
     topic, group = t.topic(queues=1), t.group()

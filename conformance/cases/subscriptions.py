@@ -1,16 +1,16 @@
 """What stands for the subscription of a group that sends no heartbeats, and what administrators see of a live one's."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from rocketmq_testkit.emulator.names import pop_retry_topic
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
+from ..settings import VARIED, with_keys
 from ..worlds.remoting import Remoting
 
-EXPIRED_SECONDS = 20
-FORGETFUL: Mapping[str, str] = {"subscriptionExpiredTimeout": str(EXPIRED_SECONDS * 1000)}
+EXPIRED_SECONDS = int(VARIED["subscriptionExpiredTimeout"]) // 1000
+FORGETFUL = with_keys(VARIED, "subscriptionExpiredTimeout")
 """Settings of a broker that soon forgets what a request asked for."""
 SCAN_SECONDS = 10
 """How often a broker looks for what it may forget."""

@@ -4,6 +4,7 @@ from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC, TIMER_TOPIC
 from rocketmq_testkit.remoting.client import batch_body
 
 from ..case import remoting_case
+from ..settings import ODD, VARIED, with_keys
 from ..worlds.remoting import Remoting
 from .batch import send_batch
 from .recall import handle, recall
@@ -31,7 +32,7 @@ def _see_slots(t: Remoting, precision: int) -> None:
     t.see("not early, not a second late", all(0 <= ms <= precision + 1500 for ms in late.values()) or late)
 
 
-@remoting_case("HookUtils.transformTimerMessage", settings={"timerPrecisionMs": "200"})
+@remoting_case("HookUtils.transformTimerMessage", settings=with_keys(ODD, "timerPrecisionMs"))
 def slots_may_be_a_fifth_of_a_second(t: Remoting) -> None:
     """With timerPrecisionMs 200 a message waits in a slot of 200 ms: the one before its time, or that holds it."""
     _see_slots(t, 200)
@@ -58,7 +59,7 @@ def three_days_are_the_most(t: Remoting) -> None:
                 t.see(f"{label} by {name}: is so far away", ms - 10_000 <= left <= ms)
 
 
-@remoting_case("HookUtils.transformTimerMessage", settings={"timerMaxDelaySec": "5"})
+@remoting_case("HookUtils.transformTimerMessage", settings=with_keys(VARIED, "timerMaxDelaySec"))
 def the_most_is_a_setting(t: Remoting) -> None:
     """No message may wait longer than timerMaxDelaySec, and no recall may be that far away."""
     topic = t.topic(queues=1)

@@ -3,6 +3,7 @@
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ..case import remoting_case
+from ..settings import STRICT, with_keys
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
 from ..worlds.transactions import COMMIT, PREPARED, ROLLBACK, shown, transacting
@@ -128,7 +129,7 @@ def one_that_comes_again_with_a_level_is_no_half_message(t: Remoting) -> None:
     t.see("in its queue", t.stored(producers.topic, seconds=10), 0)
 
 
-@remoting_case("SendMessageProcessor.sendMessage", settings={"rejectTransactionMessage": "true"})
+@remoting_case("SendMessageProcessor.sendMessage", settings=with_keys(STRICT, "rejectTransactionMessage"))
 def the_flag_alone_is_not_refused(t: Remoting) -> None:
     """Where rejectTransactionMessage is on, TRAN_MSG is refused and the flag alone is taken."""
     producers = transacting(t)

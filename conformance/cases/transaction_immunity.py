@@ -42,7 +42,7 @@ def a_message_is_left_alone_for_six_seconds(t: Remoting) -> None:
     t.see("asked after", watch.between(6, 20))
 
 
-@remoting_case("TransactionalMessageServiceImpl.check", settings=PATIENT, alone=True)
+@remoting_case("TransactionalMessageServiceImpl.check", settings=PATIENT, tidy=True)
 def a_message_from_the_future_is_asked_for_early(t: Remoting) -> None:
     """A message that was born after the present is asked for at once."""
     producers = transacting(t)
@@ -54,7 +54,7 @@ def a_message_from_the_future_is_asked_for_early(t: Remoting) -> None:
     _see_when_asked(t, connection, sent_ms)
 
 
-@remoting_case("TransactionalMessageServiceImpl.getImmunityTime", settings=PATIENT, alone=True)
+@remoting_case("TransactionalMessageServiceImpl.getImmunityTime", settings=PATIENT, tidy=True)
 def a_message_may_be_asked_for_early(t: Remoting) -> None:
     """A short immunity is taken as it is, a negative one as none, -1 and what is no number as the usual time."""
     producers = transacting(t)

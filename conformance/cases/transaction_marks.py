@@ -23,19 +23,19 @@ def _see_end(t: Remoting, value: int, *, seconds: float) -> None:
     t.see("stored", t.pull(producers.topic, t.group()).bodies)
 
 
-@remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=LATE, alone=True)
+@remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=LATE, tidy=True)
 def an_end_that_is_written_late_is_not_recognised(t: Remoting) -> None:
     """A message with an immunity that was put back before its commit was written down is given up in the end."""
     _see_end(t, COMMIT, seconds=40)
 
 
-@remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=LATE, alone=True)
+@remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=LATE, tidy=True)
 def a_rollback_that_is_written_late_is_not_recognised(t: Remoting) -> None:
     """A message with an immunity that was put back before its rollback was written down is given up in the end."""
     _see_end(t, ROLLBACK, seconds=40)
 
 
-@remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=SOON, alone=True)
+@remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=SOON, tidy=True)
 def an_end_that_is_written_at_once_is_recognised(t: Remoting) -> None:
     """A message with an immunity whose commit is written down at once is looked at no more."""
     _see_end(t, COMMIT, seconds=20)

@@ -6,6 +6,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
+from ..settings import STRICT, with_keys
 from ..worlds.pops import PopGroup
 from ..worlds.remoting import Remoting, reply_to
 from ..worlds.transactions import COMMIT, ROLLBACK, UNKNOWN, shown, transacting
@@ -176,7 +177,7 @@ def keys_are_found_after_the_commit(t: Remoting) -> None:
     t.see("after", t.query(producers.topic, "k").bodies)
 
 
-@remoting_case("SendMessageProcessor.sendMessage", settings={"rejectTransactionMessage": "true"})
+@remoting_case("SendMessageProcessor.sendMessage", settings=with_keys(STRICT, "rejectTransactionMessage"))
 def a_broker_may_refuse_transactions(t: Remoting) -> None:
     """Where rejectTransactionMessage is on, half messages are refused and others are not."""
     producers = transacting(t)

@@ -27,7 +27,7 @@ def messages_of(found: list[RemotingCommand]) -> list[ReceivedMessage]:
     return [message for check in found for message in decode_messages(check.body)]
 
 
-@remoting_case("ScheduleMessageService.load", needs=CRASHES, alone=True, settings=ON_DISK)
+@remoting_case("ScheduleMessageService.load", needs=CRASHES, tidy=True, settings=ON_DISK)
 def delayed_messages_come_after_a_crash(t: Remoting) -> None:
     """A delayed message that waits while the broker is killed comes, also when it was due before it is back."""
     topic = t.topic(queues=1)
@@ -42,7 +42,7 @@ def delayed_messages_come_after_a_crash(t: Remoting) -> None:
     t.see("after", bodies(t.stored(topic).messages))
 
 
-@remoting_case("TimerMessageStore.recover", needs=CRASHES, alone=True, settings=ON_DISK)
+@remoting_case("TimerMessageStore.recover", needs=CRASHES, tidy=True, settings=ON_DISK)
 def timed_messages_come_after_a_crash(t: Remoting) -> None:
     """A timed message that waits while the broker is killed comes; what was taken back before stays away."""
     topic = t.topic(queues=1)

@@ -111,5 +111,5 @@ def is_own(each: Case | Scenario) -> bool:
 
 
 def in_order(cases: Iterable[Case]) -> list[Case]:
-    """Cases so that those which share a broker follow each other."""
-    return sorted(cases, key=lambda case: (case.mark.alone, sorted(case.mark.settings.items())))
+    """Cases so that those which share a broker follow each other; first those that have one after each other."""
+    return sorted(cases, key=lambda case: (not case.mark.tidy, case.mark.alone, sorted(case.mark.settings.items())))

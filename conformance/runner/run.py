@@ -1,7 +1,6 @@
 """A run: the plan carried out on its targets, with what it found."""
 
 import datetime
-import secrets
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -14,12 +13,10 @@ from ..scenario import Scenario, truth_of
 from ..targets.target import Target
 from ..truth import Truth
 from ..undisturbed import undisturbed
-from .attempts import first_expected
+from .case_work import common_works, own_works
 from .crews import Crews
-from .plan import in_order, is_own
 from .pool import Line, Pool, Work
 from .scenario_work import scenario_works
-from .work import run_case
 
 
 @dataclass(slots=True)
@@ -83,14 +80,14 @@ def carry_out(
             crews = Crews()
             started.callback(undisturbed, crews.close)  # before the targets that they talk to, also after Ctrl-C
             pool = Pool(jobs, note)
+            for target in targets:
+                target.sleep = pool.sleep
             lines: list[Line] = []
             shared: list[list[Work]] = []
             for target in targets:
                 works = scenario_works(scenarios, sdks, target, truth, crews, attempts=attempts)
-                common = [case for case in cases if not is_own(case)]
-                shared.append(works.common + [_case(case, target, truth, attempts) for case in common])
-                own = works.own + [_case(case, target, truth, attempts) for case in in_order(filter(is_own, cases))]
-                lines.append(Line(own, target.own_at_once))
+                shared.append(works.common + common_works(cases, target, truth, attempts))
+                lines.append(Line(works.own + own_works(cases, target, truth, attempts), target.own_at_once))
             # First what takes long to start, and of that what leaves threads to others.
             lines.sort(key=lambda line: line.at_once is None)
             # By turns: on the emulator the processor is busy, on a real broker most of the time is waiting.
@@ -105,14 +102,6 @@ def carry_out(
     order = {id_: number for number, id_ in enumerate(ids)}
     run.outcomes.sort(key=lambda outcome: (run.targets.index(outcome.target), order[outcome.id]))
     return run
-
-
-def _case(case: Case, target: Target, truth: Truth, attempts: int) -> Work:
-    def run() -> Outcome:
-        return run_case(case, target, truth, secrets.token_hex(4))
-
-    # The emulator is told the time, so that nothing is too late there.
-    return lambda: [first_expected(run, 1 if target.emulated else attempts)]
 
 
 def record(run: Run, targets: Sequence[Target], truth: Truth) -> dict[str, list[str]]:

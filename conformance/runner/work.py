@@ -3,6 +3,7 @@
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from .. import explained
@@ -24,8 +25,15 @@ def world_of(protocol: Protocol) -> Callable[[Place, str], World]:
     return Remoting
 
 
-def run_case(case: Case, target: Target, truth: Truth, token: str) -> Outcome:
-    """Run one case on a target and judge it; never raises but for what ends the whole run (KeyboardInterrupt)."""
+Lend = Callable[[], AbstractContextManager[Place]]
+"""Lends the place of a case."""
+
+
+def run_case(case: Case, target: Target, truth: Truth, token: str, lend: Lend | None = None) -> Outcome:
+    """Run one case on a target and judge it; never raises but for what ends the whole run (KeyboardInterrupt).
+
+    `lend`: where its place comes from, by default the target.
+    """
     missing = sorted(case.needs - target.capabilities)
     if missing:
         return Outcome(case.id, target.name, Verdict.NOT_APPLICABLE, 0.0, reason=f"needs {', '.join(missing)}")
@@ -37,7 +45,7 @@ def run_case(case: Case, target: Target, truth: Truth, token: str) -> Outcome:
     problem = ""
     try:
         with (
-            target.lend(case.mark.settings, alone=case.mark.alone) as place,
+            lend() if lend is not None else target.lend(case.mark.settings, alone=case.mark.alone) as place,
             world_of(case.mark.protocol)(place, token) as world,
         ):
             notes, contradictions = world.notes, world.contradictions

@@ -5,7 +5,7 @@ from typing import Any
 
 from rocketmq_testkit.remoting.request_code import RequestCode
 
-from ..actors import Consumer
+from ..actors import Consumer, Style
 from ..scenario import scenario
 from ..stage import Stage
 from ..worlds.answer import Answer
@@ -14,11 +14,11 @@ AGAIN_SECONDS = 30.0
 """How long what a consumer shall be given again may take: the Java SDK stops ten seconds for a reset."""
 
 
-def _consuming(s: Stage, *texts: str) -> tuple[str, str, Consumer]:
+def _consuming(s: Stage, *texts: str, style: Style = "concurrent") -> tuple[str, str, Consumer]:
     """A topic, a group, and a live consumer that has taken messages with these bodies, of which the broker knows."""
-    topic, group = s.pair("concurrent")
+    topic, group = s.pair(style)
     producer = s.producer(topic)
-    consumer = s.consumer(group, topic, "concurrent")
+    consumer = s.consumer(group, topic, style)
     for text in texts:
         producer.send(topic, text)
     s.wait_for(len(texts), consumer)
@@ -59,6 +59,20 @@ def a_consumer_is_asked_how_it_is_doing(s: Stage) -> None:
         )
 
 
+@scenario("Broker2Client.getConsumeStatus", modes={"concurrent"}, passes=True)
+def a_consumer_is_asked_how_far_it_is(s: Stage) -> None:
+    """A live consumer tells the offset of each queue that it has; where it can."""
+    topic, group, _ = _consuming(s, "a0", "a1")
+    answer = _asked(s, RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, {"topic": topic, "group": group})
+    s.see("code", answer.code)
+    s.see("told", _offsets_told(answer) if answer.code == 0 else None)
+
+
+def _offsets_told(answer: Answer) -> list[int]:
+    """The offsets that clients told of their queues."""
+    return [offset for table in answer.json["consumerTable"].values() for offset in table.values()]
+
+
 @scenario("AdminBrokerProcessor.consumeMessageDirectly", modes={"concurrent"}, passes=True)
 def a_consumer_is_given_a_stored_message(s: Stage) -> None:
     """An administrator has a live consumer's listener called with a stored message; the group stays where it is."""
@@ -78,6 +92,20 @@ def a_consumer_is_given_a_stored_message(s: Stage) -> None:
     s.settle(consumer)
     s.see("listener", {stem: len(consumer.of(stem)) for stem in ("first", "second")})
     s.see("moved", s.world.ask(RequestCode.QUERY_CONSUMER_OFFSET, place).fields != before)
+
+
+@scenario("ConsumerOffsetManager.assignResetOffset", verbs={"send"})
+def a_group_is_reset_at_the_broker(s: Stage) -> None:
+    """A group that the broker takes back to the beginning is given everything again, without a word to its clients."""
+    topic, group, consumer = _consuming(s, "a0", "a1", style=s.usual)
+    ext = {"topic": topic, "group": group, "timestamp": 0, "isForce": True}
+    s.see("reset", s.world.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext).code)
+    # A poll that waits does not hear of it: the next message ends that.
+    s.producer(topic).send(topic, "b0")
+    s.wait_for(1, consumer, stem="b0")
+    s.comes(lambda: len(consumer.of("a")) > 2, consumers=[consumer], seconds=AGAIN_SECONDS)
+    s.settle(consumer)
+    s.see("given", {stem: len(consumer.of(stem)) for stem in ("a0", "a1")})
 
 
 @scenario(

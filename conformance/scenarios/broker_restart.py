@@ -1,8 +1,9 @@
 """A broker that stops and comes back."""
 
+from collections.abc import Callable
 from contextlib import suppress
 
-from ..actors import Producer, comparison
+from ..actors import Consumer, Producer, comparison
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
 from ..stage import Stage
@@ -32,12 +33,17 @@ def sent_again(s: Stage, producer: Producer, topic: str) -> list[Fields]:
 @scenario("BrokerStartup.main", verbs={"send"}, protocol="remoting", capabilities={Capability.RESTART}, alone=True)
 def clients_go_on_after_a_restart(s: Stage) -> None:
     """Producer and consumer live through a restart of the broker: nothing that was sent is lost."""
+    see_clients_go_on(s, s.place.restart)
+
+
+def see_clients_go_on(s: Stage, stop_and_start: Callable[[], None]) -> None:
+    """Note what is lost of messages that are sent and consumed before the broker goes away and after it is back."""
     topic, group = s.pair(s.usual)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
     sent = producer.send_numbered(topic, 5, "before")
     s.wait_for(2, consumer, stem="before")
-    s.place.restart()
+    stop_and_start()
     sent += sent_again(s, producer, topic)
     s.wait_for(1, consumer, stem="after", seconds=SECONDS)
     s.wait_until(lambda: set(consumer.bodies) >= ALL, "all messages", consumers=[consumer], seconds=SECONDS)
@@ -66,19 +72,44 @@ def clients_of_a_proxy_go_on_after_a_restart(s: Stage) -> None:
     with s.world.away():
         s.refusal("a send while it is away", lambda: producer.send(topic, "away"), text=False)
     sent += sent_again(s, producer, topic)
+    _see_who_goes_on(s, consumer, topic, group, sent)
+
+
+def _see_who_goes_on(s: Stage, consumer: Consumer, topic: str, group: str, sent: list[Fields]) -> None:
+    """Note whether a consumer goes on by itself, and what is lost; where it does not, a new one of its group helps."""
     consumers = [consumer]
 
     def all_came() -> bool:
-        with suppress(DriverError):  # what was under way when the broker went away has failed
-            consumers[-1].look()
+        for each in consumers:
+            with suppress(DriverError):  # what was under way when the broker went away has failed
+                each.look()
         return {body for each in consumers for body in each.bodies} >= ALL
 
     goes_on = s.comes(all_came, seconds=GOES_ON_SECONDS, passing=s.poll_step)
     s.see("the consumer goes on", goes_on)
     if not goes_on:
-        consumers.append(s.consumer(group, topic, "simple"))
+        consumers.append(s.consumer(group, topic, consumer.style))
         s.wait_until(all_came, "all messages", passing=s.poll_step)
     s.see("lost", comparison(sent, [each.messages for each in consumers])["lost"])
+
+
+@scenario(
+    "GrpcClientSettingsManager.getClientSettings",
+    modes={"concurrent"},
+    protocol="grpc",
+    capabilities={Capability.RESTART},
+    alone=True,
+)
+def a_push_consumer_goes_on_after_a_restart(s: Stage) -> None:
+    """A push consumer goes on by itself when the proxy is there again, or a new one of its group is given the rest."""
+    topic, group = s.pair("concurrent")
+    producer = s.producer(topic)
+    consumer = s.consumer(group, topic, "concurrent")
+    sent = producer.send_numbered(topic, 5, "before")
+    s.wait_for(5, consumer, stem="before")
+    s.place.restart()
+    sent += sent_again(s, producer, topic)
+    _see_who_goes_on(s, consumer, topic, group, sent)
 
 
 @scenario("PopReviveService.mergeAndRevive", modes={"pop"}, capabilities={Capability.RESTART}, alone=True)

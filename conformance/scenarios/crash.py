@@ -7,6 +7,7 @@ from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
 from ..stage import Stage
 from ..targets.target import Capability
+from .broker_restart import see_clients_go_on
 
 OFTEN = {"flushConsumerOffsetInterval": "500"}
 """How far groups are is written to a file so often, for the first time ten seconds after the start."""
@@ -46,6 +47,12 @@ def _acknowledge(s: Stage, consumer: Consumer, messages: list[Fields], seconds: 
         return True
 
     s.require(s.comes(accepted, seconds=seconds), f"not acknowledged within {seconds:.0f} s: {problems[-1:]}")
+
+
+@scenario("BrokerStartup.main", verbs={"send"}, protocol="remoting", capabilities={Capability.CRASH}, alone=True)
+def clients_go_on_after_a_crash(s: Stage) -> None:
+    """Producer and consumer live through a crash of the broker: nothing that was sent is lost."""
+    see_clients_go_on(s, s.world.crash)
 
 
 @scenario(

@@ -115,6 +115,20 @@ def a_subscription_that_has_changed(s: Stage) -> None:
         s.leave(consumer)
 
 
+@scenario("PopMessageProcessor.popMsgFromQueue", verbs={"simple", "receive"})
+def two_consumers_of_a_group_want_different_tags(s: Stage) -> None:
+    """What the one that receives first does not want is passed over, and the other one is not given it either."""
+    topic, group = s.pair("simple")
+    producer = s.producer(topic)
+    consumers = {wanted: s.consumer(group, {topic: wanted}) for wanted in ("red", "blue")}
+    for number in range(2):
+        for tag in consumers:
+            producer.send(topic, f"{tag} {number}", tag=tag)
+    for wanted, consumer in consumers.items():
+        s.settle(consumer)
+        s.see(wanted, sorted(consumer.bodies))
+
+
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"concurrent"}, without={"cpp": _NO_SQL})
 def an_expression_of_a_concurrent_consumer(s: Stage) -> None:
     """A concurrent consumer by SQL92 is given the messages whose properties make it true."""

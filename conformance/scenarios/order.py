@@ -129,4 +129,5 @@ def a_message_that_always_fails_is_skipped(s: Stage) -> None:
         return answer.code == 0 and answer["offset"] == "1"
 
     s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=SECONDS)
+    s.settle(consumer)  # its last call may be told after what came of it
     s.see("received", [[text(message), message["attempt"], message["ok"]] for message in consumer.messages])

@@ -10,7 +10,7 @@ from ..drivers.process import DriverError
 from ..scenario import scenario
 from ..stage import Stage
 from ..targets.target import Capability
-from ..worlds.disk import CAN_BE_FULL, FULL, TOO_LATE, until_full
+from ..worlds.disk import CAN_BE_FULL, FULL, FULL_BESIDE, TOO_LATE, until_full
 
 BUSY: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}
 """Remoting clients that send are refused."""
@@ -85,6 +85,24 @@ def sends_go_round_a_busy_broker(s: Stage) -> None:
 
 
 @scenario(
+    "DefaultMQProducerImpl.sendKernelImpl",
+    verbs={"send"},
+    protocol="remoting",
+    capabilities=CAN_BE_FULL | {Capability.SEVERAL_BROKERS},
+    settings=FULL_BESIDE,
+)
+def sends_go_round_a_full_broker(s: Stage) -> None:
+    """Of two brokers one has a full disk: an SDK brings everything to the other one, or tells of each refused send."""
+    topic = on_both(s)
+    until_full(s.world, s.world.beside)
+    before = s.world.max_offset(topic)
+    done = s.see("taken", taken(s, topic))
+    s.comes(lambda: s.world.max_offset(topic) >= before + done, seconds=READABLE_SECONDS)
+    s.see("stored", s.world.max_offset(topic) - before)
+    s.see("in the full one", _in_the_other(s, topic))
+
+
+@scenario(
     "MQFaultStrategy.selectOneMessageQueue",
     verbs={"send"},
     protocol="remoting",
@@ -100,14 +118,14 @@ def sends_keep_away_from_a_slow_broker(s: Stage) -> None:
     topic = on_both(s)
     for label, minds in (("minding", True), ("not minding", False)):
         producer = s.producer(topic, latency_fault=minds)
-        before = _slow(s, topic)
+        before = _in_the_other(s, topic)
         for number in range(SENDS):
             producer.send(topic, f"{label} {number}")
-        s.comes(lambda: _slow(s, topic) > before, seconds=READABLE_SECONDS)  # noqa: B023 it is over when this goes on
-        s.see(f"to the slow broker, {label}", _slow(s, topic) - before)
+        s.comes(lambda: _in_the_other(s, topic) > before, seconds=READABLE_SECONDS)  # noqa: B023 it is over when this goes on
+        s.see(f"to the slow broker, {label}", _in_the_other(s, topic) - before)
 
 
-def _slow(s: Stage, topic: str) -> int:
+def _in_the_other(s: Stage, topic: str) -> int:
     asked = {"topic": topic, "queueId": 0}
     return int(s.world.ask(RequestCode.GET_MAX_OFFSET, asked, to=s.world.beside)["offset"])
 

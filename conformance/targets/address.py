@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from ..worlds.cluster import first_broker
@@ -15,8 +15,9 @@ REACHED_WITHIN_SECONDS = 10.0
 class AddressPlace(Place):
     """Somebody's RocketMQ in real time."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, sleep: Callable[[float], None] = time.sleep) -> None:
         self.access = access
+        self._sleep = sleep
 
     def now_ms(self) -> int:
         """This machine's clock."""
@@ -24,7 +25,7 @@ class AddressPlace(Place):
 
     def pass_ms(self, ms: int) -> None:
         """Wait."""
-        time.sleep(ms / 1000)
+        self._sleep(ms / 1000)
 
 
 class AddressTarget(Target):
@@ -37,7 +38,7 @@ class AddressTarget(Target):
             self.unrecordable = "nobody says which version runs there; add version=V if it is Apache's own, unchanged"
         self.capabilities = frozenset({Capability.ADMIN}) if admin else frozenset()
         self.access = access
-        self._place = AddressPlace(access)
+        self._place = AddressPlace(access, lambda seconds: self.sleep(seconds))
 
     def start(self) -> None:
         """See that somebody listens at both addresses: one sentence is better than a failure of every case.

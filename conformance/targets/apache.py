@@ -78,7 +78,12 @@ class _Server:
     jvm: tuple[str, ...]
 
 
-_NAMESRV = _Server("namesrv", "org.apache.rocketmq.namesrv.NamesrvStartup", "boot success", ("-Xms128m", "-Xmx256m"))
+_NAMESRV = _Server(
+    "namesrv",
+    "org.apache.rocketmq.namesrv.NamesrvStartup",
+    "boot success",
+    ("-Xms128m", "-Xmx256m", "-XX:TieredStopAtLevel=1"),
+)
 _BROKER = _Server(
     "broker",
     "org.apache.rocketmq.broker.BrokerStartup",
@@ -196,7 +201,7 @@ class ApacheBroker:
     def _start(self, jars: Path) -> None:
         self._ports = ports = Ports()
         self.namesrv = f"127.0.0.1:{ports.namesrv}"
-        self.broker = f"127.0.0.1:{ports.broker}"
+        self.broker = f"{self._settings.get('brokerIP1', _BROKER_CONF['brokerIP1'])}:{ports.broker}"
         self.endpoint = f"127.0.0.1:{ports.grpc}"
         conf = self._home / "conf"
         conf.mkdir()

@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ _ABLE = frozenset(
     }
 )
 """What every real broker is able to do; whether its disk can be full depends on how full it is."""
-OWN_MAX = 6
+OWN_MAX = 8
 """Brokers with settings of their own that run beside the common one, 600 MB each."""
 _SHARED = {"timerFlushIntervalMs": "10000"}
 """Keys of brokers that several cases use, none of which stops it. To write, the timer goes through 38 MB byte by byte,
@@ -40,8 +40,8 @@ STARTING_MAX = os.cpu_count() or 2
 class ApachePlace(AddressPlace):
     """One real broker with its name server and proxy."""
 
-    def __init__(self, broker: ApacheBroker) -> None:
-        super().__init__(Access(broker.namesrv, broker.endpoint))
+    def __init__(self, broker: ApacheBroker, sleep: Callable[[float], None]) -> None:
+        super().__init__(Access(broker.namesrv, broker.endpoint), sleep)
         self.broker = broker
         self.beside = broker.beside
 
@@ -148,14 +148,14 @@ class ApacheTarget(Target):
             self._end(idle)
             try:
                 self._bring_up(broker)
-                yield ApachePlace(broker)
+                yield ApachePlace(broker, self.sleep)
             finally:
                 broker.stop()
                 self._apart.discard(broker)
             return
         instance = self._take(frozenset({**_SHARED, **wanted}.items()), encrypted=encrypted)
         try:
-            yield ApachePlace(instance.broker)
+            yield ApachePlace(instance.broker, self.sleep)
         finally:
             with self._changed:
                 instance.users -= 1

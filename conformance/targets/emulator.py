@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.addresses import LOOPBACK
 
 from .target import COMMON_SETTINGS, REFERENCE_VERSION, Access, Capability, Place, Target, of_each
 
@@ -77,5 +78,8 @@ class EmulatorTarget(Target):
         # Its proxy stands before all its brokers, as that of a cluster does.
         proxy = {key: value for key, value in files.proxy.items() if key != "proxyMode"}
         config = {**COMMON_SETTINGS, **files.broker, **proxy}
-        with Emulator(profile="faithful", config=config, brokers=brokers) as emulator:
+        # It has one address for all that it is; a real broker listens where it says that it is.
+        host = config.pop("brokerIP1", LOOPBACK)
+        config.pop("bindAddress", None)
+        with Emulator(profile="faithful", host=host, config=config, brokers=brokers) as emulator:
             yield EmulatorPlace(emulator)

@@ -3,8 +3,9 @@
 A target says what it can do; a case that needs more is not applicable to it.
 """
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -156,6 +157,8 @@ class Target(ABC):
     """Whether it is this project's emulator, to which the differences of `explained.py` belong."""
     own_at_once: int | None = None
     """How many places with settings of their own, or lent alone, may be in use at once; None: any number."""
+    sleep: Callable[[float], None] = time.sleep
+    """How places in real time wait; a run makes room for others meanwhile."""
     unrecordable: str = ""
     """Why what it does is not what a version does, so that it cannot become recorded truth; empty if it can."""
 

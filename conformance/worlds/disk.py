@@ -7,6 +7,7 @@ A real broker reads how full the disk is that its store lies on; cases and scena
 import re
 from collections.abc import Mapping
 
+from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..targets.target import FULL_FROM, Capability
@@ -20,6 +21,13 @@ HALF_FULL: Mapping[str, str] = {"cleanResourceInterval": "1000", "diskUsedRatio"
 _LEVEL = "diskSpaceWarningLevelRatio"
 FULL: Mapping[str, str] = {**HALF_FULL, _LEVEL: str(FULL_FROM)}
 """Settings of a broker whose disk is full as soon as it has looked."""
+FULL_BESIDE: Mapping[str, str] = {
+    "beside.brokerName": "broker-b",
+    **{f"beside.{key}": value for key, value in HALF_FULL.items()},
+    f"beside.{_LEVEL}": str(FULL_FROM),
+    _LEVEL: "90",
+}
+"""Settings of two brokers of which the second one's disk is full as soon as it has looked."""
 _FIRST_LOOK_SECONDS = 58.0
 """Just before it, in a broker that has just started."""
 _LOOKS_SECONDS = 90.0
@@ -42,13 +50,13 @@ def fill_up(t: World) -> None:
     until_full(t)
 
 
-def until_full(t: World) -> None:
-    """Return when the broker has seen that its disk is full."""
-    table = t.ask(RequestCode.GET_BROKER_RUNTIME_INFO, {}).json["table"]
+def until_full(t: World, to: RemotingClient | None = None) -> None:
+    """Return when a broker, the first if no other is given, has seen that its disk is full."""
+    table = t.ask(RequestCode.GET_BROKER_RUNTIME_INFO, {}, to=to).json["table"]
     used = float(table["commitLogDiskRatio"])
     t.require(used * 100 > FULL_FROM, f"the disk of the broker has to be used by more than {FULL_FROM} %: {used:.0%}")
-    topic = t.topic(queues=1)
-    t.require(t.until(lambda: _probe(t, topic) != 0, _LOOKS_SECONDS), "the broker did not find its disk full")
+    topic = t.topic(queues=1, to=to)
+    t.require(t.until(lambda: _probe(t, topic, to) != 0, _LOOKS_SECONDS), "the broker did not find its disk full")
 
 
 def make_room(t: World) -> None:
@@ -68,5 +76,5 @@ def _set_level(t: World, percent: int) -> None:
     t.require(changed.code == 0, f"{_LEVEL} was not taken: {changed}")
 
 
-def _probe(t: World, topic: str) -> int:
-    return t.ask(RequestCode.SEND_MESSAGE, t.send_fields(topic, unique=False), b"probe").code
+def _probe(t: World, topic: str, to: RemotingClient | None = None) -> int:
+    return t.ask(RequestCode.SEND_MESSAGE, t.send_fields(topic, unique=False), b"probe", to=to).code

@@ -28,14 +28,6 @@ _TAKEN_UP_SECONDS = 0.05
 """A stream that grpcio was told to open is on the wire by then; its own threads send it."""
 
 
-STRICT: Mapping[str, str] = {
-    "autoCreateTopicEnable": "false",
-    "autoCreateSubscriptionGroup": "false",
-    "recallMessageEnable": "false",
-    "rejectTransactionMessage": "true",
-    "popPollingSize": "1",
-}
-"""Settings of a broker that makes and allows little; one set, so that all cases that need some of it share a broker."""
 CHECKING: Mapping[str, str] = {"transactionCheckInterval": "3000", "transactionTimeOut": "1000"}
 """Settings of a broker that asks for the state of half messages after a few seconds."""
 BAD_TOPICS: Mapping[str, str] = {

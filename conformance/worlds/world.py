@@ -139,6 +139,12 @@ class World(Closing):
     def group(self, *, name: str | None = None, **config: Any) -> str:
         """A new subscription group; `config` holds fields of SubscriptionGroupConfig by their names."""
         name = self.new("group") if name is None else name
+        answer = self.ask_for_group(name, **config)
+        self.require(answer.code == 0, f"the group {name} was not made: {answer}")
+        return name
+
+    def ask_for_group(self, name: str, **config: Any) -> Answer:
+        """Have a subscription group made that may be refused."""
         fields = {
             "groupName": name,
             "consumeEnable": True,
@@ -151,9 +157,7 @@ class World(Closing):
             "notifyConsumerIdsChangedEnable": True,
             **config,
         }
-        answer = self.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, dumps(fields))
-        self.require(answer.code == 0, f"the group {name} was not made: {answer}")
-        return name
+        return self.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, dumps(fields))
 
     # --- connections
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 from rocketmq_testkit.conformance.outcome import Outcome, Verdict
-from rocketmq_testkit.conformance.runner.pool import Line, Pool, Work
+from rocketmq_testkit.conformance.runner.pool import LONG_SECONDS, Line, Pool, Work
 
 SECONDS_MAX = 20.0
 
@@ -52,6 +52,44 @@ def test_lines_come_in_their_order() -> None:
     pool = Pool(1, lambda outcome: found.append(outcome.id))
     pool.run([Line([lambda: done("a"), lambda: done("b")], at_once=3), Line([lambda: done("c")])], [])
     assert found == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("seconds", "most_beside"), [(LONG_SECONDS, 4), (LONG_SECONDS / 2, 2)])
+def test_who_waits_long_makes_room(seconds: float, most_beside: int) -> None:
+    """While two jobs wait long, two more are begun, and not a fifth; beside short waits there are none."""
+    lock = threading.Lock()
+    at_it = most = 0
+
+    def waits() -> Iterable[Outcome]:
+        nonlocal at_it, most
+        with lock:
+            at_it += 1
+            most = max(most, at_it)
+        pool.sleep(seconds)
+        with lock:
+            at_it -= 1
+        return done("waited")
+
+    found: list[str] = []
+    pool = Pool(2, lambda outcome: found.append(outcome.id))
+    pool.run([Line([waits] * 6)], [])
+    assert most == most_beside
+    assert found == ["waited"] * 6
+
+
+def test_one_job_is_one_at_a_time() -> None:
+    """Nothing is begun while the only job waits."""
+    order: list[str] = []
+
+    def waits() -> Iterable[Outcome]:
+        order.append("begun")
+        pool.sleep(LONG_SECONDS)
+        order.append("done")
+        return done("waited")
+
+    pool = Pool(1, lambda _: None)
+    pool.run([Line([waits] * 2)], [])
+    assert order == ["begun", "done"] * 2
 
 
 def test_a_bug_ends_the_run() -> None:

@@ -1,0 +1,113 @@
+"""Cases that have a broker after each other: who gets which, and what becomes of one that a case has failed on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance.case import Case, remoting_case
+from rocketmq_testkit.conformance.outcome import Verdict
+from rocketmq_testkit.conformance.runner.case_work import PIECE_MAX, own_works
+from rocketmq_testkit.conformance.runner.run import carry_out
+from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
+from rocketmq_testkit.conformance.targets.target import Place
+from rocketmq_testkit.conformance.truth import Truth
+from rocketmq_testkit.conformance.worlds.remoting import Remoting
+
+KEYS = {"autoCreateTopicEnable": "false"}
+
+
+class Costly(EmulatorTarget):
+    """Starts like a real broker: one at a time, and noted."""
+
+    name = "costly"
+    emulated = False
+    own_at_once = 1
+
+    def __init__(self) -> None:
+        self.started: list[dict[str, str]] = []
+        self.in_use = 0
+
+    @contextmanager
+    def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
+        """A new emulator, noted."""
+        self.started.append(dict(settings))
+        with super().lend(settings, alone=alone, encrypted=encrypted) as place:
+            self.in_use += 1
+            yield place
+            self.in_use -= 1
+
+
+class Lines:
+    """Cases that write down at which name server each has run, under a name of its own."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, list[str]] = {}
+
+    def case(self, name: str, *, fails: int = 0, tidy: bool = True, settings: Mapping[str, str] | None = None) -> Case:
+        """A case whose first runs fail."""
+
+        def run(t: Remoting) -> None:
+            """A broker is there."""
+            runs = self.seen.setdefault(name, [])
+            runs.append(t.place.access.namesrv)
+            t.see("code", t.send(t.topic()).code)
+            if len(runs) <= fails:
+                raise ValueError("too slow")
+
+        mark = remoting_case("BrokerStartup", settings=settings, alone=not tidy, tidy=tidy)(run).__rocketmq_case__  # type: ignore[attr-defined]  # put there by the decorator
+        return Case("own", name, "A broker is there.", mark, run)
+
+
+@pytest.fixture
+def lines() -> Lines:
+    return Lines()
+
+
+def run(cases: Sequence[Case], target: Costly, folder: Path, attempts: int = 2) -> list[Verdict]:
+    return [
+        each.verdict
+        for each in carry_out(cases, [target], Truth(folder), jobs=2, each=lambda _: None, attempts=attempts).outcomes
+    ]
+
+
+def test_tidy_cases_with_the_same_settings_have_one_broker(lines: Lines, tmp_path: Path) -> None:
+    target = Costly()
+    names = ("one", "with_a_key", "alone", "two", "with_it_too")
+    Truth(tmp_path).put("5.3.3", "own", {name: [("code", 0)] for name in names}, "2026-11-23")
+    cases = [
+        lines.case("one"),
+        lines.case("with_a_key", settings=KEYS),
+        lines.case("alone", tidy=False),
+        lines.case("two"),
+        lines.case("with_it_too", settings=KEYS),
+    ]
+
+    verdicts = run(cases, target, tmp_path, attempts=1)
+
+    assert set(verdicts) == {Verdict.SAME}
+    assert sorted(map(len, target.started)) == [0, 0, 1]
+    assert lines.seen["one"] == lines.seen["two"]
+    assert lines.seen["with_a_key"] == lines.seen["with_it_too"]
+    assert lines.seen["alone"] != lines.seen["one"]
+    assert target.in_use == 0
+
+
+def test_who_failed_and_who_comes_after_gets_a_new_broker(lines: Lines, tmp_path: Path) -> None:
+    target = Costly()
+    Truth(tmp_path).put("5.3.3", "own", {name: [("code", 0)] for name in ("a", "b", "c")}, "2026-11-23")
+
+    verdicts = run([lines.case("a"), lines.case("b", fails=1), lines.case("c")], target, tmp_path)
+
+    assert verdicts == [Verdict.SAME] * 3
+    [a], [b1, b2], [c] = (lines.seen[name] for name in "abc")
+    assert a == b1
+    assert len({a, b2, c}) == len(target.started) == 3
+
+
+def test_so_many_have_a_broker_after_each_other_and_no_more(lines: Lines, tmp_path: Path) -> None:
+    cases = [lines.case(f"case{number}") for number in range(PIECE_MAX + 1)]
+    truth = Truth(tmp_path)
+
+    assert len(own_works(cases, Costly(), truth, 1)) == 2
+    assert len(own_works(cases, EmulatorTarget(), truth, 1)) == len(cases)
