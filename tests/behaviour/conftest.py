@@ -1,8 +1,32 @@
-"""`e`, the entrance that a rule goes through."""
+"""`e`, the entrance that a rule goes through, and the option that chooses among entrances."""
 
 import pytest
 from entrance import Entrance
 from entrances import entrance
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--entrances`."""
+    parser.addoption("--entrances", default="", help="rules only go through these, such as remoting,grpc")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what goes through other entrances than those that were chosen."""
+    chosen = config.getoption("--entrances").split(",")
+    if chosen == [""]:
+        return
+    wanted: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        wanted[_entrance_of(item) in (None, *chosen)].append(item)
+    config.hook.pytest_deselected(items=wanted[False])
+    items[:] = wanted[True]
+
+
+def _entrance_of(item: pytest.Item) -> str | None:
+    """The name of the entrance that a test goes through, None for a test that has none."""
+    call = getattr(item, "callspec", None)
+    given = call.params.get("e") if call is not None else None
+    return given[0] if isinstance(given, tuple) else None
 
 
 @pytest.fixture

@@ -117,3 +117,18 @@ def test_only_so_many_may_wait(e: Entrance) -> None:
     e.send(b"0")
     assert waits.answer is not None
     assert waits.answer.bodies == [b"0"]
+
+
+@through(*ALL, disable_consume_if_consumer_read_slowly=True, consumer_fallbehind_threshold=100_000)
+def test_a_group_that_is_too_far_behind_may_not_go_on(e: Entrance) -> None:
+    """From the next look on, of which there is one every three minutes; an administrator lets it go on."""
+    e.topic()
+    e.group()
+    e.store(*(b"%1000d" % number for number in range(120)))
+    assert len(e.pop(count=1, invisible_ms=600_000).answer.messages) == 1  # type: ignore[union-attr]  # answered
+    e.advance(180_000)
+    answer = e.pop().answer
+    remark = "subscription group no permission, G"
+    assert e.says(answer, (16, remark), (50001, PROXY + remark)), answer
+    e.group()
+    assert len(e.bodies()) == 32

@@ -23,7 +23,7 @@ def t(e: Entrance) -> Entrance:
 
 def half(t: Entrance, body: bytes = b"0", **more: object) -> Sent:
     """A half message."""
-    sent = t.put(body, half=True, **more)  # type: ignore[arg-type]  # options of put
+    sent = t.put(body, half=True, **more)
     assert sent.ok, sent
     return sent
 

@@ -1,15 +1,19 @@
 """What a rule of `tests/behaviour` may do, whichever door it goes through.
 
-An entrance is a way into one broker in virtual time: the engine's operations, remoting frames, gRPC calls. A rule is
+An entrance is a way into a broker in virtual time: the engine's operations, remoting frames, gRPC calls. A rule is
 written once against `Entrance`, or against `BrokerEntrance` for what only the broker's own protocol can express.
 Setting up and looking at what is stored needs no protocol and is the same for all.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from itertools import count
+from typing import Any, Protocol, Self
 
+from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
@@ -19,16 +23,30 @@ from rocketmq_testkit.emulator.operations import (
     DeleteTopic,
     GetConsumerListByGroup,
     GroupConfig,
+    PutKvConfig,
     SendMessage,
+    SetPermOfBroker,
     TopicConfig,
     UpdateBrokerConfig,
+    UpdateNamesrvConfig,
 )
 from rocketmq_testkit.emulator.record import Record, decode
+from rocketmq_testkit.grpc_v2.config import ProxyConfig
 
 START_MS = 1_700_000_000_000
 
 OF_CLIENTS = ("settings again", "client housekeeping", "grpc session")
 """Timers that say only that somebody is connected."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What an entrance leads into: masters, then slaves."""
+
+    brokers: Sequence[BrokerConfig]
+    emulation: EmulationConfig
+    proxy: ProxyConfig
+    seed: int = 1
 
 
 @dataclass(frozen=True)
@@ -57,6 +75,8 @@ class Answer:
     messages: list[Taken] = field(default_factory=list)
     handle: str = ""
     number: int = 0
+    suggests: int = 0
+    """The id of the broker to pull from next."""
 
     @property
     def bodies(self) -> list[bytes]:
@@ -78,6 +98,15 @@ class Sent:
 
 
 @dataclass(frozen=True)
+class Route:
+    """A broker name in the route of a topic: its queues by what may be done with them, and the ids that serve it."""
+
+    readable: int
+    writable: int
+    ids: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
 class Asked:
     """A producer is asked how a half message ends; `sent` is what it ends it by, `times` how often it was asked."""
 
@@ -94,17 +123,64 @@ class Waiting(Protocol):
         """What came back, None while it waits."""
 
 
+class Sending(Protocol):
+    """A send that may wait."""
+
+    @property
+    def sent(self) -> Sent | None:
+        """What the producer is told, None while it waits."""
+
+
 class Entrance(ABC):
-    """One broker, called `broker-a`, and a way in. Times are in ms."""
+    """Brokers, of which it leads to the first, `broker-a`, and a way in. Times are in ms."""
 
     name: str
     proxied = False
-    """Does upstream's proxy stand in front of the broker? It refuses much by itself, with codes of its own."""
+    """Does upstream's proxy stand in front of the brokers? It refuses much by itself, with codes of its own."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.broker = engine.brokers[0]
-        self._names = iter(range(1, 1_000_000))
+        self._names = count(1)
+        self._turns = count()
+
+    # brokers
+
+    @property
+    def masters(self) -> list[Broker]:
+        """In the order of their names."""
+        return [broker for broker in self.engine.brokers if broker.broker_id == 0]
+
+    def at(self, broker_name: str, broker_id: int = 0) -> Self:
+        """The same clients in front of another broker; behind a proxy they name it where they can."""
+        there = copy(self)
+        found = self.engine.broker(broker_name, broker_id)
+        assert found is not None
+        there.broker = found
+        return there
+
+    def down(self, *, kill: bool = False) -> None:
+        """Take the broker down, in order or without warning."""
+        self.engine.stop(self.broker, kill=kill)
+
+    def up(self) -> None:
+        """Bring it back."""
+        self.engine.start(self.broker)
+
+    def wipe(self, *, back: bool = False) -> None:
+        """Have routes say that nothing of the broker can be written to, or that everything can."""
+        self.engine.ask(self.engine.name_server, SetPermOfBroker(self.broker.name, add=back))
+
+    def fix(self, order: str, topic: str = "T") -> None:
+        """Fix a topic to `broker:queues;...`."""
+        self.engine.ask(self.engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
+        self.engine.ask(self.engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", topic, order))
+
+    def held(self, topic: str = "T") -> dict[str, int]:
+        """How many messages each master has of a topic."""
+        return {
+            broker.name: sum(queue.max_offset for queue in broker.store.queues_of(topic)) for broker in self.masters
+        }
 
     # the world
 
@@ -117,19 +193,23 @@ class Entrance(ABC):
         """Let time pass."""
         self.engine.scheduler.advance_to(self.now_ms + ms)
 
-    def topic(self, name: str = "T", queues: int = 1, kind: str = "", perm: int = 6) -> str:
-        """Make a topic; `kind` is its message type."""
+    def topic(self, name: str = "T", queues: int = 1, kind: str = "", perm: int = 6, *, on: Sequence[str] = ()) -> str:
+        """Make a topic, on all masters or on some; `kind` is its message type."""
         attributes = {"+message.type": kind} if kind else None
-        self.engine.ask(self.broker, CreateTopic(TopicConfig(name, queues, queues, perm), attributes))
+        for broker in self.masters:
+            if not on or broker.name in on:
+                self.engine.ask(broker, CreateTopic(TopicConfig(name, queues, queues, perm), attributes))
         return name
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""
-        self.engine.ask(self.broker, DeleteTopic(name))
+        for broker in self.masters:
+            self.engine.ask(broker, DeleteTopic(name))
 
     def group(self, name: str = "G", **fields: Any) -> str:
         """Make a group."""
-        self.engine.ask(self.broker, CreateGroup(GroupConfig(name, **fields)))
+        for broker in self.masters:
+            self.engine.ask(broker, CreateGroup(GroupConfig(name, **fields)))
         return name
 
     def configure(self, **keys: str) -> None:
@@ -218,7 +298,7 @@ class Entrance(ABC):
         """Change the invisible time; the answer has the new handle."""
 
     @abstractmethod
-    def put(
+    def begin(
         self,
         body: bytes = b"0",
         *,
@@ -231,8 +311,8 @@ class Entrance(ABC):
         half: bool = False,
         immune_s: int | None = None,
         **properties: str,
-    ) -> Sent:
-        """Send one message and look at the answer.
+    ) -> Sending:
+        """Send one message.
 
         `deliver_ms` makes it a timed one, `half` a half message, which asks for immunity of `immune_s`. A proxy chooses
         the queue itself. The producer group is called like the topic, as behind a proxy.
@@ -243,8 +323,20 @@ class Entrance(ABC):
         """Send messages, each with properties of its own, with one request; what is told of the last one."""
 
     @abstractmethod
-    def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
-        """Commit (8), roll back (12) or leave open (0); `checked` because it was asked for. None: no answer comes."""
+    def publish(self, *bodies: bytes, topic: str = "T", **more: Any) -> list[Sent]:
+        """Send messages one by one where a producer sends them that goes by routes. `more`: see `begin`."""
+
+    @abstractmethod
+    def route(self, topic: str = "T") -> dict[str, Route]:
+        """Where a topic lives, as clients are told, by broker name; empty when nowhere."""
+
+    @abstractmethod
+    def shares(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
+        """Brokers and queues that a member reads by their word; the queue -1 is any."""
+
+    @abstractmethod
+    def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Waiting:
+        """Commit (8), roll back (12) or leave open (0); `checked` because it was asked for."""
 
     @abstractmethod
     def recall(self, handle: str, topic: str = "T") -> Answer:
@@ -276,8 +368,18 @@ class Entrance(ABC):
 
     # short forms
 
+    def put(self, body: bytes = b"0", **more: Any) -> Sent:
+        """Send one message and look at the answer. `more`: see `begin`."""
+        sent = self.begin(body, **more).sent
+        assert sent is not None, "it waits"
+        return sent
+
+    def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
+        """Commit, roll back or leave open at once. None: no answer comes."""
+        return self.ending(sent, how, topic=topic, checked=checked).answer
+
     def send(self, *bodies: bytes, **more: Any) -> None:
-        """Send messages one by one, with a message group all to one queue; all must be taken. `more`: see `put`."""
+        """Send messages one by one, with a message group all to one queue; all must be taken. `more`: see `begin`."""
         for body in bodies:
             sent = self.put(body, **more)
             assert sent.ok, sent
@@ -301,6 +403,24 @@ class Entrance(ABC):
 
 class BrokerEntrance(Entrance):
     """What the broker's own protocol can express besides."""
+
+    def publish(self, *bodies: bytes, topic: str = "T", **more: Any) -> list[Sent]:
+        """To queues that may be written to in turn, or to those that an order topic is fixed to."""
+        sent = []
+        for body in bodies:
+            fixed = self.fixed(topic)
+            writable = {name: each.writable for name, each in self.route(topic).items() if 0 in each.ids}
+            if fixed:
+                writable = {name: int(queues) for name, _, queues in (each.partition(":") for each in fixed.split(";"))}
+            queues = [(name, queue) for name, number in writable.items() for queue in range(number)]
+            assert queues, "no queue to write to"
+            name, queue = queues[next(self._turns) % len(queues)]
+            sent.append(self.at(name).put(body, topic=topic, queue=queue, **more))
+        return sent
+
+    @abstractmethod
+    def fixed(self, topic: str = "T") -> str | None:
+        """What the route of an order topic fixes it to."""
 
     @abstractmethod
     def pop_one_queue(
@@ -352,9 +472,21 @@ class BrokerEntrance(Entrance):
     def request_mode(self, mode: str, share: int) -> None:
         """How group `G` shall read `T`."""
 
-    @abstractmethod
     def assigned(self, client: str, strategy: str = "AVG", model: str = "CLUSTERING") -> list[tuple[int, str]] | None:
         """Queues of `T` that a client of `G` shall read, and how; None where nothing is assigned to anybody."""
+        found = self.assignments(client, strategy, model)
+        return None if found is None else [(queue, mode) for _, queue, mode in found]
+
+    def shares(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
+        """As balanced by the broker."""
+        found = self.assignments(client, group=group, topic=topic)
+        return sorted((broker, queue) for broker, queue, _ in found or ())
+
+    @abstractmethod
+    def assignments(
+        self, client: str, strategy: str = "AVG", model: str = "CLUSTERING", *, group: str = "G", topic: str = "T"
+    ) -> list[tuple[str, int, str]] | None:
+        """Brokers and queues that a client shall read, and how; None where nothing is assigned to anybody."""
 
     @abstractmethod
     def progress(self) -> dict[int, tuple[int, int]]:

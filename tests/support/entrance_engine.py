@@ -5,14 +5,15 @@ from entrance import (
     Answer,
     Asked,
     BrokerEntrance,
+    Route,
     Sent,
+    Setup,
     Taken,
     attempt_in_order,
     known_properties,
 )
 from rocketmq_testkit.conformance.worlds.handles import handle_fields
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.effects import CheckTransactionState
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.errors import EngineError
@@ -20,6 +21,7 @@ from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.receipt import Receipt, real_topic
 from rocketmq_testkit.emulator.record import decode
 from rocketmq_testkit.remoting.client import batch_body
+from rocketmq_testkit.remoting.command import VERSION_5_3_3
 
 
 class EngineEntrance(BrokerEntrance):
@@ -27,9 +29,9 @@ class EngineEntrance(BrokerEntrance):
 
     name = "engine"
 
-    def __init__(self, config: BrokerConfig, emulation: EmulationConfig, seed: int = 1) -> None:
-        super().__init__(Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=START_MS))
-        self._channels: dict[str, DirectChannel] = {}
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(Engine(brokers=setup.brokers, emulation=setup.emulation, seed=setup.seed, now_ms=START_MS))
+        self._channels: dict[tuple[str, int, str], DirectChannel] = {}
 
     def _ask(self, operation: ops.Operation) -> Outcome:
         outcome = self._submit(operation).outcome
@@ -37,8 +39,12 @@ class EngineEntrance(BrokerEntrance):
         return outcome
 
     def _submit(self, operation: ops.Operation, client: str = "consumer") -> "EngineWaiting":
-        channel = self._channels.setdefault(client, DirectChannel(client, ("10.0.0.7", 50_000)))
-        return EngineWaiting(self.engine.submit(self.broker, operation, channel), self.broker.name)
+        return EngineWaiting(self.engine.submit(self.broker, operation, self.channel(client)), self.broker.name)
+
+    def channel(self, client: str) -> DirectChannel:
+        """The connection of a client to the broker."""
+        key = (self.broker.name, self.broker.broker_id, client)
+        return self._channels.setdefault(key, DirectChannel(client, ("10.0.0.7", 50_000)))
 
     def pop(
         self,
@@ -77,7 +83,7 @@ class EngineEntrance(BrokerEntrance):
         new = changed_handle(handle, outcome.pop_time, outcome.invisible_ms, outcome.revive_qid)
         return Answer(True, 0, "", handle=new)
 
-    def put(
+    def begin(
         self,
         body: bytes = b"0",
         *,
@@ -90,27 +96,54 @@ class EngineEntrance(BrokerEntrance):
         half: bool = False,
         immune_s: int | None = None,
         **properties: str,
-    ) -> Sent:
+    ) -> "EngineWaiting":
         unique = f"ID{next(self._names)}"
         given = known_properties(unique, topic, tag, keys, message_group, deliver_ms, half, immune_s) | properties
         born_host, flags = ("10.0.0.9", 5000), 4 if half else 0
-        return self._sent(ops.SendMessage(topic, topic, queue, body, given, born_host, self.now_ms, flags))
+        return self._submit(ops.SendMessage(topic, topic, queue, body, given, born_host, self.now_ms, flags))
 
     def _sent(self, operation: ops.SendMessage) -> Sent:
-        outcome = self._ask(operation)
-        if isinstance(outcome, EngineError):
-            return Sent(False, outcome.code, outcome.remark or "")
-        assert isinstance(outcome, ops.SendResult), outcome
-        handle, unique = outcome.recall_handle or "", outcome.transaction_id or ""
-        stored = outcome.queue_offset, outcome.physical_offset
-        return Sent(outcome.code == 0, outcome.code, "", unique, *stored, handle)
+        sent = self._submit(operation).sent
+        assert sent is not None, f"{operation} waits"
+        return sent
 
     def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
         return self.batch(*parts, topic=topic)
 
+    def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "EngineWaiting":
+        operation = ops.EndTransaction(topic, sent.offset, sent.place, how, checked, sent.id, sent.id, topic)
+        return self._submit(operation)
+
     def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
-        outcome = self._ask(ops.EndTransaction(topic, sent.offset, sent.place, how, checked, sent.id, sent.id, topic))
-        return None if outcome is ops.NO_ANSWER else _answer(outcome)
+        ending = self.ending(sent, how, topic=topic, checked=checked)
+        assert ending.outcome is not None, "it waits"
+        return ending.answer
+
+    def route(self, topic: str = "T") -> dict[str, Route]:
+        found = self._route(topic)
+        if found is None:
+            return {}
+        ids = {each.broker_name: tuple(each.broker_ids) for each in found.brokers}
+        return {
+            each.broker_name: Route(
+                each.read_queue_nums if each.perm & 4 else 0,
+                each.write_queue_nums if each.perm & 2 else 0,
+                ids[each.broker_name],
+            )
+            for each in found.queues
+        }
+
+    def fixed(self, topic: str = "T") -> str | None:
+        found = self._route(topic)
+        return None if found is None else found.order_topic_conf
+
+    def _route(self, topic: str) -> ops.RouteResult | None:
+        outcome = self.engine.submit(self.engine.name_server, ops.GetRouteInfo(topic)).outcome
+        if isinstance(outcome, EngineError):
+            assert outcome.code == 17, outcome
+            return None
+        assert isinstance(outcome, ops.RouteResult)
+        return outcome
 
     def recall(self, handle: str, topic: str = "T") -> Answer:
         outcome = self._ask(ops.RecallMessage(topic, handle, "PG"))
@@ -123,7 +156,7 @@ class EngineEntrance(BrokerEntrance):
         self._submit(ops.UnregisterClient(client, topic), client)
 
     def asked(self, client: str) -> list[Asked]:
-        effects = self._channels[client].effects
+        effects = self.channel(client).effects
         found = [each for each in effects if isinstance(each, CheckTransactionState)]
         effects.clear()
         return [_asked(each) for each in found]
@@ -187,7 +220,7 @@ class EngineEntrance(BrokerEntrance):
 
     def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
         data = ops.ConsumerData(group, subscriptions=[ops.SubscriptionData(topic, "*", sub_version=1)])
-        self._submit(ops.Heartbeat(client, [], [data]), client)
+        self._submit(ops.Heartbeat(client, [], [data], version=VERSION_5_3_3), client)
 
     def leave(self, client: str, group: str = "G") -> None:
         self._submit(ops.UnregisterClient(client, None, group), client)
@@ -195,12 +228,14 @@ class EngineEntrance(BrokerEntrance):
     def request_mode(self, mode: str, share: int) -> None:
         assert isinstance(self._ask(ops.SetMessageRequestMode("T", "G", mode, share)), ops.Done)
 
-    def assigned(self, client: str, strategy: str = "AVG", model: str = "CLUSTERING") -> list[tuple[int, str]] | None:
-        outcome = self._ask(ops.QueryAssignment("T", "G", client, strategy, model))
+    def assignments(
+        self, client: str, strategy: str = "AVG", model: str = "CLUSTERING", *, group: str = "G", topic: str = "T"
+    ) -> list[tuple[str, int, str]] | None:
+        outcome = self._ask(ops.QueryAssignment(topic, group, client, strategy, model))
         assert isinstance(outcome, ops.AssignmentResult)
         if outcome.assignments is None:
             return None
-        return [(each.queue.queue_id, each.mode) for each in outcome.assignments]
+        return [(each.queue.broker_name, each.queue.queue_id, each.mode) for each in outcome.assignments]
 
     def progress(self) -> dict[int, tuple[int, int]]:
         outcome = self._ask(ops.GetConsumeStats("G", "T"))
@@ -225,10 +260,23 @@ class EngineWaiting:
         return self._call.outcome
 
     @property
+    def sent(self) -> Sent | None:
+        """The outcome of a send."""
+        outcome = self._call.outcome
+        if outcome is None:
+            return None
+        if isinstance(outcome, EngineError):
+            return Sent(False, outcome.code, outcome.remark or "")
+        assert isinstance(outcome, ops.SendResult), outcome
+        handle, unique = outcome.recall_handle or "", outcome.transaction_id or ""
+        stored = outcome.queue_offset, outcome.physical_offset
+        return Sent(outcome.code == 0, outcome.code, "", unique, *stored, handle)
+
+    @property
     def answer(self) -> Answer | None:
-        """The outcome in the words of all entrances."""
+        """The outcome in the words of all entrances; None when none comes, or none yet."""
         match self._call.outcome:
-            case None:
+            case None | ops.NO_ANSWER:
                 return None
             case ops.PopResult() as outcome:
                 return _popped(outcome, self._broker_name)
@@ -237,9 +285,9 @@ class EngineWaiting:
                     _taken(record, "", queue_offset=at)
                     for record, at in zip(outcome.records, outcome.offsets, strict=True)
                 ]
-                return Answer(
-                    outcome.code == 0, outcome.code, outcome.status.value, messages, number=outcome.next_begin_offset
-                )
+                suggests = outcome.suggest_which_broker_id
+                code, goes_on = outcome.code, outcome.next_begin_offset
+                return Answer(code == 0, code, outcome.status.value, messages, number=goes_on, suggests=suggests)
             case ops.NotificationResult() as outcome:
                 return Answer(True, 0, "polling full" if outcome.polling_full else "", number=int(outcome.has_msg))
             case outcome:

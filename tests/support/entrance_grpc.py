@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from entrance import NOTHING, Answer, Asked, Entrance, Sent, Taken
+from entrance import NOTHING, Answer, Asked, Entrance, Route, Sent, Setup, Taken
 from grpc_world import (
     Client,
     GrpcWorld,
+    MemoryCall,
     Received,
     Stream,
     a_change,
@@ -17,29 +18,32 @@ from grpc_world import (
     publishing,
     subscribing,
 )
-from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 OK = 20_000
 _ENDS = {0: pb.TRANSACTION_RESOLUTION_UNSPECIFIED, 8: pb.COMMIT, 12: pb.ROLLBACK}
+_ENDPOINTS = pb.Endpoints(scheme=pb.IPv4, addresses=[pb.Address(host="127.0.0.1", port=8081)])
+_READ = (pb.READ, pb.READ_WRITE)
+_WRITE = (pb.WRITE, pb.READ_WRITE)
 _KINDS = {"TAG": pb.TAG, "SQL92": pb.SQL}
 
 
 class GrpcEntrance(Entrance):
-    """Upstream's proxy with its broker. A receive always waits, for 5 s at least."""
+    """Upstream's proxy with its brokers. A receive always waits, for 5 s at least, at the broker that it names."""
 
     name = "grpc"
     proxied = True
 
-    def __init__(self, config: BrokerConfig, emulation: EmulationConfig, seed: int = 1) -> None:
-        self.world = GrpcWorld(config, emulation=emulation, seed=seed)
+    def __init__(self, setup: Setup) -> None:
+        self.world = GrpcWorld(*setup.brokers, emulation=setup.emulation, seed=setup.seed, proxy=setup.proxy)
         self.world.config.end_polls_on_cancel = True
         super().__init__(self.world.engine)
         self._clients: dict[tuple[str, str, str], Client] = {}
         self._streams: dict[str, Stream] = {}
         self._seen: dict[str, int] = {}
-        self._members: dict[str, Stream] = {}
+        self.streams: dict[str, Stream] = {}
+        """Of members of groups, by client."""
 
     def _consumer(self, client: str, group: str, topic: str) -> Client:
         if (client, group, topic) not in self._clients:
@@ -71,6 +75,7 @@ class GrpcEntrance(Entrance):
             poll_ms=poll_ms,
             expression=expression,
             kind=_KINDS[kind],
+            broker=self.broker.name,
             attempt_id=attempt,
         )
         return GrpcWaiting(self._consumer(client, group, topic).receive(request))
@@ -94,7 +99,7 @@ class GrpcEntrance(Entrance):
         answer = self._consumer("consumer", group, topic).ask("ChangeInvisibleDuration", request)
         return Answer(answer.status.code == OK, answer.status.code, answer.status.message, handle=answer.receipt_handle)
 
-    def put(
+    def begin(
         self,
         body: bytes = b"0",
         *,
@@ -107,16 +112,34 @@ class GrpcEntrance(Entrance):
         half: bool = False,
         immune_s: int | None = None,
         **properties: str,
-    ) -> Sent:
+    ) -> "GrpcSending":
         system: dict[str, object] = {"message_id": f"ID{next(self._names)}", "keys": keys.split()}
         known = {"tag": tag, "message_group": message_group, "message_type": pb.TRANSACTION if half else None}
         system |= {name: value for name, value in known.items() if value}
         message = a_message(topic, body, user=properties, deliver_ms=deliver_ms, recovery_s=immune_s, **system)
-        answer = self.world.client("producer").ask("SendMessage", a_send(message))
-        if answer.status.code != OK:
-            return Sent(False, answer.status.code, answer.status.message)
-        (entry,) = answer.entries
-        return Sent(True, OK, "", entry.message_id, entry.offset, recall=entry.recall_handle)
+        call = self.world.client("producer").start("SendMessage", a_send(message))
+        return GrpcSending(call, str(system["message_id"]))
+
+    def publish(self, *bodies: bytes, topic: str = "T", **more: Any) -> list[Sent]:
+        return [self.put(body, topic=topic, **more) for body in bodies]
+
+    def route(self, topic: str = "T") -> dict[str, Route]:
+        request = sv.QueryRouteRequest(topic=pb.Resource(name=topic), endpoints=_ENDPOINTS)
+        answer = self.world.client("producer").ask("QueryRoute", request)
+        assert answer.status.code in (OK, pb.TOPIC_NOT_FOUND), answer.status
+        found: dict[str, list[Any]] = {}
+        for queue in answer.message_queues:
+            found.setdefault(queue.broker.name, []).append(queue)
+        return {name: _route(queues) for name, queues in found.items()}
+
+    def shares(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
+        request = sv.QueryAssignmentRequest(
+            topic=pb.Resource(name=topic), group=pb.Resource(name=group), endpoints=_ENDPOINTS
+        )
+        answer = self.world.client(client).ask("QueryAssignment", request)
+        assert answer.status.code in (OK, pb.TOPIC_NOT_FOUND), answer.status
+        queues = [each.message_queue for each in answer.assignments]
+        return sorted((queue.broker.name, queue.id) for queue in queues)
 
     def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
         messages = [
@@ -128,7 +151,7 @@ class GrpcEntrance(Entrance):
         last = answer.entries[-1]
         return Sent(True, OK, "", last.message_id, last.offset)
 
-    def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
+    def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "GrpcEnding":
         request = sv.EndTransactionRequest(
             topic=pb.Resource(name=topic),
             transaction_id=sent.id,
@@ -136,7 +159,7 @@ class GrpcEntrance(Entrance):
             resolution=_ENDS[how],
             source=pb.SOURCE_SERVER_CHECK if checked else pb.SOURCE_CLIENT,
         )
-        return _answer(self.world.client("producer").ask("EndTransaction", request).status)
+        return GrpcEnding(self.world.client("producer").start("EndTransaction", request))
 
     def recall(self, handle: str, topic: str = "T") -> Answer:
         request = sv.RecallMessageRequest(topic=pb.Resource(name=topic), recall_handle=handle)
@@ -152,8 +175,8 @@ class GrpcEntrance(Entrance):
 
     def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
         asking = self.world.client(client)
-        if client not in self._members:
-            self._members[client] = asking.settle(subscribing(group, topic))
+        if client not in self.streams:
+            self.streams[client] = asking.settle(subscribing(group, topic))
         asked = sv.HeartbeatRequest(group=pb.Resource(name=group), client_type=pb.SIMPLE_CONSUMER)
         assert asking.ask("Heartbeat", asked).status.code == OK
 
@@ -204,6 +227,56 @@ class GrpcWaiting:
         return Answer(
             status.code == OK, status.code, status.message, [_taken(message) for message in received.messages]
         )
+
+
+class GrpcSending:
+    """A send of a message that has an id."""
+
+    def __init__(self, call: MemoryCall, message_id: str) -> None:
+        self._call = call
+        self._message_id = message_id
+
+    @property
+    def sent(self) -> Sent | None:
+        """The only entry of the answer; what is stored and not told so is known by the producer's own id."""
+        answer = _response(self._call)
+        if answer is None:
+            return None
+        if answer.status.code != OK:
+            return Sent(False, answer.status.code, answer.status.message, self._message_id)
+        (entry,) = answer.entries
+        return Sent(True, OK, "", entry.message_id, entry.offset, recall=entry.recall_handle)
+
+
+class GrpcEnding:
+    """An end of a transaction."""
+
+    def __init__(self, call: MemoryCall) -> None:
+        self._call = call
+
+    @property
+    def answer(self) -> Answer | None:
+        """Its status."""
+        answer = _response(self._call)
+        return None if answer is None else _answer(answer.status)
+
+
+def _response(call: MemoryCall) -> Any:
+    """The answer of a unary call, None while it waits."""
+    if not call.finished:
+        return None
+    assert call.status == 0, (call.status, call.text)
+    response = call.rpc.response()
+    response.ParseFromString(call.sent[0])
+    return response
+
+
+def _route(queues: list[Any]) -> Route:
+    """What the queues of a broker name come to; each of its ids has them all."""
+    ids = sorted({queue.broker.id for queue in queues})
+    ones = [queue.permission for queue in queues if queue.broker.id == ids[0]]
+    readable, writable = (sum(each in which for each in ones) for which in (_READ, _WRITE))
+    return Route(readable, writable, tuple(ids))
 
 
 def _answer(status: pb.Status) -> Answer:

@@ -4,6 +4,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from entrance import (
@@ -11,14 +12,15 @@ from entrance import (
     Answer,
     Asked,
     BrokerEntrance,
+    Route,
     Sent,
+    Setup,
     Taken,
     attempt_in_order,
     known_properties,
 )
 from entrance_engine import changed_handle, place_of
 from remoting_world import Peer, Port
-from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.client import ReceivedMessage, batch_body, decode_messages, properties_text
 from rocketmq_testkit.remoting.command import RemotingCommand
@@ -32,19 +34,29 @@ class RemotingEntrance(BrokerEntrance):
 
     name = "remoting"
 
-    def __init__(self, config: BrokerConfig, emulation: EmulationConfig, seed: int = 1) -> None:
-        super().__init__(Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=START_MS))
-        self._port = Port(self.engine)
-        self._peers: dict[str, Peer] = {}
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(Engine(brokers=setup.brokers, emulation=setup.emulation, seed=setup.seed, now_ms=START_MS))
+        names = self.engine.name_server
+        self._ports = {
+            (broker.name, broker.broker_id): Port(self.engine, broker, names) for broker in self.engine.brokers
+        }
+        self._peers: dict[tuple[Port, str], Peer] = {}
+        self._unread: dict[tuple[Port, str], list[RemotingCommand]] = {}
 
-    def _peer(self, client: str = "consumer") -> Peer:
-        if client not in self._peers:
-            self._peers[client] = self._port.peer()
-        return self._peers[client]
+    @property
+    def _port(self) -> Port:
+        return self._ports[self.broker.name, self.broker.broker_id]
+
+    def peer(self, client: str = "consumer") -> Peer:
+        """The connection of a client to the broker."""
+        key = (self._port, client)
+        if key not in self._peers:
+            self._peers[key] = self._port.peer()
+        return self._peers[key]
 
     def _ask(self, code: int, ext: Mapping[str, Any] | None = None, body: object = None) -> RemotingCommand:
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-        return self._peer().ask(code, None if ext is None else _texts(ext), data)
+        return self.peer().ask(code, None if ext is None else _texts(ext), data)
 
     def _start(self, code: int, ext: Mapping[str, Any]) -> "RemotingWaiting":
         peer = self._port.peer()
@@ -97,7 +109,7 @@ class RemotingEntrance(BrokerEntrance):
         new = changed_handle(handle, given["popTime"], given["invisibleTime"], given["reviveQid"])
         return Answer(True, 0, "", handle=new)
 
-    def put(
+    def begin(
         self,
         body: bytes = b"0",
         *,
@@ -110,25 +122,30 @@ class RemotingEntrance(BrokerEntrance):
         half: bool = False,
         immune_s: int | None = None,
         **properties: str,
-    ) -> Sent:
+    ) -> "RemotingSending":
         unique = f"ID{next(self._names)}"
         given = known_properties(unique, topic, tag, keys, message_group, deliver_ms, half, immune_s) | properties
-        return self._sent(RequestCode.SEND_MESSAGE_V2, topic, body, given, a=topic, e=queue, f=4 if half else 0)
+        code = RequestCode.SEND_MESSAGE_V2
+        return self._sending(code, topic, body, given, a=topic, e=queue, f=4 if half else 0)
+
+    def _sending(
+        self, code: int, topic: str, body: bytes, properties: dict[str, str], **fields: object
+    ) -> "RemotingSending":
+        ext = {"a": "PG", "b": topic, "c": "TBW102", "d": 4, "e": 0, "f": 0, "g": self.now_ms, "h": 0}
+        peer = self._port.peer()
+        return RemotingSending(
+            peer, peer.exchange(code, _texts({**ext, "i": properties_text(properties), **fields}), body)
+        )
 
     def _sent(self, code: int, topic: str, body: bytes, properties: dict[str, str], **fields: object) -> Sent:
-        ext = {"a": "PG", "b": topic, "c": "TBW102", "d": 4, "e": 0, "f": 0, "g": self.now_ms, "h": 0}
-        answer = self._ask(code, {**ext, "i": properties_text(properties), **fields}, body)
-        if answer.code != 0:
-            return Sent(False, answer.code, answer.remark or "")
-        told = answer.ext_fields or {}
-        place = int(told["msgId"][-16:], 16)
-        unique, handle = told.get("transactionId", ""), told.get("recallHandle", "")
-        return Sent(True, 0, "", unique, int(told["queueOffset"]), place, handle)
+        sent = self._sending(code, topic, body, properties, **fields).sent
+        assert sent is not None, "it waits"
+        return sent
 
     def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
         return self.batch(*parts, topic=topic)
 
-    def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
+    def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "RemotingWaiting":
         ext = {
             "topic": topic,
             "producerGroup": topic,
@@ -139,9 +156,30 @@ class RemotingEntrance(BrokerEntrance):
             "msgId": sent.id,
             "transactionId": sent.id,
         }
-        came = self._peer().exchange(RequestCode.END_TRANSACTION, _texts(ext))
-        assert len(came) <= 1, came
-        return _answer(came[0]) if came else None
+        return self._start(RequestCode.END_TRANSACTION, ext)
+
+    def route(self, topic: str = "T") -> dict[str, Route]:
+        found = self._route(topic)
+        ids = {
+            each["brokerName"]: tuple(sorted(map(int, each["brokerAddrs"]))) for each in found.get("brokerDatas", ())
+        }
+        return {
+            each["brokerName"]: Route(
+                each["readQueueNums"] if each["perm"] & 4 else 0,
+                each["writeQueueNums"] if each["perm"] & 2 else 0,
+                ids[each["brokerName"]],
+            )
+            for each in found.get("queueDatas", ())
+        }
+
+    def fixed(self, topic: str = "T") -> str | None:
+        found: str | None = self._route(topic).get("orderTopicConf")
+        return found
+
+    def _route(self, topic: str) -> Any:
+        answer = self._ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
+        assert answer.code in (0, 17), answer
+        return json.loads(answer.body) if answer.code == 0 else {}
 
     def recall(self, handle: str, topic: str = "T") -> Answer:
         ext = {"producerGroup": "PG", "topic": topic, "recallHandle": handle}
@@ -152,14 +190,14 @@ class RemotingEntrance(BrokerEntrance):
 
     def produce(self, client: str, topic: str = "T") -> None:
         body = json.dumps({"clientID": client, "producerDataSet": [{"groupName": topic}]}).encode()
-        assert self._peer(client).ask(RequestCode.HEART_BEAT, {}, body).code == 0
+        assert self.peer(client).ask(RequestCode.HEART_BEAT, {}, body).code == 0
 
     def retire(self, client: str, topic: str = "T") -> None:
         ext = {"clientID": client, "producerGroup": topic}
-        assert self._peer(client).ask(RequestCode.UNREGISTER_CLIENT, ext).code == 0
+        assert self.peer(client).ask(RequestCode.UNREGISTER_CLIENT, ext).code == 0
 
     def asked(self, client: str) -> list[Asked]:
-        pushes = self._peer(client).received()
+        pushes = self.peer(client).received()
         return [_asked(each) for each in pushes if each.code == RequestCode.CHECK_TRANSACTION_STATE]
 
     def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
@@ -240,21 +278,31 @@ class RemotingEntrance(BrokerEntrance):
             "subscriptionDataSet": [{"topic": topic, "subString": "*", "subVersion": 1}],
         }
         body = json.dumps({"clientID": client, "consumerDataSet": [consumer]}).encode()
-        # The others are told in the same moment, and this client before its own answer.
-        assert self._peer(client).exchange(RequestCode.HEART_BEAT, {}, body)[-1].code == 0
+        self._say(client, RequestCode.HEART_BEAT, {}, body)
 
     def leave(self, client: str, group: str = "G") -> None:
-        ext = {"clientID": client, "consumerGroup": group}
-        assert self._peer(client).exchange(RequestCode.UNREGISTER_CLIENT, ext)[-1].code == 0
+        self._say(client, RequestCode.UNREGISTER_CLIENT, {"clientID": client, "consumerGroup": group})
+
+    def _say(self, client: str, code: int, ext: dict[str, str], body: bytes = b"") -> None:
+        """A member's word: it is told of what follows from it before it gets its answer."""
+        *pushes, answer = self.peer(client).exchange(code, ext, body)
+        assert answer.code == 0, answer
+        self._unread.setdefault((self._port, client), []).extend(pushes)
+
+    def pushes(self, client: str) -> list[RemotingCommand]:
+        """What came to a client unasked since the last look."""
+        return self._unread.pop((self._port, client), []) + self.peer(client).received()
 
     def request_mode(self, mode: str, share: int) -> None:
         body = {"topic": "T", "consumerGroup": "G", "mode": mode, "popShareQueueNum": share}
         assert self._ask(RequestCode.SET_MESSAGE_REQUEST_MODE, None, body).code == 0
 
-    def assigned(self, client: str, strategy: str = "AVG", model: str = "CLUSTERING") -> list[tuple[int, str]] | None:
+    def assignments(
+        self, client: str, strategy: str = "AVG", model: str = "CLUSTERING", *, group: str = "G", topic: str = "T"
+    ) -> list[tuple[str, int, str]] | None:
         body = {
-            "topic": "T",
-            "consumerGroup": "G",
+            "topic": topic,
+            "consumerGroup": group,
             "clientId": client,
             "strategyName": strategy,
             "messageModel": model,
@@ -263,7 +311,8 @@ class RemotingEntrance(BrokerEntrance):
         found = json.loads(answer.body).get("messageQueueAssignments")
         if found is None:
             return None
-        return sorted((each["messageQueue"]["queueId"], each["mode"]) for each in found)
+        queues = [(each["messageQueue"], each["mode"]) for each in found]
+        return sorted((queue["brokerName"], queue["queueId"], mode) for queue, mode in queues)
 
     def progress(self) -> dict[int, tuple[int, int]]:
         answer = self._ask(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G", "topic": "T"})
@@ -277,34 +326,59 @@ class RemotingEntrance(BrokerEntrance):
         }
 
 
-class RemotingWaiting:
-    """A request on a connection of its own."""
+class OnlyFrame:
+    """A request on a connection of its own, to which one frame is the answer."""
 
-    def __init__(self, peer: Peer, first: list[RemotingCommand], broker_name: str, *, order: bool) -> None:
+    def __init__(self, peer: Peer, first: list[RemotingCommand]) -> None:
         self._peer = peer
         self._came = first
+
+    @property
+    def frame(self) -> RemotingCommand | None:
+        """What came, None as long as nothing has."""
+        self._came += self._peer.received()
+        assert len(self._came) <= 1, self._came
+        return self._came[0] if self._came else None
+
+
+class RemotingSending(OnlyFrame):
+    """A send."""
+
+    @property
+    def sent(self) -> Sent | None:
+        """What is stored is told whether all is well or not."""
+        if (answer := self.frame) is None:
+            return None
+        told = answer.ext_fields or {}
+        if "msgId" not in told:
+            return Sent(False, answer.code, answer.remark or "")
+        place = int(told["msgId"][-16:], 16)
+        unique, handle = told.get("transactionId", ""), told.get("recallHandle", "")
+        return Sent(answer.code == 0, answer.code, "", unique, int(told["queueOffset"]), place, handle)
+
+
+class RemotingWaiting(OnlyFrame):
+    """A request that may wait."""
+
+    def __init__(self, peer: Peer, first: list[RemotingCommand], broker_name: str, *, order: bool) -> None:
+        super().__init__(peer, first)
         self._broker_name = broker_name
         self._order = order
 
     @property
     def answer(self) -> Answer | None:
-        """The only frame that came."""
-        self._came += self._peer.received()
-        assert len(self._came) <= 1, self._came
-        if not self._came:
+        """What came back, None while it waits."""
+        if (command := self.frame) is None:
             return None
-        command = self._came[0]
         fields = command.ext_fields or {}
         if "hasMsg" in fields:
             full = "polling full" if fields["pollingFull"] == "true" else ""
             return Answer(command.code == 0, command.code, full, number=int(fields["hasMsg"] == "true"))
         messages = _messages(command)
         if fields.get("msgOffsetInfo") is None:
-            number = int(fields.get("nextBeginOffset") or 0)
-            return Answer(
-                command.code == 0, command.code, command.remark or "", [_taken(each, "") for each in messages],
-                number=number,
-            )  # fmt: skip
+            taken = [_taken(each, "") for each in messages]
+            goes_on, suggests = (int(fields.get(name) or 0) for name in ("nextBeginOffset", "suggestWhichBrokerId"))
+            return replace(_answer(command), messages=taken, number=goes_on, suggests=suggests)
         taken = [self._popped(message, fields, each) for message, each in zip(messages, _places(fields), strict=True)]
         return Answer(command.code == 0, command.code, command.remark or "", taken, number=int(fields["restNum"]))
 

@@ -1,13 +1,15 @@
 """Which doors a rule goes through: `@through(...)` runs a test once for each."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from entrance import Entrance
+from entrance import Entrance, Setup
 from entrance_engine import EngineEntrance
 from entrance_grpc import GrpcEntrance
 from entrance_remoting import RemotingEntrance
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.grpc_v2.config import ProxyConfig
 
 ALL = ("engine", "remoting", "grpc")
 BROKER = ("engine", "remoting")
@@ -18,13 +20,20 @@ ENTRANCES: dict[str, type[EngineEntrance | RemotingEntrance | GrpcEntrance]] = {
 
 
 def through(*names: str, **keys: object) -> pytest.MarkDecorator:
-    """Run a rule through entrances; its argument is called `e`. `keys` are configuration keys by attribute name."""
+    """Run a rule through entrances; its argument is called `e`. `keys`: those of `entrance`."""
     return pytest.mark.parametrize("e", [pytest.param((name, keys), id=name) for name in names], indirect=True)
 
 
-def entrance(name: str, seed: int = 1, **keys: Any) -> Entrance:
-    """An entrance of its own."""
-    config, emulation = BrokerConfig(), EmulationConfig()
+def entrance(name: str, seed: int = 1, brokers: int = 1, slaves: int = 0, **keys: Any) -> Entrance:
+    """An entrance of its own, to masters `broker-a`, `broker-b`, ... with so many slaves each.
+
+    A key is the brokers', the emulation's or the proxy's, whoever has it first.
+    """
+    config, emulation, proxy = BrokerConfig(), EmulationConfig(), ProxyConfig()
     for key, value in keys.items():
-        setattr(config if hasattr(config, key) else emulation, key, value)
-    return ENTRANCES[name](config, emulation, seed)
+        setattr(next(each for each in (config, emulation, proxy) if hasattr(each, key)), key, value)
+    masters = [replace(config, broker_name=f"broker-{letter}") for letter in "abc"[:brokers]]
+    copies = [
+        replace(master, broker_id=number, broker_role="SLAVE") for master in masters for number in range(1, slaves + 1)
+    ]
+    return ENTRANCES[name](Setup([*masters, *copies], emulation, proxy, seed))

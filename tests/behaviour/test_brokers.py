@@ -1,0 +1,411 @@
+"""Several brokers: where a topic lives, where messages go, and a broker that is taken down and brought back."""
+
+import pytest
+from entrance import BrokerEntrance, Entrance, Route
+from entrances import ALL, BROKER, through
+from grpc_texts import PROXY_EXCEPTION
+
+A, B = "broker-a", "broker-b"
+TWO = 2
+OFFSETS_FIRST_WRITTEN_MS, OFFSETS_WRITTEN_MS = 10_000, 5_000
+"""Offsets of groups are written so long after the start, and then this often."""
+
+
+@pytest.fixture
+def two(e: Entrance) -> Entrance:
+    """Two brokers, and on each a topic of two queues."""
+    e.topic(queues=2)
+    return e
+
+
+# routes
+
+
+@through(*ALL, brokers=3)
+def test_a_route_names_the_brokers_that_have_the_topic(e: Entrance) -> None:
+    """Each with its own number of queues."""
+    e.topic("T", 2, on=[A])
+    e.topic("T", 4, on=[B])
+    e.topic("U", 1, on=["broker-c"])
+    assert e.route("T") == {A: Route(2, 2), B: Route(4, 4)}
+    assert e.route("U") == {"broker-c": Route(1, 1)}
+    assert e.route("nowhere") == {}
+
+
+@through(*ALL, brokers=2)
+def test_a_route_tells_what_each_broker_permits(e: Entrance) -> None:
+    """A topic may be closed on one broker and open on another."""
+    e.topic(perm=4, on=[A])
+    e.topic(perm=2, on=[B])
+    assert e.route() == {A: Route(1, 0), B: Route(0, 1)}
+    assert len(e.publish(b"0", b"1")) == TWO
+    assert e.held() == {A: 0, B: 2}
+
+
+@through(*BROKER, brokers=2)
+def test_a_topic_that_a_send_creates_is_on_one_broker(e: BrokerEntrance) -> None:
+    """Another broker creates it with the first send that it gets."""
+    e.at(B).send(b"0", topic="new")
+    assert e.route("new") == {B: Route(4, 4)}
+    e.at(A).send(b"1", topic="new")
+    assert e.route("new") == {A: Route(4, 4), B: Route(4, 4)}
+
+
+@through(*ALL, brokers=2)
+def test_a_broker_that_stops_is_out_of_all_routes(two: Entrance) -> None:
+    """At once, and a topic that only it had lives nowhere then; it is back with what it had."""
+    two.topic("only", on=[B])
+    two.at(B).down()
+    assert (two.route(), two.route("only")) == ({A: Route(2, 2)}, {})
+    two.at(B).up()
+    assert (two.route(), two.route("only")) == ({A: Route(2, 2), B: Route(2, 2)}, {B: Route(1, 1)})
+
+
+@through(*ALL, brokers=2)
+def test_a_broker_without_write_permission_is_read_only(two: Entrance) -> None:
+    """Routes say so, until it is given back."""
+    two.at(B).wipe()
+    assert two.route() == {A: Route(2, 2), B: Route(2, 0)}
+    two.at(B).wipe(back=True)
+    assert two.route() == {A: Route(2, 2), B: Route(2, 2)}
+
+
+@through(*ALL, brokers=2)
+@pytest.mark.parametrize("kill", [False, True], ids=("in order", "killed"))
+def test_a_broker_that_comes_back_may_be_written_to(two: Entrance, kill: bool) -> None:
+    """It registers everything anew; one that stayed is as it was."""
+    for name in (A, B):
+        two.at(name).wipe()
+    two.at(B).down(kill=kill)
+    two.at(B).up()
+    assert two.route() == {A: Route(2, 0), B: Route(2, 2)}
+
+
+@through(*ALL, brokers=2)
+def test_what_is_made_after_a_wipe_may_be_written_to(two: Entrance) -> None:
+    """So may a topic that is changed; others stay as they are."""
+    two.topic("U")
+    two.at(B).wipe()
+    two.topic("T", 3)
+    two.topic("V")
+    assert [two.route(topic)[B] for topic in "TUV"] == [Route(3, 3), Route(1, 0), Route(1, 1)]
+
+
+# sends
+
+
+@through(*ALL, brokers=2)
+def test_sends_take_turns_between_brokers(two: Entrance) -> None:
+    """All queues of all brokers get as many."""
+    two.publish(*(b"%d" % number for number in range(8)))
+    assert two.held() == {A: 4, B: 4}
+    assert [len(two.at(name).records("T", queue)) for name in (A, B) for queue in (0, 1)] == [2, 2, 2, 2]
+
+
+@through(*ALL, brokers=2)
+@pytest.mark.parametrize("kill", [False, True], ids=("in order", "killed"))
+def test_sends_go_to_brokers_that_run(two: Entrance, kill: bool) -> None:
+    """And to one that has come back as before."""
+    two.at(B).down(kill=kill)
+    two.publish(b"0", b"1", b"2", b"3")
+    two.at(B).up()
+    assert two.held() == {A: 4, B: 0}
+    two.publish(b"4", b"5", b"6", b"7")
+    assert two.held() == {A: 6, B: 2}
+
+
+@through(*ALL, brokers=2)
+def test_sends_avoid_a_broker_without_write_permission(two: Entrance) -> None:
+    """What lies there is still consumed."""
+    two.publish(b"0", b"1", b"2", b"3")
+    two.at(A).wipe()
+    two.publish(b"4", b"5", b"6", b"7")
+    assert two.held() == {A: 2, B: 6}
+    assert len(two.at(A).bodies()) == TWO
+
+
+@through(*BROKER, brokers=2)
+def test_a_broker_takes_what_it_is_sent_though_it_was_wiped(two: BrokerEntrance) -> None:
+    """Routes alone know of it."""
+    two.at(B).wipe()
+    two.at(B).send(b"0")
+    assert two.held() == {A: 0, B: 1}
+
+
+@through("grpc", brokers=2)
+def test_a_proxy_finds_no_queue_when_all_brokers_are_wiped(two: Entrance) -> None:
+    """It says so, and stores nothing."""
+    for name in (A, B):
+        two.at(name).wipe()
+    sent = two.put()
+    assert (sent.ok, sent.code, sent.remark) == (False, 40300, PROXY_EXCEPTION + "no writable queue")
+    assert two.held() == {A: 0, B: 0}
+
+
+@through(*ALL, brokers=2)
+def test_an_order_topic_is_fixed_to_its_brokers(two: Entrance) -> None:
+    """Sends go to the queues that administrators have named, whatever routes permit."""
+    two.fix("broker-b:1")
+    two.at(B).wipe()
+    two.publish(b"0", b"1", b"2")
+    assert two.held() == {A: 0, B: 3}
+    assert [record.body for record in two.at(B).records("T", 0)] == [b"0", b"1", b"2"]
+
+
+@through(*BROKER, brokers=2)
+def test_what_an_order_topic_is_fixed_to_stays(two: BrokerEntrance) -> None:
+    """Whatever brokers there are, and whatever they permit."""
+    assert two.fixed() is None
+    two.fix("broker-b:2")
+    two.at(B).down()
+    assert two.fixed() == "broker-b:2"
+
+
+@through("grpc", brokers=2)
+def test_a_proxy_has_nowhere_to_send_when_the_fixed_broker_is_down(two: Entrance) -> None:
+    """Other brokers are not asked."""
+    two.fix("broker-b:1")
+    two.at(B).down()
+    sent = two.put()
+    assert (sent.code, sent.remark) == (40300, PROXY_EXCEPTION + "no writable queue")
+    assert two.held()[A] == 0
+
+
+# consumers
+
+
+@through(*ALL, brokers=2)
+def test_each_broker_gives_what_it_has(two: Entrance) -> None:
+    """What is taken at one is not hidden at the other."""
+    two.at(A).store(b"of a")
+    two.at(B).store(b"of b")
+    assert two.at(B).bodies() == [b"of b"]
+    assert two.at(B).bodies() == []
+    assert two.at(A).bodies() == [b"of a"]
+
+
+@through(*ALL, brokers=2)
+def test_who_waits_is_served_by_the_broker_that_is_asked(two: Entrance) -> None:
+    """A message of another broker wakes nobody there."""
+    waits = two.at(B).pop(poll_ms=10_000)
+    two.at(A).store(b"of a")
+    assert waits.answer is None
+    two.at(B).store(b"of b")
+    assert waits.answer is not None
+    assert waits.answer.bodies == [b"of b"]
+
+
+@through(*ALL, brokers=2)
+def test_receipts_go_back_to_their_brokers(two: Entrance) -> None:
+    """What is acknowledged or hidden at one broker is so there, and stays as it was at the other."""
+    for name in (A, B):
+        two.at(name).store(b"done", b"hidden", b"left")
+    for name in (A, B):
+        done, hidden, _ = two.at(name).take()
+        assert two.at(name).ack(done.handle).ok
+        if name == B:
+            assert two.at(name).change(hidden.handle, 60_000).ok
+    two.advance(20_000)
+    assert sorted(two.at(A).bodies(invisible_ms=600_000)) == [b"hidden", b"left"]
+    assert two.at(B).bodies(invisible_ms=600_000) == [b"left"]
+    two.advance(50_000)
+    assert (two.at(A).bodies(), two.at(B).bodies()) == ([], [b"hidden"])
+
+
+@through(*ALL, brokers=2)
+def test_a_popped_message_stays_with_its_broker(two: Entrance) -> None:
+    """It cannot be acknowledged while that is down, and comes again from there, not from another."""
+    two.at(B).store(b"0")
+    (message,) = two.at(B).take()
+    two.at(B).down()
+    assert not two.at(B).ack(message.handle).ok
+    two.advance(60_000)
+    assert two.at(A).bodies() == []
+    two.at(B).up()
+    two.advance(10_000)
+    (again,) = two.at(B).take()
+    assert (again.body, again.attempt) == (b"0", 1)
+    assert two.at(B).ack(again.handle).ok
+    two.advance(60_000)
+    assert (two.at(A).bodies(), two.at(B).bodies()) == ([], [])
+
+
+@through(*ALL, brokers=2)
+def test_an_acknowledgement_survives_its_broker(two: Entrance) -> None:
+    """What was acknowledged before it went does not come again when it is back, though it was killed."""
+    two.advance(OFFSETS_FIRST_WRITTEN_MS)
+    two.at(B).store(b"done", b"left")
+    done, _ = two.at(B).take()
+    assert two.at(B).ack(done.handle).ok
+    two.advance(OFFSETS_WRITTEN_MS)
+    two.at(B).down(kill=True)
+    two.advance(60_000)
+    two.at(B).up()
+    two.advance(20_000)
+    assert two.at(B).bodies() == [b"left"]
+
+
+@through(*ALL, brokers=2)
+def test_what_falls_due_while_a_broker_is_down_comes_when_it_is_back(e: Entrance) -> None:
+    """A timed message, too; nothing of it comes from another broker."""
+    e.topic(kind="DELAY")
+    e.at(A).wipe()
+    e.publish(b"timed", deliver_ms=e.now_ms + 30_000)
+    e.advance(2_000)
+    e.at(B).down()
+    e.advance(60_000)
+    assert e.at(A).bodies() == []
+    e.at(B).up()
+    e.advance(10_000)
+    assert e.at(B).bodies() == [b"timed"]
+
+
+@through(*BROKER, brokers=2)
+def test_who_waits_at_a_broker_that_stops_gets_no_answer(two: BrokerEntrance) -> None:
+    """Its connection is gone; who waits at another waits on there."""
+    gone, waits = two.at(B).pop(poll_ms=20_000), two.at(A).pop(poll_ms=20_000)
+    two.at(B).down()
+    two.at(A).store(b"0")
+    two.advance(60_000)
+    assert gone.answer is None
+    assert waits.answer is not None
+    assert waits.answer.bodies == [b"0"]
+
+
+@through("grpc", brokers=2)
+def test_who_waits_behind_a_proxy_is_told_that_the_broker_stops(two: Entrance) -> None:
+    """So that it asks again; by then another broker serves it."""
+    gone, waits = two.at(B).pop(poll_ms=20_000), two.at(A).pop(poll_ms=20_000, client="other")
+    two.at(B).down()
+    assert gone.answer is not None
+    assert (gone.answer.code, gone.answer.remark) == (50001, PROXY_EXCEPTION + "the broker[broker-b] has stopped")
+    assert waits.answer is None
+    again = two.at(B).pop(poll_ms=20_000)
+    two.at(A).store(b"0", b"1")
+    served = [each.answer.bodies for each in (waits, again) if each.answer is not None]
+    assert sorted(body for bodies in served for body in bodies) == [b"0", b"1"]
+
+
+@through(*BROKER, brokers=2)
+def test_offsets_are_those_of_one_broker(two: BrokerEntrance) -> None:
+    """Where a group is at one says nothing of where it is at the other."""
+    two.at(A).store(b"0", b"1")
+    two.at(B).store(b"2")
+    for message in two.at(A).take():
+        assert two.at(A).ack(message.handle).ok
+    two.advance(20_000)
+    assert two.at(A).committed() == TWO
+    assert two.at(B).committed() == -1
+    assert two.at(A).progress()[0] == (2, 2)
+    assert two.at(B).bodies() == [b"2"]
+
+
+# consumption is spread
+
+
+@through(*BROKER, brokers=2)
+def test_queues_of_all_brokers_are_spread_over_a_group(two: BrokerEntrance) -> None:
+    """Each has one reader, and who leaves hands over."""
+    every = [(A, 0), (A, 1), (B, 0), (B, 1)]
+    for name in (A, B):
+        for client in ("one", "two"):
+            two.at(name).beat(client)
+    for name in (A, B):
+        shares = [two.at(name).shares(client) for client in ("one", "two")]
+        assert [len(share) for share in shares] == [2, 2]
+        assert sorted(shares[0] + shares[1]) == every
+    for name in (A, B):
+        two.at(name).leave("one")
+    assert two.shares("two") == every
+
+
+@through("grpc", brokers=2)
+def test_a_proxy_lets_each_member_read_every_broker(two: Entrance) -> None:
+    """Whoever else there is: pops share what there is."""
+    for client in ("one", "two"):
+        two.beat(client)
+        assert two.shares(client) == [(A, -1), (B, -1)]
+    two.leave("one")
+    assert two.shares("two") == [(A, -1), (B, -1)]
+
+
+@through(*ALL, brokers=2)
+def test_a_broker_that_is_down_is_read_by_nobody(two: Entrance) -> None:
+    """Its queues are spread again when it is back."""
+    two.beat("one")
+    before = two.shares("one")
+    two.at(B).down()
+    assert {name for name, _ in two.shares("one")} == {A}
+    two.at(B).up()
+    assert two.shares("one") == before
+
+
+@through(*ALL, brokers=2)
+def test_a_broker_without_write_permission_is_read_on(two: Entrance) -> None:
+    """Nobody loses a queue by it."""
+    two.beat("one")
+    before = two.shares("one")
+    two.at(B).wipe()
+    assert two.shares("one") == before
+
+
+# transactions
+
+
+UNKNOWN, COMMIT = 0, 8
+QUICK = {"transaction_check_interval": 3_000, "transaction_time_out": 1_000}
+
+
+@pytest.fixture
+def half_at_b(e: Entrance) -> Entrance:
+    """A topic for half messages that go to the second broker."""
+    e.topic(kind="TRANSACTION")
+    e.at(A).wipe()
+    return e
+
+
+@through(*ALL, brokers=2)
+def test_a_transaction_ends_at_its_broker(half_at_b: Entrance) -> None:
+    """Where its half message is."""
+    t = half_at_b
+    (sent,) = t.publish(b"0", half=True)
+    answer = t.at(B).end(sent, COMMIT)
+    assert answer is not None
+    assert answer.ok, answer
+    assert t.held() == {A: 0, B: 1}
+    assert t.at(B).bodies() == [b"0"]
+
+
+@through(*ALL, brokers=2, **QUICK)
+def test_a_transaction_is_asked_for_by_its_broker(half_at_b: Entrance) -> None:
+    """Nobody asks while that is down; what is answered then ends it there."""
+    t = half_at_b
+    for name in (A, B):
+        t.at(name).produce("p")
+    t.publish(b"0", half=True)
+    t.at(B).down()
+    t.advance(20_000)
+    assert [t.at(name).asked("p") for name in (A, B)] == [[], []]
+    t.at(B).up()
+    for name in (A, B):
+        t.at(name).produce("p")
+    t.advance(3_000)
+    (question,) = t.at(B).asked("p")
+    assert t.at(A).asked("p") == []
+    answer = t.at(B).end(question.sent, COMMIT, checked=True)
+    assert answer is not None
+    assert answer.ok, answer
+    assert t.at(B).bodies() == [b"0"]
+
+
+@through(*BROKER, brokers=2)
+def test_an_end_at_another_broker_finds_nothing(half_at_b: BrokerEntrance) -> None:
+    """And leaves the half message as it is."""
+    t = half_at_b
+    (sent,) = t.publish(b"0", half=True)
+    answer = t.at(A).end(sent, COMMIT)
+    assert answer is not None
+    assert (answer.ok, answer.code) == (False, 1)
+    assert t.held() == {A: 0, B: 0}
+    assert t.at(B).end(sent, COMMIT) is not None
+    assert t.held() == {A: 0, B: 1}

@@ -1,0 +1,349 @@
+"""Questions to consumers, which administrators have a broker ask, and what it tells consumers unasked."""
+
+from typing import Any
+
+import pytest
+from entrance import BrokerEntrance, Entrance
+from entrances import ALL, BROKER, through
+from questions import CONSUME, INFO, MEMBERS, RESET, RESULTS, STATUS, Pushed, Questions, Telling, Told, questions
+
+CLIENT_TIMEOUT = 207
+"""The broker's word for a client that does not answer."""
+BUSY = 2
+"""The proxy's word for it."""
+WAIT_MS = {"engine": 10_000, "remoting": 10_000, "grpc": 6_000}
+"""For how long a client is waited for; the proxy looks once a second whether five have gone by."""
+STATUS_WAIT_MS = 5_000
+RESET_BY_CLIENTS = {"use_server_side_reset_offset": False}
+
+
+@pytest.fixture
+def q(e: Entrance) -> Questions[Any]:
+    """Questions to the members `one` and `two` of a group, of a topic with one message."""
+    e.filled(1)
+    for client in ("one", "two"):
+        e.beat(client)
+    asked = questions(e)
+    for client in ("one", "two"):
+        asked.pushed(client)
+    return asked
+
+
+def given(q: Questions[Any], client: str = "one") -> Telling:
+    """An administrator has a client consume the message."""
+    return q.give(client, q.entrance.records("T")[0])
+
+
+def told(telling: Telling) -> Told:
+    """What came back by now."""
+    assert telling.told is not None
+    return telling.told
+
+
+# a message to consume
+
+
+@through(*ALL)
+@pytest.mark.parametrize("result", RESULTS)
+def test_a_consumer_is_given_a_stored_message(q: Questions[Any], result: str) -> None:
+    """And its listener's result goes back; nobody else is asked."""
+    telling = given(q)
+    (question,) = q.pushed("one")
+    assert (question.kind, question.body, telling.told) == (CONSUME, b"0", None)
+    assert q.pushed("two") == []
+    q.consumed("one", question, result)
+    assert (told(telling).code, told(telling).result) == (0, result)
+
+
+@through(*ALL)
+def test_a_message_that_was_given_directly_is_not_consumed(e: Entrance, q: Questions[Any]) -> None:
+    """Its group gets it in its turn, for the first time."""
+    telling = given(q)
+    (question,) = q.pushed("one")
+    q.consumed("one", question, "CR_SUCCESS")
+    assert told(telling).code == 0
+    assert e.committed() == -1
+    (message,) = e.take()
+    assert (message.body, message.attempt) == (b"0", 0)
+
+
+@through(*ALL)
+def test_a_message_may_be_given_that_was_consumed(e: Entrance, q: Questions[Any]) -> None:
+    """As often as somebody likes."""
+    (message,) = e.take()
+    assert e.ack(message.handle).ok
+    for _ in range(2):
+        telling = given(q)
+        (question,) = q.pushed("one")
+        q.consumed("one", question, "CR_LATER")
+        assert told(telling).result == "CR_LATER"
+    e.advance(60_000)
+    assert e.bodies() == []
+
+
+@through(*ALL)
+def test_several_questions_are_answered_each(e: Entrance, q: Questions[Any]) -> None:
+    """In whatever order the answers come."""
+    e.send(b"1")
+    tellings = [q.give("one", record) for record in e.records("T")]
+    asked = q.pushed("one")
+    assert [each.body for each in asked] == [b"0", b"1"]
+    for question, result in zip(reversed(asked), ("CR_LATER", "CR_SUCCESS"), strict=True):
+        q.consumed("one", question, result)
+    assert [told(each).result for each in tellings] == ["CR_SUCCESS", "CR_LATER"]
+
+
+@through(*ALL)
+def test_a_consumer_that_does_not_answer(e: Entrance, q: Questions[Any]) -> None:
+    """Whoever asked is told so after a while; an answer that comes later is nothing."""
+    telling = given(q)
+    (question,) = q.pushed("one")
+    e.advance(WAIT_MS[e.name] - 1)
+    assert telling.told is None
+    e.advance(1)
+    late = told(telling)
+    assert late.code == (BUSY if e.proxied else CLIENT_TIMEOUT)
+    assert late.remark.startswith("call remote timeout" if e.proxied else "consumer <G> <one> Timeout: ")
+    q.consumed("one", question, "CR_SUCCESS")
+    assert telling.told == late
+
+
+@through(*ALL)
+@pytest.mark.parametrize("client", ["two", "nobody"])
+def test_who_is_not_there_is_not_asked(e: Entrance, q: Questions[Any], client: str) -> None:
+    """Whether it has left or was never there."""
+    e.leave("two")
+    q.pushed("one")
+    for telling in (given(q, client), q.running_info(client)):
+        assert (told(telling).code, told(telling).remark) == (1, f"The Consumer <G> <{client}> not online")
+    assert q.pushed("one") == []
+
+
+@through(*ALL)
+def test_a_member_of_another_group_is_not_asked(e: Entrance, q: Questions[Any]) -> None:
+    """Client ids are those of the group."""
+    e.beat("three", group="H")
+    q.pushed("three")
+    telling = given(q, "three")
+    assert told(telling).code == 1
+    assert q.pushed("three") == []
+
+
+@through(*ALL)
+@pytest.mark.parametrize("message_id", ["", "7F0000010000", "7F00000100002A9F00FFFFFFFFFFFFFF"])
+def test_what_is_no_message_is_given_to_nobody(q: Questions[Any], message_id: str) -> None:
+    """No id, one that is too short, and one of a place where nothing is."""
+    telling = q.give_id("one", message_id)
+    assert told(telling).code == 1
+    assert q.pushed("one") == []
+
+
+@through(*ALL, brokers=2)
+def test_each_broker_gives_what_it_has_stored(e: Entrance) -> None:
+    """To members that it knows itself; behind a proxy all brokers know them."""
+    e.topic()
+    for name in ("broker-a", "broker-b"):
+        e.at(name).store(name.encode())
+        e.at(name).beat("one")
+    for name in ("broker-b", "broker-a"):
+        there = e.at(name)
+        q = questions(there)
+        q.pushed("one")
+        telling = q.give("one", there.records("T")[0])
+        (question,) = q.pushed("one")
+        assert question.body == name.encode()
+        q.consumed("one", question, "CR_SUCCESS")
+        assert told(telling).code == 0
+
+
+# how it is doing, where it is
+
+
+@through(*BROKER)
+def test_a_consumer_tells_how_it_is_doing(q: Questions[Any]) -> None:
+    """In its own words, a refusal as well."""
+    for code, body in ((0, b'{"properties":{}}'), (1, b"")):
+        telling = q.running_info("one")
+        (question,) = q.pushed("one")
+        assert (question.kind, telling.told) == (INFO, None)
+        q.say("one", question, body, code)
+        assert (told(telling).code, told(telling).body) == (code, body)
+
+
+@through("grpc")
+def test_a_proxy_does_not_ask_how_a_client_is_doing(e: Entrance, q: Questions[Any]) -> None:
+    """Not even for its stacks: the broker waits in vain."""
+    telling = q.running_info("one")
+    e.advance(9_999)
+    assert telling.told is None
+    e.advance(1)
+    assert told(telling).code == CLIENT_TIMEOUT
+    assert q.pushed("one") == []
+
+
+@through(*BROKER)
+def test_consumers_tell_where_they_are_in_turn(e: BrokerEntrance, q: Questions[Any]) -> None:
+    """The next is asked when the one before has answered, or has not for a while; who is silent is left out."""
+    telling = q.status()
+    (question,) = q.pushed("one")
+    assert (question.kind, q.pushed("two")) == (STATUS, [])
+    e.advance(STATUS_WAIT_MS)
+    (second,) = q.pushed("two")
+    q.say("one", question, b'{"messageQueueTable":{}}')
+    assert telling.told is None
+    q.say("two", second, b'{"messageQueueTable":{}}')
+    assert (told(telling).code, told(telling).body) == (0, b'["two"]')
+
+
+@through(*BROKER)
+def test_one_consumer_tells_where_it_is(q: Questions[Any]) -> None:
+    """The one that is named; when nobody is called so, nobody is asked."""
+    telling = q.status("two")
+    assert q.pushed("one") == []
+    (question,) = q.pushed("two")
+    q.say("two", question, b'{"messageQueueTable":{}}')
+    assert told(telling).body == b'["two"]'
+    assert told(q.status("nobody")).body == b"[]"
+    assert q.pushed("one") + q.pushed("two") == []
+
+
+@through("grpc")
+def test_a_proxy_does_not_ask_where_a_client_is(e: Entrance, q: Questions[Any]) -> None:
+    """The broker waits for each in vain, and tells of nobody."""
+    telling = q.status()
+    e.advance(2 * STATUS_WAIT_MS - 1)
+    assert telling.told is None
+    e.advance(1)
+    assert (told(telling).code, told(telling).body) == (0, b"[]")
+    assert q.pushed("one") + q.pushed("two") == []
+
+
+@through(*ALL)
+def test_a_group_without_members_is_nowhere(e: Entrance) -> None:
+    """It cannot be asked where it is."""
+    e.filled(1)
+    telling = questions(e).status()
+    assert told(telling).code == 1
+
+
+# resets
+
+
+def consume(e: Entrance) -> None:
+    """The group consumes what there is."""
+    for message in e.take(client="one"):
+        assert e.ack(message.handle).ok
+    e.advance(20_000)
+
+
+@through(*ALL)
+def test_a_group_that_is_reset_gets_everything_again(e: Entrance, q: Questions[Any]) -> None:
+    """The broker sees to it; members are told nothing."""
+    e.send(b"1", b"2")
+    consume(e)
+    assert e.committed() == len(e.records("T"))
+    assert q.reset().code == 0
+    assert q.pushed("one") + q.pushed("two") == []
+    assert e.bodies() == [b"0", b"1", b"2"]
+
+
+@through(*BROKER)
+def test_the_next_pull_learns_of_a_reset(e: BrokerEntrance, q: Questions[Any]) -> None:
+    """Once, whoever pulls; and from there it reads."""
+    e.send(b"1")
+    consume(e)
+    assert q.reset().code == 0
+    answer = e.pull(2).answer
+    assert answer is not None
+    assert (answer.code, answer.number) == (21, 0)
+    assert e.pull(0).answer.bodies == [b"0", b"1"]  # type: ignore[union-attr]  # it does not wait
+
+
+@through(*BROKER, **RESET_BY_CLIENTS)
+def test_members_may_have_to_reset_themselves(e: BrokerEntrance, q: Questions[Any]) -> None:
+    """All are told the same; what the group has committed stays."""
+    e.send(b"1")
+    consume(e)
+    assert q.reset().code == 0
+    reset = [Pushed(RESET, offsets=((0, 0),))]
+    assert (q.pushed("one"), q.pushed("two")) == (reset, reset)
+    assert e.committed() == len(e.records("T"))
+
+
+@through(*BROKER, **RESET_BY_CLIENTS)
+@pytest.mark.parametrize(("timestamp", "force", "offset"), [(0, False, 0), (-1, False, 1), (-1, True, 2)])
+def test_members_go_on_only_by_force(
+    e: BrokerEntrance, q: Questions[Any], timestamp: int, force: bool, offset: int
+) -> None:
+    """They go back at any time."""
+    consume(e)
+    e.send(b"1")
+    assert q.reset(timestamp, force=force).code == 0
+    assert q.pushed("one") == [Pushed(RESET, offsets=((0, offset),))]
+
+
+@through("grpc", **RESET_BY_CLIENTS)
+def test_clients_of_a_proxy_do_not_reset_themselves(e: Entrance, q: Questions[Any]) -> None:
+    """They do not know how: nothing reaches them, and the group stays where it is."""
+    consume(e)
+    assert q.reset().code == 0
+    assert q.pushed("one") + q.pushed("two") == []
+    assert e.bodies() == []
+
+
+@through(*ALL, **RESET_BY_CLIENTS)
+def test_without_members_nobody_can_be_reset(e: Entrance, q: Questions[Any]) -> None:
+    """CONSUMER_NOT_ONLINE."""
+    consume(e)
+    for client in e.members():
+        e.leave(client)
+    assert q.reset().code == 206
+
+
+# who else is there
+
+
+@through(*BROKER)
+def test_members_are_told_of_each_other(e: BrokerEntrance) -> None:
+    """Of who joins, that one included, and of who leaves, but that one."""
+    e.topic()
+    q, changed = questions(e), [Pushed(MEMBERS, b"G")]
+    e.beat("one")
+    assert q.pushed("one") == changed
+    e.beat("two")
+    assert (q.pushed("one"), q.pushed("two")) == (changed, changed)
+    e.beat("one")
+    assert q.pushed("one") + q.pushed("two") == []
+    e.leave("two")
+    assert (q.pushed("one"), q.pushed("two")) == (changed, [])
+
+
+@through(*BROKER)
+def test_other_groups_are_not_told(e: BrokerEntrance) -> None:
+    """A group is told of its own members alone."""
+    e.topic()
+    e.beat("other", group="H")
+    q = questions(e)
+    q.pushed("other")
+    e.beat("one")
+    e.leave("one")
+    assert q.pushed("other") == []
+
+
+@through(*BROKER, notify_consumer_ids_changed_enable=False)
+def test_members_may_not_be_told(e: BrokerEntrance) -> None:
+    """They find out for themselves then."""
+    e.topic()
+    for client in ("one", "two"):
+        e.beat(client)
+    assert questions(e).pushed("one") == []
+
+
+@through("grpc")
+def test_a_proxy_tells_nobody_of_other_members(e: Entrance) -> None:
+    """It has no word for it."""
+    e.topic()
+    for client in ("one", "two"):
+        e.beat(client)
+    e.leave("two")
+    assert questions(e).pushed("one") == []

@@ -1,0 +1,408 @@
+"""Masters and slaves: who waits for whom, what a slave gives, and what is left when one of them is away."""
+
+import pytest
+from entrance import Answer, BrokerEntrance, Entrance, Route, Sent
+from entrances import ALL, BROKER, through
+from grpc_texts import PROXY_EXCEPTION
+
+A = "broker-a"
+COMMIT, ROLLBACK = 8, 12
+SLAVE_TIMEOUT_MS = 3_000
+TABLES_MS = 63_000
+"""A slave has the tables of its master after so long."""
+LATE_SLAVE = {"engine": 12, "remoting": 12, "grpc": 50402}
+LATE_DISK = {"engine": 10, "remoting": 10, "grpc": 50401}
+WAITS = {"broker_role": "SYNC_MASTER", "in_sync_replicas": 2}
+"""A master that wants to know each message at one other broker at least."""
+TRANSACTION_DATA_GONE = PROXY_EXCEPTION + "cannot found transaction data"
+
+
+def late(e: Entrance, sent: Sent | None) -> bool:
+    """Was a producer told that slaves were late?"""
+    return sent is not None and not sent.ok and sent.code == LATE_SLAVE[e.name]
+
+
+# sends
+
+
+@through(*ALL, **WAITS)
+def test_a_send_waits_for_a_slave_in_vain(e: Entrance) -> None:
+    """It is told so in the end; the message is there from the beginning, for everybody."""
+    e.topic()
+    waiting = e.begin(b"0")
+    assert e.bodies() == [b"0"]
+    e.advance(SLAVE_TIMEOUT_MS - 1)
+    assert waiting.sent is None
+    e.advance(1)
+    assert late(e, waiting.sent)
+
+
+@through(*ALL, slaves=1, **WAITS)
+def test_a_send_is_answered_when_its_slave_has_it(e: Entrance) -> None:
+    """At once while the slave is there, and when it is back after it was away."""
+    e.filled(1)
+    e.at(A, 1).down()
+    waiting = e.begin(b"1")
+    e.advance(1_000)
+    assert waiting.sent is None
+    e.at(A, 1).up()
+    assert waiting.sent is not None
+    assert waiting.sent.ok
+    assert [record.body for record in e.at(A, 1).records("T")] == [b"0", b"1"]
+
+
+@through(*ALL, slaves=2, broker_role="SYNC_MASTER", in_sync_replicas=3)
+def test_as_many_must_have_it_as_are_wanted(e: Entrance) -> None:
+    """The master is one of them."""
+    e.topic()
+    for slave in (1, 2):
+        e.at(A, slave).down()
+    waiting = e.begin()
+    e.at(A, 1).up()
+    assert waiting.sent is None
+    e.at(A, 2).up()
+    assert waiting.sent is not None
+    assert waiting.sent.ok
+
+
+@through(*ALL, broker_role="SYNC_MASTER")
+def test_a_synchronous_master_waits_for_nobody_by_default(e: Entrance) -> None:
+    """It is one itself, and one is enough."""
+    e.filled(1)
+    assert e.bodies() == [b"0"]
+
+
+@through(*ALL, slaves=1)
+def test_an_asynchronous_master_waits_for_nobody(e: Entrance) -> None:
+    """Its slave gets later what it has missed."""
+    e.topic()
+    e.at(A, 1).down()
+    e.send(b"0", b"1")
+    assert e.at(A, 1).records("T") == []
+    e.at(A, 1).up()
+    assert [record.body for record in e.at(A, 1).records("T")] == [b"0", b"1"]
+
+
+@through(*BROKER, **WAITS)
+def test_a_send_may_ask_not_to_wait(e: BrokerEntrance) -> None:
+    """Neither for slaves nor for others that do wait."""
+    e.topic()
+    waiting = e.begin(b"0")
+    assert e.put(b"1", WAIT="false").ok
+    assert waiting.sent is None
+
+
+@through(*ALL, **WAITS)
+def test_each_send_waits_its_own_time(e: Entrance) -> None:
+    """One after the other is told, in the order in which they came."""
+    e.topic()
+    first = e.begin(b"0")
+    e.advance(1_000)
+    second = e.begin(b"1")
+    e.advance(2_000)
+    assert late(e, first.sent)
+    assert second.sent is None
+    e.advance(1_000)
+    assert late(e, second.sent)
+    assert e.bodies() == [b"0", b"1"]
+
+
+@through(*ALL, brokers=2, **WAITS)
+def test_a_send_that_waits_is_told_when_its_broker_stops(e: Entrance) -> None:
+    """It cannot know then; the message is there when the broker is back."""
+    e.topic()
+    waiting = [e.begin(b"0"), e.begin(b"1")]
+    for broker in e.masters:
+        e.at(broker.name).down()
+    assert [each.sent is not None and not each.sent.ok for each in waiting] == [True, True]
+    for broker in e.masters:
+        e.at(broker.name).up()
+    assert sum(e.held().values()) == len(waiting)
+
+
+@through(*ALL, slave_timeout=0, **WAITS)
+def test_whoever_sends_again_because_slaves_were_late_has_sent_twice(e: Entrance) -> None:
+    """As many retries as clients make, as many messages."""
+    e.topic()
+    waiting = [e.begin(b"0"), e.begin(b"0")]
+    e.advance(0)
+    assert [late(e, each.sent) for each in waiting] == [True, True]
+    assert e.bodies() == [b"0", b"0"]
+
+
+@through(*BROKER, **WAITS)
+def test_who_was_late_is_told_where_the_message_is(e: BrokerEntrance) -> None:
+    """As those are that have nothing to wait for."""
+    e.topic()
+    e.send(b"0", WAIT="false")
+    waiting = e.begin(b"1")
+    e.advance(SLAVE_TIMEOUT_MS)
+    record = e.records("T")[1]
+    assert waiting.sent is not None
+    assert (waiting.sent.offset, waiting.sent.place) == (1, record.physical_offset)
+    assert waiting.sent.id == record.property_map()["UNIQ_KEY"]
+
+
+@through(*ALL, flush_disk_type="SYNC_FLUSH", sync_flush_timeout=0, **WAITS)
+def test_of_slaves_and_disk_the_slaves_are_told(e: Entrance) -> None:
+    """The disk is when slaves were not late."""
+    e.topic()
+    waiting = e.begin()
+    assert waiting.sent is None
+    e.advance(SLAVE_TIMEOUT_MS)
+    assert late(e, waiting.sent)
+    e.configure(inSyncReplicas="1")
+    assert e.put().code == LATE_DISK[e.name]
+
+
+@through(*ALL, **WAITS)
+def test_a_timed_message_waits_as_others_do(e: Entrance) -> None:
+    """Where it is meanwhile; it comes in its time, and nobody waits for that."""
+    e.topic(kind="DELAY")
+    waiting = e.begin(b"0", deliver_ms=e.now_ms + 10_000)
+    e.advance(SLAVE_TIMEOUT_MS)
+    assert late(e, waiting.sent)
+    e.advance(10_000)
+    assert e.bodies() == [b"0"]
+
+
+@through(*BROKER, **WAITS)
+def test_what_is_sent_back_waits_for_nobody(e: BrokerEntrance) -> None:
+    """Nor do pops, acknowledgements and what comes of them."""
+    e.topic()
+    e.send(b"0", b"1", WAIT="false")
+    first, second = e.take()
+    assert e.send_back(first.place).ok
+    assert e.ack(first.handle).ok
+    assert e.change(second.handle, 30_000).ok
+
+
+# transactions
+
+
+@pytest.fixture
+def t(e: Entrance) -> Entrance:
+    """A topic for half messages."""
+    e.topic(kind="TRANSACTION")
+    return e
+
+
+def told(answer: Answer | None) -> Answer:
+    """An answer that has come."""
+    assert answer is not None
+    return answer
+
+
+@through(*ALL, **WAITS)
+def test_a_half_message_waits_as_others_do(t: Entrance) -> None:
+    """It is stored, and asked for in its time."""
+    t.produce("p")
+    waiting = t.begin(half=True)
+    t.advance(SLAVE_TIMEOUT_MS)
+    assert late(t, waiting.sent)
+    t.advance(30_000)
+    assert [each.body for each in t.asked("p")] == [b"0"]
+
+
+@through(*BROKER, **WAITS)
+@pytest.mark.parametrize(("how", "comes"), [(COMMIT, [b"0"]), (ROLLBACK, [])])
+def test_a_half_message_ends_though_slaves_were_late(t: BrokerEntrance, how: int, comes: list[bytes]) -> None:
+    """Its producer was told where it is."""
+    waiting = t.begin(half=True)
+    t.advance(SLAVE_TIMEOUT_MS)
+    assert waiting.sent is not None
+    ending = t.ending(waiting.sent, how)
+    t.advance(SLAVE_TIMEOUT_MS)
+    assert told(ending.answer).ok
+    assert t.bodies() == comes
+
+
+@through("grpc", **WAITS)
+def test_a_proxy_knows_no_half_message_for_which_slaves_were_late(t: Entrance) -> None:
+    """Its producer cannot end it before the broker asks."""
+    t.produce("p")
+    waiting = t.begin(half=True)
+    t.advance(SLAVE_TIMEOUT_MS)
+    assert waiting.sent is not None
+    answer = told(t.ending(waiting.sent, COMMIT).answer)
+    assert (answer.code, answer.remark) == (50001, TRANSACTION_DATA_GONE)
+    t.advance(30_000)
+    (question,) = t.asked("p")
+    ending = t.ending(question.sent, COMMIT, checked=True)
+    t.advance(SLAVE_TIMEOUT_MS)
+    assert told(ending.answer).ok
+    assert t.bodies() == [b"0"]
+
+
+@through("grpc", flush_disk_type="SYNC_FLUSH", sync_flush_timeout=0)
+def test_a_proxy_knows_no_half_message_for_which_the_disk_was_late(t: Entrance) -> None:
+    """Nor this one."""
+    sent = t.put(half=True)
+    assert sent.code == LATE_DISK[t.name]
+    answer = told(t.end(sent, COMMIT))
+    assert (answer.code, answer.remark) == (50001, TRANSACTION_DATA_GONE)
+
+
+@through(*ALL)
+def test_a_commit_waits_for_a_slave_in_vain(t: Entrance) -> None:
+    """It is told that all is well all the same; the message is there from the beginning."""
+    sent = t.put(half=True)
+    t.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
+    ending = t.ending(sent, COMMIT)
+    assert [record.body for record in t.records("T")] == [b"0"]
+    t.advance(SLAVE_TIMEOUT_MS - 1)
+    assert ending.answer is None
+    t.advance(1)
+    assert told(ending.answer).ok
+
+
+@through(*ALL)
+def test_a_rollback_waits_for_nobody(t: Entrance) -> None:
+    """It stores nothing that slaves would have to have."""
+    sent = t.put(half=True)
+    t.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
+    assert told(t.end(sent, ROLLBACK)).ok
+
+
+@through(*BROKER)
+def test_the_commit_of_what_waits_for_nobody_waits_for_nobody(t: BrokerEntrance) -> None:
+    """The half message says it."""
+    sent = t.put(half=True, WAIT="false")
+    t.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
+    assert told(t.end(sent, COMMIT)).ok
+
+
+@through(*BROKER, slaves=1, slave_read_enable=True)
+def test_a_slave_ends_no_transaction(t: BrokerEntrance) -> None:
+    """It says that it is a slave; its master takes the end."""
+    sent = t.put(half=True)
+    answer = told(t.at(A, 1).end(sent, COMMIT))
+    assert (answer.ok, answer.code) == (False, 11)
+    assert told(t.end(sent, COMMIT)).ok
+    assert [record.body for record in t.at(A, 1).records("T")] == [b"0"]
+
+
+# what a slave gives
+
+
+@through(*ALL, slaves=1)
+def test_a_slave_is_in_the_route_of_its_master(e: Entrance) -> None:
+    """With the same queues, which stay while either of them runs."""
+    e.topic(queues=2)
+    assert e.route() == {A: Route(2, 2, (0, 1))}
+    e.down()
+    assert e.route() == {A: Route(2, 2, (1,))}
+    e.at(A, 1).down()
+    assert e.route() == {}
+    e.up()
+    assert e.route() == {A: Route(2, 2)}
+
+
+@through(*BROKER, slaves=1)
+def test_a_slave_takes_no_messages(e: BrokerEntrance) -> None:
+    """It is busy for all who send."""
+    e.topic()
+    slave = e.at(A, 1)
+    for sent in (slave.put(), slave.again(), slave.batch((b"0", {}))):
+        assert (sent.ok, sent.code) == (False, 2)
+    assert slave.send_back(0).code == 2
+    assert e.held() == {A: 0}
+
+
+@through("grpc", slaves=1)
+def test_a_proxy_sends_to_no_slave(e: Entrance) -> None:
+    """Nothing can be sent while the master is away."""
+    e.filled(1)
+    e.down()
+    assert not e.put().ok
+    e.up()
+    e.send(b"1")
+    assert [record.body for record in e.at(A, 1).records("T")] == [b"0", b"1"]
+
+
+@pytest.fixture
+def read(e: BrokerEntrance) -> BrokerEntrance:
+    """Three messages, and a slave that knows their topic."""
+    e.topic()
+    e.group()
+    e.store(b"0", b"1", b"2")
+    e.advance(TABLES_MS + 10_000)
+    return e
+
+
+@through(*BROKER, slaves=1, slave_read_enable=True)
+def test_a_slave_is_read_as_its_master_is(read: BrokerEntrance) -> None:
+    """Who waits there is served when its master gets a message."""
+    slave = read.at(A, 1)
+    assert told(slave.pull(0).answer) == told(read.pull(0).answer)
+    waits = slave.pull(3, suspend_ms=15_000)
+    assert waits.answer is None
+    read.send(b"3")
+    assert told(waits.answer).bodies == [b"3"]
+
+
+@through(*BROKER, slaves=1, slave_read_enable=True)
+def test_a_slave_is_read_while_its_master_is_away(read: BrokerEntrance) -> None:
+    """What it is asked for is what it has."""
+    read.down(kill=True)
+    assert told(read.at(A, 1).pull(1).answer).bodies == [b"1", b"2"]
+
+
+@through(*BROKER, slaves=1)
+def test_a_slave_gives_nothing_unless_it_may(read: BrokerEntrance) -> None:
+    """It is busy; slaveReadEnable lets it."""
+    slave = read.at(A, 1)
+    answer = told(slave.pull(0).answer)
+    assert (answer.ok, answer.code) == (False, 2)
+    slave.configure(slaveReadEnable="true")
+    assert told(slave.pull(0).answer).bodies == [b"0", b"1", b"2"]
+
+
+@through(*BROKER, slaves=1, slave_read_enable=True, access_message_in_memory_max_ratio=0)
+def test_who_is_far_behind_is_sent_to_a_slave(read: BrokerEntrance) -> None:
+    """By master and slave alike; who is at the end, to the master."""
+    for asked in (read, read.at(A, 1)):
+        assert told(asked.pull(0).answer).suggests == 1
+        assert told(asked.pull(3).answer).suggests == 0
+        asked.group(broker_id=3, which_broker_when_consume_slowly=2)
+    assert [told(read.pull(offset).answer).suggests for offset in (0, 3)] == [2, 3]
+
+
+@through(*BROKER, slaves=1, access_message_in_memory_max_ratio=0)
+def test_nobody_is_sent_to_a_slave_that_gives_nothing(read: BrokerEntrance) -> None:
+    """However far behind."""
+    assert told(read.pull(0).answer).suggests == 0
+
+
+@through(*BROKER, slaves=1, slave_read_enable=True)
+def test_a_slave_sends_nobody_to_another_offset(read: BrokerEntrance) -> None:
+    """It may lack what its master has: who is beyond its end tries again."""
+    for asked, code, goes_on in ((read, 21, 3), (read.at(A, 1), 20, 30)):
+        answer = told(asked.pull(30).answer)
+        assert (answer.ok, answer.code, answer.number) == (False, code, goes_on)
+
+
+@through(*ALL, slaves=1)
+def test_what_was_consumed_is_known_to_the_slave_later(e: Entrance) -> None:
+    """With the other tables of its master."""
+    e.filled(3)
+    for message in e.take():
+        assert e.ack(message.handle).ok
+    assert e.at(A, 1).committed() == -1
+    e.advance(TABLES_MS + 10_000)
+    assert e.at(A, 1).committed() == e.committed() == len(e.records("T"))
+
+
+@through(*ALL, slaves=1)
+def test_a_slave_does_nothing_by_itself(e: Entrance) -> None:
+    """What was taken and not acknowledged comes again when its master is back."""
+    e.filled(1)
+    assert e.bodies() == [b"0"]
+    e.down()
+    before = e.at(A, 1).broker.store.log.max_offset
+    e.advance(120_000)
+    assert e.at(A, 1).broker.store.log.max_offset == before
+    e.up()
+    e.advance(10_000)
+    assert e.bodies() == [b"0"]
+    assert e.at(A, 1).broker.store.log.max_offset == e.broker.store.log.max_offset > before

@@ -1,0 +1,227 @@
+"""Pools of threads: who waits for one, who finds no room, and whom that does not concern.
+
+A broker has pools for requests of its own protocol; a proxy, which goes past them, has pools of its own.
+"""
+
+import pytest
+from entrance import BrokerEntrance, Entrance, Sent
+from entrances import through
+
+PROTOCOLS = ("remoting", "grpc")
+"""What comes through a pool: the engine's own callers wait for no thread."""
+ONE_THREAD = {
+    "send_message_thread_pool_nums": 1,
+    "send_thread_pool_queue_capacity": 2,
+    "grpc_producer_thread_pool_nums": 1,
+    "grpc_producer_thread_queue_capacity": 2,
+    "flow_limit_answer_enable": True,
+}
+SEND_TAKES_50 = {"request_times": "send=50", "grpc_request_times": "producer=50", **ONE_THREAD}
+COMMIT = 8
+START_OF_LOOKS_MS = 1_000
+"""A broker looks after its queues from then on."""
+CLEANED = "[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: {}ms, size of queue: {}"
+
+
+def no_room(e: Entrance, sent: Sent | None) -> bool:
+    """Was a send turned away at the door?"""
+    return e.says(sent, (2, "[OVERLOAD]system busy, start flow control for a while"), (42900, "flow limit"))
+
+
+def bodies(e: Entrance) -> list[bytes]:
+    """What is stored."""
+    return [record.body for record in e.records("T")]
+
+
+@through(*PROTOCOLS, **ONE_THREAD)
+def test_nobody_waits_unless_something_keeps_threads(e: Entrance) -> None:
+    """One thread serves all that come."""
+    e.topic()
+    e.send(*(b"%d" % number for number in range(10)))
+    assert len(bodies(e)) == len(e.bodies())
+
+
+@through(*PROTOCOLS, **SEND_TAKES_50)
+def test_requests_take_their_time_one_after_the_other(e: Entrance) -> None:
+    """Each is stored when its own time is over, and waits for those before it."""
+    e.topic()
+    waiting = [e.begin(b"%d" % number) for number in range(3)]
+    for number, each in enumerate(waiting):
+        e.advance(49)
+        assert each.sent is None
+        assert len(bodies(e)) == number
+        e.advance(1)
+        assert each.sent is not None
+        assert each.sent.ok
+    assert bodies(e) == [b"0", b"1", b"2"]
+
+
+@through(*PROTOCOLS, **SEND_TAKES_50)
+def test_who_finds_no_room_is_told_at_once(e: Entrance) -> None:
+    """And nothing of it is stored; those that wait are served, and then there is room again."""
+    e.topic()
+    waiting = [e.begin(b"%d" % number) for number in range(3)]
+    assert no_room(e, e.begin(b"too many").sent)
+    e.advance(50)
+    waiting.append(e.begin(b"3"))
+    e.advance(150)
+    assert all(each.sent is not None and each.sent.ok for each in waiting)
+    assert bodies(e) == [b"0", b"1", b"2", b"3"]
+
+
+@through("grpc", **(SEND_TAKES_50 | {"flow_limit_answer_enable": False}))
+def test_a_proxy_may_leave_it_to_its_clients_to_give_up(e: Entrance) -> None:
+    """As 5.3.3 does: who finds no room gets no answer at all."""
+    e.topic()
+    waiting = [e.begin(b"%d" % number) for number in range(4)]
+    e.advance(60_000)
+    assert [each.sent is not None for each in waiting] == [True, True, True, False]
+    assert bodies(e) == [b"0", b"1", b"2"]
+
+
+@through("remoting", request_times="send=5000", os_page_cache_busy_time_out_mills=9_000, **ONE_THREAD)
+def test_who_waits_too_long_is_turned_away(e: BrokerEntrance) -> None:
+    """At the next look after 200 ms, of which there is one every 10 ms; the one that is served goes on."""
+    e.topic()
+    e.advance(START_OF_LOOKS_MS + 3)
+    served, first = e.begin(b"served"), e.begin(b"first")
+    e.advance(8)
+    second = e.begin(b"second")
+    e.advance(198)
+    assert first.sent is None
+    e.advance(1)
+    assert first.sent is not None
+    assert (first.sent.code, first.sent.remark) == (2, CLEANED.format(207, 1))
+    assert second.sent is None
+    e.advance(10)
+    assert second.sent is not None
+    assert (second.sent.code, second.sent.remark) == (2, CLEANED.format(209, 0))
+    e.advance(5_000)
+    assert served.sent is not None
+    assert served.sent.ok
+    assert bodies(e) == [b"served"]
+
+
+@through("grpc", grpc_request_times="producer=5000", **ONE_THREAD)
+def test_a_proxy_lets_requests_wait_for_as_long_as_it_takes(e: Entrance) -> None:
+    """Nobody looks after its queues."""
+    e.topic()
+    waiting = [e.begin(b"0"), e.begin(b"1")]
+    e.advance(9_999)
+    assert waiting[1].sent is None
+    e.advance(1)
+    assert waiting[1].sent is not None
+    assert waiting[1].sent.ok
+
+
+@through(*PROTOCOLS, **SEND_TAKES_50)
+def test_other_pools_do_not_feel_it(e: Entrance) -> None:
+    """Consumers are served while producers wait."""
+    e.topic()
+    e.store(b"there")
+    waiting = [e.begin(b"%d" % number) for number in range(3)]
+    (message,) = e.take()
+    assert message.body == b"there"
+    assert e.ack(message.handle).ok
+    e.beat("consumer")
+    assert e.members() != []
+    assert [each.sent for each in waiting] == [None] * 3
+
+
+@through(
+    *PROTOCOLS,
+    request_times="pull=10",
+    pull_message_thread_pool_nums=1,
+    pull_thread_pool_queue_capacity=3,
+    grpc_request_times="consumer=10",
+    grpc_consumer_thread_pool_nums=1,
+    grpc_consumer_thread_queue_capacity=3,
+)
+def test_who_waits_for_messages_keeps_no_thread(e: Entrance) -> None:
+    """One thread serves any number of those; a message does not pass through it again on its way out."""
+    e.topic()
+    for group in "GHIJ":
+        e.group(group)
+    waiting = [e.pop(group=group, client=group, poll_ms=20_000) for group in "GHIJ"]
+    e.advance(40)
+    assert [each.answer for each in waiting] == [None] * 4
+    e.store(b"0")
+    assert all(each.answer is not None and each.answer.bodies == [b"0"] for each in waiting)
+
+
+@through(
+    *PROTOCOLS,
+    slave_timeout=2_000,
+    end_transaction_thread_pool_nums=1,
+    end_transaction_pool_queue_capacity=1,
+    grpc_transaction_thread_pool_nums=1,
+    grpc_transaction_thread_queue_capacity=1,
+    flow_limit_answer_enable=True,
+)
+def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave(e: Entrance) -> None:
+    """The next waits for it, and for one more there is no room; sends have threads of their own."""
+    e.topic(kind="TRANSACTION")
+    halves = [e.put(b"%d" % number, half=True) for number in range(3)]
+    e.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
+    first, second, third = (e.ending(half, COMMIT) for half in halves)
+    assert (first.answer, second.answer) == (None, None)
+    broker, proxy = (2, "[OVERLOAD]system busy"), (42900, "flow limit")
+    assert e.says(third.answer, broker, proxy), third.answer
+    assert bodies(e) == [b"0"]
+    e.advance(2_000)
+    assert first.answer is not None
+    assert first.answer.ok
+    assert second.answer is None
+    assert bodies(e) == [b"0", b"1"]
+    e.advance(2_000)
+    assert second.answer is not None
+    assert second.answer.ok
+    assert bodies(e) == [b"0", b"1"]
+
+
+@through(
+    *PROTOCOLS,
+    request_refusals="transaction=OVERLOAD",
+    grpc_request_refusals="transaction",
+    flow_limit_answer_enable=True,
+    transaction_check_interval=3_000,
+    transaction_time_out=1_000,
+)
+def test_an_end_that_is_turned_away_is_asked_for(e: Entrance) -> None:
+    """Its half message waits as if nobody had ended it."""
+    e.topic(kind="TRANSACTION")
+    e.produce("p")
+    answer = e.end(e.put(half=True), COMMIT)
+    assert e.says(answer, (2, "[OVERLOAD]"), (42900, "flow limit")), answer
+    e.advance(5_000)
+    assert [each.body for each in e.asked("p")][:1] == [b"0"]
+    assert bodies(e) == []
+
+
+@through("remoting", request_refusals="ack=OVERLOAD")
+def test_an_acknowledgement_that_is_turned_away_is_none(e: BrokerEntrance) -> None:
+    """The message comes again."""
+    e.filled(1)
+    (message,) = e.take()
+    answer = e.ack(message.handle)
+    assert e.says(answer, (2, "[OVERLOAD]"), (0, "")), answer
+    e.advance(20_000)
+    (again,) = e.take()
+    assert (again.body, again.attempt) == (b"0", 1)
+
+
+@through("remoting")
+@pytest.mark.parametrize("form", ["REJECTREQUEST", "OVERLOAD", "TIMEOUT_CLEAN_QUEUE", "PCBUSY_CLEAN_QUEUE"])
+def test_who_waits_is_not_turned_away_afterwards(e: BrokerEntrance, form: str) -> None:
+    """In whatever words others are then; they are served when that is over."""
+    e.topic()
+    waits = e.pop(poll_ms=20_000)
+    e.configure(requestRefusals=f"pull={form} litePull={form}")
+    for turned_away in (e.pop(poll_ms=20_000).answer, e.pull(0).answer, e.peek()):
+        assert e.says(turned_away, (2, f"[{form}]"), (0, "")), turned_away
+    e.send(b"0")
+    assert waits.answer is not None
+    assert waits.answer.bodies == [b"0"]
+    e.configure(requestRefusals="")
+    e.send(b"1")
+    assert e.bodies() == [b"1"]
