@@ -6,8 +6,9 @@ prints processor time for each step and the ratio (full / empty), and ends with 
 emulator holds 1,000,000 stored messages, 100,000 messages in flight (each with a check point of its own) and 10,000
 waiting pops, of which 1,000 wait for the same topic and group as the steps do where the name of a row says so. Another
 one, for the steps of messages that wait, holds 100,000 timed, delayed and half messages each; another one has 10,000
-topics, 1,000 groups and 5,000 clients. What a stored message takes of memory is measured beside (`memory.py`).
-`--write` puts the table into bench/README.md. It takes some minutes and 2 GiB.
+topics, 1,000 groups and 5,000 clients, another one a slave that has 1,000,000 messages, too, and another one 10,000
+light queues, 10,000 static topics and a compacted topic. What a stored message takes of memory is measured beside
+(`memory.py`). `--write` puts the table into bench/README.md. It takes some minutes and 2 GiB.
 """
 
 import datetime
@@ -26,6 +27,8 @@ import crowd
 import memory
 import parked
 import reads_and_batches
+import special_topics
+import with_slaves
 from document import Table, options
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.engine import DirectChannel
@@ -34,6 +37,8 @@ from world import FAR_MS, World, empty
 
 GOAL = 1.5
 STORED, IN_FLIGHT, WAITING, CROWD = 1_000_000, 100_000, 10_000, 1_000
+A_MS = 10
+"""Messages that are stored in a millisecond."""
 ROUNDS = 9
 CHECKS = 3
 STEPS = 1_000
@@ -44,7 +49,10 @@ def full(factor: int) -> World:
     world = empty()
     in_flight, waiting = IN_FLIGHT // factor, WAITING // factor
     topics = [world.topic(f"other-{number}", 4) for number in range(16)]
-    world.send("work", STORED // factor // 2)
+    for number in range(STORED // factor // 2):
+        world.send("work")
+        if number % A_MS == 0:
+            world.engine.scheduler.advance_to(world.now_ms + 1)
     for number in range(STORED // factor // 2):
         world.send(topics[number % len(topics)])
     world.engine.scheduler.advance_to(world.now_ms + 1_000)
@@ -286,6 +294,7 @@ TOGETHER: tuple[tuple[str, Measured, int], ...] = (
     ("timed message fires from a crowded second", lambda number: parked.fired_together(empty(), number), parked.PARKED),
     ("half message is checked", lambda number: parked.checked(empty(), number), parked.PARKED),
     ("client is looked at, whether it is silent", crowd.looked_at, crowd.CLIENTS),
+    ("message of a compacted topic is looked at", special_topics.looked_through, special_topics.COMPACTED),
 )
 
 
@@ -309,6 +318,10 @@ def all_rows(only: str, quick: bool) -> Iterator[Row]:
         yield from measure(parked.ROWS, parked.empty_of_parked(), parked.full_of_parked(factor), only, quick)
     if any(only in name for name, _ in crowd.ROWS):
         yield from measure(crowd.ROWS, crowd.few(), crowd.many(factor), only, quick)
+    if any(only in name for name, _ in with_slaves.ROWS):
+        yield from measure(with_slaves.ROWS, with_slaves.empty(), with_slaves.full(factor), only, quick)
+    if any(only in name for name, _ in special_topics.ROWS):
+        yield from measure(special_topics.ROWS, special_topics.empty(), special_topics.full(factor), only, quick)
     yield from measure_together(factor, only)
 
 
@@ -359,7 +372,10 @@ SECTION = f"""## Growth
 `make bench-growth` takes the same steps in an empty emulator and in one with {STORED:,} stored
 messages, {IN_FLIGHT:,} in flight and {WAITING:,} waiting pops; those of timed, delayed and half messages in one that
 holds {parked.PARKED:,} of each; those of topics, groups and clients in one with {crowd.STORED:,} messages in
-{crowd.TOPICS:,} topics, {crowd.GROUPS:,} groups and {crowd.CLIENTS:,} connected clients, which all wait for messages.
+{crowd.TOPICS:,} topics, {crowd.GROUPS:,} groups and {crowd.CLIENTS:,} connected clients, which all wait for messages;
+those of slaves where both brokers hold {with_slaves.STORED:,}; and those of light queues, static and compacted topics
+beside {special_topics.LIGHT:,} light queues, {special_topics.STATIC:,} static topics and {special_topics.COMPACTED:,}
+messages of a compacted topic.
 None may take more than {GOAL} times as long.
 """
 

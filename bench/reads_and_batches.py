@@ -1,4 +1,4 @@
-"""Growth of what is sent together, given back, and looked at without being taken: the steps, for `growth.py`."""
+"""Growth of what is sent together, given back, looked at without being taken, and searched: steps for `growth.py`."""
 
 from collections.abc import Callable
 
@@ -115,6 +115,21 @@ def viewed(world: World, count: int) -> Work:
     return work
 
 
+def searched(world: World, count: int) -> Work:
+    """Offsets are asked for by times, of a queue that was sent messages all the time."""
+    begin_ms, clock = world.now_ms, world.engine.scheduler
+    for _ in range(count):
+        world.send("work")
+        clock.advance_to(clock.now_ms + 1)
+    operations = [ops.SearchOffset("work", 0, begin_ms + number, False) for number in range(count)]
+
+    def work() -> None:
+        for operation in operations:
+            answer(world.submit(operation))
+
+    return work
+
+
 ROWS: tuple[tuple[str, Step], ...] = (
     ("message is sent in a batch of 32", batch),
     ("message is sent in a batch of 32 that stays one record", whole_batch),
@@ -123,4 +138,5 @@ ROWS: tuple[tuple[str, Step], ...] = (
     ("next message of a queue is peeked at", peeked),
     ("notification waits, message wakes it", notified),
     ("message is viewed by its place", viewed),
+    ("offset is searched by a time", searched),
 )

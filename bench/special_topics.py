@@ -1,0 +1,323 @@
+"""Light queues, compacted topics and static topics, a lot of each: what any of them costs that there are the others.
+
+The rows of `bench/growth.py` about such topics. The full emulator holds 10,000 light queues with 200,000 messages, each
+in two of them, 10,000 static topics, and a compacted topic with 100,000 messages in files of 999.
+"""
+
+import time
+from collections.abc import Callable
+from itertools import count as numbers
+
+from reads_and_batches import answer
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.engine import Engine
+from world import BODY, FAR_MS, START_MS, World
+
+LIGHT, DISPATCHED, STATIC, COMPACTED = 10_000, 200_000, 10_000, 100_000
+BUSY = 10
+"""The steps are about so many light queues and static topics in either emulator."""
+KEYS = 1_000
+IN_A_FILE = 999
+MOVED_AT = 4
+"""Messages of a logical queue before it went on at the other broker."""
+GOES_ON_AT = 100
+"""The logical offset at which it did: there has to be a gap."""
+PULLED = 32
+"""Messages of a pull."""
+ROUND_MS = 60_000
+"""How often compacted topics are looked through, and up to as long again."""
+
+Work = Callable[[], None]
+Step = Callable[[World, int], Work]
+
+
+def empty() -> World:
+    """Two brokers with the topics that the steps use."""
+    return made(BUSY, 0, BUSY, 0)
+
+
+def full(factor: int) -> World:
+    """The same with many others."""
+    return made(LIGHT // factor, DISPATCHED // factor, STATIC // factor, COMPACTED // factor)
+
+
+def made(light: int, dispatched: int, static: int, compacted: int) -> World:
+    """So many light queues and messages in them, static topics, and messages of the compacted topic."""
+    emulation = EmulationConfig()
+    emulation.store_max_bytes = 4 * 1024**3
+    config = BrokerConfig(enable_lmq=True, enable_multi_dispatch=True, enable_compaction=True)
+    config.compaction_cq_mapped_file_size = 46 * (IN_A_FILE + 1)
+    config.compaction_schedule_internal = ROUND_MS
+    other = BrokerConfig(broker_name="broker-b")
+    world = World(Engine(brokers=[config, other], emulation=emulation, now_ms=START_MS))
+    world.topic("work")
+    light = max(light, BUSY)
+    for number in range(max(dispatched, light)):
+        dispatch(world, number % light, (number + 1) % light)
+    for number in range(max(static, BUSY)):
+        static_topic(world, f"static-{number}")
+    answer(world.submit(ops.CreateTopic(ops.TopicConfig("compacted", 1, 1), {"+cleanup.policy": "COMPACTION"})))
+    for number in range(compacted):
+        send(world, "compacted", KEYS=f"k{number % KEYS}")
+    # Read now and looked through: what is measured comes after that.
+    pull(world, "compacted", 0)
+    world.engine.scheduler.advance_to(world.now_ms + 3 * ROUND_MS)
+    pull(world, "compacted", 0)
+    return world
+
+
+def send(world: World, topic: str, **properties: str) -> ops.SendResult:
+    """Send a message to queue 0."""
+    own = {"UNIQ_KEY": "k", **properties}
+    stored = answer(world.submit(ops.SendMessage("P", topic, 0, BODY, own, ("10.0.0.1", 1), world.now_ms)))
+    assert isinstance(stored, ops.SendResult)
+    return stored
+
+
+def pull(world: World, topic: str, offset: int) -> ops.PullResult:
+    """Pull 32 messages of queue 0."""
+    found = answer(world.pull(topic, offset))
+    assert isinstance(found, ops.PullResult)
+    return found
+
+
+# light queues
+
+
+def light_queue(number: int) -> str:
+    """The name of one."""
+    return f"%LMQ%light-{number}"
+
+
+def dispatch(world: World, *queues: int) -> None:
+    """Send a message that is in these light queues, too."""
+    send(world, "work", INNER_MULTI_DISPATCH=",".join(map(light_queue, queues)))
+
+
+def dispatched(world: World, count: int) -> Work:
+    """Sends to a topic and two light queues."""
+
+    def work() -> None:
+        for number in range(count):
+            dispatch(world, number % BUSY, (number + 1) % BUSY)
+
+    return work
+
+
+def dispatched_to_new(world: World, count: int) -> Work:
+    """Sends to light queues that are not there yet."""
+    names = [f"%LMQ%new-{next(world.names)}" for _ in range(count)]
+
+    def work() -> None:
+        for name in names:
+            send(world, "work", INNER_MULTI_DISPATCH=name)
+
+    return work
+
+
+def light_pulled(world: World, count: int) -> Work:
+    """Pulls of a light queue, for each message."""
+    for _ in range(count):
+        dispatch(world, 0)
+    name = light_queue(0)
+    end = world.engine.brokers[0].store.max_offset(name, 0)
+
+    def work() -> None:
+        for offset in range(end - count, end, PULLED):
+            assert pull(world, name, offset).records
+
+    return work
+
+
+def light_woken(world: World, count: int) -> Work:
+    """A pull of a light queue waits, and a message wakes it."""
+    store = world.engine.brokers[0].store
+
+    def work() -> None:
+        for number in range(count):
+            name = light_queue(number % BUSY)
+            call = world.pull(name, store.max_offset(name, 0), FAR_MS)
+            dispatch(world, number % BUSY)
+            answer(call)
+
+    return work
+
+
+def light_committed(world: World, count: int) -> Work:
+    """Offsets in light queues are committed."""
+
+    def work() -> None:
+        for number in range(count):
+            name = light_queue(number % BUSY)
+            answer(world.submit(ops.UpdateConsumerOffset(name, name, 0, number)))
+
+    return work
+
+
+# static topics
+
+
+def static_topic(world: World, topic: str) -> None:
+    """A static topic of one logical queue, which began here and went on at the other broker; another is all here."""
+    here, there = world.engine.brokers
+    config = ops.TopicConfig(topic, 2, 2)
+    map_queues(world, here, config, 1, {0: [ops.QueuePart(0, 0, here.name, 0)]})
+    for _ in range(MOVED_AT):
+        send(world, topic)
+    moved = [ops.QueuePart(0, 0, here.name, 0, 0, MOVED_AT), ops.QueuePart(1, 0, there.name, GOES_ON_AT)]
+    stays = [ops.QueuePart(0, 1, here.name, 0)]
+    for broker in (there, here):
+        map_queues(world, broker, config, 2, {0: moved, 1: stays})
+
+
+def map_queues(
+    world: World, broker: Broker, config: ops.TopicConfig, epoch: int, parts: dict[int, list[ops.QueuePart]]
+) -> None:
+    """Tell a broker where logical queues lie."""
+    mapping = ops.QueueMapping(config.topic_name, len(parts), broker.name, epoch, dict(parts))
+    world.engine.ask(broker, ops.CreateStaticTopic(config, mapping, False))
+
+
+def static_routes(world: World, count: int) -> Work:
+    """Routes of static topics."""
+    operations = [ops.GetRouteInfo(f"static-{number % BUSY}") for number in range(count)]
+
+    def work() -> None:
+        for operation in operations:
+            world.engine.ask(world.engine.name_server, operation)
+
+    return work
+
+
+def static_sent(world: World, count: int) -> Work:
+    """Sends to logical queues."""
+
+    def work() -> None:
+        for number in range(count):
+            operation = ops.SendMessage(
+                "P", f"static-{number % BUSY}", 1, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), world.now_ms
+            )
+            answer(world.submit(operation))
+
+    return work
+
+
+def static_pulled(world: World, count: int) -> Work:
+    """Pulls from where the queue is led, of the part that lies at the other broker."""
+    leader = world.engine.brokers[1]
+
+    def work() -> None:
+        for number in range(count):
+            operation = ops.PullMessage("G", f"static-{number % BUSY}", 0, 0, PULLED, 4, 0, 0, 0, "*", "TAG")
+            found = world.engine.ask(leader, operation)
+            assert isinstance(found, ops.PullResult)
+            assert len(found.records) == MOVED_AT
+
+    return work
+
+
+def static_asked(world: World, count: int) -> Work:
+    """Offsets of logical queues are asked for."""
+    leader = world.engine.brokers[1]
+
+    def work() -> None:
+        for number in range(count):
+            world.engine.ask(leader, ops.GetMaxOffset(f"static-{number % BUSY}", 0))
+
+    return work
+
+
+def static_made(world: World, count: int) -> Work:
+    """Static topics are made, move on and are deleted again."""
+    names = [f"static-new-{next(world.names)}" for _ in range(count)]
+
+    def work() -> None:
+        for name in names:
+            static_topic(world, name)
+            for broker in world.engine.brokers:
+                world.engine.ask(broker, ops.DeleteTopic(name))
+
+    return work
+
+
+# compacted topics
+
+
+def compacted_sent(world: World, count: int) -> Work:
+    """Sends to a compacted topic."""
+
+    def work() -> None:
+        for number in range(count):
+            send(world, "compacted", KEYS=f"k{number % KEYS}")
+
+    return work
+
+
+def compacted_pulled(world: World, count: int) -> Work:
+    """Sends to a compacted topic, each of which is pulled."""
+
+    def work() -> None:
+        for number in range(count):
+            offset = send(world, "compacted", KEYS=f"k{number % KEYS}").queue_offset
+            assert pull(world, "compacted", offset).records
+
+    return work
+
+
+def compacted_pulled_early(world: World, count: int) -> Work:
+    """Pulls from the beginning of a compacted topic: of what is left in files that were looked through."""
+    for number in range(2 * IN_A_FILE):
+        send(world, "compacted", KEYS=f"k{number % KEYS}")
+    first = pull(world, "compacted", 0).min_offset
+
+    def work() -> None:
+        for _ in range(count):
+            assert pull(world, "compacted", first).records
+
+    return work
+
+
+def looked_through(messages: int) -> Callable[[], float]:
+    """Microseconds for each message of a compacted topic that a round looks at, time after time.
+
+    Each has a key of its own, so that all are left.
+    """
+    world = made(BUSY, 0, BUSY, 0)
+    fresh = numbers()
+
+    def send_more(count: int) -> None:
+        for _ in range(count):
+            send(world, "compacted", KEYS=f"k{next(fresh)}")
+
+    send_more(messages)
+
+    def once() -> float:
+        # A round looks at all files when one of them is new.
+        send_more(IN_A_FILE)
+        end = send(world, "compacted", KEYS="k").queue_offset
+        pull(world, "compacted", end)
+        world.engine.scheduler.advance_to(world.now_ms + 2 * ROUND_MS)
+        begin = time.process_time_ns()
+        pull(world, "compacted", end)
+        return (time.process_time_ns() - begin) / 1000 / end
+
+    return once
+
+
+ROWS: tuple[tuple[str, Step], ...] = (
+    ("message is sent to two light queues", dispatched),
+    ("message is sent to a new light queue", dispatched_to_new),
+    ("message is pulled from a light queue", light_pulled),
+    ("pull of a light queue waits, message wakes it", light_woken),
+    ("offset in a light queue is committed", light_committed),
+    ("route of a static topic is asked for", static_routes),
+    ("message is sent to a logical queue", static_sent),
+    ("part of a logical queue is pulled through another broker", static_pulled),
+    ("offset of a logical queue is asked for", static_asked),
+    ("static topic is made, moved and deleted", static_made),
+    ("message is sent to a compacted topic", compacted_sent),
+    ("message is sent to a compacted topic and pulled", compacted_pulled),
+    ("what is left of a compacted topic is pulled", compacted_pulled_early),
+)

@@ -1,0 +1,119 @@
+"""A master with a slave, and a lot that both hold: what it costs to send, to follow, and to read from the slave.
+
+The rows of `bench/growth.py` about slaves. The full emulator holds 1,000,000 messages, each twice.
+"""
+
+from collections.abc import Callable
+
+from reads_and_batches import answer
+from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.emulator.engine import Engine
+from world import BODY, START_MS, World
+
+STORED, TOPICS = 1_000_000, 16
+PULLED = 32
+"""Messages of a pull."""
+
+Work = Callable[[], None]
+Step = Callable[[World, int], Work]
+
+
+def empty() -> World:
+    """A master whose sends wait for its slave, and the slave, which may be read from."""
+    emulation = EmulationConfig()
+    emulation.store_max_bytes = 4 * 1024**3
+    master = BrokerConfig(broker_role="SYNC_MASTER", in_sync_replicas=2, slave_read_enable=True)
+    slave = BrokerConfig(broker_role="SLAVE", broker_id=1, slave_read_enable=True)
+    world = World(Engine(brokers=[master, slave], emulation=emulation, now_ms=START_MS))
+    for number in range(TOPICS):
+        world.topic(f"other-{number}")
+    world.topic("work")
+    # A slave asks for the tables of its master now and then; without them it knows no topic.
+    slave_of(world).take_tables(world.engine.brokers[0])
+    return world
+
+
+def full(factor: int) -> World:
+    """The same with messages, half of them in the queue of the steps."""
+    world = empty()
+    world.send("work", STORED // factor // 2)
+    for number in range(STORED // factor // 2):
+        world.send(f"other-{number % TOPICS}")
+    return world
+
+
+def slave_of(world: World) -> Broker:
+    """The slave."""
+    return world.engine.brokers[1]
+
+
+def sent(world: World, count: int, **more: str) -> Work:
+    """Sends that are answered when the slave has the message. `more`: properties."""
+    properties = {"UNIQ_KEY": "k", **more}
+
+    def work() -> None:
+        for _ in range(count):
+            answer(world.submit(ops.SendMessage("P", "work", 0, BODY, {**properties}, ("10.0.0.1", 1), world.now_ms)))
+
+    return work
+
+
+def timed(world: World, count: int) -> Work:
+    """The same for timed messages, which the slave notes, too."""
+    return sent(world, count, TIMER_DELAY_SEC="5")
+
+
+def caught_up(world: World, count: int) -> Work:
+    """The slave was away and is given what was sent meanwhile, for each message."""
+    slave, master = slave_of(world), world.engine.brokers[0]
+    world.engine.stop(slave)
+    # Nobody waits for a slave that is away.
+    master.config.in_sync_replicas = 1
+    world.send("work", count)
+    master.config.in_sync_replicas = 2
+
+    def work() -> None:
+        world.engine.start(slave)
+        assert slave.store.log.max_offset == master.store.log.max_offset
+
+    return work
+
+
+def pulled(world: World, count: int) -> Work:
+    """Pulls of 32 messages from the slave, for each message."""
+    world.send("work", count)
+    slave = slave_of(world)
+    first = slave.store.max_offset("work", 0) - count
+
+    def work() -> None:
+        for offset in range(first, first + count, PULLED):
+            pull = ops.PullMessage("G", "work", 0, offset, PULLED, 4, 0, 0, 0, "*", "TAG")
+            assert world.engine.ask(slave, pull)
+
+    return work
+
+
+def woken(world: World, count: int) -> Work:
+    """A pull waits at the slave, and a message that the master is sent wakes it."""
+    slave = slave_of(world)
+
+    def work() -> None:
+        for _ in range(count):
+            end = slave.store.max_offset("work", 0)
+            pull = ops.PullMessage("G", "work", 0, end, PULLED, 6, 0, 15_000, 0, "*", "TAG")
+            call = world.engine.submit(slave, pull)
+            world.send("work")
+            answer(call)
+
+    return work
+
+
+ROWS: tuple[tuple[str, Step], ...] = (
+    ("message is sent, and a slave has it", sent),
+    ("timed message is sent, and a slave has it", timed),
+    ("message is given to a slave that was away", caught_up),
+    ("message is pulled from a slave", pulled),
+    ("pull waits at a slave, message wakes it", woken),
+)
