@@ -141,15 +141,16 @@ class Stage:
         """What was seen so far."""
         return self.world.notes
 
-    def refusal(self, label: str, action: Callable[[], object], *, text: bool = True) -> None:
-        """Note how the SDK refuses an action: class, code and text of its error, or that it does not."""
+    def refusal(self, label: str, action: Callable[[], object], *, text: bool = True) -> bool:
+        """Note how the SDK refuses an action: class, code and text of its error, or that it does not; say which."""
         try:
             action()
         except DriverError as error:
             seen = {"kind": error.kind, "code": error.code}
             self.see(label, {**seen, "text": stable(error.err)} if text else seen)
-        else:
-            self.see(label, "not refused")
+            return True
+        self.see(label, "not refused")
+        return False
 
     # --- the SDK
 
