@@ -8,6 +8,8 @@ from collections.abc import Mapping
 STRICT: Mapping[str, str] = {
     "autoCreateTopicEnable": "false",
     "autoCreateSubscriptionGroup": "false",
+    "configBlackList": "defaultQueryMaxNum;slaveTimeout",
+    "enableRegisterProducer": "false",
     "recallMessageEnable": "false",
     "rejectTransactionMessage": "true",
     "popPollingSize": "1",
@@ -31,6 +33,7 @@ ODD: Mapping[str, str] = {
     "accessMessageInMemoryMaxRatio": "0",
     "brokerRole": "SYNC_MASTER",
     "defaultMessageRequestMode": "POP",
+    "enableNotifyAfterPopOrderLockRelease": "false",
     "enablePropertyFilter": "false",
     "initPopOffsetByCheckMsgInMem": "false",
     "popFromRetryProbability": "0",

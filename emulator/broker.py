@@ -144,7 +144,7 @@ class Broker:
         compaction = Compaction(config, self.store, self._chance, identity)
         self.slow_readers = SlowReaders(config, scheduler, self.groups)
         self.reader = QueueReader(config, self.store, self.topics, compaction, self.slow_readers)
-        self.orders = Orders(scheduler, self._order_freed, remains.orders)
+        self.orders = Orders(config, scheduler, self._order_freed, remains.orders)
         self.pop_in_flight = PopInFlight(config, scheduler, self._queue_goes_on)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)
         self.pop_buffer = PopBuffer(config, scheduler, self.offsets, revive_log, self._exist)
@@ -531,6 +531,7 @@ class Broker:
         self.request_pools.configured()
         self.clean_up.look_ahead()
         self.slow_readers.configured()
+        self.timers.configured()
         self.views.index.configured()
 
     def _complete(self, call: Call, operation: Operation, outcome: Result | EngineError) -> None:

@@ -16,7 +16,8 @@ from .topics import Topics
 
 VERSION = 479
 VERSION_TEXT = "V5_3_3"
-BLACK_LIST = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
+ALWAYS_BLACK = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
+"""Keys that no request changes, whatever `configBlackList` says."""
 _POOLS = (Pool.SEND, Pool.PULL, Pool.QUERY, Pool.LITE_PULL, Pool.ACK)
 
 
@@ -43,6 +44,7 @@ class BrokerAdministration:
         self._boot_ms = scheduler.now_ms
         self._version_counter = 0
         self._version_timestamp = scheduler.now_ms
+        self._black_list = ALWAYS_BLACK.union(config.config_black_list.split(";"))
 
     def get_config(self, call: Call, operation: GetBrokerConfig) -> TextResult:
         """All keys as properties text."""
@@ -50,7 +52,7 @@ class BrokerAdministration:
 
     def update_config(self, call: Call, operation: UpdateBrokerConfig) -> Done:
         """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value): nothing changes."""
-        if BLACK_LIST & operation.properties.keys():
+        if self._black_list & operation.properties.keys():
             raise EngineError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
         before = self._config.copy()
         try:

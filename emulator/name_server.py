@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 REGISTER_PERIOD_MS = 30_000
 """Brokers register everything this often; a topic deleted here alone is back then."""
-BLACK_LIST = frozenset({"configBlackList", "configStorePath", "kvConfigPath"})
+ALWAYS_BLACK = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"})
+"""Keys that no request changes, whatever `configBlackList` says."""
 
 
 _Entry = tuple[str, str]
@@ -72,6 +73,7 @@ class NameServer:
         values: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self.config = config
+        self._black_list = ALWAYS_BLACK.union(config.config_black_list.split(";"))
         self._scheduler = scheduler
         self._brokers = brokers
         self._start_ms = scheduler.now_ms
@@ -347,7 +349,7 @@ class NameServer:
 
     def update_config(self, call: Call, operation: UpdateNamesrvConfig) -> Done:
         """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value)."""
-        if BLACK_LIST & operation.properties.keys():
+        if self._black_list & operation.properties.keys():
             raise EngineError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
         try:
             self.config.update(operation.properties)

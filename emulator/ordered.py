@@ -6,6 +6,7 @@ The batches are written to a file every 10 s. Source: ConsumerOrderInfoManager (
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
+from .config import BrokerConfig
 from .last_write import LastWrite
 from .name_index import NameIndex
 from .scheduler import Scheduler, Timer
@@ -69,10 +70,12 @@ class Orders:
 
     def __init__(
         self,
+        config: BrokerConfig,
         scheduler: Scheduler,
         freed: Callable[[str, str, int], None],
         written: Mapping[Place, OrderInfo] | None = None,
     ) -> None:
+        self._config = config
         self._scheduler = scheduler
         self._freed = freed
         self._file: LastWrite[Place, OrderInfo] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
@@ -184,7 +187,9 @@ class Orders:
             self.clear(place)
 
     def _watch(self, place: Place, info: OrderInfo) -> None:
-        """Tell waiting pops when the queue becomes free."""
+        """Tell waiting pops when the queue becomes free (ConsumerOrderInfoLockManager)."""
+        if not self._config.enable_notify_after_pop_order_lock_release:
+            return
         timer = self._timers.pop(place, None)
         if timer is not None:
             timer.cancel()
@@ -192,5 +197,9 @@ class Orders:
         if until > self._scheduler.now_ms:
             topic, group, queue_id = place
             self._timers[place] = self._scheduler.call_at(
-                until, lambda: self._freed(topic, group, queue_id), "order lock", f"{group}@{topic}@{queue_id}"
+                until, lambda: self._free(place), "order lock", f"{group}@{topic}@{queue_id}"
             )
+
+    def _free(self, place: Place) -> None:
+        if self._config.enable_notify_after_pop_order_lock_release:
+            self._freed(*place)

@@ -225,6 +225,7 @@ def _timer_form(remains: TimerRemains) -> Form:
             for slot_ms, slot in remains.slots.items()
         ],
         "progress": [remains.progress.taken, remains.progress.units],
+        **({} if remains.kept_out is None else {"keptOut": remains.kept_out}),
         "version": remains.version,
         "metrics": {
             "version": remains.metrics.version,
@@ -244,6 +245,7 @@ def _timer(form: Form) -> TimerRemains:
         form["version"],
         WrittenMetrics({topic: TimerMetric(*found) for topic, found in metrics["topics"].items()}, metrics["version"]),
         _made(FollowedTimer, form.get("followed", {})),
+        form.get("keptOut"),
     )
 
 

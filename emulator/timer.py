@@ -63,6 +63,12 @@ class Slot:
     number: int = 0
     """Messages less marks, as upstream counts what a slot holds."""
 
+    def parted(self) -> tuple["Slot", "Slot"]:
+        """What shall wait longer, and what was due when it came, which does not."""
+        late = [waiting for waiting in self.waiting if waiting.enqueue_ms == NEVER_ENQUEUED]
+        waits = [waiting for waiting in self.waiting if waiting.enqueue_ms != NEVER_ENQUEUED]
+        return Slot(waits, self.deleted, self.number - len(late)), Slot(late, set(), len(late))
+
     def takes_back(self, waiting: Waiting, properties: Mapping[str, str]) -> bool:
         """Whether a message that waits here was taken back; one that only pauses cannot be."""
         if not self.deleted or waiting.rolls:
@@ -90,6 +96,8 @@ class TimerRemains:
     version: int = 0
     metrics: WrittenMetrics = field(default_factory=WrittenMetrics)
     followed: FollowedTimer = field(default_factory=FollowedTimer)
+    kept_out: int | None = None
+    """From this offset of its topic on nothing has come into the wheel, since `timerStopEnqueue` kept it out."""
 
 
 class TimerService:
@@ -119,11 +127,17 @@ class TimerService:
         """What a slave knows of its master's timer."""
         self.followed_before = remains.followed
         """The same of the run before this one."""
+        self._stopped_ms = scheduler.now_ms if config.timer_stop_dequeue else None
+        """Since when slots are not read."""
+        self._kept_out = remains.kept_out
+        if self._kept_out is not None:  # what was lost leaves its places to others
+            self._kept_out = min(self._kept_out, store.max_offset(TIMER_TOPIC, 0))
         store.watchers[TIMER_TOPIC] = self._arrived
-        if not store.follows:
-            self._take_again(remains.progress.taken)
         for slot_ms in self.slots:
             self._read_later(slot_ms, "")
+        if not store.follows:
+            self._take_again(remains.progress.taken)
+            self._take_in()
 
     def left(self) -> TimerRemains:
         """What the files say after an orderly stop; what is in slots is not copied."""
@@ -137,7 +151,7 @@ class TimerService:
     def _remains(self, slots: dict[int, Slot], progress: WheelProgress, metrics: WrittenMetrics) -> TimerRemains:
         version = self._version + self._file.writes(self._config.timer_flush_interval_ms)
         followed = self.followed_before if self.followed is None else self.followed()
-        return TimerRemains(slots, progress, version, metrics, followed)
+        return TimerRemains(slots, progress, version, metrics, followed, self._kept_out)
 
     def _written_slots(self) -> dict[int, Slot]:
         """The slots that are not read as far as the file knows, without messages that were lost."""
@@ -170,6 +184,27 @@ class TimerService:
         if wanted >= PRECISIONS_MS[0]:
             return PRECISIONS_MS[0]
         return next(precision for precision in PRECISIONS_MS if precision <= wanted)
+
+    def configured(self) -> None:
+        """A key has changed: what was kept out comes in, and slots that are over are read."""
+        if self._config.timer_stop_dequeue:
+            self._stopped_ms = self._scheduler.now_ms if self._stopped_ms is None else self._stopped_ms
+        else:
+            self._stopped_ms = None
+        if self._store.follows:
+            return
+        self._take_in()
+        if self._stopped_ms is None:
+            for slot_ms in sorted(self.slots):
+                if slot_ms + self.precision_ms <= self._scheduler.now_ms:
+                    self._read(slot_ms)
+
+    def _take_in(self) -> None:
+        """Put what `timerStopEnqueue` has kept out into its slots, if it does not keep it out any more."""
+        if self._kept_out is None or self._config.timer_stop_enqueue:
+            return
+        first, self._kept_out = self._kept_out, None
+        self._fill(first, self._store.max_offset(TIMER_TOPIC, 0))
 
     def before_put(self, message: Message) -> None:
         """Hook of the store: a timed message goes to the timer topic, one that is due already stays as it is.
@@ -254,7 +289,10 @@ class TimerService:
         )
 
     def _arrived(self, _queue_id: int, offset: int, properties: dict[str, str]) -> None:
-        """Watcher of the timer topic: put a stored message into its slot."""
+        """Watcher of the timer topic: put a stored message into its slot, unless it is kept out."""
+        if self._config.timer_stop_enqueue:
+            self._kept_out = offset if self._kept_out is None else self._kept_out
+            return
         try:
             out_ms = parse_long(properties.get(props.TIMER_OUT_MS, ""))
         except ValueError:
@@ -267,6 +305,8 @@ class TimerService:
         slot = self.slots.get(slot_ms)
         if slot is None:
             slot = self.slots[slot_ms] = Slot()
+            self._read_later(slot_ms, properties.get(props.REAL_TOPIC, ""))
+        elif slot_ms + precision <= now:  # it was to be read before, and was not
             self._read_later(slot_ms, properties.get(props.REAL_TOPIC, ""))
         rolls = slot_ms != out_ms
         key = properties.get(props.TIMER_DEL_UNIQKEY)
@@ -282,7 +322,8 @@ class TimerService:
 
     def _take_again(self, taken: int) -> None:
         """Count what came after the files were written last, which upstream puts into the wheel once more."""
-        for offset in range(taken, self._store.max_offset(TIMER_TOPIC, 0)):
+        end = self._store.max_offset(TIMER_TOPIC, 0)
+        for offset in range(taken, end if self._kept_out is None else self._kept_out):
             stored = self._store.record(TIMER_TOPIC, 0, offset)
             if stored is not None:
                 self._count_in(offset, records.decode(stored).property_map())
@@ -298,7 +339,11 @@ class TimerService:
 
     def _read(self, slot_ms: int) -> None:
         """A slot is over: deliver what waits in it and was not taken back."""
-        slot = self.slots.pop(slot_ms)
+        slot = self.slots.pop(slot_ms, None)
+        if slot is None:
+            return  # it was read when timerStopDequeue ended
+        if self._config.timer_stop_dequeue:
+            self.slots[slot_ms], slot = slot.parted()
         self._forget_read()
         self._read_slots.append((self._scheduler.now_ms, slot_ms, slot))
         dequeue_ms = str(self._scheduler.now_ms)
@@ -326,6 +371,11 @@ class TimerService:
         """What the wheel holds: messages less marks."""
         return sum(slot.number for slot in self.slots.values())
 
+    def _read_until(self, written_ms: int) -> int:
+        """The slot before which all were read when the file was written."""
+        until_ms = written_ms if self._stopped_ms is None else min(written_ms, self._stopped_ms)
+        return until_ms - until_ms % self.precision_ms
+
     # of slaves
 
     @property
@@ -343,11 +393,15 @@ class TimerService:
         interval = self._config.timer_flush_interval_ms
         written_ms = self._file.written_ms(interval, at_ms)
         version = self._version + self._file.writes(interval, at_ms)
-        return FollowedTimer(written_ms - written_ms % self.precision_ms, taken, version, written_ms)
+        return FollowedTimer(self._read_until(written_ms), taken, version, written_ms)
 
     def fill(self, end: int) -> None:
-        """Put what is stored before an offset of the timer's topic into its slots."""
-        for offset in range(self.taken, min(end, self._store.max_offset(TIMER_TOPIC, 0))):
+        """Put what is stored before an offset of the timer's topic into its slots, unless it is kept out."""
+        if not self._config.timer_stop_enqueue:
+            self._fill(self.taken, min(end, self._store.max_offset(TIMER_TOPIC, 0)))
+
+    def _fill(self, first: int, end: int) -> None:
+        for offset in range(first, end):
             stored = self._store.record(TIMER_TOPIC, 0, offset)
             if stored is not None:
                 self._arrived(0, offset, records.decode(stored).property_map())
@@ -370,7 +424,7 @@ class TimerService:
                 known.taken,
             )
         return TimerCheckPointResult(
-            written_ms - written_ms % self.precision_ms,
+            self._read_until(written_ms),
             progress.units * LOG_UNIT_BYTES,
             progress.taken,
             self._version + self._file.writes(interval),

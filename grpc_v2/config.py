@@ -7,6 +7,7 @@ default; differences that only repair a defect have none and are listed in `devi
 from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.config import Config, key
+from rocketmq_testkit.emulator.config.broker import DELAY_LEVELS
 
 _HOUR_MS = 3_600_000
 
@@ -22,6 +23,10 @@ class ProxyConfig(Config):
     user_property_max_num: int = key(128, "User properties of a message.", low=0)
     max_message_group_size: int = key(64, "A message group must be shorter than this.", unit="bytes", low=1)
     max_delay_time_mills: int = key(24 * _HOUR_MS, "Furthest delivery timestamp.", unit="ms", low=0)
+    use_delay_level: bool = key(
+        False, "A delivery timestamp becomes the first delay level that is longer than what is left, or the last level."
+    )
+    message_delay_level: str = key(DELAY_LEVELS, "Those delay levels, separated by blanks.", unit="s, m, h or d each")
     max_transaction_recovery_second: int = key(3600, "Longest time before the first check.", unit="s", low=0)
     enable_topic_message_type_check: bool = key(True, "A message must be of its topic's type.")
 

@@ -6,6 +6,7 @@ DefaultTopicMessageTypeValidator (5.3.3).
 
 from rocketmq_testkit.emulator import properties as props
 from rocketmq_testkit.emulator import record as records
+from rocketmq_testkit.emulator.delay import parse_delay_levels
 
 from .config import ProxyConfig
 from .instants import timestamp_ms
@@ -71,7 +72,10 @@ def stored_properties(message: pb.Message, peer: str, now_ms: int, config: Proxy
         if system.HasField("orphaned_transaction_recovery_duration"):
             properties[props.CHECK_IMMUNITY_TIME_IN_SECONDS] = str(_recovery_seconds(system, config))
     if system.HasField("delivery_timestamp"):
-        properties[props.TIMER_DELIVER_MS] = str(_deliver_ms(system, now_ms, config))
+        deliver_ms = _deliver_ms(system, now_ms, config)
+        properties[props.TIMER_DELIVER_MS] = str(deliver_ms)
+        if config.use_delay_level:
+            properties[props.DELAY] = str(_nearest_level(deliver_ms - now_ms, config))
     properties[props.RECONSUME_TIME] = str(system.delivery_attempt)
     group = system.message_group
     if group:
@@ -169,3 +173,11 @@ def _deliver_ms(system: pb.SystemProperties, now_ms: int, config: ProxyConfig) -
     if deliver_ms - now_ms > longest:
         raise Refusal(pb.ILLEGAL_DELIVERY_TIME, f"the max delay time of message is too large, max is {longest}")
     return deliver_ms
+
+
+def _nearest_level(delay_ms: int, config: ProxyConfig) -> int:
+    """The level that is shortest of those longer than a delay, else the longest (ProxyConfig.computeDelayLevel)."""
+    levels = sorted(
+        (level_ms, level) for level, level_ms in enumerate(parse_delay_levels(config.message_delay_level), 1)
+    )
+    return next((level for level_ms, level in levels if level_ms > delay_ms), levels[-1][1])

@@ -3,6 +3,7 @@
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
+from ..settings import STRICT, with_keys
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
 from .key_values import settings_of
@@ -136,6 +137,14 @@ def some_settings_cannot_be_changed(t: Remoting) -> None:
     """The path of the settings file and the list of such settings are fixed."""
     for name in ("brokerConfigPath", "rocketmqHome", "configBlackList"):
         t.see(name, change(t, f"{name}=/x\n"), 16)
+
+
+@remoting_case("AdminBrokerProcessor.initConfigBlackList", settings=with_keys(STRICT, "configBlackList"))
+def a_broker_may_fix_more_settings(t: Remoting) -> None:
+    """Those of configBlackList, with semicolons between, cannot be changed either; if one is named none is."""
+    for name in ("defaultQueryMaxNum", "slaveTimeout", "brokerConfigPath"):
+        t.see(name, change(t, f"defaultReadQueueNums=1\n{name}=31\nshortPollingTimeMills=1001\n"), 16)
+    t.see("told", told(t, "configBlackList", "defaultQueryMaxNum", "slaveTimeout", "shortPollingTimeMills"))
 
 
 @remoting_case("AdminBrokerProcessor.updateBrokerConfig", tidy=True)

@@ -2,6 +2,7 @@
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
+from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request_code import RequestCode
@@ -181,6 +182,24 @@ def a_true_handle_may_be_changed(t: Grpc) -> None:
     ):
         t.see(label, t.recall(topic, _handle(*true[:place], text, *true[place + 1 :])), code)
     t.see("under the other topic's name", t.recall(other, _handle(*true)), 50001)
+
+
+@grpc_case("ProxyConfig.computeDelayLevel", settings={"proxy.useDelayLevel": "true"})
+def a_delivery_time_may_become_a_delay_level(t: Grpc) -> None:
+    """Where useDelayLevel is on a message has the first level that is longer than its delay, and no recall handle."""
+    topic = t.topic(kind="DELAY", queues=1)
+    watch = t.stopwatch()
+    for body, ahead_ms in (("past", -5000), ("1.5 s", 1500), ("a day", 86_000_000)):
+        answer = t.send(_timed(t, topic, body, t.now_ms() + ahead_ms))
+        t.see(body, answer.status, 20000)
+        t.see(f"{body}: recall handle", answer.entries[0].recall_handle)
+    t.until(lambda: t.max_offset(topic))
+    t.see("the first after", watch.between(0.9, 3))
+    t.until(lambda: t.max_offset(topic) == 2)
+    t.see("the second after", watch.between(4.9, 7))
+    t.see("on the last level", t.max_offset(SCHEDULE_TOPIC, 17))
+    stored = t.messages_of(topic, t.group())
+    t.see("stored", [[each.body.decode(), sorted(each.properties)] for each in stored])
 
 
 def _timed(t: Grpc, topic: str, body: str, at: int) -> pb.Message:

@@ -81,7 +81,7 @@ def the_name_server_tells_its_settings(t: Remoting) -> None:
 @remoting_case("DefaultRequestProcessor.updateConfig")
 def some_settings_of_the_name_server_are_fixed(t: Remoting) -> None:
     """Paths of the name server's files cannot be changed."""
-    for name in ("kvConfigPath", "configStorePath", "configBlackList"):
+    for name in ("kvConfigPath", "configStorePath", "configBlackList", "rocketmqHome"):
         t.see(name, ask(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, f"{name}=/x\n".encode()), 16)
 
 

@@ -1,6 +1,7 @@
 """When a queue that is popped in order becomes free: changes of the invisible time, and who is woken."""
 
 from ..case import remoting_case
+from ..settings import ODD, with_keys
 from ..worlds.handles import forged
 from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
@@ -147,3 +148,18 @@ def a_shorter_first_message_loses_the_wake_up(t: Remoting) -> None:
 def a_shorter_last_message_keeps_the_wake_up(t: Remoting) -> None:
     """After a change of the last of a batch to less than the others have left, a waiting pop is woken in time."""
     see_woken_after_change(t, 2, 9000, 2.8, 4.8)
+
+
+@remoting_case(
+    "ConsumerOrderInfoLockManager.updateLockFreeTimestamp",
+    settings=with_keys(ODD, "enableNotifyAfterPopOrderLockRelease"),
+)
+def nobody_is_woken_when_a_queue_becomes_free(t: Remoting) -> None:
+    """Where enableNotifyAfterPopOrderLockRelease is off a waiting pop gets the batch at its deadline."""
+    group = popping(t, 1)
+    group.pop_in_order(1, invisible_ms=2000)
+    watch = t.stopwatch()
+    pending = group.waiting(order=True, poll_ms=6000)
+    t.wait(3)
+    t.see("when it is free", pending.arrived())
+    woken(t, pending, watch, 5.8, 8)

@@ -21,6 +21,10 @@ class BrokerConfig(RequestPoolConfig):
     broker_id: int = key(0, "0 is the master, others are slaves.", low=0)
     region_id: str = key("DefaultRegion", "Stored with every message as MSG_REGION.")
     trace_on: bool = key(True, "Stored with every message as TRACE_ON.")
+    config_black_list: str = key(
+        "configBlackList;brokerConfigPath",
+        "Keys that no request changes, with semicolons between; rocketmqHome and these two are always of them.",
+    )
     broker_permission: int = key(6, "Permission bits of the broker: 4 read, 2 write.", low=0, high=7)
     broker_role: str = key("ASYNC_MASTER", "Role in replication.", choices=("ASYNC_MASTER", "SYNC_MASTER", "SLAVE"))
     in_sync_replicas: int = key(
@@ -52,6 +56,9 @@ class BrokerConfig(RequestPoolConfig):
     max_message_size: int = key(4 * 1024 * 1024, "Largest body.", unit="bytes", low=1)
     store_reply_message_enable: bool = key(True, "Replies of requests are stored as well as pushed.")
     reject_transaction_message: bool = key(False, "Half messages are refused.")
+    enable_register_producer: bool = key(
+        True, "Producers are registered; where not, and half messages are refused, only those that already are stay so."
+    )
     recall_message_enable: bool = key(False, "Timed messages can be recalled.")
     allow_recall_when_broker_not_writeable: bool = key(True, "Also while brokerPermission forbids to write.")
     start_accept_send_request_time_stamp: int = key(0, "Sends and recalls before it are refused.", unit="ms")
@@ -128,6 +135,9 @@ class BrokerConfig(RequestPoolConfig):
     pop_long_polling_force_notify_interval: int = key(
         800, "Each so-manieth message of a queue wakes a waiting pop whatever its filter says; 0: none.", low=0
     )
+    enable_notify_after_pop_order_lock_release: bool = key(
+        True, "Waiting pops are woken when a batch of a queue that is popped in order is out no more."
+    )
     enable_pop_message_threshold: bool = key(False, "A queue with too many popped messages out hands out no more.")
     pop_inflight_message_threshold: int = key(10000, "Popped messages of a queue that may be out for that.", low=0)
     pop_response_return_actual_retry_topic: bool = key(False, "Popped retry messages keep the retry topic's name.")
@@ -191,6 +201,10 @@ class BrokerConfig(RequestPoolConfig):
         172_800, "Slots ahead; a timed message beyond them is parked and put into the wheel again.", low=2
     )
 
+    timer_stop_enqueue: bool = key(False, "Timed messages that are stored wait for a slot until this ends.")
+    timer_stop_dequeue: bool = key(
+        False, "Slots wait to be read until this ends; a message that is due when it comes does not wait."
+    )
     timer_congest_num_each_slot: int = key(
         0x7FFFFFFF,
         "Messages of one timer slot above which more are refused by chance; all are from twice as many on.",

@@ -9,6 +9,10 @@ from .keys import Config, key
 class NamesrvConfig(Config):
     """The name server."""
 
+    config_black_list: str = key(
+        "configBlackList;configStorePath;kvConfigPath",
+        "Keys that no request changes, with semicolons between; rocketmqHome and these three are always of them.",
+    )
     order_message_enable: bool = key(False, "Routes carry the order configuration of a topic.")
     enable_all_topic_list: bool = key(True, "The list of all topics may be asked for.")
     enable_topic_list: bool = key(True, "The lists of topics by cluster may be asked for.")

@@ -275,6 +275,32 @@ def test_a_consumer_that_leaves_keeps_its_batch(e: BrokerEntrance) -> None:
     assert e.bodies(order=True, client="two") == [b"0", b"1"]
 
 
+@through(*ALL)
+@pytest.mark.parametrize(("wakes", "after_ms"), [(True, 10_000), (False, 14_000)])
+def test_a_queue_that_becomes_free_wakes_who_waits(e: Entrance, wakes: bool, after_ms: int) -> None:
+    """With enableNotifyAfterPopOrderLockRelease; without, what it holds is found at the deadline."""
+    e.configure(enableNotifyAfterPopOrderLockRelease=str(wakes).lower())
+    ordered(e, 1)
+    e.take(order=True, invisible_ms=10_000)
+    waiting = e.pop(order=True, poll_ms=14_000)
+    e.advance(after_ms - 1)
+    assert waiting.answer is None
+    e.advance(1)
+    assert waiting.answer is not None
+    assert waiting.answer.bodies == [b"0"]
+
+
+@through(*ALL)
+def test_nobody_is_told_of_a_queue_once_that_is_switched_off(e: Entrance) -> None:
+    """Also of those whose time ran already."""
+    ordered(e, 1)
+    e.take(order=True, invisible_ms=10_000)
+    waiting = e.pop(order=True, poll_ms=14_000)
+    e.configure(enableNotifyAfterPopOrderLockRelease="false")
+    e.advance(13_999)
+    assert waiting.answer is None
+
+
 @through(*BROKER)
 def test_a_queue_is_locked_by_one_client(e: BrokerEntrance) -> None:
     """Of several that are asked for, those that are free are given."""

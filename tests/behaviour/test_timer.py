@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from entrance import START_MS, BrokerEntrance, Entrance
+from entrance_grpc import GrpcEntrance
 from entrances import ALL, BROKER, through
 from grpc_texts import PROXY_EXCEPTION, type_conflict
 
@@ -465,3 +466,83 @@ def test_a_cancellation_for_the_past_is_refused(timed: BrokerEntrance, ms: str) 
     sent = timed.put(TIMER_DELAY_MS=ms, TIMER_DEL_UNIQKEY="T+x")
     assert (sent.code, sent.remark) == (13, ILLEGAL)
     assert timed.state() == before
+
+
+# delay levels instead
+
+
+@through("grpc", use_delay_level=True)
+@pytest.mark.parametrize(
+    ("after_ms", "level", "comes_ms"),
+    [(-60_000, 1, 1_000), (0, 1, 1_000), (999, 1, 1_000), (1_000, 2, 5_000), (80_000_000, 18, 7_200_000)],
+)
+def test_a_time_becomes_the_next_longer_level(timed: Entrance, after_ms: int, level: int, comes_ms: int) -> None:
+    """With the proxy's useDelayLevel: also the time that is over, and none that is longer than the last level."""
+    sent = timed.put(deliver_ms=timed.now_ms + after_ms)
+    assert (sent.ok, sent.recall) == (True, "")
+    assert [each.property_map()["DELAY"] for each in timed.records(SCHEDULE, level - 1)] == [str(level)]
+    timed.advance(comes_ms + 500)
+    assert come(timed) == [b"0"]
+
+
+@through("grpc", use_delay_level=True)
+def test_levels_of_a_proxy_are_its_own(timed: GrpcEntrance) -> None:
+    """It looks for the level in its own messageDelayLevel, the shortest of those that are long enough."""
+    timed.world.config.message_delay_level = "2h 3s 1m"
+    for after_ms, level in ((1_000, 2), (30_000, 3), (100_000, 1), (50_000_000, 1)):
+        timed.put(deliver_ms=timed.now_ms + after_ms)
+        assert timed.records(SCHEDULE, level - 1)[-1].property_map()["DELAY"] == str(level)
+
+
+# a timer that is stopped
+
+
+@through(*ALL)
+def test_what_is_kept_out_of_the_wheel_comes_later(timed: Entrance) -> None:
+    """It waits in its topic while timerStopEnqueue is set; what was in the wheel before comes on time."""
+    timed.put(b"before", deliver_ms=START_MS + 5_000)
+    timed.configure(timerStopEnqueue="true")
+    timed.put(b"due meanwhile", deliver_ms=START_MS + 2_000)
+    timed.put(b"due later", deliver_ms=START_MS + 60_000)
+    timed.advance(30_000)
+    assert come(timed) == [b"before"]
+    timed.configure(timerStopEnqueue="false")
+    timed.advance(0)
+    assert come(timed) == [b"before", b"due meanwhile"]
+    timed.advance(29_999)
+    assert len(come(timed)) == 2
+    timed.advance(1)
+    assert come(timed) == [b"before", b"due meanwhile", b"due later"]
+
+
+@through(*ALL)
+def test_slots_that_are_not_read_are_read_later(timed: Entrance) -> None:
+    """In the order of their times, as soon as timerStopDequeue ends."""
+    timed.put(b"second", deliver_ms=START_MS + 3_000)
+    timed.configure(timerStopDequeue="true")
+    timed.put(b"first", deliver_ms=START_MS + 2_000)
+    timed.put(b"last", deliver_ms=START_MS + 60_000)
+    timed.advance(30_000)
+    assert come(timed) == []
+    timed.configure(timerStopDequeue="false")
+    assert come(timed) == [b"first", b"second"]
+    timed.advance(30_000)
+    assert come(timed) == [b"first", b"second", b"last"]
+    timed.advance(600_000)
+    assert len(come(timed)) == 3
+
+
+@through(*ALL)
+def test_what_is_due_when_it_comes_is_not_held(timed: Entrance) -> None:
+    """It passes what waits in the same slot for the end of timerStopDequeue."""
+    timed.put(b"in its slot", deliver_ms=START_MS + 2_000)
+    timed.configure(timerStopEnqueue="true", timerStopDequeue="true")
+    timed.put(b"kept out", deliver_ms=START_MS + 2_000)
+    timed.advance(30_000)
+    timed.configure(timerStopEnqueue="false")
+    timed.advance(0)
+    assert come(timed) == [b"kept out"]
+    timed.configure(timerStopDequeue="false")
+    assert come(timed) == [b"kept out", b"in its slot"]
+    timed.advance(600_000)
+    assert len(come(timed)) == 2

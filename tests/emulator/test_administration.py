@@ -2,6 +2,8 @@
 
 import pytest
 from engine_world import World, make_world
+from rocketmq_testkit.emulator.config import BrokerConfig, NamesrvConfig
+from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AllOffsetsResult,
@@ -345,6 +347,25 @@ def test_name_server_configuration(world: World) -> None:
         with pytest.raises(EngineError, match=complaint):
             world.ask(Done, UpdateNamesrvConfig(properties), node)
     assert not node.config.enable_topic_list
+
+
+@pytest.mark.parametrize("at", ["broker", "name server"])
+def test_more_keys_may_be_fixed(at: str) -> None:
+    """Those of configBlackList, with semicolons between, besides those that always are."""
+    known = {"broker": "configBlackList=maxMessageSize;traceOn\n", "name server": "configBlackList=enableTopicList\n"}
+    namesrv = NamesrvConfig(config_black_list="enableTopicList")
+    engine = Engine(brokers=[BrokerConfig(config_black_list="maxMessageSize;traceOn")], namesrv=namesrv)
+    node = engine.brokers[0] if at == "broker" else engine.name_server
+    tell = GetBrokerConfig() if at == "broker" else GetNamesrvConfig()
+    update = UpdateBrokerConfig if at == "broker" else UpdateNamesrvConfig
+    before = engine.ask(node, tell)
+    assert isinstance(before, TextResult)
+    assert known[at] in before.text
+    fixed = ["maxMessageSize", "traceOn", "brokerConfigPath"] if at == "broker" else ["enableTopicList", "kvConfigPath"]
+    for name in fixed:
+        with pytest.raises(EngineError, match=r"Can not update config in black list\."):
+            engine.ask(node, update({name: "false"}))
+    assert engine.ask(node, tell) == before
 
 
 def test_runtime_info(world: World) -> None:

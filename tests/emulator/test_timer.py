@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import PullResult, SendMessage, SendResult
+from rocketmq_testkit.emulator.operations import (
+    Done,
+    GetTimerCheckPoint,
+    PullResult,
+    SendMessage,
+    SendResult,
+    TimerCheckPointResult,
+    UpdateBrokerConfig,
+)
+from snapshot_files import copied
 from stored import scheduled, stored, stored_bodies
 
 WHEEL = "rmq_sys_wheel_timer"
@@ -291,3 +300,55 @@ def test_a_timed_batch_waits_as_a_whole(world: World) -> None:
     assert stored_bodies(world, "A") == [b"c"]
     world.advance(3000)
     assert stored_bodies(world, "A") == [b"c", b"a", b"b"]
+
+
+@pytest.mark.parametrize("end", ["restart", "crash", "power loss", "snapshot"])
+def test_what_is_kept_out_waits_over_the_end_of_a_broker(end: str) -> None:
+    """Neither lost nor delivered: it comes when timerStopEnqueue ends, in the same run or the next."""
+    world = make_world(flush_disk_type="SYNC_FLUSH", timer_flush_interval_ms=60_000)
+    world.topic("A")
+    deliver(world, 5_000, b"in its slot")
+    world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "true"}))
+    deliver(world, 5_000, b"kept out")
+    world.advance(1_000)
+    if end == "snapshot":
+        engine = copied(world.engine)
+        world = World(engine, engine.brokers[0])
+    elif end == "restart":
+        world.broker.restart()
+    else:
+        world.engine.crash(power_loss=end == "power loss")
+    world.advance(10_000)
+    assert stored_bodies(world, "A") == [b"in its slot"]
+    world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "false"}))
+    world.advance(0)
+    assert stored_bodies(world, "A") == [b"in its slot", b"kept out"]
+    world.broker.restart()
+    world.advance(100_000)
+    assert len(stored_bodies(world, "A")) == 2
+
+
+def test_a_next_run_may_take_in_what_was_kept_out(world: World) -> None:
+    """A broker that starts without timerStopEnqueue."""
+    world.topic("A")
+    world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "true"}))
+    deliver(world, 5_000)
+    world.broker.config.timer_stop_enqueue = False
+    world.broker.restart()
+    assert stored_bodies(world, "A") == []
+    world.advance(5_000)
+    assert stored_bodies(world, "A") == [b"m"]
+
+
+def test_a_check_point_says_how_far_slots_are_read(world: World) -> None:
+    """It stands still while timerStopDequeue is set."""
+    world.topic("A")
+    world.advance(3_500)
+    world.ask(Done, UpdateBrokerConfig({"timerStopDequeue": "true"}))
+    deliver(world, 1_000)
+    world.advance(10_000)
+    assert world.ask(TimerCheckPointResult, GetTimerCheckPoint()).read_ms == START_MS + 3_000
+    world.ask(Done, UpdateBrokerConfig({"timerStopDequeue": "false"}))
+    world.advance(1_000)
+    assert world.ask(TimerCheckPointResult, GetTimerCheckPoint()).read_ms == START_MS + 14_000
+    assert stored_bodies(world, "A") == [b"m"]

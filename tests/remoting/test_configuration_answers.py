@@ -67,7 +67,7 @@ def test_a_change_that_is_not_understood_changes_nothing(
     ("where", "names"),
     [
         (BROKER, ["brokerConfigPath", "rocketmqHome", "configBlackList"]),
-        (NAME_SERVER, ["configBlackList", "configStorePath", "kvConfigPath"]),
+        (NAME_SERVER, ["configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"]),
     ],
 )
 def test_what_is_on_the_black_list_is_not_changed(
