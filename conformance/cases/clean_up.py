@@ -13,6 +13,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import grpc_case, remoting_case
 from ..worlds.answer import Answer
 from ..worlds.consumer import consuming
+from ..worlds.disk import CAN_BE_FULL
 from ..worlds.grpc import Grpc
 from ..worlds.pops import PopGroup
 from ..worlds.remoting import Remoting
@@ -28,6 +29,9 @@ SMALL_FILES: Mapping[str, str] = {
 """Settings of a broker that deletes every full file, but only when it is told to."""
 HELD_BACK: Mapping[str, str] = {**SMALL_FILES, "fileReservedTime": "1"}
 """Of one that keeps files for an hour."""
+
+USED: Mapping[str, str] = {**SMALL_FILES, "diskUsedRatio": "50", "diskMaxUsedSpaceRatio": "90"}
+"""Of one whose disk is used by half, which does not matter to it yet."""
 
 BEFORE_THE_FIRST_LOOK_SECONDS = 65
 LONG_MS = 3_600_000
@@ -100,6 +104,48 @@ def full_files_are_deleted_when_they_are_old(t: Remoting) -> None:
     consumed = t.ask(RequestCode.GET_CONSUME_STATS, {"consumerGroup": group, "topic": topic}).json["offsetTable"]
     t.see("consumed", [[each["consumerOffset"], each["brokerOffset"]] for each in consumed.values()])
     t.see("unit", t.ask(RequestCode.QUERY_CONSUME_QUEUE, {**at, "index": 0, "count": 1}))
+
+
+def _change(t: World, text: str) -> None:
+    changed = t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, text.encode())
+    t.require(changed.code == 0, f"{text} was to change: {changed}")
+
+
+def _deleted_from_then_on(t: Remoting, text: str) -> None:
+    """Note that nothing is deleted by itself, and what is once a key has changed."""
+    topic = t.topic(queues=1)
+    fill(t, topic)
+    t.wait(BEFORE_THE_FIRST_LOOK_SECONDS)
+    t.see("before", [min_offset(t, topic), t.max_offset(topic)])
+    _change(t, text)
+    t.until(lambda: min_offset(t, topic))
+    t.wait(2)
+    t.see("then", [min_offset(t, topic), t.max_offset(topic)])
+
+
+@remoting_case("CleanCommitLogService.isTimeToDelete", settings=SMALL_FILES, alone=True)
+def files_are_deleted_at_their_hours(t: Remoting) -> None:
+    """At the hours of deleteWhen, with semicolons between, nobody needs to tell a broker to delete files."""
+    _deleted_from_then_on(t, "deleteWhen=" + ";".join(f"{hour:02}" for hour in range(24)))
+
+
+@remoting_case("CleanCommitLogService.isSpaceToDelete", needs=CAN_BE_FULL, settings=USED, alone=True)
+def old_files_make_room(t: Remoting) -> None:
+    """Where more of the disk is used than diskMaxUsedSpaceRatio, files that are old enough are deleted at any hour."""
+    _deleted_from_then_on(t, "diskMaxUsedSpaceRatio=20")
+
+
+@remoting_case(
+    "CleanCommitLogService.deleteExpiredFiles",
+    needs=CAN_BE_FULL,
+    settings={**USED, "fileReservedTime": "48"},
+    alone=True,
+)
+def young_files_make_room_where_little_is_left(t: Remoting) -> None:
+    """Beyond diskSpaceCleanForciblyRatio files of any age are deleted, unless cleanFileForciblyEnable is off."""
+    _change(t, "cleanFileForciblyEnable=false")
+    _change(t, "diskMaxUsedSpaceRatio=20\ndiskSpaceCleanForciblyRatio=30")
+    _deleted_from_then_on(t, "cleanFileForciblyEnable=true")
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue", settings=SMALL_FILES, alone=True)

@@ -104,18 +104,19 @@ def a_broker_shares_out_the_queues_of_all(t: Remoting) -> None:
     for label, perm in (("both", 6), ("one that may be read", 2)):
         topic = t.topic(queues=2)
         t.topic(name=topic, queues=1, perm=perm, to=t.beside)
-        _until_on_both(t, topic)
+        until_on_both(t, topic)
         for client, connection in clients.items():
             t.heartbeat(client, groups={group: {topic: "*"}}, to=connection)
         for model in ("CLUSTERING", "BROADCASTING"):
-            t.see(f"{label}, {model}", [_share(t, client, group, topic, model) for client in clients])
+            t.see(f"{label}, {model}", [share_of(t, client, group, topic, model) for client in clients])
 
 
-def _until_on_both(t: Remoting, topic: str) -> None:
+def until_on_both(t: Remoting, topic: str) -> None:
+    """Return when the route of a topic names both brokers."""
     t.require(t.until(lambda: len(t.route(topic).json["queueDatas"]) == 2), f"the route of {topic} has not both")
 
 
-def _share(t: Remoting, client: str, group: str, topic: str, model: str) -> list[tuple[str, int]]:
+def share_of(t: Remoting, client: str, group: str, topic: str, model: str) -> list[tuple[str, int]]:
     """What a client is assigned: names of brokers, and queues."""
     body = {"topic": topic, "consumerGroup": group, "clientId": client, "strategyName": "AVG", "messageModel": model}
     assigned = t.ask(RequestCode.QUERY_ASSIGNMENT, None, dumps(body)).json["messageQueueAssignments"]
