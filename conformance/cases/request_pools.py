@@ -40,6 +40,12 @@ SLOW_DISK: Mapping[str, str] = {
     "waitTimeMillsInSendQueue": "10000",  # for a look finds them first otherwise, where processors are busy
 }
 """The log counts as busy while anybody writes to it. An emulator needs to be told how long that takes."""
+ONE_AT_A_TIME: Mapping[str, str] = {
+    "slaveTimeout": "3000",
+    "proxy.grpcTransactionThreadPoolNums": "1",
+    "proxy.grpcTransactionThreadQueueCapacity": "1",
+}
+"""A proxy with one thread for ends of transactions, for which one may wait."""
 _AT_ONCE = {"WAIT": "false"}
 _UNDER_WAY_SECONDS = 0.2
 _PERIOD = re.compile(r"period in queue: \d+ms")
@@ -171,11 +177,39 @@ def what_stores_by_itself_waits_for_a_slave_in_vain(t: Remoting) -> None:
 @grpc_case("LocalMessageService.endTransactionOneway", settings={"slaveTimeout": "3000"}, alone=True)
 def an_end_through_the_proxy_waits_for_a_slave(t: Grpc) -> None:
     """It is answered as done when the time for a slave is over."""
+    topic, [half] = _halves_of_a_lonely_master(t, 1)
+    watch = t.stopwatch()
+    end = t.start_end(topic, half)
+    t.wait(2.9)
+    t.see("ended", end(), 20000)
+    t.see("after", watch.between(2.8, 8))
+    t.see("stored", t.max_offset(topic))
+
+
+@grpc_case("GrpcMessagingApplication.endTransaction", settings=ONE_AT_A_TIME, alone=True)
+def an_end_waits_for_a_thread_of_the_proxy(t: Grpc) -> None:
+    """Behind one that waits for a slave; one for which there is no room is never answered, and all else is served."""
+    topic, halves = _halves_of_a_lonely_master(t, 3)
+    watch = t.stopwatch()
+    ends = []
+    for half in halves[:2]:
+        ends.append(t.start_end(topic, half))
+        t.wait(_UNDER_WAY_SECONDS)
+    t.see("no room", t.end_transaction(topic, halves[2], deadline=1.5), "DEADLINE_EXCEEDED")
+    t.see("route", t.route(topic).status, 20000)
+    t.wait(1)
+    t.see("first", ends[0](), 20000)
+    t.see("after", watch.between(2.8, 5.5))
+    t.wait(2.8)
+    t.see("second", ends[1](), 20000)
+    t.see("after", watch.between(5.8, 11))
+    t.see("stored", t.max_offset(topic))
+
+
+def _halves_of_a_lonely_master(t: Grpc, count: int) -> tuple[str, list[str]]:
+    """A topic and the transactions of half messages of it, at a broker that waits for a slave from then on."""
     consumer = consuming(t, kind="TRANSACTION")
-    sent = t.send(consumer.message("committed", message_type=pb.TRANSACTION))
+    sent = [t.send(consumer.message(f"half {number}", message_type=pb.TRANSACTION)) for number in range(count)]
     changed = t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, b"brokerRole=SYNC_MASTER\ninSyncReplicas=2\n")
     t.require(changed.code == 0, f"the broker was to wait for a slave: {changed}")
-    watch = t.stopwatch()
-    t.see("ended", t.end_transaction(consumer.topic, sent.entries[0].transaction_id), 20000)
-    t.see("after", watch.between(2.8, 8))
-    t.see("stored", t.max_offset(consumer.topic))
+    return consumer.topic, [each.entries[0].transaction_id for each in sent]

@@ -5,7 +5,8 @@
 
 Broker and proxy are one process (the proxy's local mode), or two if the settings say `proxy.proxyMode=CLUSTER`; the
 name server is another, and a second broker, if the settings have keys for one, one more. Each instance has free ports
-and a temporary home of its own, so several can stand side by side; both are gone afterwards.
+and a temporary home of its own, so several can stand side by side; both are gone afterwards. Versions before 5 have no
+proxy and so no endpoint.
 """
 
 import json
@@ -98,6 +99,23 @@ _PROXY = _Server(
 )
 
 
+_LOGBACK = """\
+<configuration>
+  <appender name="file" class="ch.qos.logback.core.FileAppender">
+    <file>${{user.home}}/logs/rocketmqlogs/{kind}.log</file>
+    <encoder><pattern>%d %p %t - %m%n</pattern></encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="file"/></root>
+</configuration>
+"""
+"""What servers before 5 want to find in their home; later ones bring it in their jars."""
+
+
+def has_proxy(version: str) -> bool:
+    """Whether there is a gRPC proxy of a version: from 5.0 on."""
+    return int(version.partition(".")[0]) >= 5
+
+
 def recipe(version: str) -> Recipe:
     """How the jars of a version are assembled and cached."""
 
@@ -113,7 +131,7 @@ def recipe(version: str) -> Recipe:
         protocol="remoting",
         package="org.apache.rocketmq:rocketmq-broker",
         version=version,
-        folder=Path(__file__).parent / "apache_jars",
+        folder=Path(__file__).parent / ("apache_jars" if has_proxy(version) else "apache_jars_before_5"),
         build=partial(fetch, version=version),
         command=no_command,
         tools=JAVA_TOOLS,
@@ -137,7 +155,7 @@ class ApacheBroker:
         self._jvm = jvm
         self._settings, self._settings_beside, texts = of_each(settings or {})
         self._proxy_settings: dict[str, object] = {"proxyMode": "LOCAL", **texts, **(proxy_settings or {})}
-        self._proxy_mode = str(self._proxy_settings["proxyMode"]).lower()
+        self._proxy_mode = str(self._proxy_settings["proxyMode"]).lower() if has_proxy(version) else ""
         self._home = Path()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._spawning = threading.Lock()
@@ -202,7 +220,7 @@ class ApacheBroker:
         self._ports = ports = Ports()
         self.namesrv = f"127.0.0.1:{ports.namesrv}"
         self.broker = f"{self._settings.get('brokerIP1', _BROKER_CONF['brokerIP1'])}:{ports.broker}"
-        self.endpoint = f"127.0.0.1:{ports.grpc}"
+        self.endpoint = f"127.0.0.1:{ports.grpc}" if self._proxy_mode else ""
         conf = self._home / "conf"
         conf.mkdir()
         # Keys are kept in memory behind a password, which the usual kind of store mixes ten thousand times.
@@ -244,13 +262,16 @@ class ApacheBroker:
             **self._proxy_settings,
         }
         (conf / "rmq-proxy.json").write_text(json.dumps(proxy))
+        if not self._proxy_mode:
+            for server in (_NAMESRV, _BROKER):
+                (conf / f"logback_{server.kind}.xml").write_text(_LOGBACK.format(kind=server.kind))
         begin = time.monotonic()
         self._run(jars, _NAMESRV, "namesrv", ["-c", str(conf / "namesrv.conf")])
         self._run_broker(jars)
         if self.beside:
             (self._home / "beside").mkdir()
             self._run(jars, _BROKER, "beside", ["-c", str(conf / "beside.conf")], home=self._home / "beside")
-        if not self._together:
+        if self._proxy_mode and not self._together:
             self.wait_registered()  # it makes topics when it starts, and ends where no broker is known
             self._run_proxy(jars)
         self.start_seconds = time.monotonic() - begin
@@ -283,7 +304,7 @@ class ApacheBroker:
         """Whether all processes run."""
         # A copy, since a case may stop one meanwhile.
         running = [process for process in list(self._processes.values()) if process.poll() is None]
-        return len(running) == 2 + bool(self.beside) + (not self._together)
+        return len(running) == 2 + bool(self.beside) + bool(self._proxy_mode and not self._together)
 
     def halt(self) -> None:
         """Stop the broker, and the proxy if they are one, in order until `resume`."""

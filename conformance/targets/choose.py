@@ -7,6 +7,7 @@ from pathlib import Path
 from rocketmq_testkit.remoting.client import Credentials
 
 from .address import AddressTarget
+from .apache import has_proxy
 from .apache_target import ApacheTarget
 from .control import ControlledTarget
 from .emulator import EmulatorTarget
@@ -34,6 +35,8 @@ def target(text: str) -> Target:
         version = name.removeprefix("apache:")
         if not _VERSION.match(version):
             raise TargetError(f"{name}: name a published version, such as apache:{REFERENCE_VERSION}")
+        if not has_proxy(version):
+            raise TargetError(f"{name}: cases speak gRPC as well, and there is a proxy for that from 5.0.0 on")
         return ApacheTarget(version, _settings(rest))
     if "namesrv=" in text:
         return _address(text)

@@ -103,15 +103,33 @@ class Grpc(World):
         **headers: str | None,
     ) -> Any:
         """The response of a unary RPC, or the Failure that it ended with."""
+        return self.start_call(rpc, request, client=client, deadline=deadline, **headers)()
+
+    def start_call(
+        self,
+        rpc: str,
+        request: Message,
+        *,
+        client: str | None = "client",
+        deadline: float | None = ANSWER_SECONDS,
+        **headers: str | None,
+    ) -> Callable[[], Any]:
+        """Begin a unary RPC; call what comes back for its response, or the Failure that it ended with."""
         method = self.channel.unary_unary(
             SERVICE + rpc,
             request_serializer=type(request).SerializeToString,
             response_deserializer=_RPCS[rpc].response.FromString,  # type: ignore[attr-defined]  # a message class
         )
-        try:
-            return method(request, timeout=deadline, metadata=self.metadata(client, **headers), wait_for_ready=True)
-        except grpc.RpcError as error:
-            return failure_of(error)
+        metadata = self.metadata(client, **headers)
+        future = method.future(request, timeout=deadline, metadata=metadata, wait_for_ready=True)
+
+        def answer() -> Any:
+            try:
+                return future.result()
+            except grpc.RpcError as error:
+                return failure_of(error)
+
+        return answer
 
     def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
         """Note what was seen; a response by its status and fields."""
@@ -428,7 +446,11 @@ class Grpc(World):
 
     # --- transactions and timed messages
 
-    def end_transaction(
+    def end_transaction(self, topic: str, transaction_id: str, resolution: int = pb.COMMIT, **more: Any) -> Any:
+        """EndTransaction. `more`: see `start_end`."""
+        return self.start_end(topic, transaction_id, resolution, **more)()
+
+    def start_end(
         self,
         topic: str,
         transaction_id: str,
@@ -437,8 +459,9 @@ class Grpc(World):
         message_id: str | None = None,
         source: int = pb.SOURCE_CLIENT,
         client: str | None = "client",
-    ) -> Any:
-        """EndTransaction."""
+        deadline: float | None = ANSWER_SECONDS,
+    ) -> Callable[[], Any]:
+        """Begin an EndTransaction; see `start_call`."""
         request = sv.EndTransactionRequest(
             topic=pb.Resource(name=topic),
             message_id=transaction_id if message_id is None else message_id,
@@ -446,7 +469,7 @@ class Grpc(World):
             resolution=resolution,  # type: ignore[arg-type]  # an enum's value
             source=source,  # type: ignore[arg-type]  # an enum's value
         )
-        return self.call("EndTransaction", request, client=client)
+        return self.start_call("EndTransaction", request, client=client, deadline=deadline)
 
     def recall(self, topic: str, handle: str, *, client: str | None = "client") -> Any:
         """RecallMessage."""

@@ -69,6 +69,7 @@ def test_credentials_and_tls(tmp_path: Path) -> None:
     [
         ("emulater", "is not a target; write emulator"),
         ("apache:newest", "name a published version, such as apache:5.3.3"),
+        ("apache:4.9.7", "apache:4.9.7: cases speak gRPC as well, and there is a proxy for that from 5.0.0 on"),
         ("apache:5.3.3,popPollingSize", "is given as KEY=VALUE"),
         ("apache:5.3.3,=7", "is given as KEY=VALUE"),
         ("namesrv=a:1,endpoint=b:2,version=newest", "version must be one such as 5.3.3"),
