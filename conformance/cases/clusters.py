@@ -11,7 +11,8 @@ WEST = {"beside.brokerName": "broker-w", "beside.brokerClusterName": "west"}
 
 
 def _topics_of(t: Remoting, cluster: str) -> list[str]:
-    return t.ask(RequestCode.GET_TOPICS_BY_CLUSTER, {"cluster": cluster}, to=t.namesrv).json["topicList"]
+    answer = t.ask(RequestCode.GET_TOPICS_BY_CLUSTER, {"cluster": cluster}, to=t.namesrv)
+    return list(answer.json["topicList"])
 
 
 @remoting_case("RouteInfoManager.getAllClusterInfo", settings=WEST)
