@@ -9,7 +9,6 @@ STRICT: Mapping[str, str] = {
     "autoCreateTopicEnable": "false",
     "autoCreateSubscriptionGroup": "false",
     "configBlackList": "defaultQueryMaxNum;slaveTimeout",
-    "enableRegisterProducer": "false",
     "recallMessageEnable": "false",
     "rejectTransactionMessage": "true",
     "popPollingSize": "1",

@@ -109,11 +109,8 @@ class Clients:
         return changed
 
     def _register_producer(self, channel: Channel, beat: Heartbeat, group: str) -> None:
-        members = self.producers.get(group, {})
+        members = self.producers.setdefault(group, {})
         known = members.get(channel.channel_id)
-        if known is None and self._config.reject_transaction_message and not self._config.enable_register_producer:
-            return
-        self.producers[group] = members
         if known is None:
             members[channel.channel_id] = member = self._member(channel, beat)
             self._registrations.producer_came(group, channel.channel_id, member.client_id, member)

@@ -63,12 +63,6 @@ class Slot:
     number: int = 0
     """Messages less marks, as upstream counts what a slot holds."""
 
-    def parted(self) -> tuple["Slot", "Slot"]:
-        """What shall wait longer, and what was due when it came, which does not."""
-        late = [waiting for waiting in self.waiting if waiting.enqueue_ms == NEVER_ENQUEUED]
-        waits = [waiting for waiting in self.waiting if waiting.enqueue_ms != NEVER_ENQUEUED]
-        return Slot(waits, self.deleted, self.number - len(late)), Slot(late, set(), len(late))
-
     def takes_back(self, waiting: Waiting, properties: Mapping[str, str]) -> bool:
         """Whether a message that waits here was taken back; one that only pauses cannot be."""
         if not self.deleted or waiting.rolls:
@@ -127,8 +121,6 @@ class TimerService:
         """What a slave knows of its master's timer."""
         self.followed_before = remains.followed
         """The same of the run before this one."""
-        self._stopped_ms = scheduler.now_ms if config.timer_stop_dequeue else None
-        """Since when slots are not read."""
         self._kept_out = remains.kept_out
         if self._kept_out is not None:  # what was lost leaves its places to others
             self._kept_out = min(self._kept_out, store.max_offset(TIMER_TOPIC, 0))
@@ -186,18 +178,9 @@ class TimerService:
         return next(precision for precision in PRECISIONS_MS if precision <= wanted)
 
     def configured(self) -> None:
-        """A key has changed: what was kept out comes in, and slots that are over are read."""
-        if self._config.timer_stop_dequeue:
-            self._stopped_ms = self._scheduler.now_ms if self._stopped_ms is None else self._stopped_ms
-        else:
-            self._stopped_ms = None
-        if self._store.follows:
-            return
-        self._take_in()
-        if self._stopped_ms is None:
-            for slot_ms in sorted(self.slots):
-                if slot_ms + self.precision_ms <= self._scheduler.now_ms:
-                    self._read(slot_ms)
+        """A key has changed: what was kept out comes in."""
+        if not self._store.follows:
+            self._take_in()
 
     def _take_in(self) -> None:
         """Put what `timerStopEnqueue` has kept out into its slots, if it does not keep it out any more."""
@@ -306,8 +289,6 @@ class TimerService:
         if slot is None:
             slot = self.slots[slot_ms] = Slot()
             self._read_later(slot_ms, properties.get(props.REAL_TOPIC, ""))
-        elif slot_ms + precision <= now:  # it was to be read before, and was not
-            self._read_later(slot_ms, properties.get(props.REAL_TOPIC, ""))
         rolls = slot_ms != out_ms
         key = properties.get(props.TIMER_DEL_UNIQKEY)
         slot.number += 1 if key is None else -1
@@ -339,11 +320,7 @@ class TimerService:
 
     def _read(self, slot_ms: int) -> None:
         """A slot is over: deliver what waits in it and was not taken back."""
-        slot = self.slots.pop(slot_ms, None)
-        if slot is None:
-            return  # it was read when timerStopDequeue ended
-        if self._config.timer_stop_dequeue:
-            self.slots[slot_ms], slot = slot.parted()
+        slot = self.slots.pop(slot_ms)
         self._forget_read()
         self._read_slots.append((self._scheduler.now_ms, slot_ms, slot))
         dequeue_ms = str(self._scheduler.now_ms)
@@ -371,11 +348,6 @@ class TimerService:
         """What the wheel holds: messages less marks."""
         return sum(slot.number for slot in self.slots.values())
 
-    def _read_until(self, written_ms: int) -> int:
-        """The slot before which all were read when the file was written."""
-        until_ms = written_ms if self._stopped_ms is None else min(written_ms, self._stopped_ms)
-        return until_ms - until_ms % self.precision_ms
-
     # of slaves
 
     @property
@@ -393,7 +365,7 @@ class TimerService:
         interval = self._config.timer_flush_interval_ms
         written_ms = self._file.written_ms(interval, at_ms)
         version = self._version + self._file.writes(interval, at_ms)
-        return FollowedTimer(self._read_until(written_ms), taken, version, written_ms)
+        return FollowedTimer(written_ms - written_ms % self.precision_ms, taken, version, written_ms)
 
     def fill(self, end: int) -> None:
         """Put what is stored before an offset of the timer's topic into its slots, unless it is kept out."""
@@ -424,7 +396,7 @@ class TimerService:
                 known.taken,
             )
         return TimerCheckPointResult(
-            self._read_until(written_ms),
+            written_ms - written_ms % self.precision_ms,
             progress.units * LOG_UNIT_BYTES,
             progress.taken,
             self._version + self._file.writes(interval),

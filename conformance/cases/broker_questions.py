@@ -69,7 +69,7 @@ def a_topic_is_made_with_its_queue_type(t: Remoting) -> None:
 @remoting_case("StoreStatsService.getRuntimeInfo")
 def rates_are_numbers_in_a_row(t: Remoting) -> None:
     """A rate of the state of a broker is one number for each of its three spans, as far as it has measured them."""
-    table = t.ask(RequestCode.GET_BROKER_RUNTIME_INFO, {}).json["table"]
+    table = t.runtime_info()
     rates = {name: text for name, text in table.items() if name.endswith("Tps")}
     t.see("rates", sorted(rates))
     t.see("numbers", sorted(name for name, text in rates.items() if not all(map(_is_number, text.split()))))

@@ -101,7 +101,7 @@ def a_message_says_where_and_whether_to_trace(t: Remoting) -> None:
 @remoting_case("AdminBrokerProcessor.getBrokerRuntimeInfo")
 def a_broker_tells_its_state(t: Remoting) -> None:
     """The state of a broker is a table of texts, which administrators' tools read by name."""
-    table = t.ask(RequestCode.GET_BROKER_RUNTIME_INFO, {}).json["table"]
+    table = t.runtime_info()
     texts = ("brokerVersion", "brokerVersionDesc", "brokerActive", "msgPutTotalTodayMorning", "EndTransactionQueueSize")
     t.see("texts", {name: table.get(name) for name in texts})
     names = (

@@ -6,7 +6,6 @@ from rocketmq_testkit.emulator.names import retry_topic
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
-from ..settings import STRICT, with_keys
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting, subscription
 
@@ -75,18 +74,6 @@ def a_heartbeat_makes_a_producer_known(t: Remoting) -> None:
     t.see("heartbeat", t.heartbeat(t.new("client"), producers=(first, second)), 0)
     t.see("first group", _producers(t, first), 0)
     t.see("second group", _producers(t, second), 0)
-
-
-@remoting_case(
-    "ProducerManager.registerProducer",
-    settings=with_keys(STRICT, "enableRegisterProducer", "rejectTransactionMessage"),
-)
-def a_producer_may_stay_unknown(t: Remoting) -> None:
-    """Where half messages are refused and enableRegisterProducer is off no heartbeat makes a producer known."""
-    group, topic = t.group(), t.topic()
-    t.see("heartbeat", t.heartbeat(t.new("client"), producers=(group,), groups={group: {topic: "*"}}), 0)
-    t.see("producers", _producers(t, group), 1)
-    t.see("consumers", _clients(t, group), 0)
 
 
 @remoting_case("AdminBrokerProcessor.getAllProducerInfo")

@@ -1,7 +1,5 @@
 """A broker that is killed, and its proxy with it, while consumers hold what they have not acknowledged."""
 
-from rocketmq_testkit.remoting.request_code import RequestCode
-
 from ..actors import Consumer, shown, text
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
@@ -22,8 +20,8 @@ SECONDS = 120.0
 
 def _until_offsets_are_written(s: Stage) -> None:
     """Let time pass until the broker writes offsets every now and then."""
-    runtime = s.world.ask(RequestCode.GET_BROKER_RUNTIME_INFO).json["table"]
-    s.world.wait(max(0, int(runtime["bootTimestamp"]) + FIRST_WRITE_MS - s.place.now_ms()) / 1000)
+    booted_ms = int(s.world.runtime_info()["bootTimestamp"])
+    s.world.wait(max(0, booted_ms + FIRST_WRITE_MS - s.place.now_ms()) / 1000)
 
 
 def _held(s: Stage, consumer: Consumer, count: int, invisible_ms: int) -> list[Fields]:

@@ -18,11 +18,15 @@ class FirstBroker:
     address: str
 
 
-def first_broker(namesrv: RemotingClient, address: str) -> FirstBroker:
-    """The first broker of the first cluster of the name server at `address`. Errors: TargetError when it has none."""
+def first_broker(namesrv: RemotingClient, address: str, beside: str = "") -> FirstBroker:
+    """The first broker of the first cluster of the name server at `address`. Errors: TargetError when it has none.
+
+    `beside`: the address of a broker that it is not, for clusters are told in no order.
+    """
     known = json_of(namesrv.request(RequestCode.GET_BROKER_CLUSTER_INFO).body)
-    if not known["clusterAddrTable"]:
-        raise TargetError(f"the name server {address} knows no broker (any more)")
-    cluster, names = next(iter(known["clusterAddrTable"].items()))
-    name = str(sorted(names)[0])
-    return FirstBroker(cluster, name, str(known["brokerAddrTable"][name]["brokerAddrs"]["0"]))
+    for cluster, names in known["clusterAddrTable"].items():
+        for name in sorted(names):
+            master = known["brokerAddrTable"][name]["brokerAddrs"].get("0")
+            if master is not None and master != beside:
+                return FirstBroker(cluster, name, str(master))
+    raise TargetError(f"the name server {address} knows no broker (any more)")

@@ -52,8 +52,7 @@ def fill_up(t: World) -> None:
 
 def until_full(t: World, to: RemotingClient | None = None) -> None:
     """Return when a broker, the first if no other is given, has seen that its disk is full."""
-    table = t.ask(RequestCode.GET_BROKER_RUNTIME_INFO, {}, to=to).json["table"]
-    used = float(table["commitLogDiskRatio"])
+    used = float(t.runtime_info(to)["commitLogDiskRatio"])
     t.require(used * 100 > FULL_FROM, f"the disk of the broker has to be used by more than {FULL_FROM} %: {used:.0%}")
     topic = t.topic(queues=1, to=to)
     t.require(t.until(lambda: _probe(t, topic, to) != 0, _LOOKS_SECONDS), "the broker did not find its disk full")

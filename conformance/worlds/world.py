@@ -51,7 +51,7 @@ class World(Closing):
         self._connections: list[RemotingClient] = []
         self.namesrv = self.connect(place.access.namesrv)
         """A connection to the name server."""
-        first = first_broker(self.namesrv, place.access.namesrv)
+        first = first_broker(self.namesrv, place.access.namesrv, place.beside)
         self.cluster, self.broker_name, self.broker_address = first.cluster, first.name, first.address
         self.broker = self.connect(self.broker_address)
         """A connection to the (first) broker."""
@@ -220,6 +220,16 @@ class World(Closing):
     ) -> Answer:
         """Ask and wait for the answer."""
         return Answer.of((to or self.broker).request(code, ext, body, timeout=timeout))
+
+    def runtime_info(self, to: RemotingClient | None = None) -> dict[str, str]:
+        """The state of a broker, which one that has just started cannot tell until it has statistics."""
+        answer = self.until(lambda: self._runtime_info(to))
+        self.require(answer is not None, "the broker did not tell its state")
+        return dict(answer.json["table"]) if answer is not None else {}
+
+    def _runtime_info(self, to: RemotingClient | None) -> Answer | None:
+        answer = self.ask(RequestCode.GET_BROKER_RUNTIME_INFO, {}, to=to)
+        return answer if answer.code == 0 else None
 
     def start(
         self,

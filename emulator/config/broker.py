@@ -56,9 +56,6 @@ class BrokerConfig(RequestPoolConfig):
     max_message_size: int = key(4 * 1024 * 1024, "Largest body.", unit="bytes", low=1)
     store_reply_message_enable: bool = key(True, "Replies of requests are stored as well as pushed.")
     reject_transaction_message: bool = key(False, "Half messages are refused.")
-    enable_register_producer: bool = key(
-        True, "Producers are registered; where not, and half messages are refused, only those that already are stay so."
-    )
     recall_message_enable: bool = key(False, "Timed messages can be recalled.")
     allow_recall_when_broker_not_writeable: bool = key(True, "Also while brokerPermission forbids to write.")
     start_accept_send_request_time_stamp: int = key(0, "Sends and recalls before it are refused.", unit="ms")
@@ -202,9 +199,6 @@ class BrokerConfig(RequestPoolConfig):
     )
 
     timer_stop_enqueue: bool = key(False, "Timed messages that are stored wait for a slot until this ends.")
-    timer_stop_dequeue: bool = key(
-        False, "Slots wait to be read until this ends; a message that is due when it comes does not wait."
-    )
     timer_congest_num_each_slot: int = key(
         0x7FFFFFFF,
         "Messages of one timer slot above which more are refused by chance; all are from twice as many on.",

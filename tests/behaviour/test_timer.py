@@ -513,36 +513,3 @@ def test_what_is_kept_out_of_the_wheel_comes_later(timed: Entrance) -> None:
     assert len(come(timed)) == 2
     timed.advance(1)
     assert come(timed) == [b"before", b"due meanwhile", b"due later"]
-
-
-@through(*ALL)
-def test_slots_that_are_not_read_are_read_later(timed: Entrance) -> None:
-    """In the order of their times, as soon as timerStopDequeue ends."""
-    timed.put(b"second", deliver_ms=START_MS + 3_000)
-    timed.configure(timerStopDequeue="true")
-    timed.put(b"first", deliver_ms=START_MS + 2_000)
-    timed.put(b"last", deliver_ms=START_MS + 60_000)
-    timed.advance(30_000)
-    assert come(timed) == []
-    timed.configure(timerStopDequeue="false")
-    assert come(timed) == [b"first", b"second"]
-    timed.advance(30_000)
-    assert come(timed) == [b"first", b"second", b"last"]
-    timed.advance(600_000)
-    assert len(come(timed)) == 3
-
-
-@through(*ALL)
-def test_what_is_due_when_it_comes_is_not_held(timed: Entrance) -> None:
-    """It passes what waits in the same slot for the end of timerStopDequeue."""
-    timed.put(b"in its slot", deliver_ms=START_MS + 2_000)
-    timed.configure(timerStopEnqueue="true", timerStopDequeue="true")
-    timed.put(b"kept out", deliver_ms=START_MS + 2_000)
-    timed.advance(30_000)
-    timed.configure(timerStopEnqueue="false")
-    timed.advance(0)
-    assert come(timed) == [b"kept out"]
-    timed.configure(timerStopDequeue="false")
-    assert come(timed) == [b"kept out", b"in its slot"]
-    timed.advance(600_000)
-    assert len(come(timed)) == 2

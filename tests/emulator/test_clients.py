@@ -10,7 +10,6 @@ from rocketmq_testkit.emulator.operations import (
     ChannelClosed,
     ConsumerListResult,
     CreateGroup,
-    Done,
     GetConsumerListByGroup,
     GroupConfig,
     Heartbeat,
@@ -23,7 +22,6 @@ from rocketmq_testkit.emulator.operations import (
     SetMessageRequestMode,
     UnlockBatchMq,
     UnregisterClient,
-    UpdateBrokerConfig,
 )
 
 
@@ -200,28 +198,6 @@ def test_producer_channels_take_turns(world: World) -> None:
     world.channels["p"].active = False
     assert {clients.available_channel("PG") for _ in range(4)} == {world.channels["q"]}
     assert clients.available_channel("nobody") is None
-
-
-def test_producers_may_stay_unknown(world: World) -> None:
-    """Where enableRegisterProducer is off and half messages are refused; those that are known stay so."""
-    for key in ("rejectTransactionMessage", "enableRegisterProducer"):
-        world.ask(Done, UpdateBrokerConfig({key: "false"}))
-
-    def beat(client: str) -> list[str]:
-        world.heartbeat(client, "other")
-        call = DirectCall(world.channels[client])
-        world.engine.gate.submit(world.broker, call, Heartbeat(client, ["PG"], []))
-        return [member.client_id for member in world.broker.clients.producer_members("PG")]
-
-    assert beat("known") == ["known"]
-    world.ask(Done, UpdateBrokerConfig({"rejectTransactionMessage": "true"}))
-    assert beat("unknown") == ["known"]
-    world.advance(119_000)
-    assert beat("known") == ["known"]
-    world.advance(20_000)
-    assert beat("unknown") == ["known"]
-    world.ask(Done, UpdateBrokerConfig({"enableRegisterProducer": "true"}))
-    assert beat("unknown") == ["known", "unknown"]
 
 
 def test_a_lock_of_nobody_runs_out_in_a_jump(world: World) -> None:

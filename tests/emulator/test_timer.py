@@ -11,11 +11,9 @@ from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     Done,
-    GetTimerCheckPoint,
     PullResult,
     SendMessage,
     SendResult,
-    TimerCheckPointResult,
     UpdateBrokerConfig,
 )
 from snapshot_files import copied
@@ -337,18 +335,4 @@ def test_a_next_run_may_take_in_what_was_kept_out(world: World) -> None:
     world.broker.restart()
     assert stored_bodies(world, "A") == []
     world.advance(5_000)
-    assert stored_bodies(world, "A") == [b"m"]
-
-
-def test_a_check_point_says_how_far_slots_are_read(world: World) -> None:
-    """It stands still while timerStopDequeue is set."""
-    world.topic("A")
-    world.advance(3_500)
-    world.ask(Done, UpdateBrokerConfig({"timerStopDequeue": "true"}))
-    deliver(world, 1_000)
-    world.advance(10_000)
-    assert world.ask(TimerCheckPointResult, GetTimerCheckPoint()).read_ms == START_MS + 3_000
-    world.ask(Done, UpdateBrokerConfig({"timerStopDequeue": "false"}))
-    world.advance(1_000)
-    assert world.ask(TimerCheckPointResult, GetTimerCheckPoint()).read_ms == START_MS + 14_000
     assert stored_bodies(world, "A") == [b"m"]
