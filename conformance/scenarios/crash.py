@@ -1,6 +1,6 @@
 """A broker that is killed, and its proxy with it, while consumers hold what they have not acknowledged."""
 
-from ..actors import Consumer, shown, text
+from ..actors import AWAIT_MS, Consumer, shown, text
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
 from ..stage import Stage
@@ -76,8 +76,9 @@ def what_was_received_is_acknowledged_after_a_crash(s: Stage) -> None:
     s.world.wait(WRITTEN_SECONDS)
     s.world.crash()
     _acknowledge(s, consumer, late, max(1.0, LONG_MS / 1000 - watch.seconds))
-    # Not every SDK tells a proxy that has forgotten it what it is subscribed to; one that begins does.
-    other = s.consumer(group, topic, process=1)
+    # Not every SDK tells a proxy that has forgotten it what it is subscribed to; one that begins does. Its poll is long
+    # enough for what comes, because what a proxy gives to one that is over is lost for a while.
+    other = s.consumer(group, topic, process=1, await_ms=4 * AWAIT_MS)
     s.wait_for(1, other, stem="left", seconds=SECONDS, passing=s.poll_step)
     s.settle(other)
     s.see("came again", [shown(message, "attempt") for message in other.messages])

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rocketmq::SimpleConsumer;
 use rocketmq::conf::SimpleConsumerOption;
@@ -18,19 +18,35 @@ use crate::message::{map, show};
 use crate::producer::option;
 
 const DEADLINE_MARGIN: Duration = Duration::from_secs(1);
+/// What the SDK takes where nothing is said.
+const DEFAULT_DEADLINE: Duration = Duration::from_secs(40);
+/// How much sooner than by our clock a deadline may be over.
+const EARLY: Duration = Duration::from_millis(200);
 
 pub struct Simple {
     pub consumer: SimpleConsumer,
     subscriptions: Vec<(String, FilterExpression)>,
     turn: AtomicUsize,
+    deadline: Duration,
 }
 
 impl Simple {
     async fn receive(&self, max: i32, invisible: Duration) -> Result<Vec<MessageView>, ClientError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.subscriptions.len();
         let (topic, filter) = &self.subscriptions[turn];
-        self.consumer.receive_with(topic, filter, max, invisible).await
+        let begin = Instant::now();
+        match self.consumer.receive_with(topic, filter, max, invisible).await {
+            // The deadline of a request is the end of its poll: which one a receive that finds nothing meets is chance.
+            Err(error) if is_over(&error) && begin.elapsed() + EARLY >= self.deadline => Ok(Vec::new()),
+            found => found,
+        }
     }
+}
+
+/// Whether a request met its deadline, on either side.
+fn is_over(error: &ClientError) -> bool {
+    let text = error.to_string();
+    ["Timeout expired", "stream no longer needed"].iter().any(|words| text.contains(words))
 }
 
 fn subscriptions(command: &Command) -> Result<Vec<(String, FilterExpression)>, Failure> {
@@ -56,17 +72,18 @@ pub async fn make(driver: &Driver, command: &Command) -> Reply {
     options.set_consumer_group(command.text("group")?);
     options.set_topics(subscriptions.iter().map(|(topic, _)| topic.as_str()).collect());
     let mut client = option(driver);
+    let mut deadline = DEFAULT_DEADLINE;
     if let Some(ms) = command.maybe_number("await_ms")? {
         // The SDK takes this for the deadline of the whole request as well, and a proxy refuses one without a margin.
-        let whole = millis(ms)? + DEADLINE_MARGIN;
-        client.set_long_polling_timeout(whole);
+        deadline = millis(ms)? + DEADLINE_MARGIN;
+        client.set_long_polling_timeout(deadline);
     }
     let name = driver.claim(command)?;
     let made = match SimpleConsumer::new(options, client) {
         Ok(mut consumer) => consumer.start().await.map(|()| consumer),
         Err(error) => Err(error),
     };
-    let made = made.map(|consumer| Simple { consumer, subscriptions, turn: AtomicUsize::new(0) });
+    let made = made.map(|consumer| Simple { consumer, subscriptions, turn: AtomicUsize::new(0), deadline });
     driver.keep(name, made, |simple| Object::Simple(Arc::new(simple)))
 }
 
