@@ -61,13 +61,18 @@ class Listening(Grpc):
         super().__init__(*words)
         self.heard: Pairs = set()
 
-    def call(self, rpc: str, request: Any, **more: Any) -> Any:
+    def start_call(self, rpc: str, request: Any, **more: Any) -> Callable[[], Any]:
         """The answer, after a look at it."""
-        answer = super().call(rpc, request, **more)
-        status = getattr(answer, "status", None)
-        if isinstance(status, pb.Status):
-            self.heard.add((rpc, code_name(status.code)))
-        return answer
+        collect = super().start_call(rpc, request, **more)
+
+        def heard() -> Any:
+            answer = collect()
+            status = getattr(answer, "status", None)
+            if isinstance(status, pb.Status):
+                self.heard.add((rpc, code_name(status.code)))
+            return answer
+
+        return heard
 
     def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
         """The same for what comes on a telemetry stream, which a case looks at as it notes it."""
