@@ -123,15 +123,17 @@ def end_transactions(cluster: Cluster, options: SinkOptions, halves: Sequence[Ha
     """Commit or roll back half messages, each acknowledged. Errors: SendError, ClusterError."""
     by_broker: dict[str, list[Half]] = {}
     for half in halves:
-        if half.broker not in cluster.addresses:
-            cluster.route(half.topic)
         by_broker.setdefault(half.broker, []).append(half)
     for broker, some in by_broker.items():
         requests: _Requests = [(_end(options, half, verdict), b"") for half in some]
 
         def ask(
-            broker: str = broker, requests: list[tuple[dict[str, object], bytes]] = requests
+            broker: str = broker, topic: str = some[0].topic, requests: _Requests = requests
         ) -> list[RemotingCommand]:
+            if broker not in cluster.addresses:
+                cluster.route(topic)
+            if broker not in cluster.addresses:
+                raise TemporaryError("no route names it")  # one that has just started is not registered yet
             address = cluster.address(broker)
             try:
                 client = cluster.connections.to(address)

@@ -53,7 +53,7 @@ class RunningBroker:
         """It is not ours."""
         pytest.skip("not applicable to a broker at an address: it would have to be stopped")
 
-    halt = resume = stop = crash
+    halt = resume = stop = wait_registered = crash
 
 
 class RealBroker:
@@ -119,6 +119,7 @@ class RealBroker:
     def crash(self) -> None:
         """Die and start again."""
         self._apache.crash()
+        self._apache.wait_registered()
         self.is_used_up = True
 
     def stop_broker(self, name: str) -> None:
@@ -129,6 +130,7 @@ class RealBroker:
     def start_broker(self, name: str) -> None:
         """Bring it back."""
         self._apache.resume()
+        self._apache.wait_registered()
 
     def settle(self) -> None:
         """Wait until all that is stored is in its queue; a broker answers before."""
