@@ -1,5 +1,6 @@
 """Half messages and their log, without Spark: what a crash between any two steps leaves behind."""
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from rocketmq_testkit.fixtures import Emulator
 HALVES = [Half("broker-a", "orders", number, number * 100, f"ID{number}") for number in range(3)]
 
 
-def writer(emulator: Emulator, folder: Path) -> TransactionalStreamWriter:
+def writer(emulator: Emulator, folder: Path, retries: int = 3) -> TransactionalStreamWriter:
     """A writer to the topic `orders`."""
     return TransactionalStreamWriter(
         sink_options(
@@ -22,6 +23,7 @@ def writer(emulator: Emulator, folder: Path) -> TransactionalStreamWriter:
                 "topic": "orders",
                 "deliveryGuarantee": "transactional",
                 "txnLogPath": str(folder),
+                "fetchOffset.numRetries": str(retries),
                 "fetchOffset.retryIntervalMs": "10",
             }
         )
@@ -110,6 +112,22 @@ def test_a_commit_that_failed_is_not_rolled_back(rocketmq: Emulator, tmp_path: P
 
     target.abort([task], 0)
     target.commit([target.store("q", 0, iter(rows(0, 10)))], 0)
+
+    assert stored(rocketmq) == list(range(10))
+
+
+@pytest.mark.recovery
+def test_a_commit_waits_for_a_broker_that_no_route_names(rocketmq: Emulator, tmp_path: Path) -> None:
+    """One that is away, or has just started, may be known again before the retries are used up."""
+    rocketmq.topic("orders", queues=2)
+    target = writer(rocketmq, tmp_path, retries=10_000)
+    task = target.store("q", 0, iter(rows(0, 10)))
+    rocketmq.stop_broker("broker-a")
+    with ThreadPoolExecutor(1) as pool:
+        committed = pool.submit(target.commit, [task], 0)
+        assert wait([committed], 0.3).not_done
+        rocketmq.start_broker("broker-a")
+        committed.result(60)
 
     assert stored(rocketmq) == list(range(10))
 
