@@ -5,24 +5,15 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
-from .several_brokers import by_broker, share_of, until_on_both
+from .several_brokers import by_broker, see_clusters, share_of, topics_of, until_on_both
 
 WEST = {"beside.brokerName": "broker-w", "beside.brokerClusterName": "west"}
-
-
-def _topics_of(t: Remoting, cluster: str) -> list[str]:
-    answer = t.ask(RequestCode.GET_TOPICS_BY_CLUSTER, {"cluster": cluster}, to=t.namesrv)
-    return list(answer.json["topicList"])
 
 
 @remoting_case("RouteInfoManager.getAllClusterInfo", settings=WEST)
 def each_broker_is_told_with_its_cluster(t: Remoting) -> None:
     """Cluster information names the cluster of each broker, and the brokers of each cluster."""
-    cluster = t.ask(RequestCode.GET_BROKER_CLUSTER_INFO, to=t.namesrv).json
-    t.see("brokers", cluster["brokerAddrTable"])
-    t.see("clusters", {name: sorted(names) for name, names in cluster["clusterAddrTable"].items()})
-    system = t.ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, to=t.namesrv).json
-    t.see("system topics", sorted(system["topicList"]))
+    see_clusters(t)
 
 
 @remoting_case("RouteInfoManager.getTopicsByCluster", settings=WEST)
@@ -32,7 +23,7 @@ def a_cluster_has_the_topics_of_its_brokers(t: Remoting) -> None:
     both = t.topic(name=t.topic(queues=1), queues=1, to=t.beside)
     until_on_both(t, both)
     for label, cluster in (("first", t.cluster), ("west", "west"), ("unknown", t.new("cluster"))):
-        found = _topics_of(t, cluster)
+        found = topics_of(t, cluster)
         t.see(label, [name in found for name in (here, there, both, "west", t.cluster, AUTO_CREATE_TOPIC)])
 
 

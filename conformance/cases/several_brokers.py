@@ -23,6 +23,21 @@ def by_broker(answer: Answer) -> dict[str, Any]:
     }
 
 
+def see_clusters(t: Remoting) -> None:
+    """Note what a name server tells of clusters and their brokers."""
+    cluster = t.ask(RequestCode.GET_BROKER_CLUSTER_INFO, to=t.namesrv).json
+    t.see("brokers", cluster["brokerAddrTable"])
+    t.see("clusters", {name: sorted(names) for name, names in cluster["clusterAddrTable"].items()})
+    system = t.ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, to=t.namesrv).json
+    t.see("system topics", sorted(system["topicList"]))
+
+
+def topics_of(t: Remoting, cluster: str) -> list[str]:
+    """The topics of a cluster, as a name server lists them."""
+    answer = t.ask(RequestCode.GET_TOPICS_BY_CLUSTER, {"cluster": cluster}, to=t.namesrv)
+    return list(answer.json["topicList"])
+
+
 def _on_both(t: Remoting, *, queues: int = 1) -> str:
     return t.topic(name=t.topic(queues=queues), queues=queues, to=t.beside)
 
@@ -40,13 +55,9 @@ def a_route_names_all_brokers_that_have_the_topic(t: Remoting) -> None:
 @remoting_case("RouteInfoManager.getAllClusterInfo", settings=SECOND)
 def all_brokers_are_told(t: Remoting) -> None:
     """Cluster information and the lists of topics are those of all brokers."""
-    cluster = t.ask(RequestCode.GET_BROKER_CLUSTER_INFO, to=t.namesrv).json
-    t.see("brokers", cluster["brokerAddrTable"])
-    t.see("clusters", {name: sorted(names) for name, names in cluster["clusterAddrTable"].items()})
-    system = t.ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, to=t.namesrv).json
-    t.see("system topics", sorted(system["topicList"]))
+    see_clusters(t)
     topic = t.topic(queues=1, to=t.beside)
-    found = t.ask(RequestCode.GET_TOPICS_BY_CLUSTER, {"cluster": t.cluster}, to=t.namesrv).json["topicList"]
+    found = topics_of(t, t.cluster)
     t.see("topics of the cluster", [name in found for name in (topic, t.broker_name, "broker-b")])
 
 

@@ -44,11 +44,7 @@ def check_point(t: Remoting) -> tuple[int, ...]:
 
 
 def _congestion(t: Remoting) -> str:
-    def told() -> Any:
-        answer = t.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
-        return answer.json["table"] if answer.code == 0 else None  # a broker that has just begun fails
-
-    return str(t.until(told)["timerCongestNum"])
+    return t.runtime_info()["timerCongestNum"]
 
 
 @remoting_case("TimerMessageStore.addMetric")
