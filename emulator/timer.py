@@ -308,6 +308,8 @@ class TimerService:
             stored = self._store.record(TIMER_TOPIC, 0, offset)
             if stored is not None:
                 self._count_in(offset, records.decode(stored).property_map())
+            else:
+                self._pass_by(offset)
 
     def _roll_slot(self, out_ms: int, write_ms: int, precision: int) -> int:
         """The message's own slot, or the one in which it pauses when its own lies beyond the window."""
@@ -377,6 +379,12 @@ class TimerService:
             stored = self._store.record(TIMER_TOPIC, 0, offset)
             if stored is not None:
                 self._arrived(0, offset, records.decode(stored).property_map())
+            else:
+                self._pass_by(offset)
+
+    def _pass_by(self, offset: int) -> None:
+        """What was deleted before it was read does not hold up what follows."""
+        self._file.came(self._config.timer_flush_interval_ms, offset, units=0)
 
     def get_check_point(self, call: Call, operation: GetTimerCheckPoint) -> TimerCheckPointResult:
         """The file as it was written last. Errors: SYSTEM_ERROR without a timer."""

@@ -120,12 +120,12 @@ class TimerFile:
         now = self._scheduler.now_ms if at_ms is None else at_ms
         return (now - self._start_ms) // interval_ms + 1
 
-    def came(self, interval_ms: int, offset: int) -> None:
-        """The message at this offset of the timer's topic was put into the wheel."""
+    def came(self, interval_ms: int, offset: int, units: int = 1) -> None:
+        """The message at this offset of the timer's topic was put into the wheel; `units` is 0 for one that is gone."""
         if self._changed_ms < self.written_ms(interval_ms):
             self._written = self._progress
         self._changed_ms = self._scheduler.now_ms
-        self._progress = WheelProgress(offset + 1, self._progress.units + 1)
+        self._progress = WheelProgress(offset + 1, self._progress.units + units)
 
     def written(self, interval_ms: int) -> WheelProgress:
         """What the file says."""

@@ -11,9 +11,11 @@ from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     Done,
+    GetTimerCheckPoint,
     PullResult,
     SendMessage,
     SendResult,
+    TimerCheckPointResult,
     UpdateBrokerConfig,
 )
 from snapshot_files import copied
@@ -336,3 +338,21 @@ def test_a_next_run_may_take_in_what_was_kept_out(world: World) -> None:
     assert stored_bodies(world, "A") == []
     world.advance(5_000)
     assert stored_bodies(world, "A") == [b"m"]
+
+
+def test_what_was_deleted_before_it_was_taken_in_is_passed_by() -> None:
+    """It never comes, and the timer does not wait for it: it has read all of its topic."""
+    world = make_world(store_max_bytes=1_000_000, max_message_size=1000, timer_stop_enqueue=True)
+    world.topic("A")
+    world.topic("F")
+    deliver(world, 5_000)
+    for _ in range(3000):
+        world.send("F", bytes(1000))
+    assert world.broker.store.record(WHEEL, 0, 0) is None
+    world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "false"}))
+    world.advance(10_000)
+    assert stored_bodies(world, "A") == []
+    assert world.ask(TimerCheckPointResult, GetTimerCheckPoint()).taken == 1
+    deliver(world, 5_000, b"later")
+    world.advance(10_000)
+    assert stored_bodies(world, "A") == [b"later"]
