@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from itertools import count
 from typing import NamedTuple
 
+from deleted_files import RETENTIONS
 from leftovers import leftovers
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig
@@ -22,6 +23,7 @@ from rocketmq_testkit.emulator.engine import Engine
 from session import START_MS
 from shortening import failure_of, report_of, show
 from simulation import (
+    DELETIONS,
     FATES,
     JUMPS_MS,
     MODE_NAMES,
@@ -33,6 +35,7 @@ from simulation import (
     Action,
     Setup,
     Simulation,
+    among,
 )
 from slaves import Slave
 from stored_messages import Violation
@@ -45,6 +48,9 @@ NOT_DOWN = ("look",)
 """Verbs that make no sense at a broker that is down."""
 OWN = {"crash": 2, "take down": 4, "bring back": 7, "slave down": 2, "slave up": 4, "read slave": 5, "send to slave": 1,
        "send anywhere": 8, "advance": 14}  # fmt: skip
+SLAVE_VERBS = ("slave down", "slave up", "read slave", "send to slave", "slave deletes")
+DELETIONS_HERE = {**DELETIONS, "slave deletes": 0.03}
+"""Where brokers delete files, which every third seed has."""
 
 
 class ClusterSetup(NamedTuple):
@@ -66,10 +72,17 @@ class Cluster:
         ]
         self.engine = Engine(brokers=[*configs, *slaves], seed=setup.masters[0].seed, now_ms=START_MS)
         self.masters = [Simulation(one, keep=keep, shared=(self.engine, at)) for at, one in enumerate(setup.masters)]
-        self.slaves = [
-            Slave(self.engine, self.engine.brokers[NAMES.index(broker.name)], broker)
-            for broker in self.engine.brokers[len(configs) :]
-        ]
+        self.slaves = []
+        for broker in self.engine.brokers[len(configs) :]:
+            master = self.masters[NAMES.index(broker.name)]
+            self.slaves.append(
+                Slave(self.engine, master.session.broker, broker, master.oracle.log.newest_before, master.retention)
+            )
+        lookers = [look for master in self.masters for look in master.session.lookers]
+        if lookers:
+            lookers += [slave.look_at_files for slave in self.slaves]
+        for master in self.masters:
+            master.session.lookers = lookers
         self._numbers = count()
 
     @staticmethod
@@ -101,7 +114,7 @@ class Cluster:
                     master.start(SILENT[action.a % len(SILENT)])
             case "send anywhere":
                 self._send_anywhere(at, own)
-            case "slave down" | "slave up" | "read slave" | "send to slave":
+            case verb if verb in SLAVE_VERBS:
                 if self.slaves:
                     self._use_slave(self.slaves[action.client % len(self.slaves)], action)
             case _:
@@ -131,6 +144,8 @@ class Cluster:
             self.engine.start(slave.broker)
         elif action.verb == "send to slave":
             slave.refuses(lambda: self._message(action))
+        elif action.verb == "slave deletes":
+            slave.delete_files()
         else:
             topic = list(TOPICS)[action.a % len(TOPICS)]
             slave.read(PULL_GROUPS[0], topic, action.b % TOPICS[topic], action.c)
@@ -169,7 +184,11 @@ def plan(seed: int) -> tuple[ClusterSetup, list[Action]]:
     weights = {verb: weight * draw.choice((0, 1, 1, 1, 4)) for verb, weight in weights.items()}
     weights |= {verb: {**WEIGHTS, **OWN}[verb] for verb in ("send", "advance", "bring back")}
     verbs = draw.choices(list(weights), list(weights.values()), k=ACTIONS)
-    return ClusterSetup(masters, slaves), [_drawn(verb, draw) for verb in verbs]
+    actions = [_drawn(verb, draw) for verb in verbs]
+    if seed % 3 == 1:
+        masters = tuple(one._replace(retention=draw.choice(("", *RETENTIONS))) for one in masters)
+        actions = among(actions, DELETIONS_HERE, _drawn, draw)
+    return ClusterSetup(masters, slaves), actions
 
 
 def _drawn(verb: str, draw: random.Random) -> Action:

@@ -8,10 +8,10 @@ What upstream allows, and nothing else (DefaultMessageStore.CleanCommitLogServic
   matter.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from observations import Deleted, Told
-from stored_messages import StoredMessages, Violation
+from stored_messages import Violation
 
 HOUR_MS = 3_600_000
 NEVER = "24"
@@ -47,10 +47,21 @@ RETENTIONS = {
 }
 
 
+class Log(Protocol):
+    """What is known of a log, before what is seen now."""
+
+    @property
+    def begin(self) -> int:
+        """Where it begins."""
+
+    def newest_before(self, physical: int) -> int | None:
+        """When the last of what lies before a place was stored, None for nothing."""
+
+
 class DeletedFiles:
     """The log of a broker that keeps files for so long; for ever if nothing is said."""
 
-    def __init__(self, log: StoredMessages, retention: Retention | None) -> None:
+    def __init__(self, log: Log, retention: Retention | None) -> None:
         self._log = log
         self._retention = retention
         self._told_ms: int | None = None

@@ -50,6 +50,8 @@ class Session:
         self.engine = shared[0] if shared else Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=now_ms)
         self.broker = self.engine.brokers[shared[1] if shared else 0]
         self.deletes = config.mapped_file_size_commit_log < BrokerConfig().mapped_file_size_commit_log
+        self.lookers: list[Callable[[], None]] = [self.look_at_files] if self.deletes else []
+        """Whoever wants to see deletions when they happen; if there are several brokers, for each of them."""
         self.shows_retry_topics = config.pop_consumer_kv_service_enable
         self._onlooker = onlooker
         self._snapshots = Snapshots((), ())
@@ -165,9 +167,10 @@ class Session:
     def advance(self, ms: int) -> None:
         """Let time pass."""
         scheduler, end_ms = self.engine.scheduler, self.now_ms + ms
-        while self.deletes and (due_ms := clean_up_ms(scheduler)) is not None and due_ms <= end_ms:
+        while self.lookers and (due_ms := clean_up_ms(scheduler)) is not None and due_ms <= end_ms:
             scheduler.advance_to(due_ms)
-            self.look_at_files()
+            for look in self.lookers:
+                look()
         scheduler.advance_to(end_ms)
 
     # producers

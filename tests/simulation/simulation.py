@@ -12,7 +12,7 @@ that is as short as can be.
 import json
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import producer_verbs
@@ -477,6 +477,10 @@ WEIGHTS = {
 }  # fmt: skip
 
 
+DELETIONS = {"fill": 0.12, "delete": 0.06}
+"""How often files of a log are filled and deleted, where they are."""
+
+
 def new_oracle(setup: Setup) -> Oracle:
     """An oracle that knows the groups and what they want."""
     return Oracle(
@@ -501,19 +505,26 @@ def plan(seed: int) -> tuple[Setup, list[Action]]:
     weights[list(WEIGHTS).index("advance")] = WEIGHTS["advance"]
     verbs = draw.choices(list(WEIGHTS), weights, k=ACTIONS)
     actions = [_drawn(verb, draw) for verb in verbs]
-    return (setup, actions) if seed % 4 != 1 else _with_deletions(setup, actions, draw)
+    if seed % 4 != 1:
+        return setup, actions
+    actions = among(actions, DELETIONS, _drawn, draw)
+    return setup._replace(retention=draw.choice(list(RETENTIONS))), actions
 
 
-def _with_deletions(setup: Setup, actions: list[Action], draw: random.Random) -> tuple[Setup, list[Action]]:
-    """The same, with files of the log that are filled and deleted every now and then."""
+def among(
+    actions: Iterable[Action],
+    odds: Mapping[str, float],
+    drawn: Callable[[str, random.Random], Action],
+    draw: random.Random,
+) -> list[Action]:
+    """The same, with other verbs among them now and then: before each action with such odds."""
     found = []
     for action in actions:
-        if draw.random() < 0.12:
-            found.append(_drawn("fill", draw)._replace(fate=""))
-        if draw.random() < 0.06:
-            found.append(_drawn("delete", draw)._replace(fate=""))
+        for verb, share in odds.items():
+            if draw.random() < share:
+                found.append(drawn(verb, draw)._replace(fate=""))
         found.append(action)
-    return setup._replace(retention=draw.choice(list(RETENTIONS))), found
+    return found
 
 
 def _drawn(verb: str, draw: random.Random) -> Action:

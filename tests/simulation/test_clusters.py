@@ -6,7 +6,8 @@ SEEDS=10000 runs three tenths of that many (default 60), FIRST_SEED=n begins els
 import os
 
 import pytest
-from cluster import NAMES, OWN, Cluster, ClusterSetup, plan, report, run
+from cluster import DELETIONS_HERE, NAMES, OWN, Cluster, ClusterSetup, plan, report, run
+from deleted_files import RETENTIONS
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
@@ -36,7 +37,8 @@ def test_the_seeds_of_a_run_use_every_verb() -> None:
     """No verb is left out by all of the first seeds, and there are one to three brokers, with and without slaves."""
     plans = [plan(seed) for seed in range(50)]
 
-    assert {action.verb for _, actions in plans for action in actions} == {*WEIGHTS, *OWN}
+    assert {action.verb for _, actions in plans for action in actions} == {*WEIGHTS, *OWN, *DELETIONS_HERE}
+    assert {one.retention for setup, _ in plans for one in setup.masters} == {"", *RETENTIONS}
     assert {len(setup.masters) for setup, _ in plans} == {1, 2, 3}
     assert {slaves for setup, _ in plans for slaves in setup.slaves} == {0, 1, 2}
 
@@ -110,27 +112,56 @@ def _takes_a_message(cluster: Cluster) -> None:
     slave.config.broker_role = "ASYNC_MASTER"
 
 
+def _deletes_unasked(cluster: Cluster) -> None:
+    cluster.slaves[0].broker.store.log.drop_oldest(1)
+
+
+def _forgets_the_first_of_a_queue(cluster: Cluster) -> None:
+    queue = cluster.slaves[0].broker.store.queues["A", 0]
+    queue.trim(queue.physical[1])
+
+
+def _deletes_what_is_young(cluster: Cluster) -> None:
+    cluster.slaves[0].delete_files()
+    _deletes_unasked(cluster)
+
+
 WRONG = {
     "forgets a record": (_forgets_a_record, "ends at"),
     "commits by itself": (_commits_by_itself, "never was there"),
     "takes a message": (_takes_a_message, "answers SendResult"),
+    "deletes unasked": (_deletes_unasked, "nobody told it to"),
+    "deletes what is young": (_deletes_what_is_young, "what was stored at"),
+    "forgets the first of a queue": (_forgets_the_first_of_a_queue, "begins at 1"),
 }
 
 
 @pytest.mark.parametrize("what", WRONG)
 def test_a_slave_that_does_wrong_is_found(what: str) -> None:
-    """A slave that loses a record, commits offsets or takes messages is not let pass."""
+    """A slave that loses a record, commits offsets, takes messages or deletes what it may not is not let pass."""
     do_wrong, words = WRONG[what]
-    cluster = Cluster(ClusterSetup((Setup(0),), (1,)))
+    cluster = Cluster(ClusterSetup((Setup(0, retention="told, an hour"),), (1,)))
     cluster.perform(Action("burst"))
+    cluster.perform(Action("fill", a=4))
 
     do_wrong(cluster)
     with pytest.raises(Violation, match=words):
         cluster.perform(Action("send to slave"))
 
 
+def test_slaves_delete_files_of_their_own() -> None:
+    """Slaves delete, and hold more or less than their masters; some fall behind and are given nothing any more."""
+    clusters = [run(*plan(seed)) for seed in range(1, 61, 3)]
+    slaves = [slave for cluster in clusters for slave in cluster.slaves]
+
+    assert sum(slave.broker.store.log.min_offset > 0 for slave in slaves) > 5
+    assert any(not slave.connected for slave in slaves)
+    assert sum(slave.apart != 0 for slave in slaves) > 2
+
+
 NUMBER = st.integers(0, NUMBERS - 1)
 FATE = st.sampled_from(FATES)
+MODE, RETENTION = st.sampled_from(tuple(MODES)), st.sampled_from(("", *RETENTIONS))
 AT_CLIENTS = tuple(verb for verb in WEIGHTS if verb not in OWN)
 FALLS = tuple(verb for verb in OWN if verb not in ("advance", "send anywhere"))
 
@@ -144,12 +175,12 @@ class Brokers(RuleBasedStateMachine):
 
     @initialize(
         seed=st.integers(0, 99),
-        masters=st.lists(st.tuples(st.sampled_from(tuple(MODES)), st.integers(0, 2)), min_size=1, max_size=len(NAMES)),
+        masters=st.lists(st.tuples(MODE, RETENTION, st.integers(0, 2)), min_size=1, max_size=len(NAMES)),
     )
-    def start(self, seed: int, masters: list[tuple[str, int]]) -> None:
-        """One to three masters, each with up to two slaves, that remember pops in one way or another."""
-        setups = tuple(Setup(seed, mode=mode) for mode, _ in masters)
-        self.cluster = Cluster(ClusterSetup(setups, tuple(slaves for _, slaves in masters)))
+    def start(self, seed: int, masters: list[tuple[str, str, int]]) -> None:
+        """One to three masters with up to two slaves each; they remember pops and delete files in several ways."""
+        setups = tuple(Setup(seed, mode=mode, retention=retention) for mode, retention, _ in masters)
+        self.cluster = Cluster(ClusterSetup(setups, tuple(slaves for _, _, slaves in masters)))
 
     def _perform(self, *action: object) -> None:
         assert self.cluster is not None
@@ -169,6 +200,11 @@ class Brokers(RuleBasedStateMachine):
     def befall(self, verb: str, client: int, a: int, b: int, c: int) -> None:
         """Something happens to a broker, or is asked of a slave."""
         self._perform(verb, client, a, b, c)
+
+    @rule(verb=st.sampled_from(tuple(DELETIONS_HERE)), client=NUMBER, a=NUMBER)
+    def delete(self, verb: str, client: int, a: int) -> None:
+        """Files are filled, or deleted."""
+        self._perform(verb, client, a)
 
     @rule(a=NUMBER)
     def advance(self, a: int) -> None:
