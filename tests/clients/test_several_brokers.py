@@ -1,8 +1,9 @@
 """Real SDKs in front of several brokers: one is taken down, wiped or brought back, and a slave is read from."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import cycle
 
 import pytest
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
@@ -13,7 +14,9 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 JAVA = ("java-remoting", "java-remoting-4.9")
 REMOTING = (*JAVA, "go-remoting")
-PRODUCERS = (*REMOTING, "java-grpc", "go-grpc", "python")
+PUSH = (*REMOTING, "cpp", "java-grpc", "java-grpc-5.0", "go-grpc", "python", "node")
+"""Those that have push consumers."""
+PRODUCERS = (*PUSH, "rust")
 SECONDS = 60.0
 """For what a client does by itself, on a machine that is busy with other things."""
 ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
@@ -44,30 +47,48 @@ def holders(emulator: Emulator, numbers: range) -> set[str]:
     return {found[number] for number in numbers}
 
 
+def send_to_all(emulator: Emulator, first: int) -> set[bytes]:
+    """Messages whose bodies are numbers, four for each of three brokers."""
+    topic, numbers = emulator.topic("orders"), range(first, first + 12)
+    for number, broker in zip(numbers, cycle(emulator.brokers), strict=False):
+        topic.send(b"%d" % number, broker=broker)
+    return {b"%d" % number for number in numbers}
+
+
+def given(driver: Driver, consumer: str) -> set[bytes]:
+    """The bodies that a push consumer was given."""
+    return {body(event["msg"]) for event in driver.events(consumer) if event["ev"] == "msg"}
+
+
 def until_given(driver: Driver, expected: set[bytes]) -> None:
     """Wait until a push consumer was given all of these."""
-    driver.wait_until(
-        lambda _: expected <= {body(event["msg"]) for event in driver.events("c") if event["ev"] == "msg"}, SECONDS
-    )
+    driver.wait_until(lambda _: expected <= given(driver, "c"), SECONDS)
+
+
+def until(is_so: Callable[[], bool], what: str) -> None:
+    """Wait for what processes of their own do, of which no single one tells."""
+    deadline = time.monotonic() + SECONDS
+    while not is_so():
+        assert time.monotonic() < deadline, f"{what}: not so after {SECONDS:g} s"
+        time.sleep(0.05)
 
 
 def until_held(driver: Driver, consumer: str, count: int) -> None:
     """Wait until a push consumer holds so many queues of the topic."""
-    deadline = time.monotonic() + SECONDS
-    while True:
-        held = [queue for queue in driver.call("queues", on=consumer)["queues"] if queue["topic"] == "orders"]
-        if len(held) == count:
-            return
-        assert time.monotonic() < deadline, held
-        time.sleep(0.1)
+
+    def held() -> int:
+        return sum(queue["topic"] == "orders" for queue in driver.call("queues", on=consumer)["queues"])
+
+    until(lambda: held() == count, f"{consumer} holds {count} queues")
 
 
 def until_pulled_from_slave(emulator: Emulator, offset: int) -> None:
     """Wait until the slave, the second broker, was pulled from up to an offset."""
-    deadline = time.monotonic() + SECONDS
-    while emulator.run_in_loop(lambda host: host.engine.brokers[1].offsets.pulled("billing", "orders", 0)) != offset:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+
+    def pulled() -> int:
+        return emulator.run_in_loop(lambda host: host.engine.brokers[1].offsets.pulled("billing", "orders", 0))
+
+    until(lambda: pulled() == offset, f"the slave was pulled from up to {offset}")
 
 
 @pytest.mark.parametrize("sdk", PRODUCERS)
@@ -101,7 +122,7 @@ def test_sends_avoid_a_broker_whose_write_permission_was_wiped(sdk: str) -> None
             driver.call("close", on="p")
 
 
-@pytest.mark.parametrize("sdk", JAVA)
+@pytest.mark.parametrize("sdk", [*JAVA, "cpp"])
 def test_an_order_topic_is_fixed_to_its_brokers(sdk: str) -> None:
     """A producer goes by the order configuration that comes with the route: to these brokers and queues alone."""
     keys = {"orderMessageEnable": True}
@@ -131,6 +152,26 @@ def test_queues_of_all_brokers_are_spread_and_handed_over(sdk: str) -> None:
         until_given(driver, {broker.encode() for broker in emulator.brokers})
 
 
+@pytest.mark.parametrize("sdk", PUSH)
+def test_two_consumers_share_the_messages_of_all_brokers(sdk: str) -> None:
+    """Both are given some; when one has left, the other is given what comes to whichever broker."""
+    with Emulator(brokers=3, topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
+        emulator.group("billing")
+        driver.call("push", as_="c", group="billing", **ORDERS)
+        with started(emulator, sdk) as other:
+            other.call("push", as_="d", group="billing", **ORDERS)
+            sent: set[bytes] = set()
+
+            def shared() -> bool:
+                sent.update(send_to_all(emulator, len(sent)))
+                return bool(given(driver, "c") and given(other, "d"))
+
+            until(shared, "both are given some")
+            until(lambda: sent <= given(driver, "c") | given(other, "d"), "one of them is given each")
+            other.call("close", on="d", timeout=SECONDS)
+        until_given(driver, send_to_all(emulator, len(sent)))
+
+
 def test_mqadmin_administers_several_brokers() -> None:
     """It lists them with their ids, makes topics by cluster and by broker, wipes a broker, and asks for its slaves."""
     with Emulator(brokers=2, slaves=1) as emulator:
@@ -147,7 +188,7 @@ def test_mqadmin_administers_several_brokers() -> None:
         assert emulator.slaves["broker-b:1"] in status
 
 
-@pytest.mark.parametrize("sdk", [*REMOTING, "java-grpc"])
+@pytest.mark.parametrize("sdk", PUSH)
 def test_a_consumer_goes_on_when_a_broker_is_back(sdk: str) -> None:
     """It gets what other brokers have meanwhile, and then what that one has, each message from its own broker."""
     with Emulator(brokers=2, topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:

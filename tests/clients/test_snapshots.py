@@ -8,6 +8,7 @@ from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fiel
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host import Host
 
+PUSH = ("java-remoting", "java-remoting-4.9", "go-remoting", "cpp", "java-grpc", "java-grpc-5.0", "go-grpc", "python")
 SECONDS = 60.0
 """For what a client does by itself, on a machine that is busy with other things."""
 ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
@@ -35,7 +36,7 @@ def given(driver: Driver) -> list[bytes]:
     return sorted(body(event["msg"]) for event in driver.events("c") if event["ev"] == "msg")
 
 
-@pytest.mark.parametrize("sdk", ["java-remoting", "python"])
+@pytest.mark.parametrize("sdk", PUSH)
 def test_a_consumer_goes_on_where_its_group_was(sdk: str, tmp_path: Path) -> None:
     """What was consumed does not come again; what came after it does, and what is sent to the new emulator."""
     with Emulator(topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
