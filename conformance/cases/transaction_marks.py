@@ -1,5 +1,7 @@
 """Half messages with an immunity that were ended, and whose end was written down only after they were put back."""
 
+from rocketmq_testkit.emulator.names import HALF_TOPIC
+
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
 from ..worlds.transactions import COMMIT, ROLLBACK, checks, transacting
@@ -11,6 +13,13 @@ LATE = {**_LOOKS, "transactionOpBatchInterval": "6000"}
 SOON = {**_LOOKS, "transactionOpBatchInterval": "50"}
 """Ends are written down at once."""
 IMMUNE = {"CHECK_IMMUNITY_TIME_IN_SECONDS": "60"}
+
+
+def _until_looked(t: Remoting) -> None:
+    """Return just after the broker has looked at half messages: it puts back those that have an immunity."""
+    transacting(t).half(properties=IMMUNE)
+    stored = t.max_offset(HALF_TOPIC)
+    t.require(t.until(lambda: t.max_offset(HALF_TOPIC) > stored), "nothing was put back")
 
 
 def _see_end(t: Remoting, value: int, *, seconds: float) -> None:
@@ -38,4 +47,5 @@ def a_rollback_that_is_written_late_is_not_recognised(t: Remoting) -> None:
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=SOON, tidy=True)
 def an_end_that_is_written_at_once_is_recognised(t: Remoting) -> None:
     """A message with an immunity whose commit is written down at once is looked at no more."""
+    _until_looked(t)
     _see_end(t, COMMIT, seconds=20)
