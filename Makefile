@@ -56,7 +56,7 @@ serve: $(VENV)/install.stamp ## Serve on upstream's ports until Ctrl-C
 conformance: $(VENV)/dev.stamp ## Hold the emulator against what real brokers did, by protocol and through every SDK
 	$(STAGES) drivers conformance
 
-conformance-real: $(VENV)/dev.stamp ## Ask real brokers again, write it down, show what changed; REAL says which (two hours)
+conformance-real: $(VENV)/dev.stamp ## Ask real brokers again, write it down, show what changed; REAL says which (an hour and a half)
 	$(BIN)/rocketmq-conformance run $(REAL) --jobs 8 --attempts 2 --record
 	$(BIN)/python scripts/pages.py
 	git --no-pager diff --stat -- conformance/recorded docs

@@ -107,21 +107,6 @@ class Slave:
             if not alike or any(each >= self._log.begin for each in lacks):
                 raise Violation(f"{place} of {self} begins at {first} and has {len(ours)} messages")
 
-    # files
-
-    def delete_files(self) -> None:
-        """Somebody tells it to delete what is old enough."""
-        if self.broker.running:
-            self._engine.ask(self.broker, ops.DeleteExpiredCommitLog())
-            self._files.told(Told(self._engine.scheduler.now_ms))
-
-    def look_at_files(self) -> None:
-        """Have files of its log been deleted? Raises Violation."""
-        log = self.broker.store.log
-        if log.min_offset != self._log.begin:
-            self._files.deleted(Deleted(self._engine.scheduler.now_ms, log.min_offset, log.max_offset))
-            self._log.begin = log.min_offset
-
     def _note_offsets(self) -> None:
         for group, topic, table in self._master.offsets.all():
             for queue_id, offset in table.items():
@@ -169,6 +154,21 @@ class Slave:
     def _refused(self, outcome: object, code: str | None) -> None:
         if not isinstance(outcome, EngineError) or code not in (None, outcome.code.name):
             raise Violation(f"{self} answers {outcome}")
+
+    # files
+
+    def delete_files(self) -> None:
+        """Somebody tells it to delete what is old enough."""
+        if self.broker.running:
+            self._engine.ask(self.broker, ops.DeleteExpiredCommitLog())
+            self._files.told(Told(self._engine.scheduler.now_ms))
+
+    def look_at_files(self) -> None:
+        """Have files of its log been deleted? Raises Violation."""
+        log = self.broker.store.log
+        if log.min_offset != self._log.begin:
+            self._files.deleted(Deleted(self._engine.scheduler.now_ms, log.min_offset, log.max_offset))
+            self._log.begin = log.min_offset
 
     def __str__(self) -> str:
         return f"slave {self.broker.broker_id} of {self.broker.name}"
