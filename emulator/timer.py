@@ -12,7 +12,7 @@ Upstream needs 65 to 140 ms more than the boundary; here none.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 
 from . import properties as props
@@ -304,12 +304,8 @@ class TimerService:
     def _take_again(self, taken: int) -> None:
         """Count what came after the files were written last, which upstream puts into the wheel once more."""
         end = self._store.max_offset(TIMER_TOPIC, 0)
-        for offset in range(taken, end if self._kept_out is None else self._kept_out):
-            stored = self._store.record(TIMER_TOPIC, 0, offset)
-            if stored is not None:
-                self._count_in(offset, records.decode(stored).property_map())
-            else:
-                self._pass_by(offset)
+        for offset, properties in self._still_stored(taken, end if self._kept_out is None else self._kept_out):
+            self._count_in(offset, properties)
 
     def _roll_slot(self, out_ms: int, write_ms: int, precision: int) -> int:
         """The message's own slot, or the one in which it pauses when its own lies beyond the window."""
@@ -375,16 +371,17 @@ class TimerService:
             self._fill(self.taken, min(end, self._store.max_offset(TIMER_TOPIC, 0)))
 
     def _fill(self, first: int, end: int) -> None:
+        for offset, properties in self._still_stored(first, end):
+            self._arrived(0, offset, properties)
+
+    def _still_stored(self, first: int, end: int) -> Iterator[tuple[int, dict[str, str]]]:
+        """What lies there in the timer's topic; what was deleted before it was read does not hold up what follows."""
         for offset in range(first, end):
             stored = self._store.record(TIMER_TOPIC, 0, offset)
-            if stored is not None:
-                self._arrived(0, offset, records.decode(stored).property_map())
+            if stored is None:
+                self._file.came(self._config.timer_flush_interval_ms, offset, units=0)
             else:
-                self._pass_by(offset)
-
-    def _pass_by(self, offset: int) -> None:
-        """What was deleted before it was read does not hold up what follows."""
-        self._file.came(self._config.timer_flush_interval_ms, offset, units=0)
+                yield offset, records.decode(stored).property_map()
 
     def get_check_point(self, call: Call, operation: GetTimerCheckPoint) -> TimerCheckPointResult:
         """The file as it was written last. Errors: SYSTEM_ERROR without a timer."""

@@ -49,7 +49,7 @@ def until_members(emulator: Emulator, count: int) -> None:
         time.sleep(0.05)  # a process of its own is waited for
 
 
-@pytest.mark.parametrize("sdk", ["java-remoting", "java-remoting-4.9", "go-remoting"])
+@pytest.mark.parametrize("sdk", ["java-remoting", "java-remoting-4.9", "go-remoting", "cpp"])
 def test_another_takes_the_queues_of_a_consumer_that_was_killed(sdk: str) -> None:
     """The broker sees the connection break, and tells the rest of the group."""
     with Emulator(topics=["orders:NORMAL:2"]) as emulator:

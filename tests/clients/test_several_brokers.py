@@ -35,6 +35,15 @@ def with_slave(sdk: str, **config: object) -> Iterator[tuple[Emulator, Topic, Dr
         yield emulator, emulator.topic("orders"), driver
 
 
+@contextmanager
+def consumed_by_one(sdk: str) -> Iterator[tuple[Emulator, Driver]]:
+    """Three brokers with a topic, and a push consumer `c` of an SDK that has it for itself."""
+    with Emulator(brokers=3, topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
+        emulator.group("billing")
+        driver.call("push", as_="c", group="billing", **ORDERS)
+        yield emulator, driver
+
+
 def send(driver: Driver, numbers: Iterable[int]) -> None:
     """Messages whose bodies are numbers; each call has to succeed."""
     for number in numbers:
@@ -138,9 +147,7 @@ def test_an_order_topic_is_fixed_to_its_brokers(sdk: str) -> None:
 @pytest.mark.parametrize("sdk", JAVA)
 def test_queues_of_all_brokers_are_spread_and_handed_over(sdk: str) -> None:
     """Two consumers have half of them each; when one has left, the other has all, and what that one did not consume."""
-    with Emulator(brokers=3, topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
-        emulator.group("billing")
-        driver.call("push", as_="c", group="billing", **ORDERS)
+    with consumed_by_one(sdk) as (emulator, driver):
         with started(emulator, sdk) as other:
             other.call("push", as_="d", group="billing", **ORDERS)
             until_held(driver, "c", 3)
@@ -155,9 +162,7 @@ def test_queues_of_all_brokers_are_spread_and_handed_over(sdk: str) -> None:
 @pytest.mark.parametrize("sdk", PUSH)
 def test_two_consumers_share_the_messages_of_all_brokers(sdk: str) -> None:
     """Both are given some; when one has left, the other is given what comes to whichever broker."""
-    with Emulator(brokers=3, topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
-        emulator.group("billing")
-        driver.call("push", as_="c", group="billing", **ORDERS)
+    with consumed_by_one(sdk) as (emulator, driver):
         with started(emulator, sdk) as other:
             other.call("push", as_="d", group="billing", **ORDERS)
             sent: set[bytes] = set()
@@ -206,7 +211,7 @@ def test_a_consumer_goes_on_when_a_broker_is_back(sdk: str) -> None:
         until_given(driver, {b"b 2"})
 
 
-@pytest.mark.parametrize("sdk", JAVA)
+@pytest.mark.parametrize("sdk", [*JAVA, "cpp"])
 def test_a_slave_is_consumed_from_while_its_master_is_down(sdk: str) -> None:
     """Also by a consumer that starts then: where its group was is known to the slave since its last look."""
     with with_slave(sdk) as (emulator, topic, driver):
@@ -235,7 +240,7 @@ def test_a_consumer_goes_on_at_the_slave(sdk: str) -> None:
         until_pulled_from_slave(emulator, 3)
 
 
-@pytest.mark.parametrize("sdk", JAVA)
+@pytest.mark.parametrize("sdk", [*REMOTING, "cpp"])
 def test_who_is_far_behind_is_sent_to_the_slave(sdk: str) -> None:
     """A master suggests its slave, and the SDK pulls there next; offsets are committed at the master."""
     with with_slave(sdk, accessMessageInMemoryMaxRatio=0) as (emulator, topic, driver):

@@ -8,7 +8,17 @@ from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fiel
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host import Host
 
-PUSH = ("java-remoting", "java-remoting-4.9", "go-remoting", "cpp", "java-grpc", "java-grpc-5.0", "go-grpc", "python")
+PUSH = (
+    "java-remoting",
+    "java-remoting-4.9",
+    "go-remoting",
+    "cpp",
+    "java-grpc",
+    "java-grpc-5.0",
+    "go-grpc",
+    "python",
+    "node",
+)
 SECONDS = 60.0
 """For what a client does by itself, on a machine that is busy with other things."""
 ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
