@@ -1,10 +1,11 @@
 """Options of this suite: what it runs against, and how often each test runs."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rocketmq_testkit.emulator.client_versions import version_number
 
 if TYPE_CHECKING:
     from real_broker import RealBroker
@@ -47,6 +48,7 @@ class Apache:
         self._shared: ExitStack | None = None
         self._apache: Any = None
 
+    @contextmanager
     def serve(self, config: Mapping[str, object]) -> "Iterator[RealBroker]":
         """A view of a broker, for one test."""
         from real_broker import RealBroker, real_broker
@@ -95,4 +97,11 @@ def rocketmq(request: pytest.FixtureRequest, apache: Apache | None) -> "Iterator
         marked = mark.kwargs | marked
     for option in marked.keys() - OF_REAL_BROKERS:
         pytest.skip(f"not applicable to a real broker: its emulator has the option {option}")
-    yield from apache.serve(marked.get("config", {}))
+    with apache.serve(marked.get("config", {})) as broker:
+        for mark in request.node.iter_markers("since"):
+            version, why = mark.args
+            number = version_number("V" + version.replace(".", "_"))
+            assert number is not None, version
+            if broker.version < number:
+                pytest.skip(f"not applicable to a real broker older than {version}: {why}")
+        yield broker

@@ -266,6 +266,7 @@ def committed(emulator: Emulator, group: str) -> dict[int, int]:
         return {queue.queue_id: at for queue, at in cluster.group_offsets(group, route.readable).items()}
 
 
+@pytest.mark.since("5.0.0", "it takes setZeroIfNotFound for true: where a group is nowhere, it is at 0")
 def test_progress_is_shown_if_wanted(rocketmq: Emulator) -> None:
     """As offsets of the group, for people and tools; where a stream starts again does not depend on it."""
     rocketmq.topic("orders", queues=2)
@@ -279,6 +280,7 @@ def test_progress_is_shown_if_wanted(rocketmq: Emulator) -> None:
     assert committed(rocketmq, "others") == {}
 
 
+@pytest.mark.since("5.0.0", "it takes offsets of groups that it does not know")
 @pytest.mark.rocketmq(config={"autoCreateSubscriptionGroup": False})
 def test_progress_that_cannot_be_shown_does_no_harm(rocketmq: Emulator, caplog: pytest.LogCaptureFixture) -> None:
     """The broker does not know the group: a warning, not an error."""

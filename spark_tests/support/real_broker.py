@@ -81,6 +81,11 @@ class RealBroker:
         """The address of the broker."""
         return self._apache.broker
 
+    @property
+    def version(self) -> int:
+        """The number of its version, by which answers are headed."""
+        return self.ask(RequestCode.GET_ALL_TOPIC_CONFIG, {}).version
+
     def topic(self, name: str, type: str | None = None, queues: int | None = None) -> "RealTopic":  # noqa: A002 - as Emulator.topic
         """A topic, created or changed, when every client can see it so."""
         fields = {

@@ -25,6 +25,8 @@ _DELIVER_AT = "TIMER_DELIVER_MS"
 _STATUSES = {0: "SEND_OK", 1: "FLUSH_DISK_TIMEOUT", 2: "FLUSH_SLAVE_TIMEOUT", 3: "SLAVE_NOT_AVAILABLE"}
 _SUCCESS, _LATER = 0, 1
 _PAUSE_SECONDS = 0.05
+_FIRST_HEARTBEAT_SECONDS = 0.1
+"""Until it is surely over. It finds no broker then, as none is known before the first send."""
 
 
 def _options() -> argparse.Namespace:
@@ -136,6 +138,9 @@ class Program:
             producer.set_namesrv_addr(self._namesrv)
             _sign(producer)
             producer.start()
+            # A thread of the SDK connects to all known brokers 10 ms later, for its first heartbeat. A send that meets
+            # a connection in the making does not wait for it: it fails, as do its retries within the millisecond.
+            time.sleep(_FIRST_HEARTBEAT_SECONDS)
             return producer
 
         self._driver.make(command, make)
