@@ -8,7 +8,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..json_text import dumps
 from .answer import Answer
-from .remoting import Remoting
+from .world import World
 
 Part = Mapping[str, object]
 
@@ -28,7 +28,7 @@ def part(queue: int, broker: str, logic: int = 0, *, gen: int = 0, start: int = 
 
 
 def make_static(
-    t: Remoting,
+    t: World,
     topic: str,
     parts: Mapping[int, Sequence[Part]],
     *,
@@ -64,7 +64,7 @@ def make_static(
     return t.ask(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, ext, dumps(body), to=to)
 
 
-def static_topic(t: Remoting, parts: Mapping[int, Sequence[Part]], *, queues: int = 4) -> str:
+def static_topic(t: World, parts: Mapping[int, Sequence[Part]], *, queues: int = 4) -> str:
     """A new topic of the first broker with these logical queues."""
     topic = t.new()
     answer = make_static(t, topic, parts, queues=queues)
@@ -72,6 +72,6 @@ def static_topic(t: Remoting, parts: Mapping[int, Sequence[Part]], *, queues: in
     return topic
 
 
-def crossed(t: Remoting) -> str:
+def crossed(t: World) -> str:
     """A new topic of two logical queues: 0 is queue 1 of the broker, 1 is queue 0."""
     return static_topic(t, {0: [part(1, t.broker_name)], 1: [part(0, t.broker_name)]}, queues=2)
