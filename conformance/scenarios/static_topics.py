@@ -19,6 +19,14 @@ BOTH = {"beside.brokerName": THERE, "proxy.proxyMode": "CLUSTER"}
 SENDS = 4
 MOVED_TO = 100
 """The first offset of what lies at the new broker."""
+NOTHING_SECONDS = 20.0
+"""After which an SDK that begins at the end is given nothing any more."""
+LOOKS_RARELY = dict.fromkeys(
+    ("go-remoting", "go-grpc", "node"),
+    "it looks for routes every half a minute; a_topic_moves_between_two_producers is soon",
+)
+STAYS = "its consumer goes on asking the first broker, for longer than a minute"
+CHANCE = "it begins at the end of what it takes for another queue, whenever it finds it: what it is given is chance"
 
 
 def _made(s: Stage, parts: Mapping[int, Sequence[Part]]) -> str:
@@ -69,9 +77,14 @@ def _places(messages: Sequence[Fields]) -> list[tuple[object, object]]:
     return sorted((each.get("queue"), each.get("offset")) for each in messages)
 
 
+def _queues(messages: Sequence[Fields]) -> list[str]:
+    return sorted({str(each.get("queue")) for each in messages})
+
+
 def _until_given(s: Stage, consumer: Consumer, count: int) -> None:
     """Wait until a consumer was given different messages, so many, or is not for a long time."""
-    s.comes(lambda: len(set(consumer.bodies)) >= count, consumers=[consumer], seconds=PATIENCE_SECONDS)
+    seconds = PATIENCE_SECONDS if s.hello.get("from_first", True) else NOTHING_SECONDS
+    s.comes(lambda: len(set(consumer.bodies)) >= count, consumers=[consumer], seconds=seconds)
     s.settle(consumer)
 
 
@@ -80,11 +93,11 @@ def logical_queues_have_numbers_of_their_own(s: Stage) -> None:
     """A topic whose queues 0 and 1 are the broker's 1 and 0 is sent to and consumed like any other."""
     here = s.world.broker_name
     topic, group = _made(s, {0: [part(1, here)], 1: [part(0, here)]}), s.group()
-    s.see("places sent", _places(_sent(s, s.producer(topic), topic, "m")))
+    s.see("queues sent to", _queues(_sent(s, s.producer(topic), topic, "m")))
     consumer = s.consumer(group, topic)
     _until_given(s, consumer, SENDS)
     s.see("given", sorted(consumer.bodies))
-    s.see("places given", _places(consumer.messages))
+    s.see("from queues", _queues(consumer.messages))
 
 
 @scenario("TopicQueueMappingManager.buildTopicQueueMappingContext", capabilities=SEVERAL, settings=BOTH)
@@ -103,7 +116,12 @@ def a_topic_moves_between_two_producers(s: Stage) -> None:
     s.see("places given", _places(consumer.messages))
 
 
-@scenario("MQClientInstance.updateTopicRouteInfoFromNameServer", capabilities=SEVERAL, settings=BOTH)
+@scenario(
+    "MQClientInstance.updateTopicRouteInfoFromNameServer",
+    capabilities=SEVERAL,
+    settings=BOTH,
+    without={**LOOKS_RARELY, "rust": STAYS, "cpp": CHANCE},
+)
 def a_topic_moves_under_clients_at_work(s: Stage) -> None:
     """A producer is refused until it hears of the new broker; a consumer goes on there.
 
