@@ -16,6 +16,11 @@ JAVA = ("java-remoting", "java-remoting-4.9")
 REMOTING = (*JAVA, "go-remoting")
 PUSH = (*REMOTING, "cpp", "java-grpc", "java-grpc-5.0", "go-grpc", "python", "node")
 """Those that have push consumers."""
+SHARING = tuple(sdk for sdk in PUSH if sdk != "cpp")
+"""Told by several brokers at once that the group has changed, C++'s may wait for itself for ever.
+
+The thread that rebalances waits for the answer to a pull; the others, as many as processors, may all wait for that one.
+"""
 PRODUCERS = (*PUSH, "rust")
 SECONDS = 60.0
 """For what a client does by itself, on a machine that is busy with other things."""
@@ -159,7 +164,7 @@ def test_queues_of_all_brokers_are_spread_and_handed_over(sdk: str) -> None:
         until_given(driver, {broker.encode() for broker in emulator.brokers})
 
 
-@pytest.mark.parametrize("sdk", PUSH)
+@pytest.mark.parametrize("sdk", SHARING)
 def test_two_consumers_share_the_messages_of_all_brokers(sdk: str) -> None:
     """Both are given some; when one has left, the other is given what comes to whichever broker."""
     with consumed_by_one(sdk) as (emulator, driver):

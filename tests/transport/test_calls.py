@@ -10,6 +10,7 @@ import pytest
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, Limits, MethodKind, ServerCall
 from rocketmq_testkit.grpc_v2.transport import frames as f
 from rocketmq_testkit.grpc_v2.transport.errors import ErrorCode
+from rocketmq_testkit.grpc_v2.transport.session import GRACE_SECONDS
 
 from tests.transport.wire import ECHO, FACTS, Peer, bidi, message, request_fields, streaming, unary
 
@@ -405,11 +406,11 @@ def _expire(peer: Peer, seconds: float) -> None:
 
 
 def test_a_deadline() -> None:
-    """A parked call whose time is up is cancelled and answered with DEADLINE_EXCEEDED, not earlier."""
+    """A parked call is cancelled and answered with DEADLINE_EXCEEDED when its client has had time to say so itself."""
     heard: list[str] = []
     peer = Peer([unary(lambda call, request: call.on_cancel(lambda: heard.append("up")))]).greet()
     peer.feed(peer.request(1, b"", ECHO, grpc_timeout="3S"))
-    _expire(peer, 2.999)
+    _expire(peer, 3 + GRACE_SECONDS - 0.001)
     assert not heard
     _expire(peer, 0.001)
     assert heard == ["up"]
@@ -422,7 +423,7 @@ def test_a_deadline_in_the_middle_of_an_answer() -> None:
     peer = Peer([streaming(lambda call, request: parked.append(call))]).greet()
     peer.feed(peer.request(1, b"", ECHO, grpc_timeout="1S"))
     parked[0].send(bytes(100_000))
-    _expire(peer, 1)
+    _expire(peer, 1 + GRACE_SECONDS)
     assert parked[0].cancelled
     assert peer.answer(1).reset == ErrorCode.CANCEL
     assert not peer.feed(f.window_update(0, 100_000))
@@ -432,7 +433,7 @@ def test_a_deadline_before_the_request_is_whole() -> None:
     """A request that never ends is answered when its time is up."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields(grpc_timeout="100m")) + peer.data(1, b"\0\0"))
-    _expire(peer, 0.1)
+    _expire(peer, 0.1 + GRACE_SECONDS)
     assert peer.answer(1).status == (4, "deadline exceeded")
 
 
@@ -443,7 +444,7 @@ def test_a_deadline_that_was_kept() -> None:
     peer.feed(peer.request(1, b"", "/test.Echo/Now", grpc_timeout="1S"))
     assert peer.deadlines.next_due is None
     peer.feed(peer.request(3, b"", ECHO, grpc_timeout="1S"))
-    assert peer.deadlines.next_due == peer.now + 1
+    assert peer.deadlines.next_due == peer.now + 1 + GRACE_SECONDS
     parked[0].reply(b"in time")
     _expire(peer, 5)
     assert peer.answer(3).status == (0, "")

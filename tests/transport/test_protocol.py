@@ -15,6 +15,7 @@ import pytest
 from rocketmq_testkit.grpc_v2.transport import Abort, GrpcMethod, Limits, ServerCall
 from rocketmq_testkit.grpc_v2.transport import frames as f
 from rocketmq_testkit.grpc_v2.transport.protocol import GrpcServerFactory, GrpcServerProtocol
+from rocketmq_testkit.grpc_v2.transport.session import GRACE_SECONDS
 from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransportWithDisconnection
@@ -139,8 +140,8 @@ def test_deadlines_use_one_timer_of_the_clock() -> None:
         wired.feed(wired.peer.request(stream_id, name.encode(), ECHO, grpc_timeout=timeout))
     wired.feed(wired.peer.request(7, b"", "/test.Echo/Now", grpc_timeout="1S"))
     timers: list[Any] = list(wired.clock.getDelayedCalls())
-    assert [timer.getTime() for timer in timers] == [2]
-    wired.clock.pump([1.9, 0.2])
+    assert [timer.getTime() for timer in timers] == [2 + GRACE_SECONDS]
+    wired.clock.pump([2, 0.2])
     assert ended == ["fast"]
     wired.clock.pump([1, 1, 1])
     assert ended == ["fast", "middle", "slow"]
