@@ -10,7 +10,7 @@ from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
 from ..stage import PATIENCE_SECONDS, Stage
 from ..targets.target import Capability
-from ..worlds.static_topics import Part, make_static, part
+from ..worlds.static_topics import Part, make_static, part, static_topic
 
 THERE = "broker-b"
 SEVERAL = {Capability.SEVERAL_BROKERS}
@@ -23,7 +23,7 @@ NOTHING_SECONDS = 20.0
 """After which an SDK that begins at the end is given nothing any more."""
 LOOKS_RARELY = dict.fromkeys(
     ("go-remoting", "go-grpc", "node"),
-    "it looks for routes every half a minute; a_topic_moves_between_two_producers is soon",
+    "it looks for routes every half a minute; what it makes of a move is seen between two producers",
 )
 STAYS = "its consumer goes on asking the first broker, for longer than a minute"
 CHANCE = "it begins at the end of what it takes for another queue, whenever it finds it: what it is given is chance"
@@ -31,9 +31,7 @@ CHANCE = "it begins at the end of what it takes for another queue, whenever it f
 
 def _made(s: Stage, parts: Mapping[int, Sequence[Part]]) -> str:
     """A new topic with logical queues, all of them at the first broker, of which the name server tells."""
-    topic = s.world.new()
-    answer = make_static(s.world, topic, parts, queues=len(parts))
-    s.require(answer.code == 0, f"the topic was not made: {answer}")
+    topic = static_topic(s.world, parts, queues=len(parts))
     s.wait_until(lambda: _led(s, topic) == {s.world.broker_name}, f"the name server tells of {topic}")
     return topic
 
