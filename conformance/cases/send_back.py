@@ -132,7 +132,8 @@ def a_message_dies_when_its_tries_are_over(t: Remoting) -> None:
     [first] = _retries(t, group)
     t.see("dead after 1 try", _bodies(_dead(t, group)))
     t.see("1 try again", back(t, group, first.physical_offset, 1, maxReconsumeTimes=1), 0)
-    t.see("dead", _dead(t, group))
+    dead = t.see("dead", _dead(t, group))
+    t.see("origin", [each.properties["ORIGIN_MESSAGE_ID"] == sent["msgId"] for each in dead])
 
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
@@ -239,3 +240,15 @@ def a_dead_message_can_be_sent_back(t: Remoting) -> None:
 
 def _shown(messages: list[ReceivedMessage]) -> list[Any]:
     return [[message.reconsume_times, message.properties] for message in messages]
+
+
+@remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
+def three_fields_send_a_message_back(t: Remoting) -> None:
+    """Place, group and level are all that sending back needs, of which C++ clients write no more."""
+    topic, group = t.topic(queues=1), t.group()
+    [sent] = t.sent(topic)
+    fields = {"delayLevel": 1, "group": group, "offset": sent.place}
+    t.see("sent back", t.ask(RequestCode.CONSUMER_SEND_MSG_BACK, fields), 0)
+    t.see("came again", _retries(t, group))
+    for name in fields:
+        t.see(f"without {name}", t.ask(RequestCode.CONSUMER_SEND_MSG_BACK, {**fields, name: None}), 1)

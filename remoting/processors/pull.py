@@ -50,7 +50,7 @@ class ConsumerSendMsgBackRequestHeader(Header):
 
     offset: Long
     group: str
-    delay_level: Int = 0
+    delay_level: Int
     origin_msg_id: str | None = None
     origin_topic: str | None = None
     unit_mode: bool = False

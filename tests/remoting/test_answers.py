@@ -128,6 +128,18 @@ class TestSend:
         assert (answer.code, answer.ext_fields) == (1, None)
 
 
+@pytest.mark.parametrize("left_out", ["offset", "group", "delayLevel"])
+def test_sending_back_needs_three_fields(peer: Peer, left_out: str) -> None:
+    """The level is none of those that may be left out."""
+    create(peer, "X")
+    send(peer, "X", b"m")
+    ext = {"offset": "0", "group": "G", "delayLevel": "1"}
+    assert peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext).code == 0
+    del ext[left_out]
+    answer = peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext)
+    assert (answer.code, (answer.remark or "").split(":")[0]) == (1, "java.lang.NullPointerException")
+
+
 class TestPull:
     """PULL_MESSAGE."""
 
