@@ -18,6 +18,10 @@ VERSION = 479
 VERSION_TEXT = "V5_3_3"
 ALWAYS_BLACK = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
 """Keys that no request changes, whatever `configBlackList` says."""
+_STORE_SPANS = (
+    *("<=0ms", "0~10ms", "10~50ms", "50~100ms", "100~200ms", "200~500ms", "500ms~1s"),
+    *("1~2s", "2~3s", "3~4s", "4~5s", "5~10s", "10s~"),
+)
 _POOLS = (Pool.SEND, Pool.PULL, Pool.QUERY, Pool.LITE_PULL, Pool.ACK)
 
 
@@ -106,7 +110,13 @@ class BrokerAdministration:
             "remainHowManyDataToFlush": "0 B",
             "remainTransientStoreBufferNumbs": "2147483647",
             "startAcceptSendRequestTimeStamp": str(self._config.start_accept_send_request_time_stamp),
+            "putMessageTimesTotal": str(stored),
+            "putMessageFailedTimes": "0",
             "putMessageEntireTimeMax": "0",
+            "putMessageDistributeTime": _distribution(stored),
+            "putLatency99": "0.00",
+            "putLatency999": "0.00",
+            "getMessageEntireTimeMax": "0",
             "putMessageSizeTotal": str(log.max_offset),
             "putMessageAverageSize": str(log.max_offset / stored if stored else 0.0),
             "EndTransactionQueueSize": str(ends),
@@ -128,6 +138,11 @@ class BrokerAdministration:
         """How full the disk is, or without one how near to its cap the log is."""
         log, disk = self._store.log, self._store.disk
         return str(disk.used(log.stored_bytes) or f"{log.stored_bytes / log.max_bytes:.4f}")
+
+
+def _distribution(stored: int) -> str:
+    """How many stores took how long: here none takes any time. Source: StoreStatsService (5.3.3)."""
+    return "".join(f"[{span}]:{0 if number else stored} " for number, span in enumerate(_STORE_SPANS))
 
 
 def _duration(elapsed_ms: int) -> str:

@@ -182,3 +182,9 @@ def a_brokers_permission_is_in_its_routes(t: Remoting) -> None:
     t.see("write only topic", t.route(other), 0)
     t.see("sent", t.send(topic).code)
     change(t, "brokerPermission=6\n")
+
+
+@remoting_case("AdminBrokerProcessor.prepareRuntimeInfo, DefaultMessageStore.getRuntimeInfo")
+def the_state_of_a_broker_has_names(t: Remoting) -> None:
+    """The names of all that the state of a broker holds, but for those with a path or a delay level behind them."""
+    t.see("names", sorted(name for name in t.runtime_info() if "_" not in name))

@@ -377,6 +377,7 @@ def test_runtime_info(world: World) -> None:
     assert info.table["brokerVersionDesc"] == "V5_3_3"
     assert info.table["msgPutTotalTodayNow"] == "1"
     assert int(info.table["commitLogMaxOffset"]) > 0
+    assert info.table["putMessageDistributeTime"].startswith("[<=0ms]:1 [0~10ms]:0 [10~50ms]:0 ")
 
 
 def test_a_group_can_be_forbidden_topics(world: World) -> None:
