@@ -9,6 +9,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..json_text import dumps
 from ..worlds.remoting import Remoting, short_names
+from .request_reply import start
 from .topics import fields_of
 
 
@@ -99,3 +100,23 @@ def answers_have_fields_or_none(t: Remoting) -> None:
 def answers_to_binary_requests(t: Remoting) -> None:
     """Answers to requests with a binary header have the same members."""
     _see_answers(t, binary=True)
+
+
+@remoting_case("RemotingCommand.createRequestCommand")
+def what_a_binary_client_is_asked(t: Remoting) -> None:
+    """What a broker asks of a client has a JSON header, also where the client writes binary ones."""
+    topic, group, client = t.topic(queues=1), t.group(), t.new("client")
+    t.sent(topic, 1)
+    t.commit(topic, group, 1)
+    connection = t.connect(binary=True)
+    t.heartbeat(client, groups={group: {topic: "*"}}, producers=["PG"], to=connection)
+    start(t, client, t.connect())
+    t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, {"consumerGroup": group, "clientId": client}, to=t.connect())
+    reset = {"topic": topic, "group": group, "timestamp": 0, "isForce": True}
+    t.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, reset)
+    asked = sorted((connection.next_push(10) for _ in range(3)), key=lambda push: push.code)
+    for push in asked:
+        t.see(
+            f"{push.code}",
+            {"serialize type": push.serialize_type, "language": push.language, "version": push.version},
+        )

@@ -40,6 +40,8 @@ def messages_of_a_batch_keep_their_ids(t: Remoting) -> None:
     parts = [(b"with", {"UNIQ_KEY": t.message_id()}), (b"without", {})]
     t.see("sent", send_batch(t, topic, parts), 0)
     t.see("stored", t.stored(topic, 2), 0)
+    t.see("sent with a property that is no id", send_batch(t, topic, parts, properties={"WAIT": "true"}), 0)
+    t.see("ids", [message.properties.get("UNIQ_KEY") for message in t.stored(topic, 4).messages])
 
 
 @remoting_case("MessageExtEncoder.encode")
@@ -104,7 +106,9 @@ def the_flag_makes_the_batch(t: Remoting) -> None:
     t.see("batch code, false", send_batch(t, topic, body, batch=False, unique=True), 0)
     t.see("batch code, 1", send_batch(t, topic, body, batch="1", unique=True), 0)
     t.see("batch code, TRUE", send_batch(t, topic, body, batch="TRUE"), 0)
-    t.see("stored", [len(message.body) for message in t.stored(topic, 6).messages])
+    fields = t.send_fields(topic, batch="1", unitMode="0", unique=False)
+    t.see("single code, 1", t.ask(RequestCode.SEND_MESSAGE, fields, body).without("transactionId"), 0)
+    t.see("stored", [len(message.body) for message in t.stored(topic, 7).messages])
 
 
 @remoting_case("SendMessageProcessor.sendBatchMessage")

@@ -82,6 +82,9 @@ def a_refusal_of_the_client_is_passed_back(t: Remoting) -> None:
     asked = t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, {"consumerGroup": group, "clientId": client.id})
     client.connection.answer(client.asked(), 1, remark="The Consumer Group not exist in this consumer")
     t.see("answer", asked(), 1)
+    asked = t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, {"consumerGroup": group, "clientId": client.id})
+    client.connection.answer(client.asked(), 0, b"{}", remark="not set any response code")
+    t.see("answer with a remark", asked(), 0)
 
 
 @remoting_case("AdminBrokerProcessor.consumeMessageDirectly")

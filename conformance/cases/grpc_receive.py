@@ -61,6 +61,37 @@ def a_poll_without_a_wish_follows_the_settings(t: Grpc) -> None:
     t.see("after", watch.between(8.3, 9.9))
 
 
+@grpc_case("ReceiveMessageActivity.receiveMessage")
+def the_time_out_of_the_settings_shortens_a_poll(t: Grpc) -> None:
+    """A receive that does not say how long waits the less the longer the request time-out of its client's settings."""
+    consumer = consuming(t)
+    settings = t.subscription(consumer.group, {consumer.topic: "*"})
+    settings.request_timeout.seconds = 8
+    client = t.new("client")
+    t.open(client, settings).command()
+    watch = t.stopwatch()
+    pending = consumer.start_receive(await_s=None, deadline=10)
+    t.see("a time-out of 8 s", consumer.by(client).received_within(6.1, await_s=None, deadline=10), 40401)
+    t.see("after", watch.between(5.9, 7.3))
+    t.wait(7.6 - watch.seconds)
+    t.sent(consumer.topic)
+    t.see("a time-out of 3 s", pending().bodies)
+
+
+@grpc_case("ReceiveMessageActivity.receiveMessage")
+def a_poll_takes_twenty_seconds_at_most(t: Grpc) -> None:
+    """A receive waits for 20 s and no longer, whatever it asks for, however late its deadline is."""
+    for wish in (None, 30):
+        consumer = consuming(t)
+        watch = t.stopwatch()
+        t.see(f"{wish} s", consumer.received_within(20.1, await_s=wish, deadline=40), 40401)
+        t.see(f"{wish} s: after", watch.between(19.9, 21.8))
+        pending = consumer.start_receive(await_s=wish, deadline=40)
+        t.wait(18.5)
+        t.sent(consumer.topic)
+        t.see(f"{wish} s: a late message", pending().bodies)
+
+
 @grpc_case("PopMessageProcessor.processRequest")
 def an_arriving_message_ends_a_poll(t: Grpc) -> None:
     """A receive that waits is answered as soon as a message arrives."""

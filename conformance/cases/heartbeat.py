@@ -44,6 +44,7 @@ def a_heartbeat_makes_a_consumer_known(t: Remoting) -> None:
     """After its heartbeat a consumer is listed, with its connection and what its group subscribes to."""
     topic, group, client = t.topic(), t.group(), t.new("client")
     t.see("heartbeat", t.heartbeat(client, groups={group: {topic: "A||B"}}, version=7), 0)
+    t.see("the same again", t.heartbeat(client, groups={group: {topic: "A||B"}}, version=7), 0)
     t.see("clients", _clients(t, group), 0)
     t.see("connections", _connections(t, group), 0)
 

@@ -169,6 +169,9 @@ def a_rebalance_wakes_no_held_pull(t: Remoting) -> None:
     t.disconnect(connection)
     t.wait(1)
     t.see("when it has left", pull.arrived())
+    t.ask(RequestCode.UNREGISTER_CLIENT, {"clientID": first, "consumerGroup": group})
+    t.wait(1)
+    t.see("when the one that pulls has left", pull.arrived())
     see_woken(t, pull, topic, "new")
 
 

@@ -4,7 +4,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.answer import Answer
-from ..worlds.remoting import Remoting
+from ..worlds.remoting import Remoting, reply_to
 
 
 def _of_queue(t: Remoting, code: int, topic: str, queue: int = 0, **fields: object) -> Answer:
@@ -160,6 +160,8 @@ def a_reset_to_a_time_is_told_to_the_next_pull(t: Remoting) -> None:
     t.commit(topic, group, 4)
     t.see("reset", _reset(t, topic, group, 0), 0)
     t.see("committed", t.committed(topic, group), 0)
+    progress = t.ask(RequestCode.GET_CONSUME_STATS, {"consumerGroup": group, "topic": topic})
+    t.see("progress", [queue["consumerOffset"] for queue in progress.json["offsetTable"].values()])
     t.see("commit", t.commit(topic, group, 4), 0)
     t.see("committed after the commit", t.committed(topic, group), 0)
     t.see("pulled", t.pull(topic, group, offset=4), 21)
@@ -265,3 +267,15 @@ def all_offsets_can_be_listed(t: Remoting) -> None:
     t.commit(topic, group, 7, queue=1)
     answer = t.ask(RequestCode.GET_ALL_CONSUMER_OFFSET)
     t.see("listed", answer.json["offsetTable"].get(f"{topic}@{group}"))
+
+
+@remoting_case("ConsumerManageProcessor.updateConsumerOffset")
+def a_oneway_commit_is_kept(t: Remoting) -> None:
+    """A commit of which nobody wants to hear is stored like any other, and not answered."""
+    topic, group = t.topic(queues=1), t.group()
+    t.sent(topic, 3)
+    connection = t.connect()
+    fields = {"consumerGroup": group, "topic": topic, "queueId": 0, "commitOffset": 2}
+    connection.oneway(RequestCode.UPDATE_CONSUMER_OFFSET, fields)
+    t.see("answer", reply_to(connection, 1))
+    t.see("stored", t.until(lambda: t.committed(topic, group)["offset"] == "2"))

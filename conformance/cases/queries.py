@@ -142,6 +142,7 @@ def a_consume_queue_can_be_looked_into(t: Remoting) -> None:
     t.readable(topic, t.send(topic, "a", tag="A"), t.send(topic, "none"), t.send(topic, "b", tag="B"))
     ext = {"topic": topic, "queueId": 0, "index": 1, "count": 10, "consumerGroup": group}
     answer = t.ask(RequestCode.QUERY_CONSUME_QUEUE, ext)
+    t.see("answer", [answer.code, answer.remark])
     t.see("codes", [entry["tagsCode"] for entry in answer.json["queueData"]])
     t.see("bounds", {name: answer.json[name] for name in ("minQueueIndex", "maxQueueIndex")})
     t.see("behind the end", t.ask(RequestCode.QUERY_CONSUME_QUEUE, {**ext, "index": 7}), 0)

@@ -147,3 +147,13 @@ def a_request_is_a_message(t: Remoting) -> None:
     properties = {"CORRELATION_ID": "c-1", "REPLY_TO_CLIENT": "me", "TTL": "3000"}
     t.see("sent", t.send(topic, "question", properties=properties), 0)
     t.see("stored", t.stored(topic), 0)
+
+
+@remoting_case("ReplyMessageProcessor.processReplyMessageRequest")
+def a_reply_needs_a_body(t: Remoting) -> None:
+    """A reply without a body is an error, and nobody is told of it."""
+    client, connection = asker(t)
+    fields = fields_of(t, client)
+    t.see("short names", t.ask(RequestCode.SEND_REPLY_MESSAGE_V2, short_names(fields)), 1)
+    t.see("long names", t.ask(RequestCode.SEND_REPLY_MESSAGE, fields), 1)
+    t.see("pushed", len(t.pushed(connection)))

@@ -184,6 +184,17 @@ def test_a_reset_is_told_once(world: World) -> None:
     assert result(world.pull("A", 0)).code == 0
 
 
+@pytest.mark.parametrize(("zero", "code"), [(False, ResponseCode.QUERY_NOT_FOUND), (True, None)])
+def test_where_a_new_group_begins_in_an_empty_queue(zero: bool, code: ResponseCode | None) -> None:
+    """Nowhere, as upstream has it, or at 0 where a key says so: then no message comes too early for the group."""
+    world = make_world(empty_queue_offset_zero=zero)
+    world.topic("A")
+    asked = world.engine.submit(world.broker, QueryConsumerOffset("G", "A", 0)).outcome
+    assert asked == OffsetResult(0) if code is None else isinstance(asked, EngineError) and asked.code is code
+    world.send("A")
+    assert world.ask(OffsetResult, QueryConsumerOffset("G", "A", 0)).offset == 0
+
+
 def test_a_closed_connection_takes_its_pulls_along(world: World) -> None:
     """A pull whose client is gone is not answered, and does not stay in the hold."""
     world.topic("A")
