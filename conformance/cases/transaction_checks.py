@@ -30,7 +30,9 @@ def a_producer_is_asked_how_its_message_ends(t: Remoting) -> None:
     t.see("asked after", watch.between(1, 9))
     t.see("asked", check_shown(check))
     t.see("commit", producers.end_of_check(check, COMMIT), 0)
-    t.see("stored", t.stored(producers.topic, queue=1, seconds=5), 0)
+    answer = t.see("stored", t.stored(producers.topic, queue=1, seconds=5), 0)
+    asked = check.ext_fields or {}
+    t.see("names the copy", answer.messages[0].prepared_transaction_offset == int(asked["commitLogOffset"]))
 
 
 @remoting_case("TransactionalMessageServiceImpl.check", settings=QUICK)
@@ -157,3 +159,17 @@ def ends_are_written_down_together(t: Remoting) -> None:
     t.see("written", [shown(message) for message in found])
     halves = t.ask(RequestCode.GET_MAX_OFFSET, {"topic": HALF_TOPIC, "queueId": 0})
     t.see("half messages", halves, 0)
+
+
+@remoting_case("TransactionalMessageCheckService.run")
+def a_look_comes_twice_a_minute(t: Remoting) -> None:
+    """A half message is asked for by the first look, each 30 s, that finds it 6 s old, and by the next one again."""
+    producers = transacting(t)
+    connection = producers.connect()
+    watch = t.stopwatch()
+    producers.half()
+    t.see("times", [times_asked(each) for each in checks(t, connection, seconds=40)])
+    t.see("asked after", watch.between(6, 38))
+    watch = t.stopwatch()
+    t.see("times", [times_asked(each) for each in checks(t, connection, seconds=40)])
+    t.see("asked again after", watch.between(28, 34))
