@@ -32,6 +32,18 @@ def a_dead_letter_is_received(t: Grpc) -> None:
 
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
+def a_dead_letter_of_a_copy_names_the_retry_topic(t: Grpc) -> None:
+    """What is given up when it comes a second time says that it came from the retry topic, and counts that attempt."""
+    consumer = _with_a_message(t)
+    consumer.change(consumer.handle(), 1)
+    again = consumer.received_at_last(12)
+    t.see("again", attempts(again))
+    t.see("forwarded", consumer.forward(again.handles[0], attempts=2), 20000)
+    t.see("dead letters", _dead_letters(consumer))
+    t.see("received", _reader_of_dead_letters(consumer).receive(), 20000)
+
+
+@grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
 def a_dead_letter_is_given_up_again(t: Grpc) -> None:
     """A dead letter that its reader gives up goes to the dead letters of the reader's group, not to the old ones."""
     consumer = _with_a_message(t)

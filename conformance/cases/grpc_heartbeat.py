@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rocketmq_testkit.emulator.names import retry_topic
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request_code import RequestCode
@@ -209,3 +210,14 @@ def an_empty_request_of_a_consumer(t: Grpc) -> None:
 def _members(t: Grpc, group: str) -> Any:
     answer = t.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
     return answer.json["consumerIdList"] if answer.code == 0 else answer
+
+
+@grpc_case("ClientActivity.registerConsumer")
+def a_member_has_no_retry_topic(t: Grpc) -> None:
+    """The heartbeat of a consumer makes no retry topic for its group, unlike that of a remoting client."""
+    group = t.group()
+    client = t.consumer(group, {t.topic(kind="NORMAL"): "*"}, kind=pb.PUSH_CONSUMER)
+    t.see("heartbeat", t.heartbeat(client, group, pb.PUSH_CONSUMER), 20000)
+    topic = retry_topic(group)
+    t.see("route", t.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=t.namesrv), 17)
+    t.see("configuration", t.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": topic}), 17)

@@ -294,3 +294,15 @@ def an_empty_request(t: Grpc) -> None:
     """A receive that says nothing has no topic."""
     client = t.consumer(t.group(), {t.topic(kind="NORMAL"): "*"})
     t.see("answer", t.start_receiving(sv.ReceiveMessageRequest(), client=client, deadline=10)(), 40002)
+
+
+@grpc_case("GrpcValidator.validateConsumerGroup")
+def long_group_names_pass(t: Grpc) -> None:
+    """A receive makes the group that it names, which may have 255 characters."""
+    topic = t.topic(kind="NORMAL", queues=1)
+    t.sent(topic)
+    for length in (121, 255):
+        consumer = consumer_of(t, topic, t.new("group").ljust(length, "g"))
+        received = consumer.receive()
+        t.see(f"{length} characters", received.bodies)
+        t.see("acknowledged", consumer.ack(received.handles[0]).status, 20000)

@@ -8,6 +8,7 @@ from ..case import grpc_case
 from ..worlds.consumer import Consumer, attempts, consuming
 from ..worlds.grpc import Grpc
 from ..worlds.grpc_answer import Received
+from .pop_retry import SECOND_FORM
 
 _HELD_SECONDS = 1.0
 """A receive that waits is held by then."""
@@ -150,6 +151,19 @@ def a_copy_is_found_by_a_wait(t: Grpc) -> None:
     again = pending()
     t.see("again", attempts(again))
     t.see("after", watch.between(1, 13))
+
+
+@grpc_case("PopLongPollingService.notifyMessageArrivingWithRetryTopic", settings=SECOND_FORM)
+def a_copy_of_the_second_form_ends_a_wait(t: Grpc) -> None:
+    """With enableRetryTopicV2 a message that comes back ends a receive that waits, with digit 2 in its handle."""
+    consumer = consuming(t)
+    store(consumer)
+    consumer.handle(invisible_s=10)
+    watch = t.stopwatch()
+    pending = consumer.start_receive(await_s=25, deadline=30)
+    t.wait(16)
+    t.see("again", pending(), 20000)
+    t.see("after", watch.between(16, 20))
 
 
 @grpc_case("ReceiveMessageResponseStreamWriter.writeAndComplete")

@@ -20,6 +20,12 @@ def held(t: Remoting, topic: str, group: str, **more: Any) -> Pending:
     return pull
 
 
+def after_a_look(t: Remoting) -> None:
+    """Return just after the broker has looked at held pulls: one whose time is over ends then."""
+    pull = t.start_pull(t.topic(queues=1), t.group(), suspend_ms=1, to=t.connect())
+    t.require(t.until(pull.arrived, 15), "a held pull did not end")
+
+
 def see_woken(t: Remoting, pull: Pending, topic: str, body: str, **more: Unpack[SendFields]) -> None:
     """Send a message, and note what a held pull is answered and whether that was at once."""
     watch = t.stopwatch()
@@ -63,8 +69,9 @@ def one_message_wakes_all_pulls_of_its_queue(t: Remoting) -> None:
 def a_message_of_another_queue_wakes_nothing(t: Remoting) -> None:
     """A message in another queue does not wake a held pull: it finds nothing when its time is over."""
     topic, group = t.topic(queues=2), t.group()
+    t.sent(topic)
     watch = t.stopwatch()
-    pull = t.start_pull(topic, group, suspend_ms=2000)
+    pull = t.start_pull(topic, group, offset=1, suspend_ms=2000)
     t.wait(0.2)
     t.send(topic, queue=1)
     t.see_arrival(pull, watch, 2, 9, 19)
@@ -80,6 +87,19 @@ def a_held_pull_ends_at_a_look_after_its_time(t: Remoting) -> None:
         pull = t.start(RequestCode.PULL_MESSAGE, fields)
         t.see(f"{suspend_ms} ms", t.until(pull.arrived, 15), 19)
         t.see(f"{suspend_ms} ms: after", watch.between(suspend_ms / 1000, suspend_ms / 1000 + 6.5))
+
+
+@remoting_case("PullRequestHoldService.run")
+def looks_at_held_pulls_are_five_seconds_apart(t: Remoting) -> None:
+    """Held pulls end with the look at which their time is over: what they ask for is made up to full 5 s."""
+    topic, group = t.topic(queues=1), t.group()
+    after_a_look(t)
+    watch = t.stopwatch()
+    pulls = {ms: t.start_pull(topic, group, suspend_ms=ms, to=t.connect()) for ms in (500, 3000, 7000)}
+    for ms, pull in pulls.items():
+        low = 4.3 if ms < 5000 else 9.3
+        t.see(f"{ms} ms", t.arrival(pull).code)
+        t.see("after", watch.between(low, low + 2.4))
 
 
 @remoting_case("PullMessageProcessor.processRequest")
@@ -113,21 +133,25 @@ def a_matching_tag_wakes_a_held_pull(t: Remoting) -> None:
 def another_tag_is_seen_at_the_next_look(t: Remoting) -> None:
     """A message with another tag does not wake a held pull; the next look takes the pull past it."""
     topic, group = t.topic(queues=1), t.group()
+    after_a_look(t)
     watch = t.stopwatch()
     pull = held(t, topic, group, expression="T")
     t.send(topic, "does not match", tag="U")
-    t.see_arrival(pull, watch, 0, 7, 20)
+    t.wait(1)
+    t.see("a second later", pull.arrived())
+    t.see_arrival(pull, watch, 4.3, 7, 20)
 
 
 @remoting_case("ExpressionMessageFilter.isMatchedByCommitLog")
 def a_held_pull_wakes_by_its_sql_expression(t: Remoting) -> None:
     """Of two messages only the one that the SQL92 expression matches wakes a held pull, which skips the other."""
     topic, group = t.topic(queues=1), t.group()
+    after_a_look(t)
     pull = held(t, topic, group, expression="a = 1", type="SQL92")
-    watch = t.stopwatch()
     t.send(topic, "does not match", properties={"a": "2"})
-    t.send(topic, "matches", properties={"a": "1"})
-    t.see_arrival(pull, watch, 0, SOON, 0)
+    t.wait(1)
+    t.see("a second later", pull.arrived())
+    see_woken(t, pull, topic, "matches", properties={"a": "1"})
 
 
 @remoting_case("PullMessageProcessor.processRequest")

@@ -129,12 +129,26 @@ def a_new_message_wakes_a_free_queue(t: Remoting) -> None:
     woken(t, pending, watch, 0, 2)
 
 
-def see_woken_after_change(t: Remoting, offset: int, poll_ms: int, low: float, high: float) -> None:
-    """Of three messages that are out for 3 s let one be out for 1 s, and note when a pop that waits is woken."""
+def see_woken_after_change(
+    t: Remoting,
+    offset: int,
+    poll_ms: int,
+    low: float,
+    high: float,
+    *,
+    invisible_ms: int = 1000,
+    done: tuple[int, ...] = (),
+) -> None:
+    """Of three messages that are out for 3 s let one be out for 1 s, and note when a pop that waits is woken.
+
+    `done`: offsets that were acknowledged before.
+    """
     group = popping(t, 3)
     handles = group.handles_in_order(3, invisible_ms=3000)
+    for each in done:
+        group.ack(handles[each], each)
     watch = t.stopwatch()
-    group.change(handles[offset], offset, 1000)
+    group.change(handles[offset], offset, invisible_ms)
     woken(t, group.waiting(order=True, poll_ms=poll_ms), watch, low, high)
 
 
@@ -148,6 +162,18 @@ def a_shorter_first_message_loses_the_wake_up(t: Remoting) -> None:
 def a_shorter_last_message_keeps_the_wake_up(t: Remoting) -> None:
     """After a change of the last of a batch to less than the others have left, a waiting pop is woken in time."""
     see_woken_after_change(t, 2, 9000, 2.8, 4.8)
+
+
+@remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
+def a_longer_first_message_moves_the_wake_up(t: Remoting) -> None:
+    """After a change of the first of a batch to more than the others have left, a waiting pop is woken at its end."""
+    see_woken_after_change(t, 0, 12_000, 4.8, 6.8, invisible_ms=5000)
+
+
+@remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
+def a_shorter_message_that_is_alone_moves_the_wake_up(t: Remoting) -> None:
+    """After a change of the only message of a batch that is still out to less, a waiting pop is woken at its end."""
+    see_woken_after_change(t, 0, 9000, 0.8, 2.6, done=(1, 2))
 
 
 @remoting_case(

@@ -27,6 +27,7 @@ def a_group_must_have_a_proper_name(t: Remoting) -> None:
     t.see("blank inside", t.pop(topic, "a b"), 26)
     t.see("exclamation mark", t.pop(topic, "bad!"), 26)
     t.see("256 characters", t.pop(topic, "g" * 256).code)
+    t.see("255 characters", t.pop(topic, t.new("group").ljust(255, "g")).code)
     t.see("empty", t.pop(topic, ""))
     group = t.new("group")
     t.see("unknown", t.pop(topic, group), 210)
