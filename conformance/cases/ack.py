@@ -147,11 +147,15 @@ def another_connection_may_acknowledge(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.mergeAndRevive")
 def a_late_ack_still_counts(t: Remoting) -> None:
-    """An acknowledgement that comes within a second after the invisible time keeps the message from coming back."""
-    group, handles = all_popped(t, 2, invisible_ms=2000)
+    """An acknowledgement that comes little more than a second after the time keeps the message from coming back."""
+    group, handles = all_popped(t, 3, invisible_ms=2000)
     t.wait(2.1)
     t.see("acknowledged", group.ack(handles[0], 0), 0)
+    t.wait(1.1)
+    t.see("acknowledged later", group.ack(handles[1], 1), 0)
     t.see("came back", bodies(group.copies()))
+    t.wait(2)
+    t.see("copies in all", group.copied())
 
 
 @remoting_case("AckMessageProcessor.appendAck")

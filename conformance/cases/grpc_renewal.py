@@ -110,15 +110,18 @@ def a_lost_stream_gives_nothing_back_at_once(t: Grpc) -> None:
 
 @grpc_case("DefaultReceiptHandleManager.scheduleRenewTask")
 def after_a_minute_it_comes_again(t: Grpc) -> None:
-    """What a client holds with auto_renew comes again after a minute: nothing renews it."""
+    """What a client holds with auto_renew comes again after a minute, when its handle is over: no heartbeat helps."""
     one, other = two_consumers(t)
-    see_taken(one)
+    [(message_id, handle)] = see_taken(one)
     watch = t.stopwatch()
-    t.wait(50)
+    for _ in range(2):
+        t.wait(25)
+        t.heartbeat(one.client, one.group, pb.PUSH_CONSUMER)
     t.see("after 50 s", attempts(other.receive_nothing(auto_renew=True)))
     t.wait(8)
     t.see("then", attempts(other.receive_nothing(auto_renew=True)))
     t.see("after", watch.between(61, 85))
+    t.see("the first handle", one.ack_entries((message_id, handle)).status, 40013)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")

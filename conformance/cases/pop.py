@@ -2,6 +2,7 @@
 
 import itertools
 
+from rocketmq_testkit.emulator.names import retry_topic
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -66,6 +67,8 @@ def a_pop_fills_up_from_the_next_queue(t: Remoting) -> None:
         answer = group.pop(max_messages=wanted)
         queues = [message.queue_id for message in answer.messages]
         t.see(f"pop {number + 1}", {"messages": len(queues), "rest": answer["restNum"]})
+        if number == 0:  # where the others begin is left to chance
+            t.see("all of a queue, then of the next", [(queue - queues[0]) % 4 for queue in queues])
     t.see("nothing is left", group.pop(), 210)
 
 
@@ -204,11 +207,12 @@ def an_unusable_sql_expression_finds_nothing(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_pop_needs_no_heartbeat(t: Remoting) -> None:
-    """A group that never sent a heartbeat pops, and has no connection in the eyes of administrators afterwards."""
+    """A group that never sent a heartbeat pops, and has neither a connection nor a retry topic afterwards."""
     topic, group = t.topic(queues=1), t.new("group")
     t.sent(topic)
     t.see("popped", t.pop(topic, group).bodies)
     t.see("connections", t.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}), 206)
+    t.see("route of its retry topic", t.route(retry_topic(group)), 17)
 
 
 @remoting_case("PopMessageProcessor.processRequest")

@@ -25,21 +25,31 @@ class Log:
 
     def on_the_way(self, count: int, seconds: float = 5) -> list[dict[str, Any]]:
         """The records in the timer topic, as soon as there are so many."""
+        return [record_shown(each) for each in self.waiting(count, seconds)]
+
+    def waiting(self, count: int, seconds: float = 5) -> list[ReceivedMessage]:
+        """The messages of these records."""
         return self._records(TIMER_TOPIC, 0, self._since, count, seconds)
 
-    def delivered(self, answer: Answer, count: int) -> list[dict[str, Any]]:
+    def delivered(self, answer: Answer, count: int, seconds: float = 10) -> list[dict[str, Any]]:
         """The records of a pop in the revive topic, as soon as there are so many."""
         queue = int(answer["reviveQid"])
-        return self._records(revive_topic(self._group.t.cluster), queue, self._starts[queue], count, 10)
+        topic = revive_topic(self._group.t.cluster)
+        return [record_shown(each) for each in self._records(topic, queue, self._starts[queue], count, seconds)]
 
-    def _records(self, topic: str, queue: int, since: int, count: int, seconds: float) -> list[dict[str, Any]]:
+    def _records(self, topic: str, queue: int, since: int, count: int, seconds: float) -> list[ReceivedMessage]:
         t, name = self._group.t, self._group.name
 
         def look() -> list[ReceivedMessage]:
             found = records_since(t, topic, queue, since, name)
             return found if len(found) >= count else []
 
-        return [record_shown(each) for each in t.until(look, seconds)]
+        return t.until(look, seconds)
+
+
+def tags(records: list[dict[str, Any]]) -> list[str]:
+    """What kind of record each is."""
+    return [each["properties"]["TAGS"] for each in records]
 
 
 def logged_pop(t: Remoting, messages: int, **more: Any) -> tuple[PopGroup, Log, Answer]:
@@ -134,9 +144,34 @@ def they_reach_the_revive_topic(t: Remoting) -> None:
     group, log, answer = logged_pop(t, 2, invisible_ms=3000)
     group.ack(group.handles_of(answer)[0], 0)
     found = log.delivered(answer, 2)
-    t.see("tags", [each["properties"]["TAGS"] for each in found])
+    t.see("tags", tags(found))
     t.see("check point's properties", {**found[0], "properties": without_queue(found[0])})
     t.see("acknowledgement's properties", {**found[1], "properties": without_queue(found[1])})
+
+
+@remoting_case("TimerMessageStore.dequeue")
+def they_wait_for_their_second(t: Remoting) -> None:
+    """Records wait in the timer's topic alone, born with what caused them; a check point comes out a second before."""
+    group, log, answer = logged_pop(t, 4, invisible_ms=6000)
+    watch = t.stopwatch()
+    handles = group.handles_of(answer)
+    after_pop = t.now_ms()
+    t.wait(0.5)
+    before_ack = t.now_ms()
+    group.ack(handles[1], 1)
+    changed = group.change(handles[2], 2, 8000)
+    found = log.waiting(4)
+    in_the_end = t.now_ms()
+    t.see("waiting", [each.tag for each in found])
+    t.see("delivered", log.delivered(answer, 1, 0))
+    point, ack, later, ack_of_the_first = (each.born_timestamp for each in found)
+    t.see("born at the pop", int(answer["popTime"]) <= point <= after_pop)
+    t.see("born at the acknowledgement", before_ack <= ack <= int(changed["popTime"]))
+    t.see("born at the change", int(changed["popTime"]) <= later <= ack_of_the_first <= in_the_end)
+    t.see("the first", tags(log.delivered(answer, 1)))
+    t.see("after", watch.between(4.7, 6.7))
+    t.see("with its acknowledgements", tags(log.delivered(answer, 3)))
+    t.see("after", watch.between(5.8, 7.8))
 
 
 @remoting_case("PopBufferMergeService.putCkToStore")

@@ -44,6 +44,21 @@ def a_rollback_that_is_written_late_is_not_recognised(t: Remoting) -> None:
     _see_end(t, ROLLBACK, seconds=40)
 
 
+@remoting_case("TransactionalMessageServiceImpl.check", settings=LATE, alone=True)
+def an_end_that_is_written_late_is_asked_for_after_the_immunity(t: Remoting) -> None:
+    """When the immunity of such a message is over its producer is asked all the same; a commit stores it again."""
+    producers = transacting(t)
+    connection = producers.connect()
+    watch = t.stopwatch()
+    sent = producers.half(properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "8"})
+    t.see("ended", producers.end(sent, COMMIT), 0)
+    t.see("stored", t.stored(producers.topic).bodies)
+    asked = checks(t, connection)
+    t.see("asked after", watch.between(8, 13))
+    t.see("ended by the check", producers.end_of_check(asked[0], COMMIT), 0)
+    t.see("stored then", t.stored(producers.topic, 2).bodies)
+
+
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=SOON, tidy=True)
 def an_end_that_is_written_at_once_is_recognised(t: Remoting) -> None:
     """A message with an immunity whose commit is written down at once is looked at no more."""
