@@ -1,6 +1,6 @@
 """ForwardMessageToDeadLetterQueue of the gRPC proxy, and messages that go there by themselves."""
 
-from rocketmq_testkit.emulator.names import dlq_topic
+from rocketmq_testkit.emulator.names import dlq_topic, pop_retry_topic
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
@@ -144,6 +144,18 @@ def a_message_that_came_too_often_is_given_up(t: Grpc) -> None:
             consumer.change(handle, 1)
     t.see("third", consumer.received_within(6.2, await_s=6, deadline=12))
     t.see("dead letters", t.until(lambda: _dead_letters(consumer), 5))
+
+
+@grpc_case("PopMessageResultFilterImpl.filterMessage")
+def a_message_without_retries_is_given_up_when_it_comes_again(t: Grpc) -> None:
+    """What a group without retries leaves open is a dead letter of its retry topic at the next receive that sees it."""
+    consumer = consuming(t, 1, retryMaxTimes=0)
+    t.see("first", attempts(consumer.receive(invisible_s=10)))
+    retry = pop_retry_topic(consumer.topic, consumer.group, v2=False)
+    t.require(t.until(lambda: t.max_offset(retry)), "it did not come back")
+    t.see("again", consumer.received_within(6.2, await_s=6, deadline=12))
+    t.see("dead letters", t.until(lambda: _dead_letters(consumer), 5))
+    t.see("received", _reader_of_dead_letters(consumer).receive(), 20000)
 
 
 def _with_a_message(t: Grpc) -> Consumer:

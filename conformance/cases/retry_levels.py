@@ -6,6 +6,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..json_text import dumps
 from ..worlds.remoting import Remoting
+from .delay_queues import due_after
 from .send_back import back, waiting_by_level
 
 FIRST_LEVEL, LAST_TRY = 3, 16
@@ -112,3 +113,32 @@ def a_group_that_holds_a_lock_has_no_second_try(t: Remoting) -> None:
     t.see("without", t.send(retry_topic(group), "free", reconsumeTimes=1), 0)
     t.see("dead", t.stored(dlq_topic(group), seconds=5).messages)
     t.see("comes again", t.stored(retry_topic(group)).messages)
+
+
+@remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
+def the_second_try_waits_by_the_next_level(t: Remoting) -> None:
+    """A copy that came back by level 3 and is sent back by level 0 waits by level 4, with two tries and its origin."""
+    topic, group = t.topic(queues=1), t.group()
+    [sent] = t.sent(topic)
+    back(t, group, sent.place)
+    [first] = t.stored(retry_topic(group)).messages
+    begin = t.max_offset(SCHEDULE_TOPIC, FIRST_LEVEL)
+    t.see("sent back again", back(t, group, first.physical_offset), 0)
+    [second] = waiting_by_level(t, FIRST_LEVEL + 1, begin, retry_topic(group))
+    for label, message in (("first", first), ("second", second)):
+        found = message.properties
+        t.see(label, [message.queue_id, message.reconsume_times, found["DELAY"], found["REAL_QID"]])
+        t.see(f"{label}: origin", found["ORIGIN_MESSAGE_ID"] == sent["msgId"])
+
+
+@remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
+def a_level_may_be_asked_for(t: Remoting) -> None:
+    """A message that is sent back by a level waits in the queue of that level, for its time, however often it came."""
+    topic, group = t.topic(queues=1), t.group()
+    for level in (1, 2, 3, 18):
+        begin = t.max_offset(SCHEDULE_TOPIC, level - 1)
+        [sent] = t.sent(topic, 1, reconsumeTimes=7)
+        t.see(f"level {level}", back(t, group, sent.place, level), 0)
+        [waiting] = waiting_by_level(t, level, begin, retry_topic(group))
+        t.see("waits", [waiting.queue_id, waiting.properties["DELAY"], waiting.reconsume_times])
+        t.see("due after, ms", due_after(t, level, waiting.queue_offset, waiting))
