@@ -37,6 +37,21 @@ def a_timed_message_comes_on_time(t: Remoting) -> None:
     see_delivered(t, topic, watch, 2, 4)
 
 
+@remoting_case("TimerMessageStore.convert")
+def a_delivered_message_tells_of_its_way(t: Remoting) -> None:
+    """A timed message says in which second it was to come and was taken in, and when it was taken out."""
+    topic = t.topic(queues=1)
+    at = (t.now_ms() // 1000 + 3) * 1000 + 500
+    t.send(topic, properties={"TIMER_DELIVER_MS": str(at)})
+    [message] = t.stored(topic).messages
+    out, taken_in, taken_out = (int(message.properties[f"TIMER_{each}_MS"]) for each in ("OUT", "ENQUEUE", "DEQUEUE"))
+    t.see("to come, before its time, ms", at - out)
+    t.see("taken in, of a second, ms", taken_in % 1000)
+    t.see("taken in, after its birth, s", 0 <= taken_in // 1000 - message.born_timestamp // 1000 <= 2)
+    t.see("taken out, at its time or a little later", 0 <= taken_out - at <= 2000)
+    t.see("stored, a little after that", 0 <= message.store_timestamp - taken_out <= 1000)
+
+
 @remoting_case("HookUtils.transformTimerMessage")
 def a_time_may_be_given_in_three_ways(t: Remoting) -> None:
     """A delay in milliseconds, one in seconds, and a time; each is kept in the delivered message."""

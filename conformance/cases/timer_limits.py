@@ -38,6 +38,12 @@ def slots_may_be_a_fifth_of_a_second(t: Remoting) -> None:
     _see_slots(t, 200)
 
 
+@remoting_case("HookUtils.transformTimerMessage")
+def slots_are_a_second(t: Remoting) -> None:
+    """A message waits in a slot of a second: the one that holds its time, or for a whole second the one before it."""
+    _see_slots(t, 1000)
+
+
 @remoting_case("HookUtils.transformTimerMessage", settings={"timerPrecisionMs": "500"})
 def slots_may_be_half_a_second(t: Remoting) -> None:
     """With timerPrecisionMs 500 a message waits in a slot of 500 ms: the one before its time, or that holds it."""
