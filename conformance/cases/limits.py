@@ -13,10 +13,11 @@ PROPERTIES_MAX = 32767
 
 @remoting_case("HookUtils.checkBeforePutMessage")
 def a_body_may_have_four_mebibytes(t: Remoting) -> None:
-    """A body of 4 MiB is taken, one byte more is refused."""
+    """A body of 4 MiB is taken, one byte more is refused, and so is twice as much."""
     topic = t.topic(queues=1)
     t.see("4 MiB", t.send(topic, b"x" * BODY_MAX), 0)
     t.see("one more", t.send(topic, b"x" * (BODY_MAX + 1)), 13)
+    t.see("8 MiB", t.send(topic, b"x" * (2 * BODY_MAX)), 13)
     t.see("stored", t.stored(topic), 0)
 
 

@@ -23,7 +23,7 @@ def some_topics_are_forbidden(t: Remoting) -> None:
 
 @remoting_case("TopicValidator.isNotAllowedSendTopic")
 def other_topics_of_the_broker_are_open(t: Remoting) -> None:
-    """Template, cluster, broker, trace and reply topics take messages like any other."""
+    """Template, cluster, broker, trace, reply and check point topics take messages like any other."""
     for topic in (
         names.AUTO_CREATE_TOPIC,
         names.BENCHMARK_TOPIC,
@@ -31,6 +31,7 @@ def other_topics_of_the_broker_are_open(t: Remoting) -> None:
         t.broker_name,
         names.TRACE_TOPIC,
         names.reply_topic(t.cluster),
+        names.CHECKPOINT_TOPIC,
     ):
         t.see("sent", t.send(topic).without("queueOffset"), 0)
 

@@ -60,6 +60,17 @@ def all_consumers_hear_of_one_that_joins(t: Remoting) -> None:
     _see_notices(t, "first again", both)
 
 
+@remoting_case("Broker2Client.notifyConsumerIdsChanged")
+def a_notice_wants_no_answer(t: Remoting) -> None:
+    """The notice of a changed group is a oneway request that says no more than the group."""
+    topic, group, connection = t.topic(), t.group(), t.connect()
+    t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, version=1, to=connection)
+    t.wait(NOTICE_SECONDS)
+    for push in t.pushed(connection):
+        kinds = {"code": push.code, "oneway": push.is_oneway, "answer": push.is_response}
+        t.see("notice", {**kinds, "ext": push.ext_fields, "body": push.body, "remark": push.remark})
+
+
 @remoting_case("DefaultConsumerIdsChangeListener.handle")
 def consumers_hear_of_topics_not_of_expressions(t: Remoting) -> None:
     """A topic more or less in a group's subscription is told to all its consumers, another expression is not."""

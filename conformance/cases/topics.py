@@ -6,6 +6,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..json_text import dumps
 from ..worlds.answer import Answer
+from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
 
 CREATE = RequestCode.UPDATE_AND_CREATE_TOPIC
@@ -191,6 +192,25 @@ def retry_topics_of_pops_go_with_their_topic(t: Remoting) -> None:
     t.commit(topic, group, 1)
     t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic}), 0)
     t.see("retry topic", t.config_of(retry), 17)
+
+
+@remoting_case("AdminBrokerProcessor.deleteTopic, ConsumerOffsetManager.cleanOffsetByTopic")
+def what_came_back_goes_with_its_topic(t: Remoting) -> None:
+    """With a topic go what came back of it to a group, and how far the group was in the topic and in its retries."""
+    group = popping(t, 2)
+    group.bring_back(2)
+    group.ack_all(group.pop())
+    for label, each in (("topic", group), ("retries", group.retry)):
+        t.see(f"{label}, before", each.reaches(2), 0)
+    t.see("deleted", delete(t, group.topic))
+    for label, each in (("topic", group), ("retries", group.retry)):
+        t.see(f"{label}: offset", each.committed(), 22)
+        t.see(f"{label}: config", t.config_of(each.topic), 17)
+        t.see(f"{label}: popped", each.pop(), 17)
+    t.see("route of the topic", t.route(group.topic), 17)
+    t.topic(name=group.topic, queues=1)
+    group.fill(1)
+    t.see("made again", group.pop().found)
 
 
 @remoting_case("DefaultRequestProcessor.deleteTopicInNamesrv")
