@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rocketmq_testkit.emulator.names import HALF_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -55,6 +56,19 @@ def a_half_message_lies_in_a_topic_of_its_own(t: Remoting) -> None:
     producers = transacting(t, queues=2)
     sent = producers.half(queue=1, tag="A")
     t.see("stored as", shown(t.view(sent.place).messages[0]))
+
+
+@remoting_case("EndTransactionProcessor.endMessageTransaction")
+def a_committed_message_names_its_half_message(t: Remoting) -> None:
+    """The answer to a half message names its place in the half topic; what its commit stores, its place in the log."""
+    producers = transacting(t)
+    sent = producers.half()
+    half = t.message_at(HALF_TOPIC, 0, int(sent["queueOffset"]))
+    t.see("half message at the place that was told", half.physical_offset == sent.place)
+    t.see("half message names", half.prepared_transaction_offset)
+    producers.end(sent, COMMIT)
+    [committed] = _delivered(t, producers.topic)
+    t.see("committed message names the half message", committed.prepared_transaction_offset == sent.place)
 
 
 @remoting_case("EndTransactionProcessor.processRequest")
