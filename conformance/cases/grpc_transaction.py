@@ -3,15 +3,17 @@
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
+from rocketmq_testkit.emulator.names import TRANS_CHECK_MAX_TIME_TOPIC
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ..case import grpc_case
 from ..worlds.consumer import consuming
 from ..worlds.grpc import BAD_TOPICS, CHECKING, Grpc
 from ..worlds.grpc_answer import message_shown
 from ..worlds.session import Session
-from ..worlds.transactions import TWO_CHECKS
+from ..worlds.transactions import TWO_CHECKS, shown
 
 
 @grpc_case("SendMessageActivity.sendMessage")
@@ -245,6 +247,22 @@ def a_transaction_that_nobody_decides_is_put_aside(t: Grpc) -> None:
     t.see("received", consumer.receive_nothing(), 40401)
     t.see("committed", t.end_transaction(consumer.topic, entry.transaction_id, client=stream.client), 20000)
     t.see("received after the commit", consumer.receive().bodies)
+
+
+@grpc_case("TransactionalMessageBridge.parseHalfMessageInner", settings=TWO_CHECKS)
+def a_half_message_with_a_delivery_time_is_put_aside(t: Grpc) -> None:
+    """A half message with a delivery time forgets its topic: it is put aside in the end, and nobody receives it."""
+    consumer = consuming(t, kind="TRANSACTION")
+    topic = consumer.topic
+    timed = t.message(topic, f"of {topic}", message_type=pb.TRANSACTION, deliver_ms=t.now_ms() + 3000)
+    t.see("sent", t.send(timed).status, 20000)
+
+    def aside() -> list[ReceivedMessage]:
+        found = t.messages_of(TRANS_CHECK_MAX_TIME_TOPIC, t.group(name="cases-given-up"))
+        return [each for each in found if topic.encode() in each.body]
+
+    t.see("put aside", [shown(each) for each in t.until(aside, 90)])
+    t.see("received", consumer.receive_nothing(), 40401)
 
 
 @grpc_case(

@@ -1,6 +1,7 @@
 """Checks of transactions: who is asked how a half message ends, when, and how often."""
 
 from rocketmq_testkit.emulator.names import HALF_TOPIC, OP_HALF_TOPIC, TRANS_CHECK_MAX_TIME_TOPIC
+from rocketmq_testkit.remoting.client import decode_messages
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
@@ -51,6 +52,27 @@ def a_producer_is_asked_until_it_knows(t: Remoting) -> None:
     t.pushed(connection)
     t.wait(6)
     t.see("asked after the rollback", len(checks(t, connection, seconds=0)))
+
+
+@remoting_case("TransactionalMessageServiceImpl.putBackHalfMsgQueue", settings=QUICK)
+def each_check_names_a_new_place(t: Remoting) -> None:
+    """Before each check the half message is stored once more, and the check names where: in the log, topic and id."""
+    producers = transacting(t)
+    connection = producers.connect()
+    places = [int(producers.half()["queueOffset"])]
+    for label in ("first", "second"):
+        check = checks(t, connection, seconds=60)[0]
+        asked = check.ext_fields or {}
+        log, place = int(asked["commitLogOffset"]), int(asked["tranStateTableOffset"])
+        copy = t.message_at(HALF_TOPIC, 0, place)
+        [along] = decode_messages(check.body)
+        t.see(f"{label}: stored as", shown(copy))
+        t.see("later than before", place > places[-1])
+        t.see("in the log", copy.physical_offset == log)
+        t.see("by its id", int(asked["offsetMsgId"][-16:], 16) == log)
+        t.see("by the message that comes along", [along.queue_offset == place, along.physical_offset == log])
+        places.append(place)
+    t.see("rollback", producers.end_of_check(check, ROLLBACK), 0)
 
 
 @remoting_case("TransactionalMessageServiceImpl.check", settings=QUICK)

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
-from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
+from rocketmq_testkit.emulator.names import HALF_TOPIC
+from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, decode_messages
 
 from ..case import remoting_case
+from ..worlds.pops import records_since
 from ..worlds.remoting import Remoting
 from ..worlds.transactions import COMMIT, OFTEN, QUICK, ROLLBACK, checks, transacting
 
@@ -65,6 +67,25 @@ def a_message_may_be_asked_for_early(t: Remoting) -> None:
         sent_ms[body] = t.now_ms()
         producers.half(body, properties={IMMUNITY: text})
     _see_when_asked(t, connection, sent_ms)
+
+
+@remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=QUICK)
+def an_immune_message_is_put_back_by_each_look(t: Remoting) -> None:
+    """While a message is left alone each look stores it once more, counts, and notes where it was first."""
+    producers = transacting(t)
+    sent = producers.half(producers.topic, properties={IMMUNITY: "60"})
+    first = int(sent["queueOffset"])
+
+    def stored() -> list[ReceivedMessage]:
+        return records_since(t, HALF_TOPIC, 0, first, producers.topic)
+
+    t.until(lambda: len(stored()) > 3, 50)
+    for label, message in zip(("sent", "first look", "second look", "third look"), stored(), strict=False):
+        found = dict(message.properties)
+        place = found.pop("TRAN_PREPARED_QUEUE_OFFSET", None)
+        t.see(label, dict(sorted(found.items())))
+        t.see("notes the first place", None if place is None else place == str(first))
+    t.see("rollback", producers.end(sent, ROLLBACK), 0)
 
 
 @remoting_case("TransactionalMessageUtil.getImmunityTime", settings={"transactionTimeOut": "15000"})
