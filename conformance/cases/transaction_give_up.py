@@ -1,10 +1,22 @@
 """Half messages that nobody ends: how often their producers are asked, and what becomes of them."""
 
+from rocketmq_testkit.emulator.names import TRANS_CHECK_MAX_TIME_TOPIC
+from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
 from ..worlds.remoting import Remoting
-from ..worlds.transactions import COMMIT, QUICK, ROLLBACK, TWO_CHECKS, checks, shown, times_asked, transacting
+from ..worlds.transactions import (
+    COMMIT,
+    OFTEN,
+    QUICK,
+    ROLLBACK,
+    TWO_CHECKS,
+    checks,
+    shown,
+    times_asked,
+    transacting,
+)
 
 HOUR_MS = 3_600_000
 KEPT_HOURS = 72
@@ -21,6 +33,46 @@ def a_producer_is_asked_as_often_as_allowed(t: Remoting) -> None:
     t.see("asked", [times_asked(each) for each in checks(t, connection, 2, seconds=0)])
     t.wait(8)
     t.see("asked later", len(checks(t, connection, seconds=0)))
+    t.see("its topic", t.pull(producers.topic, t.group()), 19)
+
+
+@remoting_case("TransactionalMessageServiceImpl.needDiscard", settings=OFTEN)
+def a_producer_is_asked_fifteen_times(t: Remoting) -> None:
+    """Unless transactionCheckMax says otherwise each message of a producer is asked for 15 times, then put aside."""
+    producers = transacting(t)
+    connection = producers.connect()
+    watch = t.stopwatch()
+    for number in range(3):
+        producers.half(f"half {number}")
+    t.until(lambda: len(producers.given_up(0)) == 3, 90)
+    # A busy broker looks more than once in a round now and then.
+    t.see("after", watch.between(6 + 15 / 2, 90))
+    aside = [[each.body, each.queue_id, each.properties["TRANSACTION_CHECK_TIMES"]] for each in producers.given_up(0)]
+    t.see("put aside", sorted(aside))
+    asked: dict[str, list[str]] = {}
+    for check in checks(t, connection, seconds=0):
+        [message] = decode_messages(check.body)
+        asked.setdefault(message.body.decode(), []).append(times_asked(check))
+    t.see("asked", dict(sorted(asked.items())))
+
+
+@remoting_case("TransactionalMessageBridge.parseHalfMessageInner", settings=TWO_CHECKS)
+def a_half_message_that_waited_for_its_time_is_put_aside(t: Remoting) -> None:
+    """A half message with a time belongs to the half topic, and is put aside in the end; one with a level is lost."""
+    producers = transacting(t)
+    connection = producers.connect()
+    for body, properties in (("delayed", {"DELAY": "1"}), ("timed", {"TIMER_DELAY_MS": "1500"})):
+        producers.half(f"{body} {producers.topic}", properties=properties)
+
+    def aside() -> list[ReceivedMessage]:
+        found = t.messages_of(TRANS_CHECK_MAX_TIME_TOPIC, t.group(name="cases-given-up"))
+        return [each for each in found if producers.topic.encode() in each.body]
+
+    t.until(aside, 90)
+    t.wait(4)
+    t.see("put aside", [shown(each) for each in aside()])
+    asked = [[decode_messages(each.body)[0].body, times_asked(each)] for each in checks(t, connection, seconds=0)]
+    t.see("asked", sorted(asked))
     t.see("its topic", t.pull(producers.topic, t.group()), 19)
 
 
