@@ -14,12 +14,13 @@ from ..worlds.grpc import BAD_GROUPS, Grpc
 
 @grpc_case("ClientActivity.heartbeat")
 def a_client_without_settings_is_not_known(t: Grpc) -> None:
-    """Heartbeat and farewell of a client that has sent no settings are UNRECOGNIZED_CLIENT_TYPE."""
+    """Heartbeat and farewell of a client without settings are UNRECOGNIZED_CLIENT_TYPE; a farewell needs a language."""
     client, group = t.new("client"), t.group()
     t.see("heartbeat", t.heartbeat(client, group), 40015)
     t.see("heartbeat in an unknown language", t.heartbeat(client, group, x_mq_language="XX"), 40015)
     t.see("heartbeat of a bad group", t.heartbeat(client, "a b"), 40015)
     t.see("farewell", t.leave(client, group), 40015)
+    t.see("farewell in an unknown language", t.leave(client, group, x_mq_language="XX"), 50001)
     t.see("farewell of a bad group", t.leave(client, "a b"), 40015)
 
 
@@ -127,6 +128,8 @@ def a_client_outlives_its_stream(t: Grpc) -> None:
     stream.cancel()
     t.wait(1)
     t.see("after", t.heartbeat(client, group), 20000)
+    t.wait(10)
+    t.see("later", t.heartbeat(client, group), 20000)
 
 
 @grpc_case("GrpcMessagingApplication.validateContext")

@@ -127,10 +127,10 @@ def heartbeat(call: RpcCall, request: sv.HeartbeatRequest) -> None:
 
 def notify_client_termination(call: RpcCall, request: sv.NotifyClientTerminationRequest) -> None:
     """The client leaves its groups, and messages that it took with auto_renew come back."""
+    _language(call)  # before the client is looked for, other than a heartbeat's
     session = _known(call)
     proxy = call.proxy
     name = call.rpc.name
-    _language(call)
     # Gone even if the group is refused below, as upstream has it.
     proxy.sessions.end(call.client_id)
     if session.is_producer:

@@ -31,9 +31,10 @@ OK = (20000, "OK")
 
 
 def test_a_client_without_settings_is_not_recognised(world: GrpcWorld) -> None:
-    """Whatever its language."""
-    assert beat(world.client()) == UNKNOWN
-    assert leave(world.client(), x_mq_language="KLINGON") == UNKNOWN
+    """A heartbeat does not look at its language, a farewell looks at that first."""
+    assert beat(world.client(), x_mq_language="KLINGON") == UNKNOWN
+    assert leave(world.client()) == UNKNOWN
+    assert leave(world.client(), x_mq_language="KLINGON") == (50001, unknown_language("KLINGON"))
 
 
 @pytest.mark.parametrize("client_type", [pb.PRODUCER, pb.PUSH_CONSUMER, 99])
