@@ -24,6 +24,7 @@ DELIBERATE: Mapping[str, str] = {
     "broker_restart.a_push_consumer_goes_on_after_a_restart@go-grpc": "as grpc_receive.a_client_without_settings",
     "broker_restart.a_push_consumer_goes_on_after_a_restart@python": "as grpc_receive.a_client_without_settings",
     "grpc_settings_age.settings_are_forgotten_without_heartbeats": "a client is known while its stream is open",
+    "grpc_settings_age.receives_do_not_keep_settings": "as heartbeat_changes.a_silent_client_loses_its_connection",
     "grpc_log_start.the_new_handle_gives_up_the_wrong_message": "the message that was changed is given up",
     "grpc_route.a_deleted_topic_has_no_route": "a route is never answered from a cache that is old",
     "grpc_route.a_topic_made_after_a_refused_route_is_found": "a route is never answered from a cache that is old",

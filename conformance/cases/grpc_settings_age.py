@@ -6,6 +6,8 @@ from ..worlds.grpc import Grpc
 
 LONGER_THAN_KEPT_SECONDS = 135
 HEARTBEAT_SECONDS = 15
+_SURELY_KNOWN = 7
+"""So many of these pass before a client can be forgotten."""
 
 
 def _see_received(t: Grpc, label: str, consumer: Consumer) -> None:
@@ -20,6 +22,24 @@ def settings_are_forgotten_without_heartbeats(t: Grpc) -> None:
     consumer = consuming(t, 1)
     t.wait(LONGER_THAN_KEPT_SECONDS)
     _see_received(t, "received", consumer)
+
+
+@grpc_case("GrpcClientSettingsManager.onWaitEnd")
+def receives_do_not_keep_settings(t: Grpc) -> None:
+    """A consumer that has lost its stream and sends no heartbeat is forgotten, though it goes on receiving."""
+    topic, group, client = t.topic(kind="NORMAL", queues=1), t.group(), t.new("client")
+    stream = t.open(client, t.subscription(group, {topic: "*"}))
+    stream.command()
+    stream.cancel()
+    consumer = Consumer(t, topic, group, client)
+    for number in range(LONGER_THAN_KEPT_SECONDS // HEARTBEAT_SECONDS):
+        t.wait(HEARTBEAT_SECONDS)
+        t.sent(topic)
+        if number < _SURELY_KNOWN:
+            t.see(f"received after {(number + 1) * HEARTBEAT_SECONDS} s", consumer.receive(invisible_s=600).bodies)
+        else:
+            consumer.receive()
+    t.see("heartbeat", t.heartbeat(client, group), 40015)
 
 
 @grpc_case("GrpcClientSettingsManager.onWaitEnd")

@@ -280,6 +280,17 @@ def test_a_client_that_is_silent_and_gone_is_forgotten(world: GrpcWorld) -> None
     assert len(sessions) == 0
 
 
+def test_receives_are_no_sign_of_a_client(world: GrpcWorld) -> None:
+    """One that has lost its stream and goes on receiving is forgotten like one that is silent."""
+    world.topic()
+    client = world.client()
+    client.settle(subscribing()).call.cancel()
+    for _ in range(13):
+        client.receive(a_receive())
+        world.advance(10_000)
+    assert len(world.service.sessions) == 0
+
+
 def test_a_closed_service_leaves_no_timer_behind(world: GrpcWorld) -> None:
     """The host can stop at any time."""
     world.client().settle(subscribing()).call.cancel()
