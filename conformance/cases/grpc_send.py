@@ -228,6 +228,15 @@ def delivery_times_have_a_bound(t: Grpc) -> None:
         t.see(f"{what}: can be recalled", bool(answer.entries[0].recall_handle))
 
 
+@grpc_case("HookUtils.handleScheduleMessage")
+def times_that_are_none_deliver_at_once(t: Grpc) -> None:
+    """A message whose delivery time is 0 or negative is received at once, like one whose time is over."""
+    consumer = consuming(t, kind="DELAY")
+    for body, at in (("past", t.now_ms() - 5000), ("0", 0), ("negative", -5000)):
+        t.see(body, t.send(consumer.message(body, deliver_ms=at)).status, 20000)
+    t.see("received", consumer.receive().bodies)
+
+
 @grpc_case("SendMessageActivity.validateTransactionRecoverySecond")
 def recovery_durations_have_a_bound(t: Grpc) -> None:
     """A half message may ask to be left alone for an hour at most; other messages' wishes are ignored."""
