@@ -17,7 +17,7 @@ def a_topic_is_made_with_attributes(t: Remoting) -> None:
 @remoting_case("TopicMessageType.topicMessageTypeSet")
 def every_message_type_but_mixed_can_be_had(t: Remoting) -> None:
     """The message types that a topic may have; MIXED is turned off."""
-    for kind in ("NORMAL", "FIFO", "DELAY", "TRANSACTION", "UNSPECIFIED", "MIXED", "normal", "NOPE"):
+    for kind in ("NORMAL", "FIFO", "DELAY", "TRANSACTION", "UNSPECIFIED", "MIXED", "PRIORITY", "LITE", "normal"):
         t.see(kind, create(t, t.new(), attributes=f"+message.type={kind}"))
 
 

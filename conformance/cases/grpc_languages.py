@@ -10,11 +10,17 @@ from ..worlds.grpc import Grpc
 
 @grpc_case("ContextInitPipeline.execute")
 def a_consumer_may_speak_any_language(t: Grpc) -> None:
-    """Acknowledgements, changes and forwardings are taken from clients of an unknown language, and of none."""
+    """Whatever a consumer asks for is done for clients of an unknown language, and of none."""
     consumer = consuming(t, 6)
-    handles = consumer.receive().handles
+    handles: list[str] = []
     group, topic = pb.Resource(name=consumer.group), pb.Resource(name=consumer.topic)
     for language in ("KLINGON", None):
+        t.see(
+            f"assigned, {language}", t.assignment(consumer.topic, consumer.group, x_mq_language=language).status, 20000
+        )
+        received = consumer.receive(max_messages=3, x_mq_language=language)
+        t.see(f"received, {language}", received.bodies)
+        handles += received.handles
         entries = [sv.AckMessageEntry(message_id="id", receipt_handle=handles.pop())]
         ack = sv.AckMessageRequest(group=group, topic=topic, entries=entries)
         t.see(f"acknowledged, {language}", t.call("AckMessage", ack, client=consumer.client, x_mq_language=language))

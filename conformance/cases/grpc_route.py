@@ -7,7 +7,11 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case
 from ..settings import STRICT
+from ..worlds.consumer import consumer_of
 from ..worlds.grpc import BAD_TOPICS, Grpc
+
+_CACHED_SECONDS = 40
+"""A route that upstream's proxy has in its cache is asked for anew after 20 s."""
 
 
 @grpc_case("RouteActivity.queryRoute")
@@ -97,6 +101,28 @@ def a_topic_made_after_a_refused_route_is_found(t: Grpc) -> None:
 
 
 @grpc_case("TopicRouteService.getAllMessageQueueView")
+def a_topic_can_be_used_whatever_its_route_was(t: Grpc) -> None:
+    """A topic whose route was refused is sent to and received from once it is made, and has a route in the end."""
+    topic = t.new()
+    t.see("before", t.route(topic), 40402)
+    consumer = consumer_of(t, t.topic(name=topic, kind="NORMAL", queues=1), t.group())
+    t.see("sent", t.send(consumer.message()).status, 20000)
+    t.see("received", consumer.receive().bodies)
+    t.see("route in the end", t.until(lambda: t.route(topic).status.code == pb.OK, _CACHED_SECONDS))
+
+
+@grpc_case("TopicRouteService.getAllMessageQueueView")
+def a_deleted_topic_loses_its_route_in_the_end(t: Grpc) -> None:
+    """The route of a topic that was deleted is refused like that of one that nobody has made, within half a minute."""
+    topic = t.topic(kind="NORMAL", queues=1)
+    t.see("before", t.route(topic).status, 20000)
+    t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic})
+    t.ask(RequestCode.DELETE_TOPIC_IN_NAMESRV, {"topic": topic}, to=t.namesrv)
+    t.until(lambda: t.route(topic).status.code != pb.OK, _CACHED_SECONDS)
+    t.see("after", t.route(topic), 40402)
+
+
+@grpc_case("TopicRouteService.getAllMessageQueueView")
 def a_deleted_topic_has_no_route(t: Grpc) -> None:
     """A topic that was deleted has no route any more; upstream's proxy answers from its cache for a while."""
     topic = t.topic(kind="NORMAL", queues=1)
@@ -117,7 +143,7 @@ def a_dead_letter_topic_has_a_route(t: Grpc) -> None:
 @grpc_case("RouteActivity.queryRoute")
 def a_namespace_is_given_back(t: Grpc) -> None:
     """The namespace of a request's topic plays no part in the search and is given back with each queue."""
-    topic = t.topic(kind="NORMAL", queues=1)
+    topic = t.topic(kind="NORMAL", queues=2)
     request = sv.QueryRouteRequest(topic=pb.Resource(name=topic, resource_namespace="ns"), endpoints=t.endpoints())
     t.see("route", t.call("QueryRoute", request), 20000)
 

@@ -42,6 +42,8 @@ def settings_of_a_consumer_whose_group_is_new(t: Grpc) -> None:
         t.new("group"), {topic: "*"}, fifo=True, receive_batch_size=5, long_polling_timeout=Duration(seconds=7)
     )
     t.see("with values of its own", _subscription(_answered(t, own)))
+    some = t.subscription(t.new("group"), {topic: "*"}, long_polling_timeout=Duration(seconds=7))
+    t.see("with one value of its own", _subscription(_answered(t, some)))
 
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
@@ -79,11 +81,11 @@ def the_group_says_how_to_retry(t: Grpc) -> None:
 @grpc_case("ClientActivity.telemetry")
 def settings_are_answered_each_time(t: Grpc) -> None:
     """Settings that are sent again on a stream are answered again, and a client may have two streams."""
-    client, settings = t.new("client"), t.publishing()
+    client, settings = t.new("client"), t.publishing(t.new())
     first = t.open(client, settings)
-    t.see("first", _status(first.next()))
+    t.see("first", first.next())
     first.settings(settings)
-    t.see("again", _status(first.next()))
+    t.see("again", first.next())
     second = t.open(client, settings)
     t.see("second stream", _status(second.next()))
     first.settings(settings)
@@ -106,7 +108,8 @@ def commands_without_settings_are_not_answered(t: Grpc) -> None:
     for what, command in commands.items():
         stream.send(command)
         stream.settings(t.publishing())
-        t.see(f"settings after {what}", _status(stream.next()))
+        answer = stream.command()
+        t.see(f"settings after {what}", [answer.WhichOneof("command"), answer.status])
 
 
 @grpc_case("ClientActivity.processAndWriteClientSettings")
@@ -125,6 +128,7 @@ def a_subscription_is_a_consumers(t: Grpc) -> None:
         ("PULL_CONSUMER", pb.PULL_CONSUMER),
         ("0", 0),
         ("5", 5),
+        ("6", 6),
         ("99", 99),
     ):
         t.see(name, _answered(t, _typed(settings, kind)), "INTERNAL")
