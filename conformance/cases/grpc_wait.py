@@ -68,6 +68,33 @@ def as_many_messages_as_receives(t: Grpc) -> None:
     t.see("after", watch.between(0, 8))
 
 
+@grpc_case("ReceiveMessageActivity.receiveMessage")
+def how_long_an_empty_wait_lasts(t: Grpc) -> None:
+    """A wait ends just before what it wishes, 5 s to its deadline; without a wish the settings shorten its deadline."""
+    consumer = consuming(t, queues=4)
+    watch, began = t.stopwatch(), t.now_ms()
+    waits = [
+        (wish, deadline, about, consumer.start_receive(await_s=wish, deadline=deadline))
+        for wish, deadline, about in (
+            (0, 10, 4.9),
+            (5, 10, 4.9),
+            (6, 10, 5.9),
+            (20, 5.2, 5.1),
+            (20, 8, 7.9),
+            (None, 6, 4.9),
+            (None, 8, 6.4),
+            (None, 10, 8.4),
+        )
+    ]
+    t.wait(8.7)
+    for wish, deadline, about, pending in waits:
+        answer = pending()
+        # On a busy machine the last moments before a deadline are too short for an answer.
+        missed = answer.failure is not None and answer.failure.grpc == "DEADLINE_EXCEEDED"
+        end = watch.at(round(began + deadline * 1000) if missed else answer.delivered_ms)
+        t.see(f"wish {wish}, deadline {deadline} s", end.between(about, about + 0.9))
+
+
 @grpc_case("PopLongPollingService.notifyMessageArriving")
 def a_tag_that_is_not_wanted_wakes_nobody(t: Grpc) -> None:
     """A receive with a tag waits on while messages of other tags come, and is answered for one of its own."""

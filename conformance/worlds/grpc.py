@@ -362,6 +362,8 @@ class Grpc(World):
                         received.status = part.status
                     elif part.HasField("message"):
                         received.messages.append(part.message)
+                    elif part.HasField("delivery_timestamp"):
+                        received.delivered_ms = part.delivery_timestamp.ToMilliseconds()
             except grpc.RpcError as error:
                 received.failure = failure_of(error)
 

@@ -30,6 +30,8 @@ class Received:
     failure: Failure | None = None
     parts: list[str] = field(default_factory=list)
     """The names of all that came, in its order."""
+    delivered_ms: int | None = None
+    """The time at which the server says that it has ended the answer, in ms since the epoch."""
 
     @property
     def bodies(self) -> list[bytes]:

@@ -386,15 +386,22 @@ class Stopwatch:
     def __init__(self, world: World) -> None:
         self._world = world
         self._begin = world.now_ms()
+        self._end: int | None = None
 
     @property
     def seconds(self) -> float:
         """Seconds of the place's time."""
-        return (self._world.now_ms() - self._begin) / 1000
+        return ((self._world.now_ms() if self._end is None else self._end) - self._begin) / 1000
 
     def between(self, low: float, high: float) -> str:
         """`low to high s` if that is so, else the time measured: what to put into a note."""
         return self.within((low, high))
+
+    def at(self, ms: int | None) -> "Stopwatch":
+        """The watch as it stood at a moment of the place's time, in ms since the epoch; None: as it stands."""
+        stopped = Stopwatch(self._world)
+        stopped._begin, stopped._end = self._begin, ms
+        return stopped
 
     def within(self, *bounds: tuple[float, float]) -> str:
         """The same for the first of several pairs of bounds: versions may have times of their own."""
