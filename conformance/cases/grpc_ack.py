@@ -32,7 +32,7 @@ def an_acknowledged_message_stays_away(t: Grpc) -> None:
 
 @grpc_case("AckMessageProcessor.processRequest")
 def acknowledging_again_is_fine(t: Grpc) -> None:
-    """A handle may be acknowledged again, twice in one request, and by any client that has an id."""
+    """A handle may be acknowledged again, twice in one request, by any client that has an id, and when given up."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     t.see("first", consumer.ack(handle).status, 20000)
@@ -42,6 +42,8 @@ def acknowledging_again_is_fine(t: Grpc) -> None:
     t.see("by another client", consumer.by(other).ack(handle).status, 20000)
     t.see("by an unknown client", consumer.by(t.new("client")).ack(handle).status, 20000)
     t.see("without an id", consumer.ack_entries(("", handle)).status, 20000)
+    t.see("given up", consumer.forward(handle), 20000)
+    t.see("after it was given up", consumer.ack(handle).status, 20000)
 
 
 @grpc_case("AckMessageActivity.ackMessage")
@@ -91,8 +93,8 @@ def handles_that_are_none(t: Grpc) -> None:
 @grpc_case("AckMessageProcessor.processRequest")
 def handles_that_name_nothing(t: Grpc) -> None:
     """A handle of a queue, an offset or a topic that does not exist is refused by the broker."""
-    consumer = consuming(t, 1)
-    handle = consumer.handle()
+    consumer = consuming(t, 2)
+    handle, second = consumer.receive().handles
     for what, wrong in (
         ("queue 99", forged(handle, queue=99)),
         ("offset beyond the end", forged(handle, offset=_BEYOND)),
@@ -100,7 +102,9 @@ def handles_that_name_nothing(t: Grpc) -> None:
         ("digit of a retry topic", forged(handle, digit=1)),
     ):
         t.see(what, [each.status for each in consumer.ack(wrong).entries])
-    t.see("another topic", consumer.at(t.topic(kind="NORMAL")).ack(handle).entries[0].status)
+    empty = consumer.at(t.topic(kind="NORMAL"))
+    t.see("another topic", empty.ack(handle).entries[0].status)
+    t.see("another topic, which has fewer", empty.ack(second).entries[0].status)
     t.see("unknown topic", consumer.at(t.new()).ack(handle).entries[0].status)
 
 

@@ -95,7 +95,9 @@ def forwardings_that_are_taken_though_wrong(t: Grpc) -> None:
     t.see("expired handle", consumer.forward(expired), 20000)
     t.see("unknown broker", consumer.forward(forged(handle, broker="nobody")), 20000)
     t.see("unknown topic", consumer.at(t.new()).forward(handle), 20000)
-    t.see("unknown group", consumer.among(t.new("group")).forward(handle), 20000)
+    unknown = t.new("group")
+    t.see("unknown group", consumer.among(unknown).forward(handle), 20000)
+    t.see("made", unknown in t.ask(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG).json["subscriptionGroupTable"])
     t.see("no attempts", consumer.forward(handle, attempts=0, most=0), 20000)
     t.see("no message id", consumer.forward(handle, message_id=""), 20000)
 

@@ -33,6 +33,9 @@ def the_new_handle_keeps_the_place_in_the_log(t: Grpc) -> None:
     answer = consumer.change(handle, 30)
     t.see("fields", len(answer.receipt_handle.split(" ")))
     t.see("same place", handle_fields(answer.receipt_handle)["log"] == handle_fields(handle)["log"])
+    again = consumer.change(answer.receipt_handle, 30)
+    for what, changed in (("a change", answer), ("another", again)):
+        t.see(f"zero after {what}", [each == "0" for each in changed.receipt_handle.split(" ")[8:]])
 
 
 @grpc_case("ChangeInvisibleTimeProcessor.processRequest")
@@ -113,6 +116,16 @@ def changes_that_are_taken_though_wrong(t: Grpc) -> None:
     }
     for what, answer in taken.items():
         t.see(what, [answer.status, bool(answer.receipt_handle)])
+
+
+@grpc_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
+def a_change_brings_an_acknowledged_message_back(t: Grpc) -> None:
+    """A change after the acknowledgement makes the message come again, one attempt later."""
+    consumer = consuming(t, 1)
+    handle = consumer.handle()
+    t.see("acknowledged", consumer.ack(handle).status, 20000)
+    t.see("changed", consumer.change(handle, 1).status, 20000)
+    t.see("again", attempts(consumer.received_at_last()))
 
 
 @grpc_case("ConsumerProcessor.changeInvisibleTime")

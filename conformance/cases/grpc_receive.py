@@ -108,6 +108,7 @@ def an_arriving_message_ends_a_poll(t: Grpc) -> None:
 def a_deadline_that_is_too_short(t: Grpc) -> None:
     """A deadline under 5 s is ILLEGAL_POLLING_TIME at once, even where messages wait, and takes none of them."""
     consumer = consuming(t, 1)
+    t.see("4.9 s", consumer.receive(deadline=4.9), 40018)
     t.see("4 s", consumer.receive(deadline=4), 40018)
     t.see("3 s, no wish", consumer.receive(await_s=None, deadline=3), 40018)
     for version in (None, "4.9", "5.0.2", "5.0.10"):
@@ -205,12 +206,13 @@ def faults_are_found_in_order(t: Grpc) -> None:
 @grpc_case("ReceiveMessageQueueSelector.select")
 def the_queue_of_the_request_does_not_matter(t: Grpc) -> None:
     """A receive takes from any queue, whichever queue and broker its request names."""
-    consumer = consuming(t, 4)
+    consumer = consuming(t, 5)
     for number in (99, -7):
         answer = consumer.receive(queue_id=number, max_messages=1)
         t.see(f"queue {number}", answer.bodies)
-    for name in ("nobody", ""):
-        queue = pb.MessageQueue(topic=pb.Resource(name=consumer.topic), id=-1, broker=pb.Broker(name=name))
+    for name in ("nobody", "", None):
+        broker = None if name is None else pb.Broker(name=name)
+        queue = pb.MessageQueue(topic=pb.Resource(name=consumer.topic), id=-1, broker=broker)
         request = t.receive_request(consumer.topic, consumer.group, max_messages=1, await_s=5)
         request.message_queue.CopyFrom(queue)
         t.see(f"broker {name!r}", t.start_receiving(request, client=consumer.client, deadline=10)().bodies)
@@ -255,7 +257,9 @@ def a_client_without_settings(t: Grpc) -> None:
     """A receive of a client whose settings are not known fails in upstream's proxy before anything is looked at."""
     topic, group = t.topic(kind="NORMAL", queues=1), t.group()
     t.sent(topic)
-    t.see("answer", Consumer(t, topic, group, t.new("client")).receive())
+    unknown = Consumer(t, topic, group, t.new("client"))
+    t.see("answer", unknown.receive())
+    t.see("bad names", unknown.at("a b").among("a b").receive(expression="||").status)
 
 
 @grpc_case("GrpcMessagingApplication.validateContext")

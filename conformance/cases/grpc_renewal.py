@@ -124,6 +124,21 @@ def after_a_minute_it_comes_again(t: Grpc) -> None:
     t.see("the first handle", one.ack_entries((message_id, handle)).status, 40013)
 
 
+@grpc_case("DefaultReceiptHandleManager.scheduleRenewTask, ConsumerProcessor.ackMessage")
+def after_a_minute_its_handle_is_over(t: Grpc) -> None:
+    """A handle that was given with auto_renew expires after a minute, though its client beats and receives on."""
+    consumer = consuming(t, client_type=pb.PUSH_CONSUMER)
+    store(consumer, body="m0")
+    [(message_id, handle)] = see_taken(consumer)
+    for _ in range(4):
+        t.see("meanwhile", consumer.receive_nothing(auto_renew=True), 40401)
+        t.see("heartbeat", t.heartbeat(consumer.client, consumer.group, pb.PUSH_CONSUMER), 20000)
+        t.wait(9)
+    t.wait(4)
+    t.see("acknowledged", consumer.ack_entries((message_id, handle)), 40013)
+    t.see("changed", consumer.change(handle, 30, message_id=message_id), 40013)
+
+
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def renewal_is_for_every_kind_of_client(t: Grpc) -> None:
     """A simple consumer may receive with auto_renew: it is given a minute, and it comes again when it leaves."""

@@ -109,9 +109,9 @@ def a_transaction_is_remembered_for_a_while(t: Grpc) -> None:
     """A transaction that is not checked can be ended for half a minute."""
     topic = t.topic(kind="TRANSACTION", queues=1)
     early, late = (t.send(_half(t, topic, each)).entries[0].transaction_id for each in ("early", "late"))
-    t.wait(25)
-    t.see("after 25 s", t.end_transaction(topic, early), 20000)
-    t.wait(8)
+    t.wait(28)
+    t.see("after 28 s", t.end_transaction(topic, early), 20000)
+    t.wait(5)
     t.see("after 33 s", t.end_transaction(topic, late), 50001)
 
 
@@ -121,7 +121,7 @@ def a_producer_is_asked(t: Grpc) -> None:
     topic = consuming(t, kind="TRANSACTION").topic
     stream = _producer(t, topic)
     half = t.message(topic, "half", message_type=pb.TRANSACTION, tag="A", keys=["k"], properties={"a": "1"})
-    t.send(half, client=stream.client)
+    entry = t.send(half, client=stream.client).entries[0]
     command = _asked(t, stream)[0]
     t.see("transaction id", command.transaction_id)
     message = command.message
@@ -129,6 +129,7 @@ def a_producer_is_asked(t: Grpc) -> None:
     shown["system_properties"].ClearField("queue_offset")
     t.see("message", shown)
     t.see("has a queue offset", message.system_properties.HasField("queue_offset"))
+    t.see("that of a half message stored anew", message.system_properties.queue_offset > entry.offset)
 
 
 @grpc_case("EndTransactionActivity.endTransaction", settings=CHECKING)
@@ -146,6 +147,22 @@ def a_check_is_answered(t: Grpc) -> None:
         t.see(what, ended, 20000)
         answer = consumer.receive_nothing()
         t.see(f"received after {what}", [[each.body, sorted(each.user_properties)] for each in answer.messages])
+
+
+@grpc_case("EndTransactionProcessor.processRequest", settings=CHECKING)
+def an_end_without_a_decision_leaves_it_to_a_check(t: Grpc) -> None:
+    """An end that neither commits nor rolls back is answered OK, and the producer is asked all the same."""
+    topic = consuming(t, kind="TRANSACTION").topic
+    for resolution in (0, 9):
+        stream = _producer(t, topic)
+        body = f"resolution {resolution}"
+        entry = t.send(_half(t, topic, body), client=stream.client).entries[0]
+        ended = t.end_transaction(topic, entry.transaction_id, resolution, client=stream.client)
+        t.see(body, ended, 20000)
+        t.see("asked", body in [each.message.body.decode() for each in _asked(t, stream)])
+        asked = t.end_transaction(topic, entry.transaction_id, pb.ROLLBACK, client=stream.client)
+        t.see("rolled back", asked, 20000)
+        t.leave(stream.client)
 
 
 @grpc_case("TransactionDataManager.pollNoExpireTransactionData", settings=CHECKING)
