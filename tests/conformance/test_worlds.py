@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from rocketmq_testkit.conformance.targets.address import AddressPlace
+from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 from rocketmq_testkit.conformance.targets.target import Access, TargetError
 from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.remoting import frame
@@ -32,3 +33,12 @@ def test_a_name_server_without_brokers_is_said_so() -> None:
         namesrv = f"127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(TargetError, match=f"the name server {namesrv} knows no broker"):
             Remoting(AddressPlace(Access(namesrv, "127.0.0.1:1")), "t1")
+
+
+def test_a_watch_can_be_read_as_it_stood_at_a_moment() -> None:
+    """What is measured by a time that the server names does not depend on when a case looks."""
+    with EmulatorTarget() as target, target.lend({}) as place, Remoting(place, "run1") as t:
+        watch, began = t.stopwatch(), t.now_ms()
+        t.wait(5)
+        assert watch.at(began + 2000).between(1.9, 2.1) == "1.9 to 2.1 s"
+        assert watch.at(None).between(5, 6) == watch.between(5, 6) == "5 to 6 s"
