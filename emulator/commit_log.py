@@ -154,6 +154,21 @@ class CommitLog:
             return None
         return bytes(memoryview(segment)[at : at + size])
 
+    def size_at(self, physical_offset: int) -> int | None:
+        """The number where the size of a record would stand that begins at an offset; None where the log has none."""
+        if not self.min_offset <= physical_offset < self.max_offset:
+            return None
+        segment, at = self.segment_of(physical_offset)
+        if at + _SIZE.size > len(segment):
+            return None
+        size: int = _SIZE.unpack_from(segment, at)[0]
+        return size
+
+    def bytes_at(self, physical_offset: int, size: int) -> bytes | None:
+        """So many bytes from an offset in the log on, or None where its segment holds less."""
+        segment, at = self.segment_of(physical_offset)
+        return bytes(memoryview(segment)[at : at + size]) if at + size <= len(segment) else None
+
     def records_from(self, physical_offset: int) -> Iterator[tuple[int, bytes]]:
         """(offset, record) of all records from an offset on, which must be the start of a record or of a segment."""
         position = max(physical_offset, self.min_offset)

@@ -27,6 +27,7 @@ from .operations import (
     Parked,
     PushAnswered,
 )
+from .refusals import bytes_of
 from .store import MessageStore
 from .topics import Topics
 
@@ -181,7 +182,7 @@ class ConsumerInquiries:
         offset = records.physical_offset_of(message_id)
         if offset is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "java.nio.BufferUnderflowException")
-        record = self._store.log.record_at(offset)
+        record = bytes_of(self._store.log, offset)
         if record is None:
             raise _null(
                 'Cannot invoke "org.apache.rocketmq.store.SelectMappedBufferResult.getSize()" because'

@@ -1,6 +1,7 @@
 """Refusals that several services word alike."""
 
 from .codes import ResponseCode
+from .commit_log import CommitLog
 from .config import BrokerConfig
 from .errors import EngineError, TurnedAway
 from .gate import Call
@@ -21,6 +22,31 @@ def illegal_queue_id(call: Call, queue_id: int, topic: TopicConfig, code: Respon
 def illegal_capacity(number: int) -> EngineError:
     """A consumer asked for a negative number of messages: upstream makes a list of that capacity."""
     return EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.IllegalArgumentException: Illegal Capacity: {number}")
+
+
+def record_of(log: CommitLog, place: int) -> bytes | None:
+    """The record that begins at a place of the log, None where none does (lookMessageByOffset, 5.3.3).
+
+    Errors: SYSTEM_ERROR where the number that should be its size is negative.
+    """
+    _size_at(log, place)
+    return log.record_at(place)
+
+
+def bytes_of(log: CommitLog, place: int) -> bytes | None:
+    """What upstream takes for the record at a place: so many bytes as the number there says, if they are in the log.
+
+    Errors: SYSTEM_ERROR where that is negative. Source: DefaultMessageStore.selectOneMessageByOffset (5.3.3).
+    """
+    size = _size_at(log, place)
+    return None if size is None else log.bytes_at(place, size)
+
+
+def _size_at(log: CommitLog, place: int) -> int | None:
+    size = log.size_at(place)
+    if size is not None and size < 0:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.IllegalArgumentException: newLimit < 0: ({size} < 0)")
+    return size
 
 
 def refuse_on_slave(config: BrokerConfig) -> None:

@@ -17,7 +17,7 @@ from .message import Message
 from .operations import Done, GroupConfig, SendMessage, SendMessageBack, TopicConfig
 from .queue_locks import QueueLocks
 from .record import Record
-from .refusals import refuse_to_store
+from .refusals import record_of, refuse_to_store
 from .store import MessageStore
 from .store_buffers import StoreBuffers
 from .topics import PERM_WRITE, Topics
@@ -68,7 +68,7 @@ class RetryService:
         retry = self._topics.create_internal(names.retry_topic(operation.group), group.retry_queue_nums)
         queue_id = self._chance.below(group.retry_queue_nums)
         self._check_writable(retry)
-        stored = self._store.log.record_at(operation.offset)
+        stored = record_of(self._store.log, operation.offset)
         if stored is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"look message by offset failed, {operation.offset}")
         message = self._copy(records.decode(stored), operation, group, queue_id)

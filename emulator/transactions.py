@@ -17,6 +17,7 @@ from .message import Message
 from .names import HALF_TOPIC
 from .operations import NO_ANSWER, Done, EndTransaction, NoAnswer, ResumeCheckHalfMessage
 from .record import Record
+from .refusals import record_of
 from .scheduler import Scheduler
 from .store import MessageStore
 from .transaction_ops import OpLog
@@ -113,7 +114,7 @@ class TransactionService:
         return Done()
 
     def _checked_half(self, operation: EndTransaction) -> Record:
-        stored = self._store.log.record_at(operation.commit_log_offset)
+        stored = record_of(self._store.log, operation.commit_log_offset)
         if stored is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
         half = records.decode(stored)

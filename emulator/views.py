@@ -20,6 +20,7 @@ from .operations import (
     QueueUnit,
     ViewMessage,
 )
+from .refusals import bytes_of
 from .store import MessageStore
 
 SECOND_MS = 1000
@@ -62,8 +63,7 @@ class KeyIndex:
                     late_ms = max(parts.store_timestamp - self._begin_ms, 0)
                     remembered = self._begin_ms + late_ms - late_ms % SECOND_MS
                     self._places.setdefault((parts.topic, key), []).append((position, remembered))
-            self.last_timestamp = parts.store_timestamp
-            self.last_physical_offset = position
+                    self.last_timestamp, self.last_physical_offset = parts.store_timestamp, position
             self._next = position + len(record)
 
     def configured(self) -> None:
@@ -101,12 +101,12 @@ class Views:
         self.index = KeyIndex(config, store)
 
     def view(self, call: Call, operation: ViewMessage) -> MessagesResult:
-        """The record at a physical offset; at 0 the first that is held. Errors: SYSTEM_ERROR.
+        """The record at a physical offset, or what looks like one; at 0 the first that is held. Errors: SYSTEM_ERROR.
 
         Source: CommitLog.getData, which takes the first file for offset 0 where the one that began there is gone.
         """
         log = self._store.log
-        record = log.record_at(operation.offset or log.min_offset)
+        record = bytes_of(log, operation.offset or log.min_offset)
         if record is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {operation.offset}")
         return MessagesResult([record])

@@ -115,6 +115,9 @@ def ids_of_no_message_cannot_be_consumed(t: Remoting) -> None:
     ids = {"none": {}, "short": {"msgId": "7F0000010000"}, "nowhere": {"msgId": "7F00000100002A9F00FFFFFFFFFFFFFF"}}
     for label, more in ids.items():
         t.see(label, t.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, {**direct, **more}), 1)
+    [sent] = t.sent(topic)
+    inside = f"{sent['msgId'][:-16]}{sent.place + 4:016X}"
+    t.see("inside a record", t.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, {**direct, "msgId": inside}), 1)
 
 
 @remoting_case("Broker2Client.getConsumeStatus")

@@ -5,11 +5,14 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting
+from .compaction import send_batch
 
 FAR = 1 << 40
 """A place that no log reaches."""
 INTO_A_RECORD = 4
 """There stands the record's magic code, which no size can be."""
+_FLAG = 16
+"""There stands the flag, which is the sender's."""
 
 
 def _query(t: Remoting, topic: str, key: object, **fields: object) -> Answer:
@@ -37,8 +40,20 @@ def nothing_is_viewed_where_no_message_begins(t: Remoting) -> None:
     [sent] = t.sent(topic)
     t.see("beyond", t.view(FAR), 1)
     t.see("before", t.view(-1), 1)
-    t.see("inside", t.view(sent.place + INTO_A_RECORD).code)
+    t.see("inside", t.view(sent.place + INTO_A_RECORD), 1)
     t.see("nowhere", t.view(None), 1)
+
+
+@remoting_case("DefaultMessageStore.selectOneMessageByOffset")
+def a_view_takes_a_number_inside_a_record_for_a_size(t: Remoting) -> None:
+    """A view inside of a record brings so many bytes as the number there says, if they are in the log, or fails."""
+    topic = t.topic(queues=1)
+    for flag in (20, 1, 0, -5, 1 << 30):
+        [sent] = t.readable(topic, t.send(topic, flag=flag))
+        place = sent.place + _FLAG
+        answer = t.view(place)
+        remark = answer.remark and answer.remark.replace(f"{place}", "{place}")
+        t.see(f"at a flag of {flag}", [answer.code, remark, len(answer.body)])
 
 
 @remoting_case("QueryMessageProcessor.queryMessage")
@@ -147,3 +162,27 @@ def a_consume_queue_can_be_looked_into(t: Remoting) -> None:
     t.see("bounds", {name: answer.json[name] for name in ("minQueueIndex", "maxQueueIndex")})
     t.see("behind the end", t.ask(RequestCode.QUERY_CONSUME_QUEUE, {**ext, "index": 7}), 0)
     t.see("unknown topic", t.ask(RequestCode.QUERY_CONSUME_QUEUE, {**ext, "topic": t.new()}), 1)
+
+
+@remoting_case("DefaultMessageStore.queryMessage, IndexFile.putKey", alone=True)
+def an_answer_says_how_far_the_index_is(t: Remoting) -> None:
+    """A query that finds something tells place and time of the last message with a key; one in vain tells zeros."""
+    topic = t.topic(queues=1)
+    [first] = t.readable(topic, t.send(topic, "first", keys="k"))
+    _indexed(t, topic, "k")
+    _see_index(t, topic, "k", {"first": first})
+    [second] = t.readable(topic, t.send(topic, "second", unique=False, keys="other"))
+    _indexed(t, topic, "other")
+    _see_index(t, topic, "k", {"first": first, "second": second})
+    _see_index(t, topic, "none", {})
+    t.readable(topic, send_batch(t, topic, {}, b"without id and key"))
+    _see_index(t, topic, "k", {"first": first, "second": second})
+
+
+def _see_index(t: Remoting, topic: str, key: str, sent: dict[str, Answer]) -> None:
+    """Note which message's place an index says that it ends with, and whether its time is that message's."""
+    answer = t.query(topic, key)
+    place, time = answer["indexLastUpdatePhyoffset"], answer["indexLastUpdateTimestamp"]
+    ends = [name for name, each in sent.items() if str(each.place) == place]
+    times = [name for name, each in sent.items() if str(t.view(each.place).messages[0].store_timestamp) == time]
+    t.see(f"asked for {key}", [answer.code, ends or place, times or time])

@@ -183,7 +183,10 @@ def what_is_sent_back_must_be_there(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     t.see("beyond", back(t, group, FAR, 1), 1)
-    t.see("inside", back(t, group, sent.place + 4, 1).code)
+    t.see("inside", back(t, group, sent.place + 4, 1), 1)
+    at_queue = sent.place + 12
+    refusal = back(t, group, at_queue, 1)
+    t.see("at its queue id", [refusal.code, refusal.remark == f"look message by offset failed, {at_queue}"])
     t.see("a forbidden name", back(t, "bad group", sent.place, 1), 26)
     t.see("without fields", t.ask(RequestCode.CONSUMER_SEND_MSG_BACK, {}))
 

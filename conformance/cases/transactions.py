@@ -128,7 +128,7 @@ def an_end_must_fit_its_half_message(t: Remoting) -> None:
         t.see("another place in the half topic", producers.end(sent, value, tranStateTableOffset=FAR), 1)
         t.see("beyond the log", producers.end(sent, value, commitLogOffset=FAR), 1)
         inside = sent.place + 4
-        t.see("inside a record", producers.end(sent, value, commitLogOffset=inside).code)
+        t.see("inside a record", producers.end(sent, value, commitLogOffset=inside), 1)
     t.see("stored", t.pull(producers.topic, t.group()), 19)
 
 

@@ -6,6 +6,7 @@ from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.operations import (
     DeleteTopic,
     Done,
+    EndTransaction,
     GetEarliestStoreTime,
     GetMaxOffset,
     GetMinOffset,
@@ -17,6 +18,9 @@ from rocketmq_testkit.emulator.operations import (
     QueryConsumerOffset,
     QueryMessage,
     SearchOffset,
+    SendMessage,
+    SendMessageBack,
+    SendResult,
     UpdateBrokerConfig,
     ViewMessage,
 )
@@ -105,3 +109,41 @@ def test_a_read_makes_a_queue(world: World) -> None:
         assert looked_into(world) == "Index 0 of 0@A is not exist!"
         world.broker.crash()
         assert looked_into(world) == ResponseCode.SYSTEM_ERROR.name
+
+
+def flagged(world: World, flag: int) -> int:
+    """The place of the flag, which is the sender's, in a new message's record."""
+    if world.broker.topics.find("A") is None:
+        world.topic("A")
+    operation = SendMessage("PG", "A", 0, b"m", {}, ("10.0.0.1", 5000), world.now_ms, 0, flag)
+    return world.ask(SendResult, operation).physical_offset + 16
+
+
+def looked_at(world: World, operation: Operation) -> str | None:
+    return refused(world.engine.submit(world.broker, operation)).remark
+
+
+@pytest.mark.parametrize("size", [20, 1, 0])
+def test_a_number_inside_a_record_is_taken_for_a_size(world: World, size: int) -> None:
+    """A view of a place that is no record's brings so many bytes as the number there says."""
+    place = flagged(world, size)
+    [found] = world.ask(MessagesResult, ViewMessage(place)).records
+    assert found == world.broker.store.log.read(place, size)
+    assert looked_at(world, SendMessageBack("G", place, 1)) == f"look message by offset failed, {place}"
+
+
+def test_a_number_that_is_too_large_is_no_size(world: World) -> None:
+    """Nothing is found where the log has less, or ends within the number."""
+    place = flagged(world, 1 << 30)
+    assert looked_at(world, ViewMessage(place)) == f"can not find message by the offset, {place}"
+    end = world.broker.store.log.max_offset
+    assert looked_at(world, ViewMessage(end - 2)) == f"can not find message by the offset, {end - 2}"
+
+
+def test_a_negative_number_is_no_size(world: World) -> None:
+    """Whoever looks for a message fails over it."""
+    place = flagged(world, -5)
+    text = "java.lang.IllegalArgumentException: newLimit < 0: (-5 < 0)"
+    assert looked_at(world, ViewMessage(place)) == text
+    assert looked_at(world, SendMessageBack("G", place, 1)) == text
+    assert looked_at(world, EndTransaction("PG", 0, place, 8, False, "id")) == text
