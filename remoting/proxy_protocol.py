@@ -1,7 +1,8 @@
 """The PROXY protocol prologue (versions 1 and 2) that a load balancer may send before the first frame.
 
 The 5.x server recognises it by its first bytes and shows the address it names in lists of connections; the born host
-of messages stays the TCP peer. Malformed prologues close the connection. Type-length-values are skipped.
+of messages stays the TCP peer. Before there are twelve bytes it judges nothing, whatever they are. Malformed prologues
+close the connection. Type-length-values are skipped.
 Source: HandshakeHandler, HAProxyMessageDecoder (5.3.3), tried on 5.3.3.
 """
 
@@ -13,6 +14,7 @@ from .errors import ProtocolError
 V1_PREFIX = b"PROXY "
 V2_PREFIX = b"\r\n\r\n\x00\r\nQUIT\n"
 V1_MAX_BYTES = 108
+JUDGED_BYTES = 12
 
 _V2_LENGTH = Struct(">H")
 _V2_ADDRESS_BYTES = {1: 4, 2: 16}  # by address family; others name no address
@@ -31,12 +33,12 @@ class ProxyPrologue:
     def feed(self, data: bytes) -> bytes | None:
         """What follows the prologue (everything if there is none), or None while more bytes are needed."""
         self._data = data = self._data + data
+        if len(data) < JUDGED_BYTES:
+            return None
         if data.startswith(V1_PREFIX):
             return self._version_1(data)
         if data.startswith(V2_PREFIX):
             return self._version_2(data)
-        if V1_PREFIX.startswith(data) or V2_PREFIX.startswith(data):
-            return None
         return data
 
     def _version_1(self, data: bytes) -> bytes | None:

@@ -6,6 +6,9 @@ from ..case import remoting_case
 from ..worlds.remoting import Remoting, reply_to
 from .frames import answer_to, header, seen
 
+_NOBODYS = -1
+"""The number of no request: one that has none of its own is answered under the next of the server's."""
+
 
 @remoting_case("NettyDecoder.decode")
 def a_frame_has_four_bytes_at_least(t: Remoting) -> None:
@@ -41,3 +44,23 @@ def half_a_frame_is_waited_for(t: Remoting) -> None:
         t.see(f"after {part} bytes", reply_to(connection, 77))
         t.see("another connection", answer_to(t.connect(), data))
         t.see("the rest", answer_to(connection, data[part:]))
+
+
+@remoting_case("NettyRemotingServer.HandshakeHandler.decode, HAProxyMessageDecoder.detectProtocol")
+def nothing_is_judged_before_twelve_bytes(t: Remoting) -> None:
+    """A connection that begins with fewer than twelve bytes is left open, whatever they are, until there are twelve."""
+    beginnings = {
+        "no byte of a frame": bytes(4),
+        "negative length": b"\xff" * 11,
+        "HTTP": b"GET / HTTP/",
+        "like TLS": bytes.fromhex("16030100050100000100"),
+        "unknown type": frame.join(b"{}", serialize_type=9),
+        "an empty object": frame.join(b"{}"),
+        "half a frame": frame.join(header())[:11],
+    }
+    for label, data in beginnings.items():
+        connection = t.connect()
+        connection.send_bytes(data)
+        t.see(label, reply_to(connection, _NOBODYS, 1))
+        connection.send_bytes(bytes(12 - len(data)))
+        t.see(f"{label}, with twelve", reply_to(connection, _NOBODYS, 2))

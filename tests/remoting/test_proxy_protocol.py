@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rocketmq_testkit.remoting.errors import ProtocolError
 from rocketmq_testkit.remoting.proxy_protocol import ProxyPrologue
 
+FRAME = b"\x00\x00\x01\x07the frame"
 V1 = b"PROXY TCP4 10.9.8.7 10.0.0.1 5555 10911\r\n"
 SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 V2 = (
@@ -37,7 +38,7 @@ V2_V6 = SIGNATURE + bytes([0x21, 0x21]) + pack(">H", 36) + bytes(15) + b"\x01" +
 )
 def test_the_source_is_taken_and_the_rest_is_given_on(prologue: bytes, source: tuple[str, int] | None) -> None:
     """At every cut: the prologue goes, the first frame stays."""
-    stream = prologue + b"\x00\x00\x01\x07frame"
+    stream = prologue + FRAME
     for cut in range(1, len(stream)):
         reader = ProxyPrologue()
         rest = reader.feed(stream[:cut])
@@ -46,7 +47,7 @@ def test_the_source_is_taken_and_the_rest_is_given_on(prologue: bytes, source: t
             assert rest is not None
         else:
             rest += stream[cut:]
-        assert rest == b"\x00\x00\x01\x07frame"
+        assert rest == FRAME
         assert reader.source == source
 
 
@@ -79,3 +80,9 @@ def test_garbage_is_given_on_or_refused(data: bytes) -> None:
         return
     if rest is not None and not data.startswith((b"PROXY ", SIGNATURE)):
         assert rest == data
+
+
+@pytest.mark.parametrize("data", [bytes(4), b"\xff" * 11, b"GET / HTTP/", b"PROXY", SIGNATURE[:11]])
+def test_nothing_is_judged_before_twelve_bytes(data: bytes) -> None:
+    """Whatever a connection begins with."""
+    assert ProxyPrologue().feed(data) is None
