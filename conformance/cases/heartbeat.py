@@ -87,6 +87,17 @@ def all_producers_can_be_listed(t: Remoting) -> None:
     t.see("listed", [{name: value for name, value in entry.items() if name not in hidden} for entry in entries])
 
 
+@remoting_case("ProducerManager.getProducerTable", alone=True)
+def nobody_is_listed_where_nobody_produces(t: Remoting) -> None:
+    """The list of all producers is there, and empty, before the first one tells of itself and after the last left."""
+    t.see("before", t.ask(RequestCode.GET_ALL_PRODUCER_INFO, {}), 0)
+    group, client = t.new("producer group"), t.new("client")
+    t.heartbeat(client, producers=(group,))
+    t.see("groups", list(t.ask(RequestCode.GET_ALL_PRODUCER_INFO, {}).json["data"]))
+    _leave(t, client, producerGroup=group)
+    t.see("after", t.ask(RequestCode.GET_ALL_PRODUCER_INFO, {}), 0)
+
+
 @remoting_case("ConsumerManager.registerConsumer")
 def several_consumers_share_a_group(t: Remoting) -> None:
     """The list of a group holds its clients once for each connection over which their heartbeats came."""
@@ -182,6 +193,18 @@ def a_heartbeat_does_not_make_a_bad_group(t: Remoting) -> None:
     group = f"{t.new('group')} with blanks"
     t.see("heartbeat", t.heartbeat(t.new("client"), groups={group: {t.topic(): "*"}}), 0)
     t.see("clients", _clients(t, group), 1)
+
+
+@remoting_case("ClientManageProcessor.heartBeat, SubscriptionGroupManager.findSubscriptionGroupConfig")
+def a_heartbeat_serves_a_bad_group_that_was_made(t: Remoting) -> None:
+    """A group that an administrator gave a forbidden name has clients and a retry topic with a route like any other."""
+    group, client, connection = t.group(name=f"{t.new('group')} with blanks!"), t.new("client"), t.connect()
+    t.see("heartbeat", t.heartbeat(client, groups={group: {t.topic(): "*"}}, to=connection), 0)
+    t.see("clients", _clients(t, group), 0)
+    told = t.until(lambda: t.pushed(connection), 5)
+    t.see("told", [push.ext_fields for push in told if push.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED])
+    t.see("retry topic", t.config_of(retry_topic(group)), 0)
+    t.see("its route", t.until(lambda: t.route(retry_topic(group))), 0)
 
 
 @remoting_case("ClientManageProcessor.unregisterClient")

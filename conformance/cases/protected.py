@@ -4,6 +4,7 @@ from rocketmq_testkit.emulator import names
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
+from ..worlds.pops import popping
 from ..worlds.remoting import Remoting
 
 
@@ -65,10 +66,14 @@ def _read(t: Remoting, topic: str, group: str, queue: int, offset: int) -> dict[
 
 @remoting_case("TimerMessageStore.doEnqueue", alone=True)
 def a_plain_message_ends_the_timer(t: Remoting) -> None:
-    """The timer's own topic takes a message, and no timed message is ever delivered after it."""
+    """The timer's own topic takes a message; after it no timed message is ever delivered, and no popped one again."""
     topic = t.topic(queues=1)
     t.see("before", t.send(topic, "before", properties={"TIMER_DELAY_MS": "1000"}).code)
     t.see("delivered before", t.stored(topic, seconds=6).bodies)
     t.see("sent to the timer's topic", t.send(names.TIMER_TOPIC).code)
     t.see("after", t.send(topic, "after", properties={"TIMER_DELAY_MS": "1000"}).code)
     t.see("delivered after", t.stored(topic, 2, seconds=6).bodies)
+    group = popping(t, 1)
+    group.pop(invisible_ms=1000)
+    t.wait(8)
+    t.see("came back", group.copied())

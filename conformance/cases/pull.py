@@ -55,6 +55,7 @@ def an_offset_outside_the_queue_is_moved(t: Remoting) -> None:
     t.see("at the end", t.pull(topic, group, offset=3), 19)
     t.see("beyond the end", t.pull(topic, group, offset=4), 21)
     t.see("before the beginning", t.pull(topic, group, offset=-1), 21)
+    t.see("far before the beginning", t.pull(topic, group, offset=-5), 21)
     t.see("beyond the end, although it would wait", t.pull(topic, group, offset=4, suspend_ms=5000), 21)
 
 
@@ -135,6 +136,22 @@ def a_pull_without_a_subscription_needs_a_consumer(t: Remoting) -> None:
     t.see("no consumer", t.pull(topic, group, sysFlag=0, expression=None), 24)
     t.heartbeat(t.new("client"), groups={group: {t.topic(): "*"}})
     t.see("a consumer of another topic", t.pull(topic, group, sysFlag=0, expression=None), 24)
+
+
+@remoting_case("PullMessageProcessor.processRequest")
+def the_first_objection_counts(t: Remoting) -> None:
+    """The group is judged first, then the topic, the queue id, and the subscription that the group has told last."""
+    topic, group = t.topic(queues=1), t.group()
+    t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, version=1)
+    wrong: dict[str, object] = {"consumerGroup": "bad!", "topic": t.new(), "queueId": 9, "subVersion": 2}
+    right = t.pull_fields(topic, group, sysFlag=0, expression=None)
+    for name in list(wrong):
+        answer = t.ask(RequestCode.PULL_MESSAGE, {**right, **wrong})
+        t.see(f"with a wrong {name}", [answer.code, answer.remark])
+        del wrong[name]
+    t.see("nothing wrong", t.ask(RequestCode.PULL_MESSAGE, right), 19)
+    t.see("no consumer, unknown topic", t.pull(t.new(), t.group(), sysFlag=0, expression=None), 17)
+    t.see("no tag, unknown queue", t.pull(topic, group, queue=9, expression="||"), 29)
 
 
 @remoting_case("PullMessageProcessor.processRequest")

@@ -200,9 +200,13 @@ def _shares(answer: Answer) -> list[Any]:
 
 @remoting_case("QueryAssignmentProcessor.doLoadBalance")
 def every_broadcasting_client_gets_all_queues(t: Remoting) -> None:
-    """A client that asks as a broadcasting one gets all queues of the topic."""
+    """A client that asks as a broadcasting one gets all queues of the topic, one by one in mode POP too."""
     topic, group, client = t.topic(queues=3), t.group(), t.new("client")
     t.see("assigned", _shares(_assignment(t, client, group, topic, messageModel="BROADCASTING")))
+    t.heartbeat(client, groups={group: {topic: "*"}})
+    for share in (0, 1):
+        t.see(f"set, share {share}", _mode(t, group, topic, "POP", share), 0)
+        t.see(f"popping, share {share}", _shares(_assignment(t, client, group, topic, messageModel="BROADCASTING")))
 
 
 @remoting_case("QueryAssignmentProcessor.doLoadBalance")

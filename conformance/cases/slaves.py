@@ -140,6 +140,18 @@ def how_far_a_slave_is_can_be_asked(t: Remoting) -> None:
     t.see("its connection", _without_numbers(slave["haClientRuntimeInfo"]))
 
 
+@remoting_case("DefaultHAService.getRuntimeInfo")
+def a_master_without_slaves_tells_so(t: Remoting) -> None:
+    """A master that has no slave tells where its log ends, and of no connection."""
+    topic = t.topic(queues=1)
+    [sent] = t.sent(topic)
+    status = t.ask(RequestCode.GET_BROKER_HA_STATUS).json
+    t.see("master", _without_numbers(status))
+    t.see("its slaves", status["haConnectionInfo"])
+    t.see("as a slave", status["haClientRuntimeInfo"])
+    t.see("behind the last message", status["masterCommitLogMaxOffset"] > sent.place)
+
+
 def _without_numbers(status: dict[str, Any]) -> dict[str, Any]:
     """Offsets, times and addresses as whether there are any; rates and times of writing left out."""
     return {
