@@ -50,6 +50,7 @@ UNCOMPARED: Mapping[str, str] = {
     "whether a notice (40) precedes the answer to its heartbeat": "it does, here too; cases see what came in the end",
     "which of several pops at once finds the queue locked": "a race between upstream's threads; here there is one",
     "which earlier offsets a message about ends of transactions repeats": "a race between two of upstream's threads",
+    "the rates of a topic and of a group (topicPutTps, consumeTps)": "of a minute, for a monitor's eyes: here 0",
     "how many figures a rate has": "3 or 2 with a blank, as its rounds of measuring fall; that all are numbers is held",
     "orders in which SDKs of remoting clients ask at their start": "clients decide; scenarios hold what becomes of it",
 }

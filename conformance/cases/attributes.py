@@ -35,6 +35,8 @@ def an_update_without_attributes_keeps_them(t: Remoting) -> None:
     topic = t.topic(kind="FIFO")
     t.see("without", create(t, topic), 0)
     t.see("kept", t.config_of(topic), 0)
+    t.see("with other numbers", create(t, topic, readQueueNums=3, writeQueueNums=1), 0)
+    t.see("kept with them", t.config_of(topic), 0)
     t.see("changed", create(t, topic, attributes="+message.type=DELAY"), 0)
     t.see("as changed", t.config_of(topic), 0)
     t.see("taken away", create(t, topic, attributes="-message.type"), 0)

@@ -111,6 +111,7 @@ def a_malformed_batch_is_an_error(t: Remoting) -> None:
     group = popping(t, 1)
     good = entry(group, group.handles()[0], [0])
     t.see("no JSON", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"acks").code)
+    t.see("a word", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"garbage"), 1)
     t.see("a list", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"[]").code)
     t.see("a list of a number", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"[1]").code)
     t.see("a number for the list", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b'{"acks":1}').code)

@@ -193,6 +193,9 @@ def consumers_are_found_by_their_offsets(t: Remoting) -> None:
     t.commit(topic, group, 1)
     t.see("by its offset", t.ask(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, {"topic": topic}), 0)
     t.see("its topics", t.ask(RequestCode.QUERY_TOPICS_BY_CONSUMER, {"group": group}), 0)
+    other = t.group()
+    t.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {"group": other, "topic": topic, "timestamp": -1, "isForce": True})
+    t.see("topics by a reset", t.ask(RequestCode.QUERY_TOPICS_BY_CONSUMER, {"group": other}), 0)
 
 
 @remoting_case("AdminBrokerProcessor.querySubscriptionByConsumer")

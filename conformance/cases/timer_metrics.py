@@ -86,6 +86,8 @@ def marks_are_counted_off(t: Remoting) -> None:
     see_count(t, "waits", topic, 1)
     t.see("recalled", recall(t, topic, sent["recallHandle"]), 0)
     see_count(t, "recalled: waits", topic, 0)
+    t.see("recalled again", recall(t, topic, sent["recallHandle"]), 0)
+    see_count(t, "recalled again: waits", topic, -1)
     t.see("nobody recalled", recall(t, other, handle("v1", other, t.broker_name, t.now_ms() + 3000, "nobody")), 0)
     see_count(t, "nobody recalled: waits", other, -1)
     t.wait(6)

@@ -148,5 +148,6 @@ def what_was_put_aside_can_be_asked_for_again(t: Remoting) -> None:
 @remoting_case("AdminBrokerProcessor.resumeCheckHalfMessage")
 def what_is_not_there_cannot_be_asked_for_again(t: Remoting) -> None:
     """Ids of no message, and none at all, are refused."""
-    for label, id_ in {"none": None, "short": "7F0000", "nowhere": "7F00000100002A9F00FFFFFFFFFFFFFF"}.items():
+    ids = {"none": None, "short": "7F0000", "no number": "zz", "nowhere": "7F00000100002A9F00FFFFFFFFFFFFFF"}
+    for label, id_ in ids.items():
         t.see(label, t.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, {"topic": "any", "msgId": id_}), 1)
