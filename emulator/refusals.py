@@ -8,6 +8,9 @@ from .gate import Call
 from .operations import TopicConfig
 from .store import MessageStore
 
+_LIMIT_FRAME = "java.base/java.nio.Buffer.createLimitException(Buffer.java:395)"
+"""Where Java 17 throws it."""
+
 
 def illegal_queue_id(call: Call, queue_id: int, topic: TopicConfig, code: ResponseCode) -> EngineError:
     """A consumer named a queue that the topic does not have (PullMessageProcessor and its likes, 5.3.3)."""
@@ -45,7 +48,8 @@ def bytes_of(log: CommitLog, place: int) -> bytes | None:
 def _size_at(log: CommitLog, place: int) -> int | None:
     size = log.size_at(place)
     if size is not None and size < 0:
-        raise EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.IllegalArgumentException: newLimit < 0: ({size} < 0)")
+        thrown = f"java.lang.IllegalArgumentException: newLimit < 0: ({size} < 0)"
+        raise EngineError(ResponseCode.SYSTEM_ERROR, f"{thrown}, {_LIMIT_FRAME}")
     return size
 
 

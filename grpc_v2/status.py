@@ -69,15 +69,16 @@ def proxy_exception(code: int, message: str) -> Refusal:
 
 
 def broker_refused(error: EngineError) -> Refusal:
-    """What a broker's refusal becomes when the proxy is LOCAL: one code for all, the remark as text.
+    """What a broker's refusal becomes when the proxy is LOCAL: one code for all, the remark as text."""
+    return thrown_by_broker(error) or proxy_exception(pb.INTERNAL_SERVER_ERROR, error.remark or error.code.name)
 
-    An exception of the broker, whose remark names it, reaches the client as the proxy's own exceptions do.
-    """
-    remark = error.remark or error.code.name
-    thrown = _THROWN.match(remark)
-    if thrown is not None:
-        return Refusal(pb.INTERNAL_SERVER_ERROR, exception_text(*thrown.group("text", "name", "frame")))
-    return proxy_exception(pb.INTERNAL_SERVER_ERROR, remark)
+
+def thrown_by_broker(error: EngineError) -> Refusal | None:
+    """An exception of the broker, whose remark names it, reaches the client as the proxy's own exceptions do."""
+    thrown = _THROWN.match(error.remark or "")
+    if thrown is None:
+        return None
+    return Refusal(pb.INTERNAL_SERVER_ERROR, exception_text(*thrown.group("text", "name", "frame")))
 
 
 def no_route(topic: str) -> Refusal:

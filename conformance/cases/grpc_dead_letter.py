@@ -111,6 +111,7 @@ def handles_that_are_none(t: Grpc) -> None:
         t.see(repr(text), consumer.forward(text), 50001)
     t.see("8 fields", consumer.forward(handle.rpartition(" ")[0]), 40013)
     t.see("no message there", consumer.forward(forged(handle, log=7 << 50)), 50001)
+    t.see("inside a message", consumer.forward(forged(handle, log=int(handle.split(" ")[-1]) + 4)), 50001)
 
 
 @grpc_case("ReceiptHandleGroupKey.getChannelId")

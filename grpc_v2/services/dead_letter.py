@@ -9,7 +9,7 @@ from ..method_table import NAMES, Rpc
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..receipt import ReceiptHandle
-from ..status import Refusal, proxy_exception, status
+from ..status import Refusal, proxy_exception, status, thrown_by_broker
 
 _AT_ONCE = -1
 _DONE = status(pb.OK, "0")
@@ -33,7 +33,8 @@ def forward_message_to_dead_letter_queue(call: RpcCall, request: sv.ForwardMessa
 
     def acknowledge(outcome: Outcome) -> None:
         if isinstance(outcome, EngineError):
-            raise Refusal(pb.INTERNAL_SERVER_ERROR, outcome.remark or outcome.code.name)
+            remark = outcome.remark or outcome.code.name
+            raise thrown_by_broker(outcome) or Refusal(pb.INTERNAL_SERVER_ERROR, remark)
         ack = AckMessage(group, real_topic, handle.queue_id, text, handle.offset)
         call.ask(broker, ack, answer)
 

@@ -143,7 +143,8 @@ def test_a_number_that_is_too_large_is_no_size(world: World) -> None:
 def test_a_negative_number_is_no_size(world: World) -> None:
     """Whoever looks for a message fails over it."""
     place = flagged(world, -5)
-    text = "java.lang.IllegalArgumentException: newLimit < 0: (-5 < 0)"
+    thrown = "java.lang.IllegalArgumentException: newLimit < 0: (-5 < 0)"
+    text = f"{thrown}, java.base/java.nio.Buffer.createLimitException(Buffer.java:395)"
     assert looked_at(world, ViewMessage(place)) == text
     assert looked_at(world, SendMessageBack("G", place, 1)) == text
     assert looked_at(world, EndTransaction("PG", 0, place, 8, False, "id")) == text

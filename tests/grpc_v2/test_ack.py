@@ -271,8 +271,15 @@ class TestForward:
     def test_a_place_without_a_message_is_refused(self, client: Client) -> None:
         """The broker's remark, without a prefix."""
         (handle,) = taken(client)
-        code, text = self.forward(client, changed(handle, commit_log_offset=3))
-        assert (code, text) == (50001, "look message by offset failed, 3")
+        code, text = self.forward(client, changed(handle, commit_log_offset=1 << 40))
+        assert (code, text) == (50001, f"look message by offset failed, {1 << 40}")
+
+    def test_a_place_inside_a_message_is_an_exception_of_the_broker(self, client: Client) -> None:
+        """The number there is taken for a size; the magic code of a record is negative."""
+        (handle,) = taken(client)
+        code, text = self.forward(client, changed(handle, commit_log_offset=4))
+        assert code == 50001
+        assert text.startswith("newLimit < 0: (-626843481 < 0). IllegalArgumentException. java.base/java.nio.Buffer.")
 
 
 def test_handles_survive_a_trip() -> None:
