@@ -30,6 +30,7 @@ DELIBERATE: Mapping[str, str] = {
     "grpc_route.a_topic_made_after_a_refused_route_is_found": "a route is never answered from a cache that is old",
     "grpc_heartbeat.a_client_of_two_groups_leaves": "a client that leaves is out of all its groups at once",
     "heartbeat_changes.a_silent_client_loses_its_connection": "time that a jump leaves out is not held against clients",
+    "slaves.a_slave_does_not_hear_of_topics_with_attributes": "a slave copies all topics, as that of 5.5.0",
     "revive.an_end_too_late_for_a_number_holds_its_queue_back": "a revive queue goes on behind such a check point",
     "pop_order_time.a_shorter_first_message_loses_the_wake_up": "a pop that waits is woken when its queue becomes free",
 }

@@ -86,6 +86,20 @@ def a_slave_has_messages_at_once_and_tables_later(t: Remoting) -> None:
     t.see("nothing that matches", t.pull(topic, group, expression="none", to=t.beside), 20)
 
 
+@remoting_case("SlaveSynchronize.syncTopicConfig", settings=SLAVE, alone=True)
+def a_slave_does_not_hear_of_topics_with_attributes(t: Remoting) -> None:
+    """It takes attributes for changes, which these are not, and leaves off there: other topics may be lost to it, too.
+
+    Offsets are copied after topics.
+    """
+    topic, group = t.topic(queues=1, kind="NORMAL"), t.group()
+    t.sent(topic, 1)
+    t.commit(topic, group, 1)
+    t.until(lambda: committed_at_slave(t, topic, group).code == 0, TABLES_SECONDS)
+    t.see("committed", committed_at_slave(t, topic, group), 0)
+    t.see("pulled", t.pull(topic, group, to=t.beside), 17)
+
+
 @remoting_case("PullMessageProcessor.composeResponseHeader", settings=WAITED_FOR)
 def a_slave_suggests_itself_to_who_is_far_behind(t: Remoting) -> None:
     """And its master to all others."""
