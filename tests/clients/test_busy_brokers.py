@@ -10,8 +10,8 @@ from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.request_pools import Form
 from rocketmq_testkit.fixtures import Emulator
+from sdks import JAVA_REMOTING
 
-JAVA = ("java-remoting", "java-remoting-4.9")
 SENDS = 8
 
 
@@ -44,7 +44,7 @@ def refusals(emulator: Emulator, code: ResponseCode) -> int:
     return sum(isinstance(entry.outcome, EngineError) and entry.outcome.code is code for entry in entries)
 
 
-@pytest.mark.parametrize("sdk", JAVA)
+@pytest.mark.parametrize("sdk", JAVA_REMOTING)
 def test_a_producer_that_minds_latencies_keeps_away_from_a_slow_broker(sdk: str) -> None:
     """It sends it one message in two seconds (5.3) or half a minute (4.9); another producer takes turns."""
     with beside(sdk, requestTimes="send=600") as (emulator, driver):
@@ -58,7 +58,7 @@ def test_a_producer_that_minds_latencies_keeps_away_from_a_slow_broker(sdk: str)
 
 
 @pytest.mark.parametrize("minds", [True, False])
-@pytest.mark.parametrize("sdk", JAVA)
+@pytest.mark.parametrize("sdk", JAVA_REMOTING)
 def test_a_producer_that_minds_failures_asks_a_busy_broker_once(sdk: str, minds: bool) -> None:
     """Another one asks it again and again; 5.3 goes on to the other broker each time, 4.9 tells its caller."""
     with beside(sdk, requestRefusals="send=TIMEOUT_CLEAN_QUEUE") as (emulator, driver):

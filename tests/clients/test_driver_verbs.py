@@ -9,10 +9,9 @@ from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, Fields, body, start
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.fixtures import Emulator
+from sdks import JAVA_REMOTING, PUSH
 
-PUSHING = [sdk for sdk in registry.names() if sdk != "rust"]
 TRANSACTIONAL = [sdk for sdk in registry.names() if sdk != "cpp"]
-JAVA_REMOTING = ("java-remoting", "java-remoting-4.9")
 STORE_SHOWN = {*JAVA_REMOTING, "go-remoting", "cpp"}
 """SDKs that show when, and under which offset id, the broker stored a message."""
 MESSAGE_FIELDS = {
@@ -65,7 +64,7 @@ def _about(text: bytes) -> Callable[[Fields], bool]:
     return about
 
 
-@pytest.mark.parametrize("sdk", PUSHING)
+@pytest.mark.parametrize("sdk", PUSH)
 def test_a_listener_does_what_its_script_says(world: World, sdk: str) -> None:
     """Each outcome of `hello` is done for the first attempt of its body and told, and a success follows."""
     driver = world.driver(sdk)
@@ -100,7 +99,7 @@ def test_a_listener_does_what_its_script_says(world: World, sdk: str) -> None:
             assert begun in events[: events.index(event)]
 
 
-@pytest.mark.parametrize("sdk", PUSHING)
+@pytest.mark.parametrize("sdk", PUSH)
 def test_an_outcome_that_an_sdk_lacks_is_refused(world: World, sdk: str) -> None:
     """A script with an outcome that this kind of consumer does not have makes no consumer."""
     driver = world.driver(sdk)

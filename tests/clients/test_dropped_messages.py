@@ -3,6 +3,7 @@
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.fixtures import Emulator
+from sdks import PUSH
 
 SECONDS = 60.0
 """SDKs of the remoting protocol wait ten seconds before they go on elsewhere."""
@@ -22,7 +23,7 @@ def until_given(driver: Driver, consumer: str, expected: set[bytes]) -> list[byt
     return given()
 
 
-@pytest.mark.parametrize("sdk", ["java-remoting", "go-remoting", "go-grpc"])
+@pytest.mark.parametrize("sdk", PUSH)
 def test_a_consumer_goes_on_at_the_first_that_is_kept(sdk: str) -> None:
     """Those of the remoting protocol are told that their offset has moved, and move; the others notice nothing."""
     subscription: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}

@@ -18,10 +18,10 @@ from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
 from rocketmq_testkit.remoting.frame import FrameSplitter, decode, encode, join
 from rocketmq_testkit.remoting.request_code import RequestCode
+from sdks import JAVA_REMOTING
 
 RELAYED = "127.0.0.2"
 """Clients are told this host. The relay listens there, on the port that the broker has at 127.0.0.1."""
-JAVA = ("java-remoting", "java-remoting-4.9")
 TOPIC, GROUP = "orders", "billing"
 SECONDS = 90.0
 """For what a client does by itself, on a machine that is busy with other things."""
@@ -152,7 +152,7 @@ def _committed(emulator: Emulator) -> int:
     return emulator.run_in_loop(lambda host: host.engine.brokers[0].offsets.query(GROUP, TOPIC, 0))
 
 
-@pytest.mark.parametrize("sdk", JAVA)
+@pytest.mark.parametrize("sdk", JAVA_REMOTING)
 def test_what_cannot_be_sent_back_is_sent_to_the_retry_topic(sdk: str) -> None:
     """Java's SDK makes a message of its own for the retry topic of the group, which comes again after ten seconds.
 
@@ -179,7 +179,7 @@ def test_what_cannot_be_sent_back_is_sent_to_the_retry_topic(sdk: str) -> None:
         assert not [entry for entry in emulator.journal if isinstance(entry.subject, SendMessageBack)]
 
 
-@pytest.mark.parametrize("sdk", JAVA)
+@pytest.mark.parametrize("sdk", JAVA_REMOTING)
 def test_what_the_broker_does_not_take_is_tried_again_in_the_client(sdk: str) -> None:
     """A client that cannot get rid of a failed message gives it to its listener again after five seconds.
 

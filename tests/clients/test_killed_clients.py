@@ -1,16 +1,13 @@
 """Real consumers whose process is killed: they say goodbye to nobody, and others of their group take over."""
 
-import time
-
 import pytest
+from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import ConsumerListResult, GetConsumerListByGroup
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host import Host
 
-SECONDS = 60.0
-"""For what a client does by itself, on a machine that is busy with other things."""
 ORDERS: Fields = {"group": "billing", "sub": {"orders": {"expr": "*", "type": "TAG"}}}
 PUSHED: Fields = {**ORDERS, "mode": "concurrent", "from": "first"}
 
@@ -23,13 +20,11 @@ def until_held(driver: Driver, count: int) -> None:
     """Wait until a push consumer holds so many queues of the topic, if its SDK tells."""
     if "queues" not in driver.verbs:
         return
-    deadline = time.monotonic() + SECONDS
-    while True:
-        held = [queue for queue in driver.call("queues", on="c")["queues"] if queue["topic"] == "orders"]
-        if len(held) == count:
-            return
-        assert time.monotonic() < deadline, held
-        time.sleep(0.1)  # a process of its own is waited for
+
+    def held() -> int:
+        return sum(queue["topic"] == "orders" for queue in driver.call("queues", on="c")["queues"])
+
+    until(lambda: held() == count, f"it holds {count} queues")
 
 
 def until_members(emulator: Emulator, count: int) -> None:
@@ -43,10 +38,7 @@ def until_members(emulator: Emulator, count: int) -> None:
         assert isinstance(found, ConsumerListResult)
         return len(found.client_ids)
 
-    deadline = time.monotonic() + SECONDS
-    while emulator.run_in_loop(listed) != count:
-        assert time.monotonic() < deadline, f"there are not {count} members"
-        time.sleep(0.05)  # a process of its own is waited for
+    until(lambda: emulator.run_in_loop(listed) == count, f"there are {count} members")
 
 
 @pytest.mark.parametrize("sdk", ["java-remoting", "java-remoting-4.9", "go-remoting", "cpp"])

@@ -1,26 +1,14 @@
 """Real consumers in front of an emulator that begins from a snapshot of another one."""
 
-import time
 from pathlib import Path
 
 import pytest
+from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host import Host
+from sdks import PUSH
 
-PUSH = (
-    "java-remoting",
-    "java-remoting-4.9",
-    "go-remoting",
-    "cpp",
-    "java-grpc",
-    "java-grpc-5.0",
-    "go-grpc",
-    "python",
-    "node",
-)
-SECONDS = 60.0
-"""For what a client does by itself, on a machine that is busy with other things."""
 ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
 
 
@@ -35,10 +23,7 @@ def until_committed(emulator: Emulator, count: int) -> None:
         offsets = host.engine.brokers[0].offsets
         return sum(max(offsets.query("billing", "orders", queue), 0) for queue in range(2))
 
-    deadline = time.monotonic() + SECONDS
-    while emulator.run_in_loop(of_group) != count:
-        assert time.monotonic() < deadline, "the client did not commit"
-        time.sleep(0.05)  # a process of its own is waited for
+    until(lambda: emulator.run_in_loop(of_group) == count, "the client has committed")
 
 
 def given(driver: Driver) -> list[bytes]:

@@ -1,11 +1,10 @@
 """TLS and plaintext share each port; clients that verify trust the emulator's own authority."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 import pytest
+from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host import Host
@@ -16,8 +15,6 @@ VERIFYING = ("python", "node")
 """Check name and authority; they are given the file of the authority."""
 RECEIVING = ("java-grpc", "go-grpc", "python", "node")
 PUSHED = ("java-grpc", "go-grpc", "java-remoting", "java-remoting-4.9")
-SECONDS = 60.0
-"""For what a client does by itself, on a machine that is busy with other things."""
 
 
 class Server(Protocol):
@@ -45,14 +42,6 @@ def secure(server: Server, sdk: str, host: str = "127.0.0.1") -> Driver:
     )
 
 
-def until(emulator: Emulator, look: Callable[[Host], bool], what: str) -> None:
-    """Return when something is so; what a process that is not ours does may take a while."""
-    deadline = time.monotonic() + SECONDS
-    while not emulator.run_in_loop(look):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-
-
 def somebody_waits(emulator: Emulator, topic: str) -> None:
     """Return when a pull or a pop of a topic waits for a message."""
 
@@ -64,7 +53,7 @@ def somebody_waits(emulator: Emulator, topic: str) -> None:
             for entry in host.direct.journal
         )
 
-    until(emulator, waiting, f"nobody waits for {topic}")
+    until(lambda: emulator.run_in_loop(waiting), f"somebody waits for {topic}")
 
 
 def acknowledged(emulator: Emulator, group: str) -> int:
@@ -118,10 +107,12 @@ def test_messages_are_pushed_through_tls(server: Server, sdk: str) -> None:
         event = driver.wait_for_event(lambda event: event["ev"] == "msg", SECONDS)
         assert (body(event["msg"]), event["ok"]) == (b"secret", True)
         if sdk.startswith("java-remoting"):
+
+            def committed(host: Host) -> bool:
+                return host.direct.broker(None).offsets.query(name, name, 0) == 1
+
             # The listener answers after its event, and the SDK tells the broker of it now and then.
-            until(
-                emulator, lambda host: host.direct.broker(None).offsets.query(name, name, 0) == 1, "nothing committed"
-            )
+            until(lambda: emulator.run_in_loop(committed), "it is committed")
         driver.call("close", on="c", timeout=SECONDS)
     if not sdk.startswith("java-remoting"):
         assert acknowledged(emulator, name) == 1
