@@ -191,7 +191,8 @@ class Stage:
 
     def _warm_up(self, driver: Driver) -> None:
         """Let classes be loaded: on a busy machine that takes longer than an SDK waits at the start of a client."""
-        topic = self._made_topic(self.world.new("warm-up"))
+        # Without attributes: at the first topic that has some a slave of 5.3.3 leaves off to copy topics.
+        topic = self._made_topic(self.world.new("warm-up"), None)
         for _ in range(_WARM_UPS_MAX):
             name = self._crew.name(driver, "p")
             with suppress(DriverError):
@@ -288,7 +289,7 @@ class Stage:
         """A new topic that the name server knows. One queue keeps the order and makes offsets the same in each run."""
         return self._made_topic(self.world.new(), kind, queues)
 
-    def _made_topic(self, name: str, kind: str = "NORMAL", queues: int = 1) -> str:
+    def _made_topic(self, name: str, kind: str | None, queues: int = 1) -> str:
         self.world.topic(name=name, kind=kind, queues=queues)
         self._queues[name] = queues
         end = time.monotonic() + ROUTE_SECONDS

@@ -11,6 +11,7 @@ from ..scenario import scenario
 from ..stage import Stage
 from ..targets.target import Capability
 from ..worlds.disk import CAN_BE_FULL, FULL, FULL_BESIDE, TOO_LATE, until_full
+from .several_brokers import on_both
 
 BUSY: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}
 """Remoting clients that send are refused."""
@@ -35,19 +36,6 @@ READABLE_SECONDS = 10.0
 """A broker queues a message after it has answered its send."""
 TRIES_SECONDS = 1.0
 """What an SDK has still under way when it gives up is stored by then."""
-
-
-def on_both(s: Stage) -> str:
-    """A topic with one queue at each of two brokers."""
-    topic = s.topic(queues=1)
-    s.world.topic(name=topic, queues=1, to=s.world.beside)
-
-    def both() -> bool:
-        route = s.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
-        return len(route.json["brokerDatas"]) == 2
-
-    s.wait_until(both, "a route to both brokers")
-    return topic
 
 
 def taken(s: Stage, topic: str) -> int:

@@ -1,21 +1,16 @@
 """Static topics: queues whose numbers and offsets stay what they are, wherever they lie. Few SDKs know of them."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..actors import Consumer, Producer
-from ..drivers.process import DriverError, Fields
+from ..drivers.process import Fields
 from ..scenario import scenario
 from ..stage import PATIENCE_SECONDS, Stage
-from ..targets.target import Capability
 from ..worlds.static_topics import Part, make_static, part, static_topic
+from .several_brokers import BOTH, SEVERAL, THERE, sent_in_the_end
 
-THERE = "broker-b"
-SEVERAL = {Capability.SEVERAL_BROKERS}
-BOTH = {"beside.brokerName": THERE, "proxy.proxyMode": "CLUSTER"}
-"""Two brokers, and a proxy that belongs to neither."""
 SENDS = 4
 MOVED_TO = 100
 """The first offset of what lies at the new broker."""
@@ -55,19 +50,7 @@ def _led(s: Stage, topic: str) -> set[str]:
 
 def _sent(s: Stage, producer: Producer, topic: str, stem: str) -> list[Fields]:
     """What a producer is told of sends, each repeated until it is not refused."""
-    return [_taken(s, producer, topic, f"{stem} {number}") for number in range(SENDS)]
-
-
-def _taken(s: Stage, producer: Producer, topic: str, content: str) -> Fields:
-    answers: list[Fields] = []
-
-    def send() -> bool:
-        with suppress(DriverError):
-            answers.append(producer.send(topic, content))
-        return bool(answers)
-
-    s.wait_until(send, f"{content} is not refused")
-    return answers[0]
+    return [sent_in_the_end(s, producer, topic, f"{stem} {number}") for number in range(SENDS)]
 
 
 def _places(messages: Sequence[Fields]) -> list[tuple[object, object]]:

@@ -1,0 +1,291 @@
+"""Two brokers, or one and its slave: clients whose broker goes away, is back, takes no sends, or sends them on."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..actors import PRIMING, Consumer, Producer, text
+from ..drivers.process import DriverError, Fields
+from ..scenario import scenario
+from ..stage import Stage
+from ..targets.target import Capability
+
+THERE = "broker-b"
+BOTH: Mapping[str, str] = {"beside.brokerName": THERE, "proxy.proxyMode": "CLUSTER"}
+"""Two brokers, and a proxy that belongs to neither."""
+SLAVE: Mapping[str, str] = {"slaveReadEnable": "true", "beside.brokerId": "1", "beside.brokerRole": "SLAVE"}
+FAR_BEHIND: Mapping[str, str] = {**SLAVE, "accessMessageInMemoryMaxRatio": "0"}
+"""Whoever is not at the end of the log is told to ask the slave."""
+SEVERAL = {Capability.SEVERAL_BROKERS}
+AWAY = SEVERAL | {Capability.RESTART}
+SECONDS = 180.0
+"""For routes that clients look at every half a minute, and a proxy that keeps what it knew of them for some time."""
+COPIED_SECONDS = 200.0
+"""In which a slave has found its master, and copied its tables and messages."""
+COUNT = 8
+LOOKER = "several-brokers-looker"
+"""A group that looks for what brokers hold. Brokers make it once: they write down all groups with each new one."""
+
+
+def on_both(s: Stage) -> str:
+    """A topic with one queue at each of two brokers."""
+    topic = s.world.new()
+    for broker in (s.world.broker, s.world.beside):
+        s.world.topic(name=topic, kind="NORMAL", queues=1, to=broker)
+    s.wait_until(lambda: brokers_of(s, topic) == 2, "a route to both brokers")
+    return topic
+
+
+def brokers_of(s: Stage, topic: str) -> int:
+    """How many brokers, by name, the name server tells of."""
+    route = s.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
+    return len(route.json["brokerDatas"]) if route.code == 0 else 0
+
+
+def sent_in_the_end(s: Stage, producer: Producer, topic: str, content: str) -> Fields:
+    """What a producer is told of a send that is repeated until it is not refused."""
+    answers: list[Fields] = []
+
+    def send() -> bool:
+        with suppress(DriverError):
+            answers.append(producer.send(topic, content))
+        return bool(answers)
+
+    s.wait_until(send, f"{content} is not refused", seconds=SECONDS)
+    return answers[0]
+
+
+def _put(s: Stage, topic: str, content: str | bytes, to: RemotingClient | None = None) -> None:
+    """Store a message without the SDK, at the first broker unless another one is given."""
+    body = content.encode() if isinstance(content, str) else content
+    answer = s.world.ask(RequestCode.SEND_MESSAGE, s.world.send_fields(topic), body, to=to)
+    s.require(answer.code == 0, f"{content!r} was not stored: {answer}")
+
+
+def _held(s: Stage, topic: str, broker: RemotingClient) -> set[str]:
+    """The bodies that a broker has of a topic."""
+    answer = s.world.ask(RequestCode.PULL_MESSAGE, s.world.pull_fields(topic, LOOKER), to=broker)
+    return {message.body.decode() for message in answer.messages} if answer.code == 0 else set()
+
+
+def _consumer(s: Stage, group: str, topic: str, *brokers: RemotingClient, process: int = 0) -> Consumer:
+    """A push consumer that is given all that these brokers have, where nothing was sent yet."""
+    if not s.hello.get("from_first", True):
+        for broker in brokers:
+            _put(s, topic, PRIMING, broker)
+        s.wait_until(lambda: all(_held(s, topic, broker) for broker in brokers), "the first messages")
+    return s.consumer(group, topic, "concurrent", process=process)
+
+
+@scenario("MQFaultStrategy.selectOneMessageQueue", verbs={"send"}, capabilities=AWAY, settings=BOTH, alone=True)
+def sends_go_to_the_other_broker_while_one_is_away(s: Stage) -> None:
+    """What is sent meanwhile is all there, and when the broker is back it gets its share again."""
+    world, topic = s.world, on_both(s)
+    producer = s.producer(topic)
+    for number in range(COUNT):
+        producer.send(topic, f"before {number}")
+    brokers = (world.broker, world.beside)
+    s.see("both have some", s.comes(lambda: all(_held(s, topic, each) for each in brokers)))
+    with world.away():
+        sent = {f"away {number}" for number in range(COUNT)}
+        for content in sorted(sent):
+            sent_in_the_end(s, producer, topic, content)
+        s.see("at the other one", s.comes(lambda: sent <= _held(s, topic, world.beside)))
+
+    def shared() -> bool:
+        sent_in_the_end(s, producer, topic, "back")
+        return "back" in _held(s, topic, world.broker)
+
+    s.see("it has its share again", s.comes(shared, seconds=SECONDS))
+
+
+@scenario(
+    "RouteInfoManager.wipeWritePermOfBrokerByLock", verbs={"send"}, capabilities=SEVERAL, settings=BOTH, alone=True
+)
+def sends_avoid_a_broker_whose_write_permission_was_wiped(s: Stage) -> None:
+    """A producer that starts then sends to the other one alone, until it is given back."""
+    topic = on_both(s)
+
+    def change(code: RequestCode) -> None:
+        answer = s.world.ask(code, {"brokerName": s.world.broker_name}, to=s.world.namesrv)
+        s.require(answer.code == 0, f"the permission was not changed: {answer}")
+
+    change(RequestCode.WIPE_WRITE_PERM_OF_BROKER)
+    producer = s.producer(topic)
+    for number in range(COUNT):
+        producer.send(topic, f"m{number}")
+    s.see("at the other one", s.comes(lambda: len(_held(s, topic, s.world.beside)) == COUNT))
+    change(RequestCode.ADD_WRITE_PERM_OF_BROKER)
+    again = s.producer(topic, process=1)
+
+    def shared() -> bool:
+        again.send(topic, "again")
+        return bool(_held(s, topic, s.world.broker))
+
+    s.see("given back", s.comes(shared, seconds=SECONDS))
+
+
+@scenario(
+    "DefaultRequestProcessor.getRouteInfoByTopic",
+    verbs={"send"},
+    protocol="remoting",
+    capabilities=SEVERAL,
+    settings=BOTH,
+    alone=True,
+)
+def sends_to_an_order_topic_go_where_its_configuration_says(s: Stage) -> None:
+    """To the first queues of one broker, of four at each of two; Go's SDK goes by no such configuration."""
+    world, topic = s.world, s.world.new()
+    for broker in (world.broker, world.beside):
+        world.topic(name=topic, queues=4, to=broker)
+    order = {"namespace": "ORDER_TOPIC_CONFIG", "key": topic, "value": f"{THERE}:2"}
+    for answer in (
+        world.ask(RequestCode.PUT_KV_CONFIG, order, to=world.namesrv),
+        world.ask(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"orderMessageEnable=true", to=world.namesrv),
+    ):
+        s.require(answer.code == 0, f"the name server was not told of the order: {answer}")
+    s.wait_until(lambda: brokers_of(s, topic) == 2, "a route to both brokers")
+    s.producer(topic).send_numbered(topic, COUNT)
+
+    def ends(broker: RemotingClient) -> list[int]:
+        asked = [{"topic": topic, "queueId": queue} for queue in range(4)]
+        return [int(world.ask(RequestCode.GET_MAX_OFFSET, each, to=broker)["offset"]) for each in asked]
+
+    def stored() -> bool:
+        return sum(ends(world.broker)) + sum(ends(world.beside)) == COUNT
+
+    s.see("all stored", s.comes(stored))
+    s.see("in queues here", [end > 0 for end in ends(world.broker)])
+    s.see("in queues there", [end > 0 for end in ends(world.beside)])
+
+
+@scenario("RebalanceImpl.rebalanceByTopic", modes={"concurrent"}, capabilities=AWAY, settings=BOTH, alone=True)
+def a_consumer_goes_on_when_a_broker_is_back(s: Stage) -> None:
+    """It is given what the other one has meanwhile, and then what this one gets."""
+    world, topic, group = s.world, on_both(s), s.group()
+    consumer = _consumer(s, group, topic, world.broker, world.beside)
+    how = {"seconds": SECONDS, "passing": s.poll_step}
+    _put(s, topic, "before, here")
+    _put(s, topic, "before, there", world.beside)
+    s.wait_for(2, consumer, stem="before", **how)
+    with world.away():
+        _put(s, topic, "meanwhile", world.beside)
+        s.wait_for(1, consumer, stem="meanwhile", **how)
+    _put(s, topic, "back")
+    s.wait_for(1, consumer, stem="back", **how)
+    s.see("given", sorted(set(consumer.bodies)))
+
+
+@scenario("AllocateMessageQueueAveragely.allocate", modes={"concurrent"}, capabilities=SEVERAL, settings=BOTH)
+def two_consumers_share_the_messages_of_both_brokers(s: Stage) -> None:
+    """Both are given some; when one has left, the other is given what comes to whichever broker."""
+    world, topic, group = s.world, on_both(s), s.group()
+    brokers = (world.broker, world.beside)
+    first = _consumer(s, group, topic, *brokers)
+    second = s.consumer(group, topic, "concurrent", process=1)
+    sent: set[str] = set()
+
+    def given() -> set[str]:
+        return {*first.bodies, *second.bodies}
+
+    def shared() -> bool:
+        if sent == given():
+            for broker, name in zip(brokers, ("here", "there"), strict=True):
+                sent.add(content := f"{name} {len(sent)}")
+                _put(s, topic, content, broker)
+        return bool(first.bodies and second.bodies)
+
+    how = {"seconds": SECONDS, "passing": s.poll_step}
+    s.wait_until(shared, "both are given some", consumers=[first, second], **how)
+    s.wait_until(lambda: sent <= given(), "one of them is given each", consumers=[first, second], **how)
+    left = second.post_close()
+    s.wait_until(left.done, "the second one has left", consumers=[first], **how)
+    for broker, name in zip(brokers, ("here", "there"), strict=True):
+        _put(s, topic, f"alone, {name}", broker)
+    s.wait_for(2, first, stem="alone", **how)
+    s.see("alone", sorted({text(message) for message in first.of("alone")}))
+
+
+def _until_copied(s: Stage, topic: str, count: int) -> None:
+    """Wait until the slave knows a topic and has so many messages of it."""
+    has_all = partial(_held, s, topic, s.world.beside)
+    what = "the slave has what its master has"
+    s.wait_until(lambda: len(has_all()) == count, what, seconds=COPIED_SECONDS, passing=1.0)
+
+
+@scenario(
+    "RemoteBrokerOffsetStore.fetchConsumeOffsetFromBroker",
+    modes={"concurrent"},
+    protocol="remoting",
+    capabilities=AWAY,
+    settings=SLAVE,
+    alone=True,
+    without={"go-remoting": "it asks none but the master where its group was"},
+)
+def who_starts_while_the_master_is_away_is_given_what_the_slave_has(s: Stage) -> None:
+    """All of it: the group has consumed nothing yet."""
+    topic, group = s.world.topic(queues=1), s.group()
+    for content in ("first", "second"):
+        _put(s, topic, content)
+    _until_copied(s, topic, 2)
+    s.process()  # it is started with the help of the master
+    with s.world.away():
+        consumer = s.consumer(group, topic, "concurrent")
+        s.wait_for(2, consumer, seconds=SECONDS)
+        s.see("given", sorted(set(consumer.bodies)))
+
+
+@scenario(
+    "MQClientInstance.findBrokerAddressInSubscribe",
+    verbs={"pause", "resume"},
+    modes={"concurrent"},
+    protocol="remoting",
+    capabilities=AWAY,
+    settings=SLAVE,
+    alone=True,
+)
+def a_consumer_goes_on_at_the_slave(s: Stage) -> None:
+    """What it was not given before the master went away, the slave gives it."""
+    topic, group = s.world.topic(queues=1), s.group()
+    consumer = s.consumer(group, topic, "concurrent")
+    _put(s, topic, "first")
+    s.wait_for(1, consumer, seconds=SECONDS)
+    consumer.driver.call("pause", on=consumer.name)
+    for content in ("second", "third"):
+        _put(s, topic, content)
+    _until_copied(s, topic, 3)
+    with s.world.away():
+        consumer.driver.call("resume", on=consumer.name)
+        s.wait_for(3, consumer, seconds=SECONDS)
+        s.see("given", sorted(set(consumer.bodies)))
+
+
+@scenario("PullAPIWrapper.recalculatePullFromWhichNode", modes={"concurrent"}, protocol="remoting", settings=FAR_BEHIND)
+def who_is_far_behind_is_sent_to_the_slave(s: Stage) -> None:
+    """The master suggests it, and the SDK pulls there next; what is consumed is committed at the master."""
+    topic, group = s.world.topic(queues=1), s.group()
+    for number in range(COUNT):
+        _put(s, topic, f"m{number}")
+    _until_copied(s, topic, COUNT)
+    consumer = s.consumer(group, topic, "concurrent")
+    s.wait_for(COUNT, consumer, seconds=SECONDS)
+    s.see("given", sorted(set(consumer.bodies)))
+    asked = {"consumerGroup": group, "topic": topic, "queueId": 0}
+
+    def committed() -> bool:
+        answer = s.world.ask(RequestCode.QUERY_CONSUMER_OFFSET, asked)
+        return answer.code == 0 and answer["offset"] == str(COUNT)
+
+    s.see("committed at the master", s.comes(committed, seconds=SECONDS))
+    s.see("pulled from the slave", s.comes(lambda: _pulled_from_slave(s, topic, group) == COUNT))
+
+
+def _pulled_from_slave(s: Stage, topic: str, group: str) -> int:
+    """Up to which offset a group has pulled there."""
+    asked = {"consumerGroup": group, "topic": topic}
+    answer = s.world.ask(RequestCode.GET_CONSUME_STATS, asked, to=s.world.beside)
+    table = answer.json["offsetTable"] if answer.code == 0 else {}
+    return max((each["pullOffset"] for each in table.values()), default=0)
