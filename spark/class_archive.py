@@ -22,6 +22,8 @@ MAGIC = bytes.fromhex("a2ab0bf0")
 MINUTES_MAX = 30
 """A draft that is not finished after so long is made by nobody any more."""
 
+# To verify the code of Spark's own classes takes seconds; that of an archive is verified when it is made.
+_UNVERIFIED = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
 _SILENT = ("-XX:+IgnoreUnrecognizedVMOptions", "-Xlog:cds*=off", "-Xlog:class+path=off")
 
 
@@ -32,9 +34,10 @@ def folder() -> Path:
 
 
 def switches(kept: Path | None = None) -> list[str]:
-    """Those of a JVM that uses the archive, or lists its classes where nobody has; none where neither can be done.
+    """Those of a JVM that uses the archive, or lists its classes where nobody has; none where nothing can be kept.
 
-    Where a JVM that has listed its classes is over, an archive begins to be made.
+    Where a JVM that has listed its classes is over, an archive begins to be made; until there is one, classes are taken
+    as they are.
     """
     try:
         return _switches(folder() if kept is None else kept)
@@ -62,13 +65,13 @@ def _switches(kept: Path) -> list[str]:
     if not lists:
         kept.mkdir(parents=True, exist_ok=True)
         # For the two characters the JVM puts "pid" and its number.
-        return [f'"-XX:DumpLoadedClassList={kept / key}.%p.classes"', *_SILENT]
+        return [f'"-XX:DumpLoadedClassList={kept / key}.%p.classes"', *_UNVERIFIED, *_SILENT]
     complete = [each for each in lists if _is_over(each)]
     if complete:
         with contextlib.suppress(FileExistsError):  # another session has begun
             draft.open("x").close()
             _begin(complete[0], draft)
-    return []
+    return [*_UNVERIFIED, *_SILENT]
 
 
 def _begin(listed: Path, draft: Path) -> None:

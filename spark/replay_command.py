@@ -162,7 +162,7 @@ def _kept(spark: "SparkSession", path: str) -> "DataFrame":
 def _session(options: argparse.Namespace, folder: str) -> "SparkSession":
     from pyspark.sql import SparkSession
 
-    from . import class_archive, register
+    from . import class_archive, register, worker_python
 
     builder = (
         SparkSession.builder.appName("rocketmq-replay")
@@ -171,9 +171,10 @@ def _session(options: argparse.Namespace, folder: str) -> "SparkSession":
         .config("spark.sql.session.timeZone", "UTC")
     )
     if UNDER_SPARK_SUBMIT not in os.environ:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        master = options.master or "local[*]"
+        worker_python.choose(master)
         builder = (
-            builder.master(options.master or "local[*]")
+            builder.master(master)
             .config("spark.driver.memory", options.memory)
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")

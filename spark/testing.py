@@ -3,8 +3,6 @@
 `pyspark_rocketmq.pytest_plugin` makes fixtures of it.
 """
 
-import os
-import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from . import class_archive, register
+from . import class_archive, register, worker_python
 
 if TYPE_CHECKING:  # a session alone shall not wait until an emulator is loaded
     from pyspark.sql.streaming.query import StreamingQuery
@@ -42,10 +40,10 @@ CONFIGURATION = {
 def start_session(configuration: Mapping[str, str] | None = None, *, master: str = "local[2]") -> SparkSession:
     """A session for tests, with the data source registered.
 
-    Its JVM uses the archive of Spark's classes (see `class_archive`) unless the configuration has Java options.
+    Its JVM uses the archive of Spark's classes (see `class_archive`) unless the configuration has Java options; its
+    Python workers are those of `worker_python` unless ``$PYSPARK_PYTHON`` names others.
     """
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    worker_python.choose(master)
     builder = SparkSession.builder.master(master).appName("rocketmq-testkit")
     quick = {JAVA_OPTIONS: " ".join((CONFIGURATION[JAVA_OPTIONS], *_archive_switches()))}
     for name, value in {**CONFIGURATION, **quick, **(configuration or {})}.items():

@@ -1,0 +1,137 @@
+"""Workers import PySpark from where it is installed, and from nowhere else than they are told to."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pyspark
+import pytest
+from pyspark_rocketmq import worker_python
+
+SESSION = """
+from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark_rocketmq.testing import start_session
+
+
+class WhoReads(DataSourceReader):
+    def __init__(self, planner):
+        self.planner = planner
+
+    def read(self, partition):
+        import pyspark
+        yield self.planner, pyspark.__file__
+
+
+class Who(DataSource):
+    @classmethod
+    def name(cls):
+        return "who"
+
+    def schema(self):
+        return "planner string, task string"
+
+    def reader(self, schema):
+        import pyspark
+        return WhoReads(pyspark.__file__)
+
+
+spark = start_session()
+spark.dataSource.register(Who)
+print(*spark.read.format("who").load().first(), sep="\\n")
+spark.stop()
+"""
+
+
+def session(**environment: str) -> list[str]:
+    """Where PySpark was found by the worker that made a reader, and by the one that read."""
+    inherited = {name: value for name, value in os.environ.items() if name not in worker_python.VARIABLES}
+    done = subprocess.run(
+        [sys.executable, "-c", SESSION], capture_output=True, text=True, env={**inherited, **environment}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.usefixtures("_own_folder")
+def test_workers_of_a_session_for_tests_find_the_installed_one() -> None:
+    assert session() == [pyspark.__file__] * 2
+
+
+@pytest.mark.usefixtures("_own_folder")
+def test_who_names_an_interpreter_has_it() -> None:
+    found = session(PYSPARK_PYTHON=sys.executable)
+
+    assert [Path(each).parents[1].name for each in found] == ["pyspark.zip"] * 2
+
+
+@pytest.fixture
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROCKETMQ_TESTKIT_CACHE", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("", ""),
+        ("/spark/python/lib/pyspark.zip:/spark/python/lib/py4j-0.10.9.9-src.zip", ""),
+        (
+            "/spark/python/lib/pyspark.zip:/a folder/*:/b.zip:/spark/jars/core.jar",
+            "/a folder/*:/b.zip:/spark/jars/core.jar",
+        ),
+    ],
+)
+def test_only_archives_of_pyspark_are_left_out(given: str, kept: str, tmp_path: Path) -> None:
+    told = [
+        worker_python.program(tmp_path),
+        "-c",
+        "import os, sys; print(os.environ['PYTHONPATH'], sys.argv, sys.prefix)",
+    ]
+    more = ["a b", "*", ""]
+
+    done = subprocess.run([*told, *more], capture_output=True, text=True, env={"PYTHONPATH": given}, check=True)
+
+    assert done.stdout == f"{kept} {['-c', *more]} {sys.prefix}\n"
+
+
+def test_it_is_written_once(tmp_path: Path) -> None:
+    first = worker_python.program(tmp_path / "new folder")
+    written = Path(first).stat().st_mtime_ns
+
+    assert worker_python.program(tmp_path / "new folder") == first
+    assert [file.stat().st_mtime_ns for file in (tmp_path / "new folder").iterdir()] == [written]
+
+
+def test_where_it_would_not_do_workers_are_run_by_this_interpreter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    Path(worker_python.program(tmp_path)).chmod(0o644)
+
+    assert worker_python.program(file) == sys.executable
+    assert worker_python.program(tmp_path) == sys.executable
+    with monkeypatch.context() as patched:
+        patched.setattr(sysconfig, "get_path", lambda _name: str(tmp_path))
+        assert worker_python.program(tmp_path / "found otherwise") == sys.executable
+    with monkeypatch.context() as patched:
+        patched.setenv("SPARK_HOME", "/opt/spark")
+        assert worker_python.program(tmp_path / "another Spark") == sys.executable
+
+
+@pytest.mark.parametrize(
+    ("master", "script"), [("local[2]", True), ("local-cluster[2,1,1024]", True), ("spark://host:7077", False)]
+)
+def test_other_machines_need_not_have_it(
+    master: str, script: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROCKETMQ_TESTKIT_CACHE", str(tmp_path))
+    for each in worker_python.VARIABLES:
+        monkeypatch.setenv(each, "none yet")  # for it to be taken back in any case
+        monkeypatch.delenv(each)
+
+    worker_python.choose(master)
+
+    chosen = {os.environ[each] for each in worker_python.VARIABLES}
+    assert chosen == {worker_python.program() if script else sys.executable}
