@@ -3,7 +3,7 @@
 from rocketmq_testkit.remoting import frame
 
 from ..case import remoting_case
-from ..worlds.remoting import Remoting, reply_to
+from ..worlds.remoting import Remoting, replies_to
 from .frames import answer_to, header, seen
 
 _NOBODYS = -1
@@ -38,10 +38,12 @@ def a_header_may_have_no_byte(t: Remoting) -> None:
 def half_a_frame_is_waited_for(t: Remoting) -> None:
     """The rest of a frame may come after a long silence; requests of other connections are served meanwhile."""
     data = frame.join(header(), b"body")
-    for part in (2, 4, 30, len(data) - 1):
-        connection = t.connect()
+    parts = {part: t.connect() for part in (2, 4, 30, len(data) - 1)}
+    for part, connection in parts.items():
         connection.send_bytes(data[:part])
-        t.see(f"after {part} bytes", reply_to(connection, 77))
+    silence = replies_to(parts, 77, 0.5)
+    for part, connection in parts.items():
+        t.see(f"after {part} bytes", silence[part])
         t.see("another connection", answer_to(t.connect(), data))
         t.see("the rest", answer_to(connection, data[part:]))
 
@@ -58,9 +60,13 @@ def nothing_is_judged_before_twelve_bytes(t: Remoting) -> None:
         "an empty object": frame.join(b"{}"),
         "half a frame": frame.join(header())[:11],
     }
-    for label, data in beginnings.items():
-        connection = t.connect()
-        connection.send_bytes(data)
-        t.see(label, reply_to(connection, _NOBODYS, 1))
-        connection.send_bytes(bytes(12 - len(data)))
-        t.see(f"{label}, with twelve", reply_to(connection, _NOBODYS, 2))
+    connections = {label: t.connect() for label in beginnings}
+    for label, connection in connections.items():
+        connection.send_bytes(beginnings[label])
+    before = replies_to(connections, _NOBODYS, 1)
+    for label, connection in connections.items():
+        connection.send_bytes(bytes(12 - len(beginnings[label])))
+    after = replies_to(connections, _NOBODYS, 2)
+    for label in beginnings:
+        t.see(label, before[label])
+        t.see(f"{label}, with twelve", after[label])

@@ -197,7 +197,7 @@ def a_delivery_time_may_become_a_delay_level(t: Grpc) -> None:
     t.see("the first after", watch.between(0.9, 3))
     t.until(lambda: t.max_offset(topic) == 2)
     t.see("the second after", watch.between(4.9, 7))
-    t.see("on the last level", t.max_offset(SCHEDULE_TOPIC, 17))
+    t.see("on the last level", t.put_into(SCHEDULE_TOPIC, answer, queue=17))
     stored = t.messages_of(topic, t.group())
     t.see("stored", [[each.body.decode(), sorted(each.properties)] for each in stored])
 

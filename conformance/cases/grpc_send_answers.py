@@ -6,11 +6,8 @@ from typing import Any
 
 from rocketmq_testkit.emulator.names import HALF_TOPIC, SCHEDULE_TOPIC, TIMER_TOPIC
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
-from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case
-from ..worlds.answer import Answer
 from ..worlds.grpc import Grpc
 
 _AHEAD_MS = 60_000
@@ -37,16 +34,16 @@ def every_message_has_a_transaction_id(t: Grpc) -> None:
 def a_message_that_waits_has_the_place_where_it_waits(t: Grpc) -> None:
     """The offset of a half message, and of a timed one, is that of the queue of the system in which it waits."""
     half = t.message(t.topic(kind="TRANSACTION", queues=1), "half", message_type=pb.TRANSACTION)
-    t.see("half", _found(t, HALF_TOPIC, t.send(half)))
+    t.see("half", t.put_into(HALF_TOPIC, t.send(half)))
     timed = t.message(t.topic(kind="DELAY", queues=1), "timed", deliver_ms=t.now_ms() + _AHEAD_MS)
-    t.see("timed", _found(t, TIMER_TOPIC, t.send(timed)))
+    t.see("timed", t.put_into(TIMER_TOPIC, t.send(timed)))
 
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse", settings={"proxy.useDelayLevel": "true"})
 def a_message_with_a_level_has_its_place_among_those_of_the_level(t: Grpc) -> None:
     """Where useDelayLevel is on the offset of a timed message is that of the queue of its delay level."""
     timed = t.message(t.topic(kind="DELAY", queues=1), "timed", deliver_ms=t.now_ms() + 7_000_000)
-    t.see("on the last level", _found(t, SCHEDULE_TOPIC, t.send(timed), queue=17))
+    t.see("on the last level", t.put_into(SCHEDULE_TOPIC, t.send(timed), queue=17))
 
 
 @grpc_case("RecallMessageHandle.HandleV1.buildHandle")
@@ -58,9 +55,3 @@ def the_recall_handle_of_a_half_message(t: Grpc) -> None:
     version, named, broker, _, message_id = urlsafe_b64decode(entry.recall_handle).decode().split(" ")
     t.see("parts without the time", [version, named, broker, message_id])
     t.see("recalled", t.recall(topic, entry.recall_handle), 40014)
-
-
-def _found(t: Grpc, topic: str, answer: sv.SendMessageResponse, queue: int = 0) -> list[str] | Answer:
-    """The message that stands in a queue of the system where a send says that it put its own."""
-    (entry,) = answer.entries
-    return t.ask(RequestCode.PULL_MESSAGE, t.pull_fields(topic, t.group(), queue, entry.offset, max_messages=1)).found

@@ -2,6 +2,7 @@
 
 from typing import Unpack
 
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import grpc_case, remoting_case
@@ -43,7 +44,9 @@ def a_synchronous_master_waits_for_nobody_by_default(t: Remoting) -> None:
 def a_send_through_the_proxy_waits_for_a_slave_that_is_not_there(t: Grpc) -> None:
     """It is told so, and its message is stored."""
     topic = t.topic(queues=1)
-    t.see("sent", t.send(t.message(topic, "waits")), 50402)
+    waiting = t.start_call("SendMessage", sv.SendMessageRequest(messages=[t.message(topic, "waits")]))
+    t.wait(4)
+    t.see("sent", waiting(), 50402)
     t.see("stored", t.messages_of(topic, t.group())[0].body.decode())
 
 

@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 from ..case import remoting_case
 from ..settings import STRICT, with_keys
 from ..worlds.pops import PopGroup
-from ..worlds.remoting import Remoting, reply_to
+from ..worlds.remoting import Remoting, replies_to
 from ..worlds.transactions import COMMIT, ROLLBACK, UNKNOWN, shown, transacting
 from .peek import peek
 
@@ -100,11 +100,12 @@ def an_unknown_end_gets_no_answer(t: Remoting) -> None:
     """A producer that says that it does not know how its transaction ends gets no answer."""
     producers = transacting(t)
     sent = producers.half()
-    connection = t.connect()
-    for check in (False, True):
+    connections = {check: t.connect() for check in (False, True)}
+    for check, connection in connections.items():
         fields = producers.end_fields(sent, UNKNOWN, fromTransactionCheck=check)
         opaque = connection.submit(RequestCode.END_TRANSACTION, fields)
-        t.see(f"from a check: {check}", reply_to(connection, opaque, 1))
+    for check, reply in replies_to(connections, opaque, 1).items():
+        t.see(f"from a check: {check}", reply)
 
 
 @remoting_case("EndTransactionRequestHeader.checkFields")

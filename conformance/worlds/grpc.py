@@ -16,8 +16,10 @@ from rocketmq_testkit.grpc_v2.method_table import SERVICE
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services import RPCS
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..targets.target import Place
+from .answer import Answer
 from .authorization import authorization
 from .grpc_answer import Failure, Received, duration, failure_of, timestamp
 from .session import Session
@@ -284,6 +286,12 @@ class Grpc(World):
         for entry in () if isinstance(answer, Failure) else answer.entries:
             self.placeholders.put(entry.recall_handle, "recall handle")
         return answer
+
+    def put_into(self, topic: str, answer: sv.SendMessageResponse, queue: int = 0) -> list[str] | Answer:
+        """The body that stands in a queue of the system where the answer to a send says that it was put."""
+        (entry,) = answer.entries
+        fields = self.pull_fields(topic, self.group(), queue, entry.offset, max_messages=1)
+        return self.ask(RequestCode.PULL_MESSAGE, fields).found
 
     def sent(self, topic: str, count: int = 1, **more: Any) -> list[Any]:
         """Send messages `m0`, `m1`, ..., all of which must be stored."""

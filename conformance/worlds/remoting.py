@@ -3,9 +3,10 @@
 Everything else is `ask(code, ext, body)`.
 """
 
+import time
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout
 from rocketmq_testkit.remoting.request_code import RequestCode
@@ -15,6 +16,8 @@ from .answer import Answer
 from .send_fields import SendFields
 from .world import Pending, World
 
+T = TypeVar("T")
+_GLANCE_SECONDS = 0.01
 _AHEAD_MS = 60_000
 """The end of a query that shall find what has just been stored, whoever's clock is behind."""
 
@@ -242,6 +245,15 @@ def reply_to(connection: RemotingClient, opaque: int, seconds: float = 0.5) -> A
         return "closed"
     except RemotingTimeout:
         return "no answer"
+
+
+def replies_to(connections: Mapping[T, RemotingClient], opaque: int, seconds: float) -> dict[T, Answer | str]:
+    """The same of several connections, which are silent together: after `seconds` all of them have had that long."""
+    end = time.monotonic() + seconds
+    return {
+        label: reply_to(connection, opaque, max(end - time.monotonic(), _GLANCE_SECONDS))
+        for label, connection in connections.items()
+    }
 
 
 def subscription(topic: str, expression: str, kind: str = "TAG", version: int = 0) -> dict[str, object]:
