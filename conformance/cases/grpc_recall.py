@@ -189,7 +189,7 @@ def a_delivery_time_may_become_a_delay_level(t: Grpc) -> None:
     """Where useDelayLevel is on a message has the first level that is longer than its delay, and no recall handle."""
     topic = t.topic(kind="DELAY", queues=1)
     watch = t.stopwatch()
-    for body, ahead_ms in (("past", -5000), ("1.5 s", 1500), ("a day", 86_000_000)):
+    for body, ahead_ms in (("past", -5000), ("3.5 s", 3500), ("a day", 86_000_000)):
         answer = t.send(_timed(t, topic, body, t.now_ms() + ahead_ms))
         t.see(body, answer.status, 20000)
         t.see(f"{body}: recall handle", answer.entries[0].recall_handle)
