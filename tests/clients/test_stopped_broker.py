@@ -1,9 +1,12 @@
 """A real broker that is stopped leaves nothing, at whatever moment that is."""
 
+import os
+import signal
 import threading
 from pathlib import Path
 
 import pytest
+from rocketmq_testkit.conformance.targets import apache
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
 from rocketmq_testkit.conformance.targets.target import TargetError
 
@@ -37,3 +40,18 @@ def test_one_that_is_stopped_while_it_starts() -> None:
     assert len(errors) == 1
     assert broker.pids == []
     assert not broker.home.exists()
+
+
+def test_one_that_does_not_stop_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is killed in the end, which is said: what it leaves then is not what a stop in order leaves."""
+    monkeypatch.setattr(apache, "STOP_SECONDS", 0.5)
+    broker = ApacheBroker()
+    broker.start()
+    try:
+        for pid in broker.pids:
+            os.kill(pid, signal.SIGSTOP)
+        with pytest.raises(TargetError, match=r"Apache RocketMQ 5\.3\.3 did not stop in order within 0\.5 s"):
+            broker.halt()
+        assert not broker.alive
+    finally:
+        broker.stop()
