@@ -31,8 +31,9 @@ CONFIGURATION = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "false",
-    # A session of a test is over before better code or a collector with threads of its own would pay.
-    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # A session of a test is over before better code or a collector with threads of its own would pay; so much room for
+    # classes is needed in any case, and growing into it collects garbage each time.
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m",
 }
 """What makes a small session start and run fast."""
 

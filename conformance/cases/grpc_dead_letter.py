@@ -155,7 +155,7 @@ def a_message_without_retries_is_given_up_when_it_comes_again(t: Grpc) -> None:
     consumer = consuming(t, 1, retryMaxTimes=0)
     t.see("first", attempts(consumer.receive(invisible_s=10)))
     retry = pop_retry_topic(consumer.topic, consumer.group, v2=False)
-    t.require(t.until(lambda: t.max_offset(retry)), "it did not come back")
+    t.require(t.until(lambda: t.max_offset(retry), step=0.5), "it did not come back")
     t.see("again", consumer.received_within(6.2, await_s=6, deadline=12))
     t.see("dead letters", t.until(lambda: _dead_letters(consumer), 5))
     t.see("received", _reader_of_dead_letters(consumer).receive(), 20000)

@@ -139,7 +139,7 @@ def the_running_info_of_a_grpc_consumer_is_never_told(t: Grpc) -> None:
     pending = [client.running_info(stack=stack) for stack in (True, False)]
     watch = t.stopwatch()
     for stack, asked in zip((True, False), pending, strict=True):
-        answer = t.arrival(asked)
+        answer = t.arrival(asked, step=0.5)
         t.see(f"with a stack: {stack}", [answer.code, (answer.remark or "").partition(" Timeout: ")[0]])
     t.see("after", watch.between(9, 14))
     client.see_goes_on("the next command")

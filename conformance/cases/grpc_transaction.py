@@ -278,7 +278,7 @@ def a_half_message_with_a_delivery_time_is_put_aside(t: Grpc) -> None:
         found = t.messages_of(TRANS_CHECK_MAX_TIME_TOPIC, t.group(name="cases-given-up"))
         return [each for each in found if topic.encode() in each.body]
 
-    t.see("put aside", [shown(each) for each in t.until(aside, 90)])
+    t.see("put aside", [shown(each) for each in t.until(aside, 90, step=1)])
     t.see("received", consumer.receive_nothing(), 40401)
 
 

@@ -330,16 +330,16 @@ class World(Closing):
             if connection is not self.namesrv:
                 _taken_up(connection)
 
-    def until(self, look: Callable[[], T], seconds: float = 30.0) -> T:
-        """Look again and again until something is there, and return it; after `seconds`, whatever is there then."""
+    def until(self, look: Callable[[], T], seconds: float = 30.0, *, step: float = _STEP_MS / 1000) -> T:
+        """Look every `step` s until something is there, and return it; after `seconds`, whatever is there then."""
         end = self.now_ms() + round(seconds * 1000)
         while not (found := look()) and self.now_ms() < end:
-            self.wait(_STEP_MS / 1000)
+            self.wait(step)
         return found
 
-    def arrival(self, pending: "Pending", seconds: float = 25.0) -> Answer:
-        """The answer to what waits, as soon as it is there: a stopwatch shows when that was."""
-        answer = self.until(pending.arrived, seconds)
+    def arrival(self, pending: "Pending", seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> Answer:
+        """The answer to what waits, as soon as it is there: a stopwatch shows when that was, `step` s later at most."""
+        answer = self.until(pending.arrived, seconds, step=step)
         if answer is None:
             raise Contradiction("a request that waits was never answered")
         return answer
