@@ -1,8 +1,8 @@
 """The interpreter of Spark's Python workers: one that imports PySpark from where it is installed.
 
 Spark puts its `pyspark.zip` in front of the path of workers. Python keeps no compiled code of what lies in an archive,
-so each kind of worker begins with compiling two hundred modules, which takes it a second of one core, and four kinds
-are needed until a first row has come. The program made here leaves that archive out. It is a small script in
+so each kind of worker begins with compiling two hundred modules, which takes it most of a second of one core, and
+four kinds are needed until a first row has come. The program made here leaves that archive out. It is a small script in
 ``$ROCKETMQ_TESTKIT_CACHE/spark``, by default in ``~/.cache/rocketmq-testkit/spark``.
 """
 
@@ -43,7 +43,7 @@ def choose(master: str) -> None:
 
 def program(kept: Path | None = None) -> str:
     """Its path; this very interpreter's where workers must look into the archives, or the script cannot be kept."""
-    if "SPARK_HOME" in os.environ or not _is_installed():
+    if os.name != "posix" or "SPARK_HOME" in os.environ or not _is_installed():
         return sys.executable
     try:
         return _script(class_archive.folder() if kept is None else kept) or sys.executable

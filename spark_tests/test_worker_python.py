@@ -116,6 +116,9 @@ def test_where_it_would_not_do_workers_are_run_by_this_interpreter(
         patched.setattr(sysconfig, "get_path", lambda _name: str(tmp_path))
         assert worker_python.program(tmp_path / "found otherwise") == sys.executable
     with monkeypatch.context() as patched:
+        patched.setattr(os, "name", "nt")
+        assert worker_python.program() == sys.executable
+    with monkeypatch.context() as patched:
         patched.setenv("SPARK_HOME", "/opt/spark")
         assert worker_python.program(tmp_path / "another Spark") == sys.executable
 
