@@ -57,6 +57,8 @@ class Grpc(World):
         super().__init__(place, token)
         self.channel = self._channel()
         self._sessions: list[Session] = []
+        self._handed_over = False
+        """Whether something was left to grpcio's own threads that they had no time for yet."""
 
     def close(self) -> None:
         """Close streams, channel and connections."""
@@ -105,7 +107,7 @@ class Grpc(World):
         **headers: str | None,
     ) -> Any:
         """The response of a unary RPC, or the Failure that it ended with."""
-        return self.start_call(rpc, request, client=client, deadline=deadline, **headers)()
+        return self._begin(rpc, request, client, deadline, headers)()
 
     def start_call(
         self,
@@ -117,6 +119,15 @@ class Grpc(World):
         **headers: str | None,
     ) -> Callable[[], Any]:
         """Begin a unary RPC; call what comes back for its response, or the Failure that it ended with."""
+        self._hand_over()
+        return self._begin(rpc, request, client, deadline, headers)
+
+    def _hand_over(self) -> None:
+        self._handed_over = True
+
+    def _begin(
+        self, rpc: str, request: Message, client: str | None, deadline: float | None, headers: Mapping[str, str | None]
+    ) -> Callable[[], Any]:
         method = self.channel.unary_unary(
             SERVICE + rpc,
             request_serializer=type(request).SerializeToString,
@@ -143,7 +154,9 @@ class Grpc(World):
 
     def settle(self) -> None:
         """Return when the place has taken up everything that was sent so far."""
-        time.sleep(_TAKEN_UP_SECONDS)
+        if self._handed_over:
+            self._handed_over = False
+            time.sleep(_TAKEN_UP_SECONDS)
         super().settle()
         self.call("QueryRoute", sv.QueryRouteRequest(topic=pb.Resource(name=AUTO_CREATE_TOPIC)))
 
@@ -181,7 +194,7 @@ class Grpc(World):
 
     def open(self, client: str, settings: pb.Settings | None = None, **headers: str | None) -> Session:
         """A telemetry stream; with settings, they are the first command."""
-        session = Session(self.channel, client, self.metadata(client, **headers))
+        session = Session(self.channel, client, self.metadata(client, **headers), self._hand_over)
         self._sessions.append(session)
         if settings is not None:
             session.settings(settings)
@@ -394,6 +407,7 @@ class Grpc(World):
             request_serializer=sv.ReceiveMessageRequest.SerializeToString,
             response_deserializer=sv.ReceiveMessageResponse.FromString,
         )
+        self._hand_over()
         return method(request, timeout=deadline, metadata=self.metadata(client, **headers), wait_for_ready=True)
 
     def receive_nothing(self, topic: str, group: str, *, seconds: float = 5.2, **more: Any) -> Received:

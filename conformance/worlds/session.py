@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import grpc
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
@@ -14,10 +14,13 @@ from .world import ANSWER_SECONDS, Contradiction
 
 
 class Session:
-    """One telemetry stream of a client."""
+    """One telemetry stream of a client. `hand_over` is called before anything is left to grpcio's own threads."""
 
-    def __init__(self, channel: grpc.Channel, client: str, metadata: list[tuple[str, str]]) -> None:
+    def __init__(
+        self, channel: grpc.Channel, client: str, metadata: list[tuple[str, str]], hand_over: Callable[[], None]
+    ) -> None:
         self.client = client
+        self._hand_over = hand_over
         self._out: queue.Queue[sv.TelemetryCommand | None] = queue.Queue()
         self._in: queue.Queue[sv.TelemetryCommand | Failure | None] = queue.Queue()
         method = channel.stream_stream(
@@ -25,11 +28,13 @@ class Session:
             request_serializer=sv.TelemetryCommand.SerializeToString,
             response_deserializer=sv.TelemetryCommand.FromString,
         )
+        hand_over()
         self._call = method(self._commands(), metadata=metadata)
         threading.Thread(target=self._read, name=f"telemetry-{client}", daemon=True).start()
 
     def send(self, command: sv.TelemetryCommand) -> None:
         """Send a command."""
+        self._hand_over()
         self._out.put(command)
 
     def settings(self, settings: pb.Settings) -> None:
@@ -52,10 +57,12 @@ class Session:
 
     def half_close(self) -> None:
         """Say that nothing more will be sent."""
+        self._hand_over()
         self._out.put(None)
 
     def cancel(self) -> None:
         """Reset the stream."""
+        self._hand_over()
         self._call.cancel()
         self._out.put(None)
 

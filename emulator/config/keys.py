@@ -8,6 +8,8 @@ camelCase of the attribute. One more key is one more field: the generated page, 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
+from functools import cache
+from types import MappingProxyType
 from typing import Any, Self
 
 
@@ -57,9 +59,10 @@ class Config:
     """Base of all configurations."""
 
     @classmethod
-    def attributes(cls) -> dict[str, str]:
+    @cache
+    def attributes(cls) -> Mapping[str, str]:
         """Public key name -> attribute name, in the order of declaration."""
-        return {f.metadata["name"] or camel_case(f.name): f.name for f in fields(cls)}
+        return MappingProxyType({f.metadata["name"] or camel_case(f.name): f.name for f in fields(cls)})
 
     def set(self, name: str, value: Any) -> None:
         """Set a key by its public name from text or from a value of its type.
