@@ -107,7 +107,11 @@ class Grpc(World):
         **headers: str | None,
     ) -> Any:
         """The response of a unary RPC, or the Failure that it ended with."""
-        return self._begin(rpc, request, client, deadline, headers)()
+        handed_over = self._handed_over
+        answer = self.start_call(rpc, request, client=client, deadline=deadline, **headers)()
+        # What was answered is with nobody any more; what was left to those threads before may still be.
+        self._handed_over = handed_over
+        return answer
 
     def start_call(
         self,
@@ -120,14 +124,6 @@ class Grpc(World):
     ) -> Callable[[], Any]:
         """Begin a unary RPC; call what comes back for its response, or the Failure that it ended with."""
         self._hand_over()
-        return self._begin(rpc, request, client, deadline, headers)
-
-    def _hand_over(self) -> None:
-        self._handed_over = True
-
-    def _begin(
-        self, rpc: str, request: Message, client: str | None, deadline: float | None, headers: Mapping[str, str | None]
-    ) -> Callable[[], Any]:
         method = self.channel.unary_unary(
             SERVICE + rpc,
             request_serializer=type(request).SerializeToString,
@@ -143,6 +139,9 @@ class Grpc(World):
                 return failure_of(error)
 
         return answer
+
+    def _hand_over(self) -> None:
+        self._handed_over = True
 
     def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
         """Note what was seen; a response by its status and fields."""
