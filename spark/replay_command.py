@@ -1,9 +1,9 @@
 """The command `rocketmq-replay`: a recording, or a range of a topic, is sent again."""
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 SENT, FAILED, UNUSABLE = 0, 1, 2
 """Exit codes: all is acknowledged; the sending failed; the command line or what it names cannot be used."""
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
-UNDER_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
-"""The variable of a process that `spark-submit` has started: master and memory are decided already."""
 
 
 class UsageError(Exception):
@@ -160,31 +158,16 @@ def _kept(spark: "SparkSession", path: str) -> "DataFrame":
 
 
 def _session(options: argparse.Namespace, folder: str) -> "SparkSession":
-    from pyspark.sql import SparkSession
+    from . import register
+    from .command_session import command_session
 
-    from . import class_archive, register, worker_python
-
-    builder = (
-        SparkSession.builder.appName("rocketmq-replay")
-        .config("spark.ui.enabled", "false")
-        .config("spark.log.level", "ERROR")
-        .config("spark.sql.session.timeZone", "UTC")
+    spark = command_session(
+        "rocketmq-replay",
+        options.master,
+        options.memory,
+        Path(folder),
+        settings={"spark.sql.session.timeZone": "UTC"},
     )
-    if UNDER_SPARK_SUBMIT not in os.environ:
-        master = options.master or "local[*]"
-        worker_python.choose(master)
-        builder = (
-            builder.master(master)
-            .config("spark.driver.memory", options.memory)
-            .config("spark.driver.host", "127.0.0.1")
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.driver.extraJavaOptions", " ".join(("-XX:+UseSerialGC", *class_archive.switches())))
-            .config("spark.local.dir", folder)
-            .config("spark.sql.warehouse.dir", f"{folder}/warehouse")
-        )
-    elif options.master is not None:
-        builder = builder.master(options.master)
-    spark = builder.getOrCreate()
     register(spark)
     return spark
 
