@@ -65,6 +65,7 @@ from .state import BrokerState, LogState, Remains
 from .static_topics import Handlers, StaticTopics
 from .store import MessageStore
 from .store_buffers import StoreBuffers
+from .store_stats import StoreStats
 from .timer import TimerService
 from .topics import Topics
 from .transaction_checks import TransactionChecks
@@ -139,6 +140,7 @@ class Broker:
         self._duties = duties = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
         """Of what a master does by itself, and a slave does not."""
         identity = f"{self.name}:{self.broker_id}"
+        self.store.stats = StoreStats(scheduler.now_ms, self.topics.system)
         self.clients = Clients(config, scheduler, self.topics, self.groups, self._push, remains.filters)
         self.locks = QueueLocks(scheduler)
         compaction = Compaction(config, self.store, self._chance, identity)

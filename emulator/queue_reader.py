@@ -63,6 +63,20 @@ class QueueReader:
         message_filter: MessageFilter | None,
         group: str = "",
     ) -> Read:
+        """What `find` finds, and count it. A record counts as one, however many messages it holds."""
+        read = self.find(topic, queue_id, offset, max_count, message_filter, group)
+        self._store.stats.read(topic, len(read.records), self._store.now_ms)
+        return read
+
+    def find(
+        self,
+        topic: str,
+        queue_id: int,
+        offset: int,
+        max_count: int,
+        message_filter: MessageFilter | None,
+        group: str = "",
+    ) -> Read:
         """At most `max_count` messages (and upstream's bounds on count and bytes) from `offset` on.
 
         `group`: who reads, if it is to be noted how far behind it is.

@@ -23,6 +23,7 @@ from .flushing import Flushing
 from .message import Message, Stored
 from .names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_retry
 from .scheduler import Scheduler
+from .store_stats import StoreStats
 from .store_times import StoreTimes
 
 PROPERTIES_MAX_BYTES = 32767
@@ -68,6 +69,7 @@ class MessageStore:
         self.follows = False
         """Whether it is a slave's: its log is its master's, and nothing else is stored."""
         self.disk = Disk(config)
+        self.stats = StoreStats(scheduler.now_ms)
         self.last_store_timestamp = 0
         self.batched: Collection[str] = ()
         """Topics whose queues may hold several messages in one record."""
@@ -98,8 +100,11 @@ class MessageStore:
     def _append_whole(self, message: Message) -> Stored:
         """Store a message that holds others, and takes as many offsets as these are, where a queue can say so."""
         # A queue elsewhere, in which it waits for its time, does not count its messages.
-        with self._made_queue(message.topic, message.queue_id).holding(number_within(message.properties)):
-            return self.append(message)
+        number = number_within(message.properties)
+        with self._made_queue(message.topic, message.queue_id).holding(number):
+            stored = self.append(message)
+        self.stats.stored(message.topic, number - 1, 0, stored.store_timestamp)
+        return stored
 
     def _made_queue(self, topic: str, queue_id: int) -> ConsumeQueue:
         queue = self.queues.get((topic, queue_id))
@@ -166,6 +171,7 @@ class MessageStore:
             text,
         )
         self._write(record, tags_code)
+        self.stats.stored(topic, 1, size, now)
         self.last_store_timestamp = now
         watcher = self.watchers.get(topic) if queued else None
         if watcher is not None:
@@ -261,6 +267,7 @@ class MessageStore:
             copies,
         )
         self.log.append(block)
+        self.stats.stored(whole.topic, len(copies), len(block), now)
         queue.extend(places, sizes, tags_codes)
         for follower in self.followers:
             for at, size, tags_code in zip(places, sizes, tags_codes, strict=True):
@@ -282,6 +289,7 @@ class MessageStore:
         if found.store_timestamp != self._times.last_ms:
             self._times.note(found.store_timestamp, place)
         self.log.append(record)
+        self.stats.stored(found.topic, 1, len(record), now)
         self.last_store_timestamp = found.store_timestamp
         if not found.sys_flag & records.SYS_TRANSACTION_PREPARED:
             queue = self.queues.get((found.topic, found.queue_id))

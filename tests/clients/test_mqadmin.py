@@ -76,6 +76,21 @@ def test_the_cluster(server: Server) -> None:
     assert re.search(r"popPollingSize\s*=\s*77", mqadmin(namesrv, "getBrokerConfig", "-b", broker))
 
 
+def test_the_rates_of_a_broker() -> None:
+    """brokerStatus and clusterList show how many messages a second came in and went out, over the last ten seconds."""
+    with Emulator(time="frozen") as emulator:
+        emulator.clock.advance("11s")
+        topic = emulator.topic("adm-rates", queues=1)
+        for number in range(40):
+            topic.send(f"{number}".encode())
+        emulator.clock.advance("1s")
+        status = mqadmin(emulator.namesrv, "brokerStatus", "-b", emulator.broker)
+        assert re.search(r"^putTps\s*:\s*4\.0\s*$", status, re.MULTILINE)
+        assert re.search(r"^msgPutTotalTodayNow\s*:\s*40$", status, re.MULTILINE)
+        [row] = [row for row in cells(mqadmin(emulator.namesrv, "clusterList")) if row[1:2] == ["broker-a"]]
+        assert row[5].split("(")[0] == "4.00"
+
+
 def test_a_group(server: Server) -> None:
     """updateSubGroup creates a group, getConsumerConfig shows it, deleteSubGroup removes it."""
     namesrv = server.emulator.namesrv
