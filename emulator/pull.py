@@ -93,8 +93,8 @@ class PullService:
             self._refuse_pull_consumer(call, operation.consumer_group)
         reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
         if reset is not None:
-            low_high = self._reader.find(operation.topic, operation.queue_id, reset, 1, None)
-            read = Read(PullStatus.OFFSET_RESET, reset, low_high.min_offset, low_high.max_offset)
+            low, high = self._reader.bounds(operation.topic, operation.queue_id)
+            read = Read(PullStatus.OFFSET_RESET, reset, low, high)
         else:
             read = self._read(operation, message_filter)
         if operation.sys_flag & FLAG_COMMIT_OFFSET:

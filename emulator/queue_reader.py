@@ -54,21 +54,18 @@ class QueueReader:
         """Topics whose messages upstream reads from logs of their own."""
         self._special: Collection[str] = topics.special
 
-    def read(
-        self,
-        topic: str,
-        queue_id: int,
-        offset: int,
-        max_count: int,
-        message_filter: MessageFilter | None,
-        group: str = "",
-    ) -> Read:
-        """What `find` finds, and count it. A record counts as one, however many messages it holds."""
-        read = self.find(topic, queue_id, offset, max_count, message_filter, group)
-        self._store.stats.read(topic, len(read.records), self._store.now_ms)
-        return read
+    def bounds(self, topic: str, queue_id: int) -> tuple[int, int]:
+        """First held and next offset of a queue, without reading it."""
+        queue = self._store.queues.get((topic, queue_id))
+        if queue is None:
+            self._store.want(topic, queue_id)
+            return 0, 0
+        if self._is_compacted(topic):
+            log = self._compaction.of(queue)
+            return log.min_offset, log.max_offset
+        return queue.first, queue.max_offset
 
-    def find(
+    def read(
         self,
         topic: str,
         queue_id: int,
@@ -83,15 +80,26 @@ class QueueReader:
 
         The first message is returned whatever its size; one read looks at no more than maxFilterMessageSize / 20
         units. Compacted topics are read without a filter, and not from two files of their logs at once
-        (CompactionLog.getMessage).
+        (CompactionLog.getMessage). For the broker's counters a record is one message, however many it holds.
         """
         queue = self._store.queues.get((topic, queue_id))
         if queue is None:
             self._store.want(topic, queue_id)
-            return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, 0, 0)
-        special = self._special and topic in self._special
-        if special and topic in self._compacted and self._config.enable_compaction:
-            return self._read_compacted(queue, offset, max_count)
+            read = Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, 0, 0)
+        elif self._special and self._is_compacted(topic):
+            read = self._read_compacted(queue, offset, max_count)
+        else:
+            read = self._read_queue(queue, offset, max_count, message_filter, group)
+        self._store.stats.read(topic, len(read.records), self._store.now_ms)
+        return read
+
+    def _is_compacted(self, topic: str) -> bool:
+        return topic in self._compacted and self._config.enable_compaction
+
+    def _read_queue(
+        self, queue: ConsumeQueue, offset: int, max_count: int, message_filter: MessageFilter | None, group: str
+    ) -> Read:
+        topic, queue_id = queue.topic, queue.queue_id
         low, high = queue.first, queue.first + len(queue.physical)
         if high == 0:
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
@@ -109,7 +117,7 @@ class QueueReader:
         units_max = max(self._config.max_filter_message_size // _UNIT_BYTES, max_count)
         read = Read(PullStatus.NO_MATCHED_MESSAGE, offset, low, high)
         first, stop = offset - low, min(high - low, offset - low + units_max)
-        if special and isinstance(queue, BatchConsumeQueue):
+        if self._special and topic in self._special and isinstance(queue, BatchConsumeQueue):
             self._read_batches(queue, read, count_max, bytes_max, message_filter)
         elif message_filter is None:
             self._take(queue, read, first, min(stop, first + count_max), bytes_max)
