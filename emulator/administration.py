@@ -1,5 +1,7 @@
 """Requests of administrators about topics and groups of a broker. Source: AdminBrokerProcessor (5.3.3)."""
 
+from dataclasses import replace
+
 from . import names
 from .clients import Clients
 from .codes import ResponseCode
@@ -9,6 +11,7 @@ from .gate import Call
 from .groups import Groups
 from .offsets import Offsets
 from .operations import (
+    BrokerConsumeStatsResult,
     CloneGroupOffset,
     ConsumeStatsResult,
     CreateGroup,
@@ -20,6 +23,7 @@ from .operations import (
     Done,
     GetAllGroups,
     GetAllTopics,
+    GetBrokerConsumeStats,
     GetBrokerTopicList,
     GetConsumeStats,
     GetGroup,
@@ -33,6 +37,7 @@ from .operations import (
     OffsetWrapper,
     QueryGroupsOfTopic,
     QueryTopicsOfGroup,
+    TopicConfig,
     TopicListResult,
     TopicOffset,
     TopicResult,
@@ -110,6 +115,7 @@ class TopicAdministration:
             self._mappings.delete(name)
             self._offsets.delete_topic(name)
             self._store.delete_topic(name)
+            self._store.stats.by_name.forget_topic(name)
             self._timer_metrics.forget(name)
             self._orders.forget_topic(name)
             self._in_flight.forget_topic(name)
@@ -150,7 +156,8 @@ class TopicAdministration:
             queue = self._store.queue(topic, queue_id)
             updated = self._store.store_timestamp(queue, high - 1) if queue is not None and high > low else 0
             offsets[queue_id] = TopicOffset(low, high, updated)
-        return TopicStatsResult(topic, self._config.broker_name, offsets)
+        put_tps = self._store.stats.by_name.put_tps(topic, self._store.now_ms)
+        return TopicStatsResult(topic, self._config.broker_name, offsets, put_tps)
 
 
 class GroupAdministration:
@@ -198,6 +205,7 @@ class GroupAdministration:
             self._offsets.delete_group(operation.group)
         self._orders.forget_group(operation.group)
         self._in_flight.forget_group(operation.group)
+        self._store.stats.by_name.forget_group(operation.group)
         self._slow_readers.forget_group(operation.group)
         return Done()
 
@@ -220,13 +228,40 @@ class GroupAdministration:
             asked = [operation.topic] if operation.topic else self._offsets.topics_of(group)
             topics = [topic for topic in asked if self._clients.may_consume(group, topic)]
         found: dict[MessageQueue, OffsetWrapper] = {}
+        consume_tps = 0.0
         for topic in topics:
             config = self._topics.find(topic)
             if config is None:
                 continue
             for queue_id in range(config.read_queue_nums):
                 found[MessageQueue(topic, self._config.broker_name, queue_id)] = self._progress(group, topic, queue_id)
-        return ConsumeStatsResult(found)
+            consume_tps += self._store.stats.by_name.got_tps(topic, group, self._store.now_ms)
+        return ConsumeStatsResult(found, consume_tps)
+
+    def all_stats(self, call: Call, operation: GetBrokerConsumeStats) -> BrokerConsumeStatsResult:
+        """Progress of each group, by the topics that it has offsets of and that it may consume."""
+        found: dict[str, list[ConsumeStatsResult]] = {}
+        for group in self._groups.table:
+            topics = [(topic, self._topics.find(topic)) for topic in self._offsets.topics_of(group)]
+            found[group] = [
+                self._stats_of_topic(group, config)
+                for topic, config in topics
+                if config is not None
+                and (config.order or not operation.only_ordered)
+                and self._clients.may_consume(group, topic)
+            ]
+        return BrokerConsumeStatsResult(found)
+
+    def _stats_of_topic(self, group: str, config: TopicConfig) -> ConsumeStatsResult:
+        """By write queues, and without places of pulls, as upstream."""
+        topic = config.topic_name
+        offsets = {
+            MessageQueue(topic, self._config.broker_name, queue_id): replace(
+                self._progress(group, topic, queue_id), pull_offset=0
+            )
+            for queue_id in range(config.write_queue_nums)
+        }
+        return ConsumeStatsResult(offsets, self._store.stats.by_name.got_tps(topic, group, self._store.now_ms))
 
     def _progress(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
         consumed = self._offsets.query(group, topic, queue_id)

@@ -15,8 +15,10 @@ from .groups import Groups
 from .operations import (
     AssignmentResult,
     Done,
+    GetAllMessageRequestMode,
     MessageQueue,
     MessageRequestMode,
+    MessageRequestModesResult,
     QueryAssignment,
     SetMessageRequestMode,
 )
@@ -55,6 +57,10 @@ class Assignments:
             raise EngineError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist")
         self.modes[operation.topic, operation.consumer_group] = operation
         return Done()
+
+    def all_modes(self, call: Call, operation: GetAllMessageRequestMode) -> MessageRequestModesResult:
+        """What was said, in the order in which it was first."""
+        return MessageRequestModesResult(list(self.modes.values()))
 
     def query(self, call: Call, operation: QueryAssignment) -> AssignmentResult:
         """The queues of one client, of any broker; None where the group, the topic or the strategy is unknown.

@@ -16,6 +16,8 @@ from .administration import GroupAdministration, TopicAdministration
 from .arrival import Arrival
 from .assignments import Assignments
 from .broker_admin import BrokerAdministration
+from .broker_stats import BrokerStats, LightBrokerStats
+from .broker_tools import BrokerTools
 from .chance import Chance
 from .check_point import ReviveLog
 from .clean_up import CleanUp
@@ -23,6 +25,7 @@ from .client_questions import ClientQuestions
 from .client_resets import ClientResets
 from .clients import Clients
 from .codes import ResponseCode
+from .cold_data import ColdData
 from .compaction import Compaction
 from .config import BrokerConfig, EmulationConfig
 from .consumer_inquiries import ConsumerInquiries
@@ -71,6 +74,7 @@ from .topics import Topics
 from .transaction_checks import TransactionChecks
 from .transaction_ops import OpLog
 from .transactions import TransactionService
+from .users import Users
 from .views import Views
 
 MASTER_ID = 0
@@ -140,7 +144,8 @@ class Broker:
         self._duties = duties = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
         """Of what a master does by itself, and a slave does not."""
         identity = f"{self.name}:{self.broker_id}"
-        self.store.stats = StoreStats(scheduler.now_ms, self.topics.system)
+        by_name = (LightBrokerStats if config.enable_lmq else BrokerStats)(config, scheduler.now_ms)
+        self.store.stats = StoreStats(scheduler.now_ms, by_name, self.topics.system)
         self.clients = Clients(config, scheduler, self.topics, self.groups, self._push, remains.filters)
         self.locks = QueueLocks(scheduler)
         compaction = Compaction(config, self.store, self._chance, identity)
@@ -293,6 +298,7 @@ class Broker:
 
     def _table(self) -> dict[type[Operation], Callable[[Call, Any], Result | Parked]]:
         config, topics, groups, clients = self.config, self.topics, self.groups, self.clients
+        tools, cold_data, users = BrokerTools(config, self.store, topics), ColdData(config), Users()
         resets = ClientResets(config, self.store, topics, clients, self.offsets, self._push)
         positions = Positions(
             config, self._emulation, self.store, topics, groups, self.offsets, self._was_reset, resets.reset
@@ -384,6 +390,27 @@ class Broker:
             ops.GetBrokerHaStatus: ReplicationStatus(self).get,
             ops.DeleteExpiredCommitLog: self.clean_up.delete_files,
             ops.CleanExpiredConsumeQueue: self.clean_up.forget_queues,
+            ops.ViewBrokerStats: tools.view_stats,
+            ops.GetBrokerConsumeStats: group_admin.all_stats,
+            ops.CleanUnusedTopic: tools.clean_unused_topics,
+            ops.GetAllMessageRequestMode: assignments.all_modes,
+            ops.ExportConfigToJson: tools.export_config,
+            ops.CheckQueueProgress: tools.check_queues,
+            ops.ResetMasterFlushOffset: tools.reset_master_flush_offset,
+            ops.GetBrokerEpochCache: tools.epoch_cache,
+            ops.SetCommitLogReadMode: tools.set_read_mode,
+            ops.UpdateColdDataFlowCtrConfig: cold_data.update,
+            ops.RemoveColdDataFlowCtrConfig: cold_data.remove,
+            ops.GetColdDataFlowCtrInfo: cold_data.info,
+            ops.CreateUser: users.create,
+            ops.UpdateUser: users.update,
+            ops.DeleteUser: users.delete,
+            ops.GetUser: users.get,
+            ops.ListUsers: users.all,
+            ops.PutAcl: users.put_acl,
+            ops.DeleteAcl: users.delete_acl,
+            ops.GetAcl: users.get_acl,
+            ops.ListAcls: users.all_acls,
             ops.GetAllDelayOffset: self.delays.get_offsets,
             ops.GetTimerCheckPoint: self.timers.get_check_point,
             ops.GetTimerMetrics: self.timers.get_metrics,

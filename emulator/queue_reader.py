@@ -72,11 +72,9 @@ class QueueReader:
         offset: int,
         max_count: int,
         message_filter: MessageFilter | None,
-        group: str = "",
+        group: str,
     ) -> Read:
-        """At most `max_count` messages (and upstream's bounds on count and bytes) from `offset` on.
-
-        `group`: who reads, if it is to be noted how far behind it is.
+        """At most `max_count` messages (and upstream's bounds on count and bytes) from `offset` on, for a group.
 
         The first message is returned whatever its size; one read looks at no more than maxFilterMessageSize / 20
         units. Compacted topics are read without a filter, and not from two files of their logs at once
@@ -90,7 +88,8 @@ class QueueReader:
             read = self._read_compacted(queue, offset, max_count)
         else:
             read = self._read_queue(queue, offset, max_count, message_filter, group)
-        self._store.stats.read(topic, len(read.records), self._store.now_ms)
+        found = read.records
+        self._store.stats.read(topic, group, len(found), sum(map(len, found)), self._store.now_ms)
         return read
 
     def _is_compacted(self, topic: str) -> bool:

@@ -77,6 +77,8 @@ class RetryService:
             self._store.put(message)
         except EngineError as refusal:
             raise EngineError(ResponseCode.SYSTEM_ERROR, refusal.code.name) from None
+        came_from = message.properties[props.RETRY_TOPIC]
+        self._store.stats.by_name.was_sent_back(came_from, operation.group, self._store.now_ms)
         return Done()
 
     def _copy(self, record: Record, operation: SendMessageBack, group: GroupConfig, queue_id: int) -> Message:

@@ -13,6 +13,7 @@ from . import properties as props
 from . import record as records
 from .arrival import Arrival
 from .batch import LateProperties, Part, are_usual, tags_of
+from .broker_stats import BrokerStats
 from .codes import ResponseCode
 from .commit_log import CommitLog
 from .config import BrokerConfig
@@ -21,7 +22,7 @@ from .disk import Disk
 from .errors import EngineError
 from .flushing import Flushing
 from .message import Message, Stored
-from .names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_retry
+from .names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_lmq, is_retry
 from .scheduler import Scheduler
 from .store_stats import StoreStats
 from .store_times import StoreTimes
@@ -69,7 +70,7 @@ class MessageStore:
         self.follows = False
         """Whether it is a slave's: its log is its master's, and nothing else is stored."""
         self.disk = Disk(config)
-        self.stats = StoreStats(scheduler.now_ms)
+        self.stats = StoreStats(scheduler.now_ms, BrokerStats(config, scheduler.now_ms))
         self.last_store_timestamp = 0
         self.batched: Collection[str] = ()
         """Topics whose queues may hold several messages in one record."""
@@ -103,7 +104,7 @@ class MessageStore:
         number = number_within(message.properties)
         with self._made_queue(message.topic, message.queue_id).holding(number):
             stored = self.append(message)
-        self.stats.stored(message.topic, number - 1, 0, stored.store_timestamp)
+        self.stats.stored(message.topic, number - 1, 0, stored.store_timestamp, times=0)
         return stored
 
     def _made_queue(self, topic: str, queue_id: int) -> ConsumeQueue:
@@ -289,7 +290,7 @@ class MessageStore:
         if found.store_timestamp != self._times.last_ms:
             self._times.note(found.store_timestamp, place)
         self.log.append(record)
-        self.stats.stored(found.topic, 1, len(record), now)
+        self.stats.copied(len(record), now)
         self.last_store_timestamp = found.store_timestamp
         if not found.sys_flag & records.SYS_TRANSACTION_PREPARED:
             queue = self.queues.get((found.topic, found.queue_id))
@@ -454,6 +455,12 @@ class MessageStore:
         ]:
             del self.queues[topic, queue_id]
             del self._of_topic[topic][queue_id]
+
+    def forget_unknown(self, find: Callable[[str], object], stays: Callable[[str], bool]) -> None:
+        """Forget the queues of topics that are neither found nor stay. Source: DefaultMessageStore.cleanUnusedTopic."""
+        for topic in list(self._of_topic):
+            if find(topic) is None and not stays(topic) and not is_lmq(topic):
+                self.delete_topic(topic)
 
     def _file_is_full(self) -> None:
         for told in self.full_files:

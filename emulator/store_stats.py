@@ -11,12 +11,15 @@ from collections import deque
 from collections.abc import Collection
 from typing import NamedTuple
 
-from .names import DLQ_PREFIX, SYSTEM_TOPIC_PREFIX, SYSTEM_TOPICS
+from .broker_stats import BrokerStats
+from .names import DLQ_PREFIX, REVIVE_TOPIC_PREFIX, SYSTEM_TOPIC_PREFIX, SYSTEM_TOPICS
 
 SAMPLE_MS = 1000
 SPANS = (10, 60, 600)
 """Rates are told over so many samples."""
 DAY_MS = 24 * 3600 * 1000
+_NO_PUTS = (DLQ_PREFIX, REVIVE_TOPIC_PREFIX)
+"""What goes to a dead letter queue at once is no put, nor is what the broker keeps about pops."""
 
 
 class Totals(NamedTuple):
@@ -41,7 +44,8 @@ class Mornings(NamedTuple):
 class StoreStats:
     """Counters of one run of a broker. `system`: topics that do not count as those of applications."""
 
-    def __init__(self, now_ms: int, system: Collection[str] = SYSTEM_TOPICS) -> None:
+    def __init__(self, now_ms: int, by_name: BrokerStats, system: Collection[str] = SYSTEM_TOPICS) -> None:
+        self.by_name = by_name
         self._system = system
         self._start_ms = now_ms
         self._next_sample_ms = now_ms + SAMPLE_MS
@@ -50,20 +54,30 @@ class StoreStats:
         """Numbers of samples, and what they and those after the one before have found."""
         self.puts = self.put_bytes = self.reads_found = self.reads_missed = self.transferred = 0
         self.put = self.got = 0
-        """Messages of applications' topics, stored and given; what goes to a dead letter queue at once is no put."""
+        """Messages of applications' topics, stored and given."""
         self.today = self.yesterday = Mornings()
 
-    def stored(self, topic: str, messages: int, size: int, now_ms: int) -> None:
-        """Messages were stored, which took `size` bytes."""
+    def stored(self, topic: str, messages: int, size: int, now_ms: int, times: int = 1) -> None:
+        """Messages were stored, which took `size` bytes; `times` is 0 if they came with others before."""
         if now_ms >= self._next_sample_ms:
             self.catch_up(now_ms)
         self.puts += messages
         self.put_bytes += size
-        if topic not in self._system and not topic.startswith((SYSTEM_TOPIC_PREFIX, DLQ_PREFIX)):
+        if topic.startswith(_NO_PUTS):
+            return
+        self.by_name.was_put(topic, messages, size, now_ms, times)
+        if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
             self.put += messages
 
-    def read(self, topic: str, messages: int, now_ms: int) -> None:
-        """A read has found so many messages."""
+    def copied(self, size: int, now_ms: int) -> None:
+        """A record came from the master: it is stored, but who puts messages has put it there."""
+        if now_ms >= self._next_sample_ms:
+            self.catch_up(now_ms)
+        self.puts += 1
+        self.put_bytes += size
+
+    def read(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:
+        """A group has read so many messages, which take `size` bytes."""
         if now_ms >= self._next_sample_ms:
             self.catch_up(now_ms)
         if not messages:
@@ -71,6 +85,7 @@ class StoreStats:
             return
         self.reads_found += 1
         self.transferred += messages
+        self.by_name.was_got(topic, group, messages, size, now_ms)
         if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
             self.got += messages
 
@@ -78,6 +93,7 @@ class StoreStats:
         """Account for the samples and mornings until now."""
         if now_ms < self._next_sample_ms:
             return
+        self._note_whole(now_ms)
         last = (now_ms - self._start_ms) // SAMPLE_MS
         self._samples.append((last, Totals(self.puts, self.reads_found, self.reads_missed, self.transferred)))
         # One before the longest span says what the oldest sample of it has found.
@@ -89,6 +105,18 @@ class StoreStats:
             before, self.today = self.today, Mornings(self.put, self.got)
             self.yesterday = before if days == 1 else self.today
             self._next_morning_ms += days * DAY_MS
+
+    def _note_whole(self, now_ms: int) -> None:
+        """What the whole broker has counted is put under its names when it is sampled: nobody asks in between."""
+        names = self.by_name
+        for item, counted in (
+            (names.all_put, self.puts),
+            (names.all_got, self.transferred),
+            (names.own_put, self.put),
+            (names.own_got, self.got),
+        ):
+            item.messages = counted
+            item.catch_up(now_ms)
 
     def rates(self, now_ms: int) -> dict[str, str]:
         """Each rate (1/s) as three numbers; where there are not yet as many samples there is nothing between blanks."""

@@ -10,7 +10,13 @@ from rocketmq_testkit.emulator.engine import Engine
 from .header import Header
 from .processors import PROCESSORS
 from .push import PUSHED, QUESTIONS
-from .request_code import BROKER_TO_CLIENT, WITHOUT_UPSTREAM_HANDLER, RequestCode
+from .request_code import (
+    BROKER_TO_CLIENT,
+    HANDLED_ELSEWHERE,
+    OF_CONTROLLERS_AND_CONTAINERS,
+    WITHOUT_UPSTREAM_HANDLER,
+    RequestCode,
+)
 from .table import Processor, Role
 
 INTRODUCTION = """\
@@ -21,8 +27,8 @@ table by `python -m rocketmq_testkit.remoting.coverage > docs/request-codes.md`.
 
 Fields are the request's ext fields: a plain name is a text, `:i` is a 32-bit and `:l` a 64-bit number, `:b` a truth
 value; `!` marks those without which the request is answered code 1, as upstream's handler fails without them. A code
-that is not emulated yet is answered code 3 with a remark that names it. Codes that upstream names but handles nowhere
-are answered like unknown ones: code 3.
+that is not emulated yet is answered code 3 with a remark that names it. Codes that upstream names but handles nowhere,
+or in other programs than brokers and name servers, are answered like unknown ones: code 3.
 """
 
 _SUFFIXES = {"str": "", "Int": ":i", "Long": ":l", "bool": ":b"}
@@ -33,9 +39,10 @@ def page() -> str:
     served = served_codes()
     pushed = {code: effect.__name__ for effect, code in PUSHED.items()}
     rows = [_row(code, served.get(code), pushed.get(code)) for code in sorted(RequestCode)]
-    upstream = len(RequestCode) - len(WITHOUT_UPSTREAM_HANDLER)
+    upstream = len(RequestCode) - len(HANDLED_ELSEWHERE)
     counts = (
-        f"{len(served)} of the {upstream} codes that upstream handles are served, {len(pushed)} are sent to clients.\n"
+        f"{len(served)} of the {upstream} codes that upstream's brokers and name servers handle are served,"
+        f" {len(pushed)} are sent to clients.\n"
     )
     head = "| code | name | who | operation | fields |\n|---|---|---|---|---|\n"
     return f"{INTRODUCTION}\n{counts}\n{head}{''.join(rows)}"
@@ -57,6 +64,8 @@ def _row(code: RequestCode, processor: Processor | None, effect: str | None) -> 
         return f"| {code:d} | {code.name} | to clients, {kind} | {effect} | |\n"
     if code in WITHOUT_UPSTREAM_HANDLER:
         return f"| {code:d} | {code.name} | nobody, upstream neither | | |\n"
+    if code in OF_CONTROLLERS_AND_CONTAINERS:
+        return f"| {code:d} | {code.name} | a controller or a container of brokers, upstream too | | |\n"
     if code in BROKER_TO_CLIENT:
         return f"| {code:d} | {code.name} | to clients, not yet | | |\n"
     return f"| {code:d} | {code.name} | not yet | | |\n"

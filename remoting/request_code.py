@@ -200,6 +200,28 @@ WITHOUT_UPSTREAM_HANDLER: Final = frozenset(
 )
 """Codes that upstream names but serves nowhere: they are answered like unknown ones."""
 
+OF_CONTROLLERS_AND_CONTAINERS: Final = frozenset(
+    {
+        RequestCode.ADD_BROKER,
+        RequestCode.REMOVE_BROKER,
+        RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET,
+        RequestCode.CONTROLLER_ELECT_MASTER,
+        RequestCode.CONTROLLER_REGISTER_BROKER,
+        RequestCode.CONTROLLER_GET_REPLICA_INFO,
+        RequestCode.CONTROLLER_GET_METADATA_INFO,
+        RequestCode.CONTROLLER_GET_SYNC_STATE_DATA,
+        RequestCode.UPDATE_CONTROLLER_CONFIG,
+        RequestCode.GET_CONTROLLER_CONFIG,
+        RequestCode.CLEAN_BROKER_DATA,
+        RequestCode.CONTROLLER_GET_NEXT_BROKER_ID,
+        RequestCode.CONTROLLER_APPLY_BROKER_ID,
+    }
+)
+"""Codes that a controller or a container of brokers serves; brokers and name servers answer them like unknown ones."""
+
+HANDLED_ELSEWHERE: Final = WITHOUT_UPSTREAM_HANDLER | OF_CONTROLLERS_AND_CONTAINERS
+"""Codes that neither a broker nor a name server of upstream knows."""
+
 BROKER_TO_CLIENT: Final = frozenset(
     {
         RequestCode.CHECK_TRANSACTION_STATE,

@@ -21,7 +21,7 @@ from .call import NoticeCall, RemotingCall
 from .channel import RemotingChannel
 from .command import ONEWAY, RESPONSE
 from .processors import PROCESSORS
-from .request_code import BROKER_TO_CLIENT, NAME_SERVER_ONLY, WITHOUT_UPSTREAM_HANDLER, RequestCode
+from .request_code import BROKER_TO_CLIENT, HANDLED_ELSEWHERE, NAME_SERVER_ONLY, RequestCode
 from .request_pools import pool_of
 from .table import Processor, Role
 
@@ -67,7 +67,7 @@ class RemotingService:
         self._upcoming = {
             int(code): code.name
             for code in RequestCode
-            if code not in WITHOUT_UPSTREAM_HANDLER
+            if code not in HANDLED_ELSEWHERE
             and code not in BROKER_TO_CLIENT
             and code not in self._served
             and nodes[Role.NAME_SERVER if code in NAME_SERVER_ONLY else Role.BROKER] is not None

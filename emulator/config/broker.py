@@ -35,6 +35,13 @@ class BrokerConfig(RequestPoolConfig):
     access_message_in_memory_max_ratio: int = key(
         40, "Consumers are far behind that are this share of the memory behind the end.", unit="%", low=0, high=100
     )
+    data_read_ahead_enable: bool = key(True, "Told, and switched by a request of its own: nothing is read ahead here.")
+    cg_cold_read_threshold: int = key(
+        3 * 1024 * 1024, "Told as what a group may read of cold messages: nothing is cold.", unit="bytes"
+    )
+    global_cold_read_threshold: int = key(
+        100 * 1024 * 1024, "Told as what all groups together may read of cold messages.", unit="bytes"
+    )
     offset_check_in_slave: bool = key(False, "A slave corrects offsets that are out of range, as a master does.")
 
     # topics and groups
@@ -119,6 +126,7 @@ class BrokerConfig(RequestPoolConfig):
         "Messages have offsets in the light queues that they name; topics and groups named %LMQ%* need not be made."
         " Read at the start.",
     )
+    enable_lmq_stats: bool = key(False, "Reads of light queues are counted for each of them, not for all together.")
     enable_multi_dispatch: bool = key(False, "Messages are queued in the light queues in which they have offsets.")
 
     # pop

@@ -122,6 +122,20 @@ class ConsumeStatsResult(Result):
 
 
 @value
+class GetBrokerConsumeStats(Operation):
+    """Progress of all groups of a broker; `only_ordered`: on topics that are ordered."""
+
+    only_ordered: bool = False
+
+
+@value
+class BrokerConsumeStatsResult(Result):
+    """Progress of each group, one entry a topic."""
+
+    groups: dict[str, list[ConsumeStatsResult]]
+
+
+@value
 class QueryGroupsOfTopic(Operation):
     """Groups that subscribe to a topic or hold offsets on it (QUERY_TOPIC_CONSUME_BY_WHO)."""
 

@@ -7,9 +7,24 @@ answers. None of them holds a rule about what happens to a message.
 from collections.abc import Mapping
 
 from ..table import Processor, join
-from . import client, group, name_server, offset, pop, pull, send, timer, topic, transaction, view
+from . import client, group, name_server, offset, pop, pull, send, timer, tools, topic, transaction, user, view
 
 PROCESSORS: Mapping[int, Processor] = join(
-    module.TABLE for module in (send, transaction, pull, pop, offset, client, topic, group, view, timer, name_server)
+    module.TABLE
+    for module in (
+        send,
+        transaction,
+        pull,
+        pop,
+        offset,
+        client,
+        topic,
+        group,
+        view,
+        timer,
+        tools,
+        user,
+        name_server,
+    )
 )
 """By request code."""

@@ -7,6 +7,8 @@ from typing import Protocol
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Driver, body
 from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 
 class Server(Protocol):
@@ -150,3 +152,54 @@ def test_half_messages(server: Server) -> None:
         driver.call("send_tx", on="p", topic="adm-tx", body=b"ended", outcome="COMMIT")
         emulator.clock.advance("4s")  # ends are written down together, every 3 s
         assert count("RMQ_SYS_TRANS_OP_HALF_TOPIC") == before[1] + 1
+
+
+def test_what_was_counted_of_topics_and_groups() -> None:
+    """statsAll shows rates and sums by topic and group, brokerConsumeStats what is left to each group."""
+    with Emulator(time="frozen") as emulator:
+        topic = emulator.topic("adm-counted", queues=1)
+        emulator.group("adm-counting")
+        for number in range(30):
+            topic.send(f"{number}".encode())
+        with RemotingClient(emulator.broker) as connection:
+            place = {"consumerGroup": "adm-counting", "topic": "adm-counted", "queueId": 0}
+            pull = {**place, "queueOffset": 0, "maxMsgNums": 12, "sysFlag": 4, "commitOffset": 0, "subVersion": 0}
+            pull |= {"suspendTimeoutMillis": 0, "subscription": "*", "expressionType": "TAG"}
+            assert connection.request(RequestCode.PULL_MESSAGE, pull).code == 0
+            assert connection.request(RequestCode.UPDATE_CONSUMER_OFFSET, {**place, "commitOffset": 12}).code == 0
+        emulator.clock.advance("10s")
+        stats = cells(mqadmin(emulator.namesrv, "statsAll", "-t", "adm-counted"))
+        # Topic, group, accumulation, messages a second in and out, and how many of a day.
+        assert [row for row in stats if row[0] == "adm-counted"] == [
+            ["adm-counted", "adm-counting", "18", "3.00", "1.20", "30", "12"]
+        ]
+        left = mqadmin(emulator.namesrv, "brokerConsumeStats", "-b", emulator.broker)
+        assert [row[:7] for row in cells(left) if row[0] == "adm-counted"] == [
+            ["adm-counted", "adm-counting", "broker-a", "0", "30", "12", "18"]
+        ]
+        assert "Diff Total: 18" in left
+
+
+def test_limits_and_tables_of_a_broker(server: Server) -> None:
+    """Limits for cold messages are set, shown and removed; reading ahead is a key; unused topics are cleaned."""
+    namesrv, broker = server.emulator.namesrv, server.emulator.broker
+    of = ("-b", broker)
+    changed = mqadmin(namesrv, "updateColdDataFlowCtrGroupConfig", *of, "-g", "adm-cold", "-v", "4096")
+    assert "success" in changed
+    shown = mqadmin(namesrv, "getColdDataFlowCtrInfo", *of)
+    assert re.search(r'"adm-cold"\s*:\s*4096', shown)
+    assert "success" in mqadmin(namesrv, "removeColdDataFlowCtrGroupConfig", *of, "-g", "adm-cold")
+    assert "adm-cold" not in mqadmin(namesrv, "getColdDataFlowCtrInfo", *of)
+    assert "success, mode: 1" in mqadmin(namesrv, "setCommitLogReadAheadMode", *of, "-m", "1")
+    assert re.search(r"dataReadAheadEnable\s*=\s*false", mqadmin(namesrv, "getBrokerConfig", *of))
+    assert "success" in mqadmin(namesrv, "cleanUnusedTopic", *of)
+
+
+def test_users_are_kept_nowhere(server: Server) -> None:
+    """createUser and createAcl fail with upstream's words."""
+    namesrv, broker = server.emulator.namesrv, server.emulator.broker
+    error = "An system error occurred, please try again later."
+    assert error in mqadmin(namesrv, "createUser", "-b", broker, "-u", "ann", "-p", "secret")
+    rights = ("-s", "User:ann", "-r", "Topic:adm", "-a", "Pub", "-d", "Allow", "-i", "10.0.0.1")
+    assert error in mqadmin(namesrv, "createAcl", "-b", broker, *rights)
+    assert "The resource is null." in mqadmin(namesrv, "createAcl", "-b", broker, *rights[:3], "adm", *rights[4:])

@@ -2,6 +2,8 @@
 
 import pytest
 from engine_world import World
+from rocketmq_testkit.emulator.broker_stats import BrokerStats
+from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC, dlq_topic
 from rocketmq_testkit.emulator.operations import GetBrokerRuntimeInfo, RuntimeInfoResult
 from rocketmq_testkit.emulator.store_stats import DAY_MS, Mornings, StoreStats
@@ -9,9 +11,14 @@ from rocketmq_testkit.emulator.store_stats import DAY_MS, Mornings, StoreStats
 MIDNIGHT = 20_000 * DAY_MS
 
 
+def store_stats(now_ms: int) -> StoreStats:
+    """Counters of a broker that starts now."""
+    return StoreStats(now_ms, BrokerStats(BrokerConfig(), now_ms))
+
+
 def test_a_rate_needs_samples_of_its_span() -> None:
     """Between the last sample and that of 10, 60 and 600 s before; what came after the last one is not in it."""
-    stats = StoreStats(0)
+    stats = store_stats(0)
     stats.stored("T", 5, 0, 500)
     assert stats.rates(10_999)["putTps"] == "  "
     assert stats.rates(11_000)["putTps"] == "0.0  "
@@ -26,7 +33,7 @@ def test_a_rate_needs_samples_of_its_span() -> None:
 
 def test_a_rate_where_nothing_was_counted_for_long() -> None:
     """Samples that nobody took are those of the count that was made up for them."""
-    stats = StoreStats(0)
+    stats = store_stats(0)
     for now in (100, 700_000):
         stats.stored("T", 600, 0, now)
     assert stats.rates(700_999)["putTps"] == "0.0 0.0 0.0"
@@ -36,14 +43,14 @@ def test_a_rate_where_nothing_was_counted_for_long() -> None:
 
 def test_reads_are_counted_by_what_they_found() -> None:
     """Those that found something, those that did not, both together, and the messages."""
-    stats = StoreStats(0)
+    stats = store_stats(0)
     for messages in (4, 6, 0):
-        stats.read("T", messages, 1)
+        stats.read("T", "G", messages, 0, 1)
     stats.catch_up(1_000)
     rates = stats.rates(11_000)
     assert (rates["getFoundTps"], rates["getMissTps"], rates["getTransferredTps"]) == ("0.0  ", "0.0  ", "0.0  ")
-    stats.read("T", 20, 11_001)
-    stats.read("T", 0, 11_001)
+    stats.read("T", "G", 20, 0, 11_001)
+    stats.read("T", "G", 0, 0, 11_001)
     rates = stats.rates(12_000)
     assert (rates["getFoundTps"], rates["getMissTps"], rates["getTransferredTps"]) == ("0.1  ", "0.1  ", "2.0  ")
     assert rates["getTotalTps"] == "0.2 0.0 0.0"
@@ -53,9 +60,9 @@ def test_reads_are_counted_by_what_they_found() -> None:
 @pytest.mark.parametrize(("days", "yesterday"), [(1, Mornings()), (2, Mornings(7, 2))])
 def test_a_morning_keeps_the_totals(days: int, yesterday: Mornings) -> None:
     """At midnight what was today's becomes yesterday's; nothing has to happen at that time."""
-    stats = StoreStats(MIDNIGHT - 5_000)
+    stats = store_stats(MIDNIGHT - 5_000)
     stats.stored("T", 7, 0, MIDNIGHT - 1)
-    stats.read("T", 2, MIDNIGHT - 1)
+    stats.read("T", "G", 2, 0, MIDNIGHT - 1)
     assert stats.today == Mornings()
     stats.stored("T", 1, 0, MIDNIGHT + (days - 1) * DAY_MS)
     assert (stats.today, stats.yesterday, stats.put) == (Mornings(7, 2), yesterday, 8)
@@ -63,7 +70,7 @@ def test_a_morning_keeps_the_totals(days: int, yesterday: Mornings) -> None:
 
 def test_system_topics_and_dead_letters_are_no_puts_of_applications() -> None:
     """They count in rates and sizes only."""
-    stats = StoreStats(0)
+    stats = store_stats(0)
     for topic in (SCHEDULE_TOPIC, "rmq_sys_X", dlq_topic("G"), "%RETRY%G", "T"):
         stats.stored(topic, 1, 10, 0)
     assert (stats.puts, stats.put_bytes, stats.put) == (5, 50, 2)

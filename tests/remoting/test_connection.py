@@ -27,8 +27,8 @@ from rocketmq_testkit.remoting.command import ONEWAY, RESPONSE, RemotingCommand
 from rocketmq_testkit.remoting.processors import PROCESSORS
 from rocketmq_testkit.remoting.request_code import (
     BROKER_TO_CLIENT,
+    HANDLED_ELSEWHERE,
     NAME_SERVER_ONLY,
-    WITHOUT_UPSTREAM_HANDLER,
     RequestCode,
 )
 from rocketmq_testkit.remoting.table import RequestTable, Role, join
@@ -130,7 +130,7 @@ def test_the_journal_names_requests_and_channels() -> None:
     )
 
 
-@pytest.mark.parametrize("code", [9999, 0, -5, 3442, *sorted(int(code) for code in WITHOUT_UPSTREAM_HANDLER)])
+@pytest.mark.parametrize("code", [9999, 0, -5, 3442, *sorted(int(code) for code in HANDLED_ELSEWHERE)])
 def test_an_unknown_code_is_answered_as_upstream_answers_it(code: int) -> None:
     """Code 3 and a remark that begins with a blank; nothing is logged."""
     port, _ = recording()
@@ -142,12 +142,12 @@ def test_an_unknown_code_is_answered_as_upstream_answers_it(code: int) -> None:
 def test_a_code_that_is_not_emulated_yet_names_itself_and_is_logged_once() -> None:
     """Users learn what they miss without a flood of lines."""
     port, _ = recording()
-    code = RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON
+    code = RequestCode.EXCHANGE_BROKER_HA_INFO
     assert code not in PROCESSORS
     remarks = {port.peer().ask(code, {}).remark for _ in range(3)}
-    assert remarks == {" request type 355 not supported: EXPORT_ROCKSDB_CONFIG_TO_JSON is not emulated yet"}
+    assert remarks == {" request type 906 not supported: EXCHANGE_BROKER_HA_INFO is not emulated yet"}
     assert port.log == [
-        "request code 355 EXPORT_ROCKSDB_CONFIG_TO_JSON is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED"
+        "request code 906 EXCHANGE_BROKER_HA_INFO is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED"
     ]
 
 
@@ -312,7 +312,7 @@ def test_the_table_refuses_a_second_processor() -> None:
 def test_there_are_153_request_codes() -> None:
     """All of RequestCode (5.3.3)."""
     assert len(RequestCode) == 153
-    assert set(PROCESSORS).isdisjoint(WITHOUT_UPSTREAM_HANDLER | BROKER_TO_CLIENT)
+    assert set(PROCESSORS).isdisjoint(HANDLED_ELSEWHERE | BROKER_TO_CLIENT)
     of_name_server = {code for code, processor in PROCESSORS.items() if processor.role is Role.NAME_SERVER}
     assert of_name_server == set(PROCESSORS) & NAME_SERVER_ONLY
 

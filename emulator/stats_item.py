@@ -1,0 +1,82 @@
+"""One counter of a broker, and what it was at the ends of spans: so come sums and rates of a minute, an hour and a day.
+
+Upstream samples every counter each ten seconds, ten minutes and hour of the broker's run. Here nothing runs at those
+instants: what is counted first after some of them makes up for them. Source: StatsItem, StatsItemSet (5.3.3).
+"""
+
+from typing import NamedTuple
+
+SPANS = ((10_000, 7), (600_000, 7), (3_600_000, 25))
+"""Of the minute, the hour and the day: how far samples are apart (ms), and how many are kept."""
+
+
+class Totals(NamedTuple):
+    """What was counted until some instant."""
+
+    messages: int
+    size: int
+    times: int
+
+
+class Snapshot(NamedTuple):
+    """What was counted between the first and the last sample of a span: in all, in a second, and each time."""
+
+    sum: int
+    tps: float
+    avgpt: float
+
+
+NOTHING = Totals(0, 0, 0)
+EMPTY = Snapshot(0, 0.0, 0.0)
+
+
+class StatsItem:
+    """Messages, their bytes, and how often some came. `start_ms`: when the broker's run began."""
+
+    __slots__ = ("_next_ms", "_samples", "_start_ms", "messages", "size", "times")
+
+    def __init__(self, start_ms: int, now_ms: int) -> None:
+        self._start_ms = start_ms
+        ran_ms = now_ms - start_ms
+        # As if there had been a sample right before it was made.
+        self._samples = [[(ran_ms // apart_ms, NOTHING)] for apart_ms, _ in SPANS]
+        self._next_ms = self._next_sample(now_ms)
+        self.messages = self.size = self.times = 0
+
+    def add(self, messages: int, size: int, now_ms: int, times: int = 1) -> None:
+        """Some messages came, which take `size` bytes."""
+        if now_ms >= self._next_ms:
+            self.catch_up(now_ms)
+        self.messages += messages
+        self.size += size
+        self.times += times
+
+    def catch_up(self, now_ms: int) -> None:
+        """Take the samples until now: nothing was counted since the first of them."""
+        if now_ms < self._next_ms:
+            return
+        totals = Totals(self.messages, self.size, self.times)
+        for (apart_ms, most), kept in zip(SPANS, self._samples, strict=True):
+            last = (now_ms - self._start_ms) // apart_ms
+            first = max(kept[-1][0] + 1, last - most + 1)
+            kept += [(number, totals) for number in range(first, last + 1)]
+            del kept[:-most]
+        self._next_ms = self._next_sample(now_ms)
+
+    def _next_sample(self, now_ms: int) -> int:
+        apart_ms = SPANS[0][0]
+        return now_ms + apart_ms - (now_ms - self._start_ms) % apart_ms
+
+    def snapshots(self, now_ms: int, *, size: bool = False) -> list[Snapshot]:
+        """Those of the minute, the hour and the day, of messages or of bytes."""
+        self.catch_up(now_ms)
+        return [_between(kept, apart_ms, size) for (apart_ms, _), kept in zip(SPANS, self._samples, strict=True)]
+
+
+def _between(kept: list[tuple[int, Totals]], apart_ms: int, size: bool) -> Snapshot:
+    if len(kept) < 2:
+        return EMPTY
+    (first, before), (last, after) = kept[0], kept[-1]
+    counted = after.size - before.size if size else after.messages - before.messages
+    times = after.times - before.times
+    return Snapshot(counted, counted * 1000 / ((last - first) * apart_ms), counted / times if times else 0.0)

@@ -1,0 +1,177 @@
+"""What administrators' tools ask of a broker besides topics, groups and messages.
+
+Source: AdminBrokerProcessor (5.3.3).
+"""
+
+# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.operations import (
+    BrokerConsumeStatsResult,
+    BrokerStatsResult,
+    CheckQueueProgress,
+    CleanUnusedTopic,
+    ColdDataFlowCtrResult,
+    Done,
+    ExportConfigToJson,
+    GetAllMessageRequestMode,
+    GetBrokerConsumeStats,
+    GetBrokerEpochCache,
+    GetColdDataFlowCtrInfo,
+    MessageRequestModesResult,
+    RemoveColdDataFlowCtrConfig,
+    ResetMasterFlushOffset,
+    SetCommitLogReadMode,
+    UpdateColdDataFlowCtrConfig,
+    ViewBrokerStats,
+)
+
+from ..answer import NOT_SET
+from ..bodies import tools
+from ..bodies.properties_text import read_properties
+from ..bodies.writing import dumps
+from ..call import RemotingCall
+from ..header import Header, header, wire
+from ..request_code import RequestCode
+from ..table import NoHeader, RequestTable, Role
+
+TABLE = RequestTable(Role.BROKER)
+CHECK_IN_PROGRESS = 2
+"""CheckRocksdbCqWriteResult.CheckStatus."""
+
+
+@header
+class ViewBrokerStatsDataRequestHeader(Header):
+    """What was counted under a name and a key. Errors: SYSTEM_ERROR."""
+
+    stats_name: str | None = None
+    stats_key: str | None = None
+
+
+@header
+class GetConsumeStatsInBrokerHeader(Header):
+    """Progress of all groups, on all topics or on ordered ones."""
+
+    is_order: bool = False
+
+
+@header
+class ExportRocksDBConfigToJsonRequestHeader(Header):
+    """Tables to be written to files, with semicolons between. Errors: SYSTEM_ERROR."""
+
+    config_type: str | None = None
+
+
+@header
+class SetCommitLogReadAheadModeFields(Header):
+    """Upstream declares no header for it: 0 reads ahead, 1 does not. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
+
+    mode: str | None = wire("READ_AHEAD_MODE", default=None)
+
+
+def _stats(call: RemotingCall, result: BrokerStatsResult) -> bytes:
+    return call.answer(None, None, tools.broker_stats(result))
+
+
+@TABLE.processor(RequestCode.VIEW_BROKER_STATS_DATA, header=ViewBrokerStatsDataRequestHeader, answer=_stats)
+def view_broker_stats_data(
+    call: RemotingCall, header: ViewBrokerStatsDataRequestHeader, body: bytes
+) -> ViewBrokerStats:
+    """Of the last minute, hour and day."""
+    return ViewBrokerStats(header.stats_name, header.stats_key)
+
+
+def _progress(call: RemotingCall, result: BrokerConsumeStatsResult) -> bytes:
+    config = call.service.broker_config
+    address = call.broker_address(config.broker_name, config.broker_id)
+    return call.answer(None, None, tools.broker_consume_stats(address, result))
+
+
+@TABLE.processor(RequestCode.GET_BROKER_CONSUME_STATS, header=GetConsumeStatsInBrokerHeader, answer=_progress)
+def get_broker_consume_stats(
+    call: RemotingCall, header: GetConsumeStatsInBrokerHeader, body: bytes
+) -> GetBrokerConsumeStats:
+    """Of each group that the broker knows."""
+    return GetBrokerConsumeStats(header.is_order)
+
+
+@TABLE.processor(RequestCode.CLEAN_UNUSED_TOPIC, header=NoHeader)
+def clean_unused_topic(call: RemotingCall, header: NoHeader, body: bytes) -> CleanUnusedTopic:
+    """Forget queues whose topic is not there."""
+    return CleanUnusedTopic()
+
+
+def _modes(call: RemotingCall, result: MessageRequestModesResult) -> bytes:
+    return call.answer(None, None, tools.request_modes(result))
+
+
+@TABLE.processor(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE, header=NoHeader, answer=_modes)
+def get_all_message_request_mode(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllMessageRequestMode:
+    """By topic and group."""
+    return GetAllMessageRequestMode()
+
+
+@TABLE.processor(RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON, header=ExportRocksDBConfigToJsonRequestHeader)
+def export_config_to_json(
+    call: RemotingCall, header: ExportRocksDBConfigToJsonRequestHeader, body: bytes
+) -> ExportConfigToJson:
+    """Done at once, for there is no database."""
+    if header.config_type is None:
+        raise EngineError(
+            ResponseCode.SYSTEM_ERROR,
+            'java.lang.NullPointerException: Cannot read the array length because "<local3>" is null',
+        )
+    return ExportConfigToJson(header.config_type)
+
+
+def _in_progress(call: RemotingCall, result: Done) -> bytes:
+    return call.answer(NOT_SET, None, dumps({"checkStatus": CHECK_IN_PROGRESS}))
+
+
+@TABLE.processor(RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS, header=NoHeader, answer=_in_progress)
+def check_queue_progress(call: RemotingCall, header: NoHeader, body: bytes) -> CheckQueueProgress:
+    """Always under way."""
+    return CheckQueueProgress()
+
+
+@TABLE.processor(RequestCode.RESET_MASTER_FLUSH_OFFSET, header=NoHeader)
+def reset_master_flush_offset(call: RemotingCall, header: NoHeader, body: bytes) -> ResetMasterFlushOffset:
+    """Upstream's header says up to where; only a controller would want to know."""
+    return ResetMasterFlushOffset()
+
+
+@TABLE.processor(RequestCode.GET_BROKER_EPOCH_CACHE, header=NoHeader)
+def get_broker_epoch_cache(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerEpochCache:
+    """Refused without a controller."""
+    return GetBrokerEpochCache()
+
+
+@TABLE.processor(RequestCode.SET_COMMITLOG_READ_MODE, header=SetCommitLogReadAheadModeFields)
+def set_commit_log_read_mode(
+    call: RemotingCall, header: SetCommitLogReadAheadModeFields, body: bytes
+) -> SetCommitLogReadMode:
+    """Noted as the key `dataReadAheadEnable`."""
+    return SetCommitLogReadMode(header.mode)
+
+
+@TABLE.processor(RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG, header=NoHeader)
+def update_cold_data_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateColdDataFlowCtrConfig:
+    """A text of properties: groups and their numbers."""
+    return UpdateColdDataFlowCtrConfig(read_properties(body))
+
+
+@TABLE.processor(RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG, header=NoHeader)
+def remove_cold_data_config(call: RemotingCall, header: NoHeader, body: bytes) -> RemoveColdDataFlowCtrConfig:
+    """The whole body is the name of a group."""
+    return RemoveColdDataFlowCtrConfig(body.decode("utf-8", "replace") if body else None)
+
+
+def _cold_data(call: RemotingCall, result: ColdDataFlowCtrResult) -> bytes:
+    return call.answer(None, None, tools.cold_data(result))
+
+
+@TABLE.processor(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, header=NoHeader, answer=_cold_data)
+def get_cold_data_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetColdDataFlowCtrInfo:
+    """All limits."""
+    return GetColdDataFlowCtrInfo()
