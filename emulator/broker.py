@@ -33,7 +33,7 @@ from .consumption import Consumption
 from .delay import DelayService
 from .effects import Effect, Question
 from .errors import EngineError
-from .gate import Call, Channel, Gate
+from .gate import Call, Channel, Gate, Handlers
 from .groups import Groups
 from .journal import Journal
 from .light_offsets import LightOffsets
@@ -65,7 +65,7 @@ from .scheduler import Scheduler
 from .send import SendHooks, SendService
 from .slow_readers import SlowReaders
 from .state import BrokerState, LogState, Remains
-from .static_topics import Handlers, StaticTopics
+from .static_topics import StaticTopics
 from .store import MessageStore
 from .store_buffers import StoreBuffers
 from .store_stats import StoreStats
@@ -298,7 +298,6 @@ class Broker:
 
     def _table(self) -> dict[type[Operation], Callable[[Call, Any], Result | Parked]]:
         config, topics, groups, clients = self.config, self.topics, self.groups, self.clients
-        tools, cold_data, users = BrokerTools(config, self.store, topics), ColdData(config), Users()
         resets = ClientResets(config, self.store, topics, clients, self.offsets, self._push)
         positions = Positions(
             config, self._emulation, self.store, topics, groups, self.offsets, self._was_reset, resets.reset
@@ -390,27 +389,11 @@ class Broker:
             ops.GetBrokerHaStatus: ReplicationStatus(self).get,
             ops.DeleteExpiredCommitLog: self.clean_up.delete_files,
             ops.CleanExpiredConsumeQueue: self.clean_up.forget_queues,
-            ops.ViewBrokerStats: tools.view_stats,
             ops.GetBrokerConsumeStats: group_admin.all_stats,
-            ops.CleanUnusedTopic: tools.clean_unused_topics,
             ops.GetAllMessageRequestMode: assignments.all_modes,
-            ops.ExportConfigToJson: tools.export_config,
-            ops.CheckQueueProgress: tools.check_queues,
-            ops.ResetMasterFlushOffset: tools.reset_master_flush_offset,
-            ops.GetBrokerEpochCache: tools.epoch_cache,
-            ops.SetCommitLogReadMode: tools.set_read_mode,
-            ops.UpdateColdDataFlowCtrConfig: cold_data.update,
-            ops.RemoveColdDataFlowCtrConfig: cold_data.remove,
-            ops.GetColdDataFlowCtrInfo: cold_data.info,
-            ops.CreateUser: users.create,
-            ops.UpdateUser: users.update,
-            ops.DeleteUser: users.delete,
-            ops.GetUser: users.get,
-            ops.ListUsers: users.all,
-            ops.PutAcl: users.put_acl,
-            ops.DeleteAcl: users.delete_acl,
-            ops.GetAcl: users.get_acl,
-            ops.ListAcls: users.all_acls,
+            **BrokerTools(config, self.store, topics).handlers(),
+            **ColdData(config).handlers(),
+            **Users().handlers(),
             ops.GetAllDelayOffset: self.delays.get_offsets,
             ops.GetTimerCheckPoint: self.timers.get_check_point,
             ops.GetTimerMetrics: self.timers.get_metrics,

@@ -7,7 +7,7 @@ Source: AdminBrokerProcessor (5.3.3).
 from .codes import ResponseCode
 from .config import BrokerConfig
 from .errors import EngineError
-from .gate import Call
+from .gate import Call, Handlers
 from .java_numbers import parse_integer
 from .operations import (
     BrokerStatsItem,
@@ -35,6 +35,18 @@ class BrokerTools:
         self._config = config
         self._store = store
         self._topics = topics
+
+    def handlers(self) -> Handlers:
+        """Which operation is carried out by what."""
+        return {
+            ViewBrokerStats: self.view_stats,
+            CleanUnusedTopic: self.clean_unused_topics,
+            ExportConfigToJson: self.export_config,
+            CheckQueueProgress: self.check_queues,
+            ResetMasterFlushOffset: self.reset_master_flush_offset,
+            GetBrokerEpochCache: self.epoch_cache,
+            SetCommitLogReadMode: self.set_read_mode,
+        }
 
     def view_stats(self, call: Call, operation: ViewBrokerStats) -> BrokerStatsResult:
         """What was counted under a name and a key. Errors: SYSTEM_ERROR for what never was."""

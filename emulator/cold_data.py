@@ -4,7 +4,7 @@ Source: ColdDataCgCtrService (5.3.3), which forgets it with the broker's run, to
 """
 
 from .config import BrokerConfig
-from .gate import Call
+from .gate import Call, Handlers
 from .java_numbers import parse_long
 from .operations import (
     ColdDataFlowCtrResult,
@@ -21,6 +21,14 @@ class ColdData:
     def __init__(self, config: BrokerConfig) -> None:
         self._config = config
         self._thresholds: dict[str, int] = {}
+
+    def handlers(self) -> Handlers:
+        """Which operation is carried out by what."""
+        return {
+            UpdateColdDataFlowCtrConfig: self.update,
+            RemoveColdDataFlowCtrConfig: self.remove,
+            GetColdDataFlowCtrInfo: self.info,
+        }
 
     def update(self, call: Call, operation: UpdateColdDataFlowCtrConfig) -> Done:
         """Set limits; what is no 64-bit number is left out."""

@@ -4,8 +4,11 @@ A physical offset is a byte position and never comes twice. A record does not cr
 segment is skipped, as upstream pads it. Source: CommitLog, MappedFileQueue (5.3.3).
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from struct import Struct
+
+from .record_run import RecordRun
 
 END_BYTES = 8
 """What a segment must have left behind a record: upstream marks the end of a full file there."""
@@ -122,15 +125,17 @@ class CommitLog:
         at = physical_offset % self.segment_bytes
         return bytes(memoryview(self._segments[physical_offset // self.segment_bytes])[at : at + size])
 
-    def read_ascending(self, physical_offsets: Sequence[int], sizes: Sequence[int]) -> list[bytes]:
-        """Records at offsets that are known to be held and ascend, as those of a queue do."""
+    def read_ascending(self, physical_offsets: Sequence[int], sizes: "array[int]", total: int) -> Sequence[bytes]:
+        """Records at offsets that are known to be held and ascend, as those of a queue do; `total`: all their bytes."""
         if not physical_offsets:
             return []
         number, start = divmod(physical_offsets[0], self.segment_bytes)
         end = physical_offsets[-1] + sizes[-1] - number * self.segment_bytes
-        if end > self.segment_bytes or end - start > FAR_APART * sum(sizes):
+        if end > self.segment_bytes or end - start > FAR_APART * total:
             return [self.read(place, size) for place, size in zip(physical_offsets, sizes, strict=True)]
         block = bytes(memoryview(self._segments[number])[start:end])
+        if end - start == total:
+            return RecordRun(block, sizes)
         first = physical_offsets[0]
         return [
             block[place - first : place - first + size] for place, size in zip(physical_offsets, sizes, strict=True)

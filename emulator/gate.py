@@ -8,7 +8,7 @@ back through `complete`.
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from .codes import ResponseCode
 from .effects import Effect
@@ -56,6 +56,10 @@ class Call(Protocol):
 
     def reply(self, outcome: Outcome) -> None:
         """Take the outcome to the client. Called at most once."""
+
+
+Handlers = Mapping[type[Operation], Callable[[Call, Any], Result | Parked]]
+"""What carries out each kind of operation."""
 
 
 class Node(Protocol):

@@ -291,7 +291,7 @@ class PopService:
                 (topic, group, queue_id),
                 batch.pop_time,
                 operation.invisible_ms,
-                read.offsets,
+                list(read.offsets),
                 operation.attempt_id,
             )
             batch.counts += [f"{digit} {entry}" for entry in entries]

@@ -143,7 +143,11 @@ class PopConsumer:
         group = operation.consumer_group
         if operation.order:
             entries = self._orders.take(
-                (topic, group, queue_id), batch.pop_time, operation.invisible_ms, read.offsets, operation.attempt_id
+                (topic, group, queue_id),
+                batch.pop_time,
+                operation.invisible_ms,
+                list(read.offsets),
+                operation.attempt_id,
             )
             batch.counts += [f"{digit} {entry}" for entry in entries]
         batch.describe(queue_id, digit, start_offset, read)

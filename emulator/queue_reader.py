@@ -3,7 +3,7 @@
 Pull, pop and peek all read through here. Source: DefaultMessageStore.getMessage (5.3.3).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import field
 from itertools import accumulate
 
@@ -24,15 +24,39 @@ _TRANSFER_BYTES_MAX = 128 * 1024 * 1024
 
 @value
 class Read:
-    """Outcome of a read; the lists belong together."""
+    """Outcome of a read; what it has of each record belongs together."""
 
     status: PullStatus
     next_offset: int
     min_offset: int
     max_offset: int
-    records: list[bytes] = field(default_factory=list)
-    offsets: list[int] = field(default_factory=list)
-    physical_offsets: list[int] = field(default_factory=list)
+    records: Sequence[bytes] = field(default_factory=list)
+    offsets: Sequence[int] = ()
+    physical_offsets: Sequence[int] = ()
+    size: int = 0
+    """Bytes of all records."""
+
+
+class _Found:
+    """What a read has found so far that takes one record after the other."""
+
+    __slots__ = ("_offsets", "_physical_offsets", "records", "size")
+
+    def __init__(self) -> None:
+        self.records: list[bytes] = []
+        self._offsets: list[int] = []
+        self._physical_offsets: list[int] = []
+        self.size = 0
+
+    def add(self, record: bytes, offset: int, physical_offset: int) -> None:
+        self.records.append(record)
+        self._offsets.append(offset)
+        self._physical_offsets.append(physical_offset)
+        self.size += len(record)
+
+    def hand_over(self, read: Read) -> None:
+        read.records, read.size = self.records, self.size
+        read.offsets, read.physical_offsets = self._offsets, self._physical_offsets
 
 
 class QueueReader:
@@ -88,8 +112,7 @@ class QueueReader:
             read = self._read_compacted(queue, offset, max_count)
         else:
             read = self._read_queue(queue, offset, max_count, message_filter, group)
-        found = read.records
-        self._store.stats.read(topic, group, len(found), sum(map(len, found)), self._store.now_ms)
+        self._store.stats.read(topic, group, len(read.records), read.size, self._store.now_ms)
         return read
 
     def _is_compacted(self, topic: str) -> bool:
@@ -150,29 +173,28 @@ class QueueReader:
 
     def _take_left(self, queue: ConsumeQueue, log: CompactedQueue, read: Read, max_count: int) -> Read:
         count_max, bytes_max = self._bounds(max_count)
-        total = 0
+        found = _Found()
         for entry in log.left(read.next_offset, count_max):
             physical_offset, size, _ = queue.unit(entry.offset)
-            if read.records and total + size > bytes_max:
+            if found.records and found.size + size > bytes_max:
                 break
-            read.records.append(moved(self._store.log.read(physical_offset, size), entry.place))
-            read.offsets.append(entry.offset)
-            read.physical_offsets.append(physical_offset)
-            total += size
+            found.add(moved(self._store.log.read(physical_offset, size), entry.place), entry.offset, physical_offset)
             read.next_offset = entry.offset + 1
+        found.hand_over(read)
         return read
 
     def _take(self, queue: ConsumeQueue, read: Read, first: int, stop: int, bytes_max: int) -> None:
         """Read units one after the other, as many as the bound on bytes allows, but one in any case."""
         sizes = queue.sizes[first:stop]
-        if sum(sizes) > bytes_max:
+        total = sum(sizes)
+        if total > bytes_max:
             within = next((number for number, total in enumerate(accumulate(sizes)) if total > bytes_max), len(sizes))
             stop = first + max(within, 1)
             sizes = queue.sizes[first:stop]
+            total = sum(sizes)
         places = queue.physical[first:stop]
-        read.records = self._store.log.read_ascending(places, sizes)
-        read.offsets = list(range(queue.first + first, queue.first + stop))
-        read.physical_offsets = places.tolist()
+        read.records, read.size = self._store.log.read_ascending(places, sizes, total), total
+        read.offsets, read.physical_offsets = range(queue.first + first, queue.first + stop), places
         read.next_offset = queue.first + max(first, stop)
 
     def _read_filtered(
@@ -184,14 +206,13 @@ class QueueReader:
         bytes_max: int,
         message_filter: MessageFilter,
     ) -> None:
-        low, total = queue.first, 0
-        found, offsets, positions = read.records, read.offsets, read.physical_offsets
+        low, found = queue.first, _Found()
         log, physical, sizes, codes = self._store.log, queue.physical, queue.sizes, queue.tags_codes
         for index in indices:
-            if len(found) >= count_max:
+            if len(found.records) >= count_max:
                 break
             size = sizes[index]
-            if found and total + size > bytes_max:
+            if found.records and found.size + size > bytes_max:
                 break
             if not message_filter.matches_code(codes[index]):
                 read.next_offset = low + index + 1
@@ -200,11 +221,9 @@ class QueueReader:
             if message_filter.needs_properties and not message_filter.matches_properties(records.property_map(record)):
                 read.next_offset = low + index + 1
                 continue
-            found.append(record)
-            offsets.append(low + index)
-            positions.append(physical[index])
-            total += size
+            found.add(record, low + index, physical[index])
             read.next_offset = low + index + 1
+        found.hand_over(read)
 
     def _read_batches(
         self,
@@ -219,21 +238,19 @@ class QueueReader:
         A record counts as many messages as it holds, and its offset is that of the first of them; a read that has
         nothing yet takes it however many these are.
         """
-        total = count = 0
+        found, count = _Found(), 0
         at = queue.begin_of(read.next_offset)
         while at < queue.max_offset and count < count_max:
             physical_offset, size, code = queue.unit(at)
             end = queue.end_of(at)
-            if read.records and (count + end - at > count_max or total + size > bytes_max):
+            if found.records and (count + end - at > count_max or found.size + size > bytes_max):
                 break
             record = self._store.log.read(physical_offset, size)
             if _matches(message_filter, code, record):
-                read.records.append(record)
-                read.offsets.append(at)
-                read.physical_offsets.append(physical_offset)
-                total += size
+                found.add(record, at, physical_offset)
                 count += end - at
             read.next_offset = at = end
+        found.hand_over(read)
 
     def left_behind(self, topic: str, queue_id: int, offset: int) -> int:
         """How many bytes the log goes on behind the beginning of a message, of the whole log when it is not held."""

@@ -7,13 +7,13 @@ AdminBrokerProcessor, ConsumerManageProcessor, PullMessageProcessor (5.3.3), eac
 Not emulated: the service that forgets parts whose messages are gone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from .codes import ResponseCode
 from .errors import EngineError
-from .gate import Call, Channel, Outcome
+from .gate import Call, Channel, Handlers, Outcome
 from .operations import (
     CreateStaticTopic,
     Done,
@@ -39,7 +39,6 @@ from .queue_mappings import QueueMappings, logical, logical_within, part_at, phy
 from .static_pulls import PulledPart
 from .topics import Topics
 
-Handlers = Mapping[type[Operation], Callable[[Call, Any], Result | Parked]]
 CarryOut = Callable[[str, Call, Operation], Result | Parked]
 _LARGEST = 2**63 - 1
 

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from .codes import ResponseCode
 from .errors import EngineError
-from .gate import Call
+from .gate import Call, Handlers
 from .operations import (
     CreateUser,
     DeleteAcl,
@@ -33,6 +33,20 @@ _DECISIONS = frozenset({"allow", "deny"})
 
 class Users:
     """Answers for one broker. Every request ends with an EngineError."""
+
+    def handlers(self) -> Handlers:
+        """Which operation is carried out by what."""
+        return {
+            CreateUser: self.create,
+            UpdateUser: self.update,
+            DeleteUser: self.delete,
+            GetUser: self.get,
+            ListUsers: self.all,
+            PutAcl: self.put_acl,
+            DeleteAcl: self.delete_acl,
+            GetAcl: self.get_acl,
+            ListAcls: self.all_acls,
+        }
 
     def create(self, call: Call, operation: CreateUser) -> Done:
         """Errors: INVALID_PARAMETER (no name), NO_PERMISSION (blank name or password), SYSTEM_ERROR."""

@@ -153,7 +153,13 @@ class SourceOptions(ConnectionOptions):
         "pullBatchSize", integer(1, 1024), PULL_SIZE, "Messages to ask for at once; brokers give at most 32 by default."
     )
     pull_timeout_ms: int = option("pullTimeoutMs", integer(1), 3000, "How long to wait for the answer to a pull.")
-    pull_window: int = option("pullWindow", integer(1, 256), 8, "Pulls under way at a time in each task.")
+    pull_window: int | None = option(
+        "pullWindow",
+        integer(1, 256),
+        None,
+        "Pulls under way at a time in each task; unless told 32 of 32 messages each, fewer of larger ones and where "
+        "brokers give less, but at least 8.",
+    )
     max_offsets_per_trigger: int | None = option(
         "maxOffsetsPerTrigger",
         integer(1, 1 << 53),

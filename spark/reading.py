@@ -31,6 +31,11 @@ GROW_AFTER = 16
 twice as many."""
 PATIENCE_MAX = 4096
 
+WINDOW_MIN = 8
+WINDOW_MESSAGES = 1024
+"""Pulls under way, and messages that they ask for, unless the options say otherwise: a write for many small pulls costs
+both ends less, and answers to many large ones would fill memory while the first of them is completed."""
+
 REMOVED = "MESSAGE_WAS_REMOVING"
 """The remark of an answer without messages because their file is gone, not because none matched."""
 
@@ -152,7 +157,7 @@ class RangeReader:
 
     def _fill(self, client: RemotingClient) -> None:
         """Keep the window full; asked for in halves of it, because one write for several pulls costs less."""
-        window = self._options.pull_window
+        window = self._options.pull_window or self._usual_window()
         room = window - len(self._pulls)
         if self._pulls and room < max(1, window // 2):
             return
@@ -168,6 +173,10 @@ class RangeReader:
             self._asked = start
         if not self._pulls:
             raise AssertionError(f"nothing is asked for at {self._at} of {self._range}")
+
+    def _usual_window(self) -> int:
+        # Less than the usual size was asked for because bodies are large.
+        return max(WINDOW_MIN, WINDOW_MESSAGES // self._stride) if self._stride >= PULL_SIZE else WINDOW_MIN
 
     def _ask(self, client: RemotingClient, stretches: list[tuple[int, int]], *, front: bool = False) -> None:
         size = self._options.pull_batch_size

@@ -20,7 +20,7 @@ def test_what_is_not_said_has_a_default() -> None:
     options = source_options(NEEDED)
 
     assert options.fail_on_data_loss
-    assert (options.pull_batch_size, options.pull_timeout_ms, options.pull_window) == (32, 3000, 8)
+    assert (options.pull_batch_size, options.pull_timeout_ms, options.pull_window) == (32, 3000, None)
     assert (options.sub_expression, options.expression_type, options.starting_offsets) == ("*", "TAG", None)
 
 

@@ -58,7 +58,7 @@ class PullResult(Result):
     next_begin_offset: int
     min_offset: int
     max_offset: int
-    records: list[bytes]
+    records: Sequence[bytes]
     offsets: Sequence[int] = ()
     suggest_which_broker_id: int = 0
     topic_sys_flag: int = 0

@@ -6,6 +6,7 @@ from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import PullMessage, PullResult, SendMessageBack
+from rocketmq_testkit.emulator.record_run import joined
 
 from ..answer import found_answer
 from ..call import RemotingCall
@@ -65,7 +66,7 @@ def _answer(call: RemotingCall, result: PullResult) -> bytes:
         f'"nextBeginOffset":"{result.next_begin_offset}","maxOffset":"{result.max_offset}",'
         f'"minOffset":"{result.min_offset}","topicSysFlag":"{result.topic_sys_flag}"'
     )
-    return found_answer(call.opaque, result.code, result.status.value, fields, b"".join(result.records))
+    return found_answer(call.opaque, result.code, result.status.value, fields, joined(result.records))
 
 
 def _answer_of_static_topic(call: RemotingCall, result: PullResult) -> bytes:
@@ -82,7 +83,7 @@ def _answer_of_static_topic(call: RemotingCall, result: PullResult) -> bytes:
     remark: str | None = None
     if result.code is ResponseCode.SUCCESS:
         remark = "" if result.forwarded else result.status.value
-    return call.answer(remark, fields, b"".join(result.records), code=result.code)
+    return call.answer(remark, fields, joined(result.records), code=result.code)
 
 
 def _refusal(call: RemotingCall, error: EngineError) -> bytes:

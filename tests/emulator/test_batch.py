@@ -54,7 +54,7 @@ def stored(world: World) -> tuple[list[bytes], list[int]]:
     """Records of the queue and what its units say of their tags."""
     outcome = world.pull("T").outcome
     assert isinstance(outcome, PullResult)
-    return outcome.records, list(world.broker.store.queues["T", 0].tags_codes)
+    return list(outcome.records), list(world.broker.store.queues["T", 0].tags_codes)
 
 
 @given(PARTS, SHARED)

@@ -1,5 +1,6 @@
 """Reads of a queue without a filter, which take records out of the log together."""
 
+from array import array
 from dataclasses import replace
 
 from engine_world import make_world
@@ -9,6 +10,7 @@ from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.commit_log import CommitLog
 from rocketmq_testkit.emulator.operations import PullResult, PullStatus
 from rocketmq_testkit.emulator.record import decode
+from rocketmq_testkit.emulator.record_run import joined
 
 
 @given(
@@ -54,9 +56,15 @@ def test_ascending_records_are_what_each_of_them_is(sizes: list[int], data: st.D
         log.append(bytes([number]) * size)
     chosen = sorted(data.draw(st.sets(st.integers(0, len(sizes) - 1))))
 
-    found = log.read_ascending([places[each] for each in chosen], [sizes[each] for each in chosen])
+    lengths = array("i", [sizes[each] for each in chosen])
+    found = log.read_ascending([places[each] for each in chosen], lengths, sum(lengths))
 
-    assert found == [bytes([each]) * sizes[each] for each in chosen]
+    expected = [bytes([each]) * sizes[each] for each in chosen]
+    assert found == expected
+    assert (len(found), joined(found)) == (len(expected), b"".join(expected))
+    assert [found[at] for at in range(len(found))] == expected
+    assert found[1:] == expected[1:]
+    assert found != [*expected, b"more"]
 
 
 def test_a_journal_has_all_of_an_answer_but_its_records() -> None:

@@ -11,6 +11,7 @@ What upstream allows, and nothing else (CommitLog, GroupTransferService, Consume
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from observations import Place
@@ -70,7 +71,7 @@ class KeptMessages:
                 raise Violation(f"lost at {now}, {'with' if power_loss else 'without'} loss of power: {gone}")
         self.judge()
 
-    def read(self, group: str, place: Place, offset: int, records: list[bytes]) -> None:
+    def read(self, group: str, place: Place, offset: int, records: Sequence[bytes]) -> None:
         """A group got messages from an offset on."""
         for at, record in enumerate(records, offset):
             queue = self._queues[place]
