@@ -5,7 +5,7 @@
 prints a table: messages a second against either server, what the emulator shall reach, and the processor time that
 server and reader (without Spark) take for a message. `--write` puts it into bench/README.md. Messages have 100 B and
 lie in four queues. Each workload runs twice against either server, in the order emulator, real, real, emulator, and the
-quicker round counts. Servers, JVM and Python workers share the machine.
+quicker round counts. Server, JVM and Python workers share the machine; the other server is frozen meanwhile.
 """
 
 import datetime
@@ -36,7 +36,7 @@ from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
 from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient, batch_body
 from rocketmq_testkit.remoting.request_code import RequestCode
-from servers import EmulatorCommand, RealBroker, Server, cpu_seconds, create_topic, send_one
+from servers import EmulatorCommand, RealBroker, Server, cpu_seconds, create_topic, frozen, send_one
 
 MESSAGES = 400_000
 QUEUES = 4
@@ -53,6 +53,7 @@ SECTION = """## Spark
 
 `make bench-spark` reads and writes messages of 100 B in four queues through Spark, and through its client without Spark
 and JVM (`no Spark`). Pulls of 32 are what brokers give by default; those of 1,024 want brokers that are told to.
+While one server works the other is frozen.
 """
 
 _names = (f"copies-{number}" for number in count())
@@ -172,7 +173,10 @@ def measure(workload: Workload, server: Server) -> Figure:
 
 def row(workload: Workload, servers: Sequence[Server], of_spark: bool) -> str:
     """A line of the table: the quicker of two rounds against each server, taken by turns."""
-    rounds = [(server, measure(workload, server)) for server in (*servers, *reversed(servers))]
+    rounds = []
+    for server in (*servers, *reversed(servers)):
+        with frozen(other for other in servers if other is not server):
+            rounds.append((server, measure(workload, server)))
     ours, theirs = (max((figure for at, figure in rounds if at is server), key=_rate) for server in servers)
     goal = f"{workload.goal:,}" if workload.goal else "-"
     own = "-" if of_spark else f"{ours.own_micros:.1f}"

@@ -157,7 +157,7 @@ class SourceOptions(ConnectionOptions):
         "pullWindow",
         integer(1, 256),
         None,
-        "Pulls under way at a time in each task; unless told 32 of 32 messages each, fewer of larger ones and where "
+        "Pulls under way at a time in each task; unless told 64 of 32 messages each, fewer of larger ones and where "
         "brokers give less, but at least 8.",
     )
     max_offsets_per_trigger: int | None = option(
@@ -169,7 +169,10 @@ class SourceOptions(ConnectionOptions):
     )
     min_partitions: int | None = option("minPartitions", integer(1), None, "Tasks at least, while there are messages.")
     max_partitions: int | None = option(
-        "maxPartitions", integer(1), None, "Tasks at most; twice the processors of the driver unless told."
+        "maxPartitions",
+        integer(1),
+        None,
+        "Tasks at most; unless told the processors of the driver, for large reads twice them.",
     )
     consumer_group: str = option(
         "consumerGroup",

@@ -15,6 +15,10 @@ from .offsets import Range
 TASK_SIZE = 20_000
 """Offsets for which a task of its own is worth starting."""
 
+SPREAD_SIZE = 200_000
+"""Offsets for a task of which there are more than processors: then what takes longer than the rest evens out, for which
+a second round of smaller reads costs too much."""
+
 CRUMB = 0.1
 """A rest of a range smaller than this part of a task stays with its neighbour."""
 
@@ -31,13 +35,13 @@ def plan(ranges: Iterable[Range], least: int | None = None, most: int | None = N
     """The ranges of each task; between them they have every offset once, and each is in the order of offsets.
 
     Empty ranges are left out. `least` and `most` bound the number of tasks; as many as there are offsets at most, and
-    without `most` twice the processors here.
+    without `most` the processors here, for large reads twice as many.
     """
     whole = sorted(each for each in ranges if each.size)
     total = sum(each.size for each in whole)
     if not total:
         return []
-    most = most if most is not None else max(2 * (os.cpu_count() or 1), least or 1)
+    most = most if most is not None else max(_most(total), least or 1)
     tasks = min(max(-(-total // TASK_SIZE), least or 1), most, total)
     exact = least is not None and tasks == least
     found: list[tuple[Range, ...]] = []
@@ -60,3 +64,8 @@ def plan(ranges: Iterable[Range], least: int | None = None, most: int | None = N
     if task:
         found.append(tuple(task))
     return found
+
+
+def _most(total: int) -> int:
+    processors = os.cpu_count() or 1
+    return 2 * processors if total >= 2 * processors * SPREAD_SIZE else processors

@@ -32,7 +32,7 @@ twice as many."""
 PATIENCE_MAX = 4096
 
 WINDOW_MIN = 8
-WINDOW_MESSAGES = 1024
+WINDOW_MESSAGES = 2048
 """Pulls under way, and messages that they ask for, unless the options say otherwise: a write for many small pulls costs
 both ends less, and answers to many large ones would fill memory while the first of them is completed."""
 

@@ -2,10 +2,11 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark_rocketmq.offsets import MessageQueue, Offsets, Range, from_json, limited, to_json
-from pyspark_rocketmq.planning import TASK_SIZE, plan
+from pyspark_rocketmq.planning import SPREAD_SIZE, TASK_SIZE, plan
 
 QUEUES = st.builds(
     MessageQueue, st.sampled_from(["orders", "payments"]), st.sampled_from(["broker-a", "broker-b"]), st.integers(0, 7)
@@ -88,3 +89,15 @@ def test_a_large_range_is_split() -> None:
     assert [sum(each.size for each in task) for task in plan([large], most=4)] == [TASK_SIZE] * 4
     assert len(plan([large], most=2)) == 2
     assert len(plan([large], least=9, most=9)) == 9
+
+
+@pytest.mark.parametrize("processors", [1, 2, 8])
+def test_large_reads_have_more_tasks_than_processors(monkeypatch: pytest.MonkeyPatch, processors: int) -> None:
+    """So that what takes longer evens out; smaller ones take all processors once, and small ones fewer."""
+    monkeypatch.setattr("os.cpu_count", lambda: processors)
+
+    def tasks(size: int) -> int:
+        return len(plan([Range(MessageQueue("t", "b", 0), 0, size)]))
+
+    large = 2 * processors * SPREAD_SIZE
+    assert [tasks(TASK_SIZE), tasks(large - 1), tasks(large)] == [1, processors, 2 * processors]

@@ -4,7 +4,7 @@ import hmac
 import subprocess
 import sys
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import pytest
 from listener import Listener
@@ -14,9 +14,12 @@ from pyspark_rocketmq.errors import ClusterError, DataLossError, OptionError
 from pyspark_rocketmq.offsets import MessageQueue, Range
 from pyspark_rocketmq.options import source_options
 from pyspark_rocketmq.planning import RangePartition
+from pyspark_rocketmq.reading import RangeReader
 from pyspark_rocketmq.scan import find_ends, find_queues, find_starts
 from pyspark_rocketmq.task import read_ranges
 from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.header import Header
 
 WANTED = (("queueOffset", "bigint"), ("body", "binary"))
 
@@ -48,6 +51,36 @@ def test_any_window_gives_every_message_once_in_order(rocketmq: Emulator, window
     found = read(rocketmq, 5, 693, pullWindow=window, pullBatchSize=size)
 
     assert found == [(at, bodies[at]) for at in range(5, 693)]
+
+
+class Noting(RemotingClient):
+    """A client that notes how many requests it has sent at a time."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        self.sent: list[int] = []
+
+    def submit_many(
+        self, code: int, requests: Iterable[tuple[Header | Mapping[str, object] | None, bytes]]
+    ) -> list[int]:
+        made = list(requests)
+        self.sent.append(len(made))
+        return super().submit_many(code, made)
+
+
+@pytest.mark.rocketmq(config={"maxTransferCountOnMessageInMemory": 1024})
+@pytest.mark.parametrize(("size", "first", "later"), [(7, 8, 4), (32, 64, 32), (256, 64, 4), (1024, 64, 4)])
+def test_many_small_pulls_are_under_way(rocketmq: Emulator, size: int, first: int, later: int) -> None:
+    """At first, when no more than 32 messages are asked for; of large pulls eight are enough."""
+    rocketmq.topic("orders", queues=1)
+    fill(rocketmq, "orders", [b"%d" % at for at in range(80_000)])
+    with Noting(rocketmq.broker) as client:
+        given = {"nameServer": rocketmq.namesrv, "topic": "orders", "pullBatchSize": str(size)}
+        wanted = Range(MessageQueue("orders", "broker-a", 0), 0, 80_000)
+        reader = RangeReader(wanted, source_options(given), lambda: client, lambda: None)
+        assert sum(piece.high - piece.low for piece in reader.pieces()) == 80_000
+        # Asked for again when half of them has come; in the end as many as are left.
+        assert (client.sent[0], min(client.sent[:-1])) == (first, later)
 
 
 @pytest.mark.rocketmq(config={"maxTransferBytesOnMessageInMemory": 2000, "maxTransferCountOnMessageInMemory": 5})
