@@ -157,8 +157,8 @@ class SourceOptions(ConnectionOptions):
         "pullWindow",
         integer(1, 256),
         None,
-        "Pulls under way at a time in each task; unless told 64 of 32 messages each, fewer of larger ones and where "
-        "brokers give less, but at least 8.",
+        "Pulls under way at a time in each task; unless told 64 of 32 messages each, fewer of more messages and where "
+        "answers are large, but at least 8.",
     )
     max_offsets_per_trigger: int | None = option(
         "maxOffsetsPerTrigger",

@@ -33,8 +33,10 @@ PATIENCE_MAX = 4096
 
 WINDOW_MIN = 8
 WINDOW_MESSAGES = 2048
-"""Pulls under way, and messages that they ask for, unless the options say otherwise: a write for many small pulls costs
-both ends less, and answers to many large ones would fill memory while the first of them is completed."""
+WINDOW_BYTES = 16 << 20
+"""Pulls under way at least, messages that they ask for, and bytes of their answers, unless the options say otherwise: a
+write for many small pulls costs both ends less, and answers to many large ones would fill memory while the first of
+them is completed."""
 
 REMOVED = "MESSAGE_WAS_REMOVING"
 """The remark of an answer without messages because their file is gone, not because none matched."""
@@ -80,6 +82,8 @@ class RangeReader:
         self._full = 0
         self._patience = GROW_AFTER
         self._failures = 0
+        self._largest = 0
+        """Bytes of the largest answer so far."""
         self._fields = {
             "consumerGroup": options.consumer_group,
             "topic": wanted.queue.topic,
@@ -135,6 +139,7 @@ class RangeReader:
         if reached <= pull.start:
             raise TemporaryError(self._where(f"{said(answer)} without getting further than {reached}"))
         self._tune(pull, reached)
+        self._largest = max(self._largest, len(answer.body))
         if reached < pull.end:
             self._ask(client, [*_stretches(reached, pull.end, self._stride)], front=True)
         low, high = self._at, min(reached, self._range.end)
@@ -175,8 +180,9 @@ class RangeReader:
             raise AssertionError(f"nothing is asked for at {self._at} of {self._range}")
 
     def _usual_window(self) -> int:
-        # Less than the usual size was asked for because bodies are large.
-        return max(WINDOW_MIN, WINDOW_MESSAGES // self._stride) if self._stride >= PULL_SIZE else WINDOW_MIN
+        if not self._largest:
+            return WINDOW_MIN  # the first answers tell
+        return max(WINDOW_MIN, min(WINDOW_MESSAGES // max(self._stride, PULL_SIZE), WINDOW_BYTES // self._largest))
 
     def _ask(self, client: RemotingClient, stretches: list[tuple[int, int]], *, front: bool = False) -> None:
         size = self._options.pull_batch_size
