@@ -84,6 +84,7 @@ class RangeReader:
         self._failures = 0
         self._largest = 0
         """Bytes of the largest answer so far."""
+        self._window = options.pull_window or WINDOW_MIN  # until the first answers tell
         self._fields = {
             "consumerGroup": options.consumer_group,
             "topic": wanted.queue.topic,
@@ -139,7 +140,9 @@ class RangeReader:
         if reached <= pull.start:
             raise TemporaryError(self._where(f"{said(answer)} without getting further than {reached}"))
         self._tune(pull, reached)
-        self._largest = max(self._largest, len(answer.body))
+        if len(answer.body) > self._largest:
+            self._largest = len(answer.body)
+            self._fit_window()
         if reached < pull.end:
             self._ask(client, [*_stretches(reached, pull.end, self._stride)], front=True)
         low, high = self._at, min(reached, self._range.end)
@@ -153,16 +156,18 @@ class RangeReader:
                 self._patience = min(2 * self._patience, PATIENCE_MAX)
             self._stride = max(1, reached - pull.start)
             self._full = 0
+            self._fit_window()
         elif pull.end - pull.start >= self._stride:
             self._full += 1
             if self._full >= self._patience:
                 self._full = 0
                 most = STRIDE_MAX if self._filters else self._options.pull_batch_size
                 self._stride = min(2 * self._stride, most)
+                self._fit_window()
 
     def _fill(self, client: RemotingClient) -> None:
         """Keep the window full; asked for in halves of it, because one write for several pulls costs less."""
-        window = self._options.pull_window or self._usual_window()
+        window = self._window
         room = window - len(self._pulls)
         if self._pulls and room < max(1, window // 2):
             return
@@ -179,10 +184,11 @@ class RangeReader:
         if not self._pulls:
             raise AssertionError(f"nothing is asked for at {self._at} of {self._range}")
 
-    def _usual_window(self) -> int:
-        if not self._largest:
-            return WINDOW_MIN  # the first answers tell
-        return max(WINDOW_MIN, min(WINDOW_MESSAGES // max(self._stride, PULL_SIZE), WINDOW_BYTES // self._largest))
+    def _fit_window(self) -> None:
+        """What is asked for has changed, or how large answers are."""
+        if self._options.pull_window is None and self._largest:
+            most = min(WINDOW_MESSAGES // max(self._stride, PULL_SIZE), WINDOW_BYTES // self._largest)
+            self._window = max(WINDOW_MIN, most)
 
     def _ask(self, client: RemotingClient, stretches: list[tuple[int, int]], *, front: bool = False) -> None:
         size = self._options.pull_batch_size
