@@ -11,8 +11,42 @@ from .config import BrokerConfig
 from .names import LMQ_PREFIX, is_lmq
 from .stats_item import StatsItem
 
-Place = tuple[str, str]
-"""Topic and group."""
+
+class PlaceStats:
+    """Counters by topic and group. To forget either takes no look at the others."""
+
+    def __init__(self, start_ms: int) -> None:
+        self._start_ms = start_ms
+        self._items: dict[str, dict[str, StatsItem]] = {}
+        self._topics: dict[str, set[str]] = {}
+        """Topics of each group."""
+
+    def find(self, topic: str, group: str) -> StatsItem | None:
+        """What was counted, if anything was."""
+        items = self._items.get(topic)
+        return None if items is None else items.get(group)
+
+    def add(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:
+        """Count messages."""
+        item = self.find(topic, group)
+        if item is None:
+            item = self._items.setdefault(topic, {})[group] = StatsItem(self._start_ms, now_ms)
+            self._topics.setdefault(group, set()).add(topic)
+        item.add(messages, size, now_ms)
+
+    def forget_topic(self, topic: str) -> None:
+        """A topic is deleted."""
+        for group in self._items.pop(topic, ()):
+            self._topics[group].discard(topic)
+            if not self._topics[group]:
+                del self._topics[group]
+
+    def forget_group(self, group: str) -> None:
+        """A group is deleted."""
+        for topic in self._topics.pop(group, ()):
+            del self._items[topic][group]
+            if not self._items[topic]:
+                del self._items[topic]
 
 
 class BrokerStats:
@@ -21,7 +55,8 @@ class BrokerStats:
     def __init__(self, config: BrokerConfig, now_ms: int) -> None:
         self._config = config
         self._start_ms = now_ms
-        self.put, self.got, self.sent_back = dict[str, StatsItem](), dict[Place, StatsItem](), dict[Place, StatsItem]()
+        self.put: dict[str, StatsItem] = {}
+        self.got, self.sent_back = PlaceStats(now_ms), PlaceStats(now_ms)
         self.all_put, self.all_got, self.own_put, self.own_got = (StatsItem(now_ms, now_ms) for _ in range(4))
         """Of the whole broker; `own` without messages of system topics."""
         self._whole: Mapping[str, StatsItem] = {
@@ -30,7 +65,7 @@ class BrokerStats:
             "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC": self.own_put,
             "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC": self.own_got,
         }
-        self._of_places: Mapping[str, dict[Place, StatsItem]] = {
+        self._of_places: Mapping[str, PlaceStats] = {
             "GROUP_GET_NUMS": self.got,
             "GROUP_GET_SIZE": self.got,
             "SNDBCK_PUT_NUMS": self.sent_back,
@@ -45,17 +80,11 @@ class BrokerStats:
 
     def was_got(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:
         """A group was given messages."""
-        item = self.got.get((topic, group))
-        if item is None:
-            item = self.got[topic, group] = StatsItem(self._start_ms, now_ms)
-        item.add(messages, size, now_ms)
+        self.got.add(topic, group, messages, size, now_ms)
 
     def was_sent_back(self, topic: str, group: str, now_ms: int) -> None:
         """A group has sent a message back that came from a topic."""
-        item = self.sent_back.get((topic, group))
-        if item is None:
-            item = self.sent_back[topic, group] = StatsItem(self._start_ms, now_ms)
-        item.add(1, 0, now_ms)
+        self.sent_back.add(topic, group, 1, 0, now_ms)
 
     def find(self, name: str | None, key: str | None) -> StatsItem | None:
         """The counter of a name and a key: a topic, `topic@group`, or the cluster."""
@@ -66,7 +95,8 @@ class BrokerStats:
         if key == self._config.broker_cluster_name and name in self._whole:
             return self._whole[name]
         topic, _, group = key.partition("@")
-        return self._of_places.get(name, {}).get((topic, group))
+        table = self._of_places.get(name)
+        return None if table is None else table.find(topic, group)
 
     def put_tps(self, topic: str, now_ms: int) -> float:
         """Messages of a topic in a second of the last minute."""
@@ -75,21 +105,19 @@ class BrokerStats:
 
     def got_tps(self, topic: str, group: str, now_ms: int) -> float:
         """Messages in a second of the last minute that a group was given of a topic."""
-        item = self.got.get((topic, group))
+        item = self.got.find(topic, group)
         return item.snapshots(now_ms)[0].tps if item is not None else 0.0
 
     def forget_topic(self, topic: str) -> None:
         """A topic is deleted."""
         self.put.pop(topic, None)
-        for table in (self.got, self.sent_back):
-            for place in [place for place in table if place[0] == topic]:
-                del table[place]
+        for table in self._of_places.values():
+            table.forget_topic(topic)
 
     def forget_group(self, group: str) -> None:
         """A group is deleted."""
-        for table in (self.got, self.sent_back):
-            for place in [place for place in table if place[1] == group]:
-                del table[place]
+        for table in self._of_places.values():
+            table.forget_group(group)
 
 
 class LightBrokerStats(BrokerStats):
