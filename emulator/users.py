@@ -78,7 +78,7 @@ class Users:
 
     def put_acl(self, call: Call, operation: PutAcl) -> Done:
         """Errors: NO_PERMISSION for what is wrong with the rights, SYSTEM_ERROR."""
-        if not _is_user(operation.subject):
+        if not _is_user(operation.own_subject) and not _is_user(operation.subject):
             self._nowhere()  # upstream's look at the subject fails, and the answer is the same
         if not operation.policies:
             raise _refused("The policies is empty.")

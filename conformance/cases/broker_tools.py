@@ -1,32 +1,16 @@
 """What administrators' tools ask of a broker besides topics, groups and messages."""
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request_code import OF_CONTROLLERS_AND_CONTAINERS, RequestCode
 
 from ..case import remoting_case
 from ..json_text import dumps
 from ..worlds.remoting import Remoting
 
-ELSEWHERE = (
-    RequestCode.ADD_BROKER,
-    RequestCode.REMOVE_BROKER,
-    RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET,
-    RequestCode.CONTROLLER_ELECT_MASTER,
-    RequestCode.CONTROLLER_REGISTER_BROKER,
-    RequestCode.CONTROLLER_GET_REPLICA_INFO,
-    RequestCode.CONTROLLER_GET_METADATA_INFO,
-    RequestCode.CONTROLLER_GET_SYNC_STATE_DATA,
-    RequestCode.UPDATE_CONTROLLER_CONFIG,
-    RequestCode.GET_CONTROLLER_CONFIG,
-    RequestCode.CLEAN_BROKER_DATA,
-    RequestCode.CONTROLLER_GET_NEXT_BROKER_ID,
-    RequestCode.CONTROLLER_APPLY_BROKER_ID,
-)
-
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand")
 def controllers_and_containers_are_others(t: Remoting) -> None:
     """What a controller or a container of brokers is asked, a broker and a name server do not know."""
-    for code in ELSEWHERE:
+    for code in sorted(OF_CONTROLLERS_AND_CONTAINERS):
         t.see(f"broker, {code:d}", t.ask(code, {}), 3)
         t.see(f"name server, {code:d}", t.ask(code, {}, to=t.namesrv), 3)
 

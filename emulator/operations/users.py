@@ -63,8 +63,12 @@ class PolicyEntry:
 
 @value
 class PutAcl(Operation):
-    """Give rights to a subject (`User:name`). Each policy is a list of entries; one without any is left out."""
+    """Give rights to a subject (`User:name`): that of the rights themselves, or else that of the request.
 
+    Each policy is a list of entries; one without any is left out.
+    """
+
+    own_subject: str | None
     subject: str | None
     policies: list[list[PolicyEntry]]
 

@@ -107,9 +107,9 @@ def list_users(call: RemotingCall, header: ListUsersRequestHeader, body: bytes) 
 
 @TABLE.processor(RequestCode.AUTH_CREATE_ACL, RequestCode.AUTH_UPDATE_ACL, header=PutAclRequestHeader)
 def put_acl(call: RemotingCall, header: PutAclRequestHeader, body: bytes) -> PutAcl:
-    """The subject of the body, if it is one, is taken rather than the header's."""
-    own, policies = tools.acl(body)
-    return PutAcl(own if own is not None and own.partition(":")[0].lower() == "user" else header.subject, policies)
+    """Both the body and the header may name the subject."""
+    own_subject, policies = tools.acl(body)
+    return PutAcl(own_subject, header.subject, policies)
 
 
 @TABLE.processor(RequestCode.AUTH_DELETE_ACL, header=DeleteAclRequestHeader)

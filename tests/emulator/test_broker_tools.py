@@ -194,10 +194,13 @@ ENTRY = PolicyEntry("Topic:orders", ["Pub"], ["10.0.0.1", "10.0.0.0/8", "::1", "
         (CreateUser("", UserInfo("secret", None)), ResponseCode.INVALID_PARAMETER),
         (CreateUser("ann", UserInfo("", None)), ResponseCode.NO_PERMISSION),
         (ListUsers(None), ResponseCode.SYSTEM_ERROR),
-        (PutAcl("User:ann", [[ENTRY]]), ResponseCode.SYSTEM_ERROR),
-        (PutAcl("User:ann", []), ResponseCode.NO_PERMISSION),
+        (PutAcl(None, "User:ann", [[ENTRY]]), ResponseCode.SYSTEM_ERROR),
+        (PutAcl(None, "User:ann", []), ResponseCode.NO_PERMISSION),
         *(
-            (PutAcl("User:ann", [[ENTRY, PolicyEntry("*", ["Pub"], [source], "Deny")]]), ResponseCode.NO_PERMISSION)
+            (
+                PutAcl(None, "User:ann", [[ENTRY, PolicyEntry("*", ["Pub"], [source], "Deny")]]),
+                ResponseCode.NO_PERMISSION,
+            )
             for source in ("", "10.0.0.256", "10.0.0.0/33", "::1/129", "10.0.0.0/255.0.0.0", "*")
         ),
     ],
