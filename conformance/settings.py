@@ -42,6 +42,38 @@ ODD: Mapping[str, str] = {
 }
 """Another one."""
 
+_AUTH, _PROXY = "org.apache.rocketmq.auth", "org.apache.rocketmq.proxy.auth"
+KEEPING: Mapping[str, str] = {
+    "authenticationMetadataProvider": f"{_AUTH}.authentication.provider.LocalAuthenticationMetadataProvider",
+    "authorizationMetadataProvider": f"{_AUTH}.authorization.provider.LocalAuthorizationMetadataProvider",
+}
+"""A broker that keeps users and rights, and looks at nobody."""
+
+GUARDED: Mapping[str, str] = {
+    **KEEPING,
+    "authenticationEnabled": "true",
+    "authenticationWhitelist": "31, 30",
+    "authorizationEnabled": "true",
+    "authorizationWhitelist": "32,1",
+    "initAuthenticationUser": '{"username":"root","password":"root-secret"}',
+    "proxy.authenticationEnabled": "true",
+    "proxy.authenticationMetadataProvider": f"{_PROXY}.ProxyAuthenticationMetadataProvider",
+    "proxy.authenticationWhitelist": "apache.rocketmq.v2.QueryAssignmentRequest",
+    "proxy.authorizationEnabled": "true",
+    "proxy.authorizationMetadataProvider": f"{_PROXY}.ProxyAuthorizationMetadataProvider",
+    "proxy.authorizationWhitelist": "apache.rocketmq.v2.EndTransactionRequest",
+}
+"""A broker and a proxy that look at everybody."""
+
+REMEMBERING: Mapping[str, str] = {
+    **GUARDED,
+    "authenticationStrategy": f"{_AUTH}.authentication.strategy.StatefulAuthenticationStrategy",
+    "authorizationStrategy": f"{_AUTH}.authorization.strategy.StatefulAuthorizationStrategy",
+    "statefulAuthenticationCacheExpiredSecond": "3",
+    "statefulAuthorizationCacheExpiredSecond": "3",
+}
+"""The same that remember for three seconds what they found."""
+
 
 def with_keys(settings: Mapping[str, str], *keys: str) -> Mapping[str, str]:
     """A set, for a case of some of its keys. Errors: KeyError."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from rocketmq_testkit.remoting.client import ReceivedMessage
+from rocketmq_testkit.remoting.client import Credentials, ReceivedMessage
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from .actors import AWAIT_MS, CLOSE_SECONDS, PRIMING, Consumer, Producer, Style
@@ -32,6 +32,7 @@ _KEPT_LANGUAGES = frozenset({"java"})
 
 _UNSTABLE: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b\d+(?:\.\d+)? ?(ms|milliseconds|us|s)\b"), r"{n} \1"),
+    (re.compile(r"\bcost \[\d+\]ms"), "cost [{n}]ms"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "{uuid}"),
     (re.compile(r"\b[\w.-]+@\d+[@#][\w@#]+"), "{client}"),
     (re.compile(r"\b[0-9a-f]{16,40}\b"), "{hex}"),
@@ -43,13 +44,13 @@ _UNSTABLE: tuple[tuple[re.Pattern[str], str], ...] = (
 class Crew:
     """The driver processes of one SDK in front of one place, numbered from 0; a context manager that ends them."""
 
-    def __init__(self, sdk: str, place: Place) -> None:
+    def __init__(self, sdk: str, place: Place, credentials: Credentials | None = None) -> None:
         self.sdk = sdk
         self.place = place
         access = place.access
         tls = access.tls
         self._addresses = Addresses(
-            access.namesrv, access.endpoint, tls is not None, tls.ca if tls else None, access.credentials
+            access.namesrv, access.endpoint, tls is not None, tls.ca if tls else None, credentials or access.credentials
         )
         self._processes: dict[int, Driver] = {}
         self._known: set[Driver] = set()
@@ -199,6 +200,17 @@ class Stage:
                 driver.call("producer", as_=name, topics=[topic], group=self.world.new("warm-up group"))
                 driver.call("send", on=name, topic=topic, body=b"hello")
                 return
+
+    @contextmanager
+    def signing(self, credentials: Credentials) -> Iterator[None]:
+        """Within the block all processes are new ones, which sign with these keys; they end with it."""
+        own = self._crew
+        with Crew(self.sdk, self.place, credentials) as crew:
+            self._crew = crew
+            try:
+                yield
+            finally:
+                self._crew = own
 
     def producer(self, *topics: str, process: int = 0, group: str | None = None, **fields: Any) -> Producer:
         """A producer, of a new group unless one is named. Further `fields` are those of the verb."""

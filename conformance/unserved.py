@@ -31,8 +31,7 @@ UNCOMPARED: Mapping[str, str] = {
     "whether a notice (40) precedes the answer to its heartbeat": "it does, here too; cases see what came in the end",
     "which of several pops at once finds the queue locked": "a race between upstream's threads; here there is one",
     "which earlier offsets a message about ends of transactions repeats": "a race between two of upstream's threads",
-    "counters (315) of queues, latencies, acknowledgements, check points, connections": "mqadmin asks for none of them",
-    "users and rights where a provider keeps them": "kept by a real broker with authentication; nobody is refused here",
+    "what counters of times (315) add up to": "nothing takes any time here; that they are there is held",
     "how many figures a rate has": "3 or 2 with a blank, as its rounds of measuring fall; that all are numbers is held",
     "orders in which SDKs of remoting clients ask at their start": "clients decide; scenarios hold what becomes of it",
 }

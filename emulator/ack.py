@@ -93,6 +93,7 @@ class AckService:
         parse = parse_for_record if self._config.pop_consumer_kv_service_enable else parse_extra_info
         receipt = parse(operation.extra_info)
         if receipt.revive_qid == ORDER_REVIVE_QUEUE:
+            self._count_ordered(topic, group, 1)
             self._ack_ordered(call, operation, receipt)
         else:
             self._write(topic, group, queue_id, receipt, [operation.offset], batch=False)
@@ -126,6 +127,7 @@ class AckService:
             -1,
         )
         if entry.revive_qid == ORDER_REVIVE_QUEUE:
+            self._count_ordered(topic, entry.consumer_group, len(offsets))
             for offset in offsets:
                 single = AckMessage(entry.consumer_group, topic, entry.queue_id, receipt.text(), offset)
                 self._ack_ordered(call, single, receipt)
@@ -136,6 +138,7 @@ class AckService:
     def _write(
         self, topic: str, group: str, queue_id: int, receipt: Receipt, offsets: list[int], *, batch: bool
     ) -> None:
+        self._store.stats.by_name.was_acked(topic, group, len(offsets), self._scheduler.now_ms)
         if self._config.pop_consumer_kv_service_enable:
             for offset in offsets:
                 self._records().acknowledge(_record_of(topic, group, queue_id, receipt, offset))
@@ -147,6 +150,11 @@ class AckService:
         if not 0 <= revive_qid < self._config.revive_queue_num:
             return  # upstream stores it in a queue that nobody reads
         self._log.write_ack(ack, revive_qid, receipt.next_visible_ms, self._scheduler.now_ms, batch=batch)
+
+    def _count_ordered(self, topic: str, group: str, messages: int) -> None:
+        """Upstream's KV variant counts what was popped in order, too."""
+        if self._config.pop_consumer_kv_service_enable:
+            self._store.stats.by_name.was_acked(topic, group, messages, self._scheduler.now_ms)
 
     def _records(self) -> PopConsumer:
         if self._consumer is None:
@@ -219,6 +227,7 @@ class AckService:
         read = 0 <= revive_qid < self._config.revive_queue_num
         if read and not self._log.write_check_point(point, revive_qid):
             raise EngineError(ResponseCode.SYSTEM_ERROR, None)
+        self._store.stats.by_name.was_checked(topic, group, self._scheduler.now_ms)
         if refusal is not None:
             raise refusal
         if read:

@@ -10,7 +10,7 @@ from .clients import BROADCASTING, Clients
 from .codes import ResponseCode
 from .config import BrokerConfig
 from .errors import EngineError
-from .gate import Call
+from .gate import Call, Handlers
 from .groups import Groups
 from .operations import (
     AssignmentResult,
@@ -46,6 +46,14 @@ class Assignments:
         self._clients = clients
         self._read_queues = read_queues
         self.modes = modes
+
+    def handlers(self) -> Handlers:
+        """Which operation is carried out by what."""
+        return {
+            SetMessageRequestMode: self.set_mode,
+            GetAllMessageRequestMode: self.all_modes,
+            QueryAssignment: self.query,
+        }
 
     def set_mode(self, call: Call, operation: SetMessageRequestMode) -> Done:
         """Errors: NO_PERMISSION (retry topics), TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST."""

@@ -11,6 +11,8 @@ from typing import Any
 from . import names
 from . import operations as ops
 from . import record as records
+from .access import Access
+from .accounts import Accounts
 from .ack import AckService
 from .administration import GroupAdministration, TopicAdministration
 from .arrival import Arrival
@@ -110,6 +112,7 @@ class Broker:
         self.store = kind(config, scheduler, records.pack_host(self.store_host), emulation.store_max_bytes)
         self.store.follows = self.broker_id != MASTER_ID
         self.store.batched = self.topics.batched
+        self.accounts = Accounts(config)
         self.pop_records = PopRecords()
         self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
         self.peer: Callable[[str], Broker | None] = lambda name: None
@@ -134,12 +137,15 @@ class Broker:
         self.store.take_up(log.segment_bytes, log.segments, log.full, log.last_store_timestamp, state.queues)
         self.pop_records.table = {record.key(): record for record in state.pop_records}
         self.mappings.take_up(state.mappings, state.mappings_version)
+        self.accounts.users.update(state.users)
         self._request_modes.update({(mode.topic, mode.consumer_group): mode for mode in state.request_modes})
         return state.remains
 
     def _start(self, remains: Remains) -> None:
         """Put the services together: those that hold nothing but memory are new, the others go on from what is left."""
         config, emulation = self.config, self._emulation
+        self.accounts.start()
+        self.access = Access(config, self._scheduler, lambda: self.accounts)
         self.lifetime = scheduler = self._scheduler.begin()
         self._duties = duties = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
         """Of what a master does by itself, and a slave does not."""
@@ -302,10 +308,7 @@ class Broker:
         positions = Positions(
             config, self._emulation, self.store, topics, groups, self.offsets, self._was_reset, resets.reset
         )
-        memberships = Memberships(config, clients, self.locks, self._drop_waiting)
-        assignments = Assignments(
-            config, topics, groups, clients, lambda topic: self.read_queues(topic), self._request_modes
-        )
+        memberships = Memberships(config, self.store, clients, self.locks, self._drop_waiting)
         in_flight, slow = self.pop_in_flight, self.slow_readers
         topic_admin = TopicAdministration(
             config, self.store, topics, self.offsets, self.orders, in_flight, slow, self.timers.metrics, self.mappings
@@ -313,8 +316,6 @@ class Broker:
         group_admin = GroupAdministration(
             config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight, slow, self.mappings
         )
-        consumption = Consumption(config, self._scheduler, self.store, topics, clients, self.offsets)
-        inquiries = ConsumerInquiries(config, self.store, topics, groups, clients, self.questions, self._complete)
         broker_admin = BrokerAdministration(
             config, self._scheduler, self.store, topics, self.timers.congestion, self._configured, self.request_pools
         )
@@ -355,11 +356,10 @@ class Broker:
             ops.GetConsumerConnectionList: memberships.consumer_connections,
             ops.GetProducerConnectionList: memberships.producer_connections,
             ops.GetAllProducerInfo: memberships.all_producers,
-            ops.GetConsumerRunningInfo: inquiries.running_info,
-            ops.ConsumeMessageDirectly: inquiries.consume_directly,
-            ops.GetConsumerStatus: inquiries.status,
-            ops.SetMessageRequestMode: assignments.set_mode,
-            ops.QueryAssignment: assignments.query,
+            **ConsumerInquiries(config, self.store, topics, groups, clients, self.questions, self._complete).handlers(),
+            **Assignments(
+                config, topics, groups, clients, lambda topic: self.read_queues(topic), self._request_modes
+            ).handlers(),
             ops.CreateTopic: topic_admin.create,
             ops.CreateTopics: topic_admin.create_all,
             ops.CreateStaticTopic: self.static.create,
@@ -376,13 +376,10 @@ class Broker:
             ops.GetConsumeStats: group_admin.stats,
             ops.QueryGroupsOfTopic: group_admin.groups_of_topic,
             ops.QueryTopicsOfGroup: group_admin.topics_of_group,
-            ops.QuerySubscription: consumption.subscription,
-            ops.QueryConsumeTimeSpan: consumption.time_span,
+            **Consumption(config, self._scheduler, self.store, topics, clients, self.offsets).handlers(),
             ops.CloneGroupOffset: group_admin.clone_offset,
             ops.UpdateGroupForbidden: group_admin.forbidden,
-            ops.ViewMessage: self.views.view,
-            ops.QueryMessage: self.views.query,
-            ops.QueryConsumeQueue: self.views.query_consume_queue,
+            **self.views.handlers(),
             ops.GetBrokerConfig: broker_admin.get_config,
             ops.UpdateBrokerConfig: broker_admin.update_config,
             ops.GetBrokerRuntimeInfo: broker_admin.runtime_info,
@@ -390,14 +387,16 @@ class Broker:
             ops.DeleteExpiredCommitLog: self.clean_up.delete_files,
             ops.CleanExpiredConsumeQueue: self.clean_up.forget_queues,
             ops.GetBrokerConsumeStats: group_admin.all_stats,
-            ops.GetAllMessageRequestMode: assignments.all_modes,
             **BrokerTools(config, self.store, topics).handlers(),
             **ColdData(config).handlers(),
-            **Users().handlers(),
+            **Users(self.accounts).handlers(),
             ops.GetAllDelayOffset: self.delays.get_offsets,
-            ops.GetTimerCheckPoint: self.timers.get_check_point,
-            ops.GetTimerMetrics: self.timers.get_metrics,
+            **self.timers.handlers(),
         }
+
+    def count_connection(self, what: str) -> None:
+        """A remoting client has connected (`CONNECT`), or its connection is gone (`CLOSE`)."""
+        self.store.stats.by_name.connection(what, self._scheduler.now_ms)
 
     def bind(self, host: tuple[str, int]) -> None:
         """Take the address that clients reach the broker at; stored messages carry it from now on."""
@@ -426,6 +425,7 @@ class Broker:
             self._left(),
             self.mappings.table,
             (self.mappings.version_counter, self.mappings.version_timestamp),
+            self.accounts.users,
         )
 
     def _left(self) -> Remains:

@@ -14,7 +14,7 @@ from .codes import ResponseCode
 from .config import BrokerConfig
 from .effects import AskConsumerStatus, AskRunningInfo, AskToConsume, Question
 from .errors import EngineError
-from .gate import Call, Outcome
+from .gate import Call, Handlers, Outcome
 from .groups import Groups
 from .operations import (
     PARKED,
@@ -57,6 +57,14 @@ class ConsumerInquiries:
         self._clients = clients
         self._questions = questions
         self._complete = complete
+
+    def handlers(self) -> Handlers:
+        """Which operation is carried out by what."""
+        return {
+            GetConsumerRunningInfo: self.running_info,
+            ConsumeMessageDirectly: self.consume_directly,
+            GetConsumerStatus: self.status,
+        }
 
     def running_info(self, call: Call, operation: GetConsumerRunningInfo) -> Parked:
         """How a consumer is doing, in its own words. Errors: as `_relay`."""

@@ -4,7 +4,7 @@ from .clients import Clients
 from .codes import ResponseCode
 from .config import BrokerConfig
 from .errors import EngineError
-from .gate import Call
+from .gate import Call, Handlers
 from .offsets import Offsets
 from .operations import (
     ConsumeTimeSpanResult,
@@ -37,6 +37,10 @@ class Consumption:
         self._topics = topics
         self._clients = clients
         self._offsets = offsets
+
+    def handlers(self) -> Handlers:
+        """Which operation is carried out by what."""
+        return {QuerySubscription: self.subscription, QueryConsumeTimeSpan: self.time_span}
 
     def subscription(self, call: Call, operation: QuerySubscription) -> SubscriptionResult:
         """What a live group wants of a topic."""

@@ -86,6 +86,7 @@ class DelayService:
         """Level -> the offset of its queue up to which messages were delivered; written to a file every
         `flushDelayOffsetInterval`."""
         self._file: LastWrite[int, int] = LastWrite(scheduler, lambda: config.flush_delay_offset_interval)
+        self._config = config
         self._emulation = emulation
         self._scheduler = scheduler
         self._store = store
@@ -190,7 +191,9 @@ class DelayService:
         if not send_home(message) or message.topic == HALF_TOPIC:
             return True
         try:
-            self._store.append(message)
+            put = self._store.append(message)
         except EngineError as refusal:
             return refusal.code is not ResponseCode.SERVICE_NOT_AVAILABLE
+        if self._config.enable_schedule_message_stats:
+            self._store.stats.by_name.was_due(level - 1, put.size, self._scheduler.now_ms)
         return True

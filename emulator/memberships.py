@@ -33,6 +33,7 @@ from .operations import (
     UnregisterClient,
 )
 from .queue_locks import QueueLocks
+from .store import MessageStore
 
 _NO_FILTER = (
     'Cannot invoke "org.apache.rocketmq.filter.FilterSpi.compile(String)" because the return value of '
@@ -45,15 +46,25 @@ class Memberships:
     """Answers requests about the clients of one broker."""
 
     def __init__(
-        self, config: BrokerConfig, clients: Clients, locks: QueueLocks, drop_waiting: Callable[[Channel], None]
+        self,
+        config: BrokerConfig,
+        store: MessageStore,
+        clients: Clients,
+        locks: QueueLocks,
+        drop_waiting: Callable[[Channel], None],
     ) -> None:
         self._config = config
+        self._store = store
         self._clients = clients
         self._locks = locks
         self._drop_waiting = drop_waiting
 
     def heartbeat(self, call: Call, operation: Heartbeat) -> HeartbeatResult:
         """Register a client's groups and subscriptions."""
+        counted = self._store.stats.by_name.was_registered
+        for consumers, groups in ((False, operation.producer_groups), (True, operation.consumers)):
+            if groups:
+                counted(consumers=consumers, now_ms=self._store.now_ms)
         return HeartbeatResult(self._clients.heartbeat(call.channel, operation))
 
     def unregister(self, call: Call, operation: UnregisterClient) -> Done:

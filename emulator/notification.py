@@ -165,6 +165,7 @@ class NotificationService:
             return PopResult(
                 ResponseCode.PULL_NOT_FOUND, 0, 0, 0, rest, [], remark=PullStatus.NO_MESSAGE_IN_QUEUE.value
             )
+        self._reader.given(operation.topic, group, operation.queue_id)
         return PopResult(ResponseCode.SUCCESS, 0, 0, 0, rest, found, remark=PullStatus.FOUND.value)
 
     def polling_info(self, call: Call, operation: PollingInfo) -> PollingInfoResult:

@@ -177,6 +177,7 @@ class PopService:
         if batch.messages:
             if batch.rest > 0:
                 self._goes_on(operation.topic, operation.consumer_group, operation.queue_id)
+            self._reader.given(operation.topic, operation.consumer_group, operation.queue_id)
             return self._result(ResponseCode.SUCCESS, batch, "FOUND")
         parked = self.polling.park(call, operation, message_filter, operation.born_ms)
         if parked is Park.WAITING:
@@ -307,6 +308,7 @@ class PopService:
                 self._config.broker_name,
                 [offset - start_offset for offset in read.offsets],
             )
+            self._store.stats.by_name.was_checked(operation.topic, group, self._scheduler.now_ms)
             if not self._buffer.add(point, batch.revive_qid, read.next_offset):
                 return  # what cannot be remembered is not handed out, and the position stays
         self._in_flight.popped((topic, group, queue_id), len(read.offsets))

@@ -232,6 +232,8 @@ class PullService:
             message_filter,
             operation.consumer_group,
         )
+        if read.records:
+            self._reader.given(operation.topic, operation.consumer_group, operation.queue_id)
         read.next_offset = self._suggestions.next_offset(operation, read)
         self._offsets.note_pull(operation.consumer_group, operation.topic, operation.queue_id, read.next_offset)
         return read

@@ -115,6 +115,10 @@ class QueueReader:
         self._store.stats.read(topic, group, len(read.records), read.size, self._store.now_ms)
         return read
 
+    def given(self, topic: str, group: str, queue_id: int) -> None:
+        """A request for a queue (-1: any) has brought messages, which the broker counts."""
+        self._store.stats.by_name.was_given(topic, group, queue_id)
+
     def _is_compacted(self, topic: str) -> bool:
         return topic in self._compacted and self._config.enable_compaction
 

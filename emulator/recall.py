@@ -97,9 +97,11 @@ class RecallService:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"recall failed, the topic[{operation.topic}] not exist")
         handle = self._checked_handle(operation)
         try:
-            self._store.put(self._mark(call, operation, handle))
+            mark = self._mark(call, operation, handle)
+            self._store.put(mark)
         except EngineError:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "recall failed, execute error") from None
+        self._store.stats.by_name.was_sent(mark.topic, 0)
         return RecallResult(handle.unique_key)
 
     def _checked_handle(self, operation: RecallMessage) -> RecallHandle:

@@ -54,8 +54,9 @@ class RetryService:
         """Store a copy for a later retry, or in the dead letter topic after too many.
 
         A group without retry queues loses the message and is told success.
-        Errors: SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (broker or retry topic), SYSTEM_ERROR (no such message, or
-        the copy cannot be stored), SYSTEM_BUSY on a slave and without buffers.
+        Errors: SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (broker or retry topic), SYSTEM_ERROR (no such message, a
+        dead one without the name of its topic, or the copy cannot be stored), SYSTEM_BUSY on a slave and without
+        buffers.
         """
         if not operation.through_proxy:
             self._buffers.refuse_to_send()
@@ -74,11 +75,16 @@ class RetryService:
         message = self._copy(records.decode(stored), operation, group, queue_id)
         try:
             refuse_to_store(self._config, self._store)
-            self._store.put(message)
+            put = self._store.put(message)
         except EngineError as refusal:
             raise EngineError(ResponseCode.SYSTEM_ERROR, refusal.code.name) from None
         came_from = message.properties[props.RETRY_TOPIC]
-        self._store.stats.by_name.was_sent_back(came_from, operation.group, self._store.now_ms)
+        by_name, now = self._store.stats.by_name, self._store.now_ms
+        by_name.was_sent_back(came_from, operation.group, now)
+        if message.topic == names.SCHEDULE_TOPIC:
+            by_name.was_delayed(message.queue_id, 1, put.size, now)
+        else:
+            by_name.was_dead(operation.origin_topic, operation.group, now)
         return Done()
 
     def _copy(self, record: Record, operation: SendMessageBack, group: GroupConfig, queue_id: int) -> Message:
@@ -91,6 +97,8 @@ class RetryService:
         )
         most = group.retry_max_times if operation.max_reconsume_times is None else operation.max_reconsume_times
         if record.reconsume_times >= most or operation.delay_level < 0:
+            if operation.origin_topic is None:
+                raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")
             self._to_dead_letters(message, operation.group)
             properties[props.DELAY] = "0"
         else:

@@ -141,6 +141,7 @@ class SendService:
         self, kind: type[SendResult], message: Message, queue_id: int, unique_key: str, stored: Stored
     ) -> SendResult:
         """The answer to a send whose message became one record."""
+        self._count(message, queue_id, stored)
         return kind(
             ResponseCode.SUCCESS,
             records.offset_message_id(self._store.store_host, stored.physical_offset),
@@ -150,6 +151,12 @@ class SendService:
             stored.physical_offset,
             self._recall_handle(message, unique_key),
         )
+
+    def _count(self, message: Message, queue_id: int, stored: Stored) -> None:
+        by_name = self._store.stats.by_name
+        by_name.was_sent(message.topic, queue_id)
+        if message.topic == names.SCHEDULE_TOPIC:
+            by_name.was_delayed(message.queue_id, 1, stored.size, self._store.now_ms)
 
     def _send_batch(self, operation: SendMessage, queue_id: int) -> SendResult:
         topic, shared = operation.topic, operation.properties
@@ -176,6 +183,7 @@ class SendService:
         first, places = self._store_parts(operation, whole, parts)
         if not places:
             raise self._illegal()
+        self._store.stats.by_name.was_sent(whole.topic, queue_id)
         return SendResult(
             ResponseCode.SUCCESS,
             records.offset_message_ids(self._store.store_host, places),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
+from .accounts import User, UserStatus, UserType
 from .config import BrokerConfig, EmulationConfig, NamesrvConfig
 from .config.keys import Config, camel_case
 from .consume_queue import BatchConsumeQueue, ConsumeQueue
@@ -25,6 +26,7 @@ from .operations import (
 )
 from .ordered import OrderInfo
 from .pop_records import PopRecord
+from .rights import Action, Decision, Entry, Policy, PolicyType, Resource, Rights
 from .state import BrokerState, EngineState, LogState, Remains
 from .timer import FollowedTimer, Slot, TimerRemains, Waiting
 from .timer_metrics import WheelProgress, WrittenMetrics
@@ -125,6 +127,7 @@ def broker_form(state: BrokerState) -> Form:
             for queue in state.queues
         ],
         "staticTopics": static,
+        **({"users": users} if (users := [_user_form(user) for user in state.users.values()]) else {}),
     }
 
 
@@ -156,6 +159,7 @@ def broker_state(form: Form) -> tuple[BrokerState, list[int]]:
         ),
         {each.topic: each for each in mappings},
         _version(static["version"]),
+        {user.username: user for user in map(_user, form.get("users", ()))},
     )
     return state, [queue[4] for queue in form["queues"]]
 
@@ -187,6 +191,36 @@ def _mapping_form(mapping: QueueMapping) -> Form:
 def _mapping(form: Form) -> QueueMapping:
     queues = {number: [_made(QueuePart, part) for part in parts] for number, parts in form["queues"]}
     return _made(QueueMapping, {name: value for name, value in form.items() if name != "queues"}, queues=queues)
+
+
+def _user_form(user: User) -> Form:
+    form = {"username": user.username, "password": user.password, "type": user.user_type.value}
+    rights = user.rights
+    policies = (
+        None if rights is None else [[each.kind.value, *map(_entry_form, each.entries)] for each in rights.policies]
+    )
+    return {**form, "status": user.status.value, **({} if policies is None else {"rights": policies})}
+
+
+def _entry_form(entry: Entry) -> list[Any]:
+    actions = [action.value for action in entry.actions]
+    return [entry.resource.key, actions, list(entry.sources), entry.decision.value]
+
+
+def _user(form: Form) -> User:
+    policies = form.get("rights")
+    rights = None
+    if policies is not None:
+        rights = Rights(tuple(Policy(PolicyType(kind), tuple(map(_entry, entries))) for kind, *entries in policies))
+    return User(form["username"], form["password"], UserType(form["type"]), UserStatus(form["status"]), rights)
+
+
+def _entry(form: list[Any]) -> Entry:
+    key, actions, sources, decision = form
+    resource = Resource.parse(key)
+    if resource is None:
+        raise ValueError(f"{key} is no resource")
+    return Entry(resource, tuple(map(Action, actions)), tuple(sources), Decision(decision))
 
 
 def _group_form(group: GroupConfig) -> Form:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from . import filter_data
+from .accounts import User
 from .config import BrokerConfig, EmulationConfig, NamesrvConfig
 from .consume_queue import ConsumeQueue
 from .operations import GroupConfig, QueueMapping, SetMessageRequestMode, TopicConfig
@@ -58,6 +59,7 @@ class BrokerState:
     mappings: dict[str, QueueMapping] = field(default_factory=dict)
     """Of static topics."""
     mappings_version: Version = (0, 0)
+    users: dict[str, User] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

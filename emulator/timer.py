@@ -23,7 +23,7 @@ from .config import BrokerConfig
 from .copies import copy_of, send_home
 from .delay import delay_level, may_be_delayed
 from .errors import EngineError
-from .gate import Call
+from .gate import Call, Handlers
 from .java_numbers import long_sum, parse_long
 from .message import Message
 from .names import TIMER_TOPIC
@@ -382,6 +382,10 @@ class TimerService:
                 self._file.came(self._config.timer_flush_interval_ms, offset, units=0)
             else:
                 yield offset, records.decode(stored).property_map()
+
+    def handlers(self) -> Handlers:
+        """Which operation is carried out by what."""
+        return {GetTimerCheckPoint: self.get_check_point, GetTimerMetrics: self.get_metrics}
 
     def get_check_point(self, call: Call, operation: GetTimerCheckPoint) -> TimerCheckPointResult:
         """The file as it was written last. Errors: SYSTEM_ERROR without a timer."""

@@ -1,163 +1,130 @@
-"""Users and rights of a broker that keeps none, as it is by itself: nothing names a provider of them.
+"""Users and rights as administrators change and see them.
 
-What is wrong with a request is said first, as upstream does; a good one fails then. Source: AdminBrokerProcessor,
-AuthenticationMetadataManagerImpl, AuthorizationMetadataManagerImpl, AclConverter (5.3.3).
+What is wrong with a request is said first, as upstream does; where nobody keeps users a good one fails then.
+Source: AdminBrokerProcessor, AuthenticationMetadataManagerImpl (5.3.3).
 """
 
-from ipaddress import IPv4Interface, ip_address, ip_interface
-from typing import NoReturn
-
+from .accounts import Accounts, User, UserStatus, UserType, nowhere, refused
 from .codes import ResponseCode
 from .errors import EngineError
 from .gate import Call, Handlers
-from .operations import (
-    CreateUser,
-    DeleteAcl,
-    DeleteUser,
-    Done,
-    GetAcl,
-    GetUser,
-    ListAcls,
-    ListUsers,
-    PolicyEntry,
-    PutAcl,
-    UpdateUser,
-    UserInfo,
-)
+from .operations import CreateUser, DeleteUser, Done, GetUser, ListUsers, UpdateUser, UserInfo, UserResult, UsersResult
+from .rights import by_name
+from .user_rights import UserRights
 
-_NOT_CONFIGURED = "java.lang.IllegalStateException: The authenticationMetadataProvider is not configured"
-_RESOURCE_TYPES = frozenset({"unknown", "any", "cluster", "namespace", "topic", "group"})
-_ACTIONS = frozenset({"unknown", "all", "any", "pub", "sub", "create", "update", "delete", "get", "list"})
-_DECISIONS = frozenset({"allow", "deny"})
+_EXCEPTION = "org.apache.rocketmq.auth.authentication.exception.AuthenticationException"
+_THROWN = "java.util.concurrent.CompletionException"
+_ONLY_BY_SUPER = "The super user can only be {} by super user"
 
 
 class Users:
-    """Answers for one broker. Every request ends with an EngineError."""
+    """Users of one broker."""
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
 
     def handlers(self) -> Handlers:
-        """Which operation is carried out by what."""
+        """Which operation is carried out by what, those on rights included."""
         return {
+            **UserRights(self._accounts).handlers(),
             CreateUser: self.create,
             UpdateUser: self.update,
             DeleteUser: self.delete,
             GetUser: self.get,
             ListUsers: self.all,
-            PutAcl: self.put_acl,
-            DeleteAcl: self.delete_acl,
-            GetAcl: self.get_acl,
-            ListAcls: self.all_acls,
         }
 
     def create(self, call: Call, operation: CreateUser) -> Done:
-        """Errors: INVALID_PARAMETER (no name), NO_PERMISSION (blank name or password), SYSTEM_ERROR."""
-        self._look_at(operation.username, operation.info, operation.signer)
+        """Errors: INVALID_PARAMETER (no name), NO_PERMISSION (blank or known name, blank password), SYSTEM_ERROR."""
+        info = operation.info
+        user_type = self._look_at(operation.username, info, operation.signer, "create")
         if not operation.username.strip():
-            raise _refused("username can not be blank")
-        if not (operation.info.password or "").strip():
-            raise _refused("password can not be blank")
-        self._nowhere()
+            raise refused("username can not be blank")
+        if not (info.password or "").strip():
+            raise refused("password can not be blank")
+        self._must_keep()
+        users = self._accounts.users
+        if operation.username in users:
+            raise refused("The user is existed")
+        status = by_name(UserStatus, info.user_status) or UserStatus.ENABLE
+        user = User(operation.username, info.password or "", user_type or UserType.NORMAL, status)
+        users[user.username] = user
+        return Done()
 
     def update(self, call: Call, operation: UpdateUser) -> Done:
-        """Errors: INVALID_PARAMETER (no name), NO_PERMISSION (blank name), SYSTEM_ERROR."""
-        self._look_at(operation.username, operation.info, operation.signer)
-        self._find(operation.username)
+        """Errors: INVALID_PARAMETER (no name), NO_PERMISSION (blank or unknown name, super user), SYSTEM_ERROR."""
+        info = operation.info
+        user_type = self._look_at(operation.username, info, operation.signer, "update")
+        user = self._find(operation.username)
+        if user is None:
+            raise refused("The user is not exist")
+        self._only_by_super(user, operation.signer)
+        if (info.password or "").strip():
+            user.password = str(info.password)
+        user.user_type = user_type or user.user_type
+        user.status = by_name(UserStatus, info.user_status) or user.status
+        return Done()
 
     def delete(self, call: Call, operation: DeleteUser) -> Done:
-        """Errors: NO_PERMISSION (blank name), SYSTEM_ERROR."""
-        self._find(operation.username)
+        """Errors: NO_PERMISSION (blank name, super user), SYSTEM_ERROR."""
+        user = self._find(operation.username)
+        if user is not None:
+            self._only_by_super(user, operation.signer)
+            del self._accounts.users[user.username]
+            if not self._accounts.keep_rights:
+                raise nowhere()  # upstream has deleted the user by then
+        return Done()
 
-    def get(self, call: Call, operation: GetUser) -> Done:
+    def get(self, call: Call, operation: GetUser) -> UserResult:
         """Errors: INVALID_PARAMETER (blank name), SYSTEM_ERROR."""
-        if not (operation.username or "").strip():
+        username = operation.username or ""
+        if not username.strip():
             raise EngineError(ResponseCode.INVALID_PARAMETER, "The username is blank")
-        self._nowhere()
+        self._must_keep()
+        user = self._accounts.users.get(username)
+        return UserResult(username, None if user is None else _shown(user))
 
-    def all(self, call: Call, operation: ListUsers) -> Done:
+    def all(self, call: Call, operation: ListUsers) -> UsersResult:
         """Errors: SYSTEM_ERROR."""
-        self._nowhere()
+        self._must_keep()
+        wanted = operation.filter if (operation.filter or "").strip() else None
+        users = sorted(self._accounts.users.items(), key=lambda item: item[0].encode())
+        return UsersResult({name: _shown(user) for name, user in users if wanted is None or wanted in name})
 
-    def put_acl(self, call: Call, operation: PutAcl) -> Done:
-        """Errors: NO_PERMISSION for what is wrong with the rights, SYSTEM_ERROR."""
-        if not _is_user(operation.own_subject) and not _is_user(operation.subject):
-            self._nowhere()  # upstream's look at the subject fails, and the answer is the same
-        if not operation.policies:
-            raise _refused("The policies is empty.")
-        for entries in operation.policies:
-            for entry in entries:
-                _check(entry)
-        self._nowhere()
-
-    def delete_acl(self, call: Call, operation: DeleteAcl) -> Done:
-        """Errors: NO_PERMISSION (no subject), SYSTEM_ERROR."""
-        if not _is_user(operation.subject):
-            raise _refused("The subject is null.")
-        self._nowhere()
-
-    def get_acl(self, call: Call, operation: GetAcl) -> Done:
-        """Errors: SYSTEM_ERROR."""
-        if not _is_user(operation.subject):
-            raise EngineError(
-                ResponseCode.SYSTEM_ERROR,
-                "java.lang.NullPointerException: Cannot invoke"
-                ' "org.apache.rocketmq.auth.authentication.model.Subject.isSubject('
-                'org.apache.rocketmq.auth.authentication.enums.SubjectType)" because "subject" is null',
-            )
-        raise EngineError(ResponseCode.SYSTEM_ERROR, f"{_NOT_CONFIGURED}.")
-
-    def all_acls(self, call: Call, operation: ListAcls) -> Done:
-        """Errors: SYSTEM_ERROR."""
-        raise EngineError(ResponseCode.SYSTEM_ERROR, f"{_NOT_CONFIGURED}.")
-
-    @staticmethod
-    def _look_at(username: str, info: UserInfo, signer: str) -> None:
+    def _look_at(self, username: str, info: UserInfo, signer: str, what: str) -> UserType | None:
+        """The type that is asked for. Only a super user may ask for another one, unless requests are not signed."""
         if not username:
             raise EngineError(ResponseCode.INVALID_PARAMETER, "The username is blank")
-        if signer and (info.user_type or "").lower() == "super":
-            # Only one of them may make another; who has signed is looked for, and there is nowhere to look.
-            raise EngineError(ResponseCode.SYSTEM_ERROR, f"java.util.concurrent.CompletionException: {_NOT_CONFIGURED}")
+        user_type = by_name(UserType, info.user_type)
+        if user_type is UserType.SUPER and signer:
+            if not self._accounts.keep_users:
+                why = "java.lang.IllegalStateException: The authenticationMetadataProvider is not configured"
+                raise EngineError(ResponseCode.SYSTEM_ERROR, f"{_THROWN}: {why}")
+            who = self._accounts.users.get(signer)
+            if who is None:
+                raise EngineError(ResponseCode.SYSTEM_ERROR, f"{_THROWN}: {_EXCEPTION}: User:{signer} is not found")
+            if not who.is_super:
+                raise EngineError(ResponseCode.SYSTEM_ERROR, _ONLY_BY_SUPER.format(what))
+        return user_type
 
-    def _find(self, username: str | None) -> NoReturn:
+    def _only_by_super(self, user: User, signer: str) -> None:
+        if user.is_super and signer:
+            who = self._accounts.users.get(signer)
+            if who is None:
+                raise refused(f"User:{signer} is not found")
+            if not who.is_super:
+                raise refused(_ONLY_BY_SUPER.format("update"))
+
+    def _find(self, username: str | None) -> User | None:
         if not (username or "").strip():
-            raise _refused("username can not be blank")
-        self._nowhere()
+            raise refused("username can not be blank")
+        self._must_keep()
+        return self._accounts.users.get(str(username))
 
-    @staticmethod
-    def _nowhere() -> NoReturn:
-        raise EngineError(ResponseCode.SYSTEM_ERROR, "An system error occurred, please try again later.")
-
-
-def _refused(remark: str) -> EngineError:
-    return EngineError(ResponseCode.NO_PERMISSION, remark)
+    def _must_keep(self) -> None:
+        if not self._accounts.keep_users:
+            raise nowhere()
 
 
-def _is_user(subject: str | None) -> bool:
-    return (subject or "").partition(":")[0].lower() == "user"
-
-
-def _check(entry: PolicyEntry) -> None:
-    resource = entry.resource or ""
-    if not resource.strip() or (resource != "*" and resource.partition(":")[0].lower() not in _RESOURCE_TYPES):
-        raise _refused("The resource is null.")
-    actions = _ACTIONS.intersection(map(str.lower, entry.actions))
-    if not actions:
-        raise _refused("The actions is empty.")
-    if "any" in actions:
-        raise _refused("The actions can not be Any.")
-    for source in entry.source_ips:
-        if not source.strip():
-            raise _refused("The source ip is empty.")
-        if not _is_source(source):
-            raise _refused("The source ip is invalid.")
-    if (entry.decision or "").lower() not in _DECISIONS:
-        raise _refused("The decision is null or illegal.")
-
-
-def _is_source(text: str) -> bool:
-    """An address, or a range of them as an address and a number of bits."""
-    try:
-        if "/" not in text:
-            ip_address(text)
-            return True
-        return isinstance(ip_interface(text), IPv4Interface) is ("." in text) and text.partition("/")[2].isdecimal()
-    except ValueError:
-        return False
+def _shown(user: User) -> UserInfo:
+    return UserInfo(user.password, user.user_type.value, user.status.value)

@@ -11,7 +11,7 @@ from .codes import ResponseCode
 from .config import BrokerConfig
 from .errors import EngineError
 from .filters import SqlError, filter_of
-from .gate import Call
+from .gate import Call, Handlers
 from .operations import (
     MessagesResult,
     QueryConsumeQueue,
@@ -99,6 +99,14 @@ class Views:
         self._store = store
         self._clients = clients
         self.index = KeyIndex(config, store)
+
+    def handlers(self) -> Handlers:
+        """Which operation is carried out by what."""
+        return {
+            ViewMessage: self.view,
+            QueryMessage: self.query,
+            QueryConsumeQueue: self.query_consume_queue,
+        }
 
     def view(self, call: Call, operation: ViewMessage) -> MessagesResult:
         """The record at a physical offset, or what looks like one; at 0 the first that is held. Errors: SYSTEM_ERROR.

@@ -6,14 +6,14 @@ default; differences that only repair a defect have none and are listed in `devi
 
 from dataclasses import dataclass
 
-from rocketmq_testkit.emulator.config import Config, key
+from rocketmq_testkit.emulator.config import AccessConfig, key
 from rocketmq_testkit.emulator.config.broker import DELAY_LEVELS
 
 _HOUR_MS = 3_600_000
 
 
 @dataclass
-class ProxyConfig(Config):
+class ProxyConfig(AccessConfig):
     """The gRPC proxy. Attribute `max_message_size` is the key `maxMessageSize`."""
 
     # what messages may look like

@@ -3,10 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from google.protobuf.message import Message
+from rocketmq_testkit.emulator.access import Access
+from rocketmq_testkit.emulator.accounts import Accounts
 from rocketmq_testkit.emulator.effects import Effect
 from rocketmq_testkit.emulator.gate import Channel, Node
 from rocketmq_testkit.emulator.operations import Operation
 
+from .access import check as check_access
 from .calls import RpcCall, ServerCall, SilentCall
 from .config import ProxyConfig
 from .method_table import Rpc
@@ -66,6 +70,7 @@ class Proxy:
         )
         engine.excusing.append(self.sessions.excuse)
         engine.leaving.append(self.polls.left)
+        self.access = Access(config, engine.scheduler, self._accounts)
         self._ids = engine.chance.stream("grpc_v2 message ids")
 
     @property
@@ -74,17 +79,21 @@ class Proxy:
         return self.engine.scheduler.now_ms
 
     def serve(self, rpc: Rpc, server_call: ServerCall, request: object) -> None:
-        """Begin a call. CLIENT_ID_REQUIRED when it came without a client id; blanks are none."""
+        """Begin a call. UNAUTHORIZED; CLIENT_ID_REQUIRED when it came without a client id; blanks are none."""
         self.tick()
         client_id = server_call.metadata.get("x-mq-client-id", "")
         session = self.sessions.find(client_id)
-        if session is not None:
-            call = RpcCall(self, rpc, server_call, client_id, session, session.channel)
-        else:
-            call = RpcCall(self, rpc, server_call, client_id, None, SessionChannel(client_id, server_call.peer, None))
-            if is_blank(client_id) and not rpc.anonymous:
-                call.refuse(Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID))
+        channel = SessionChannel(client_id, server_call.peer, None) if session is None else session.channel
+        call = RpcCall(self, rpc, server_call, client_id, session, channel)
+        if self.access.on and isinstance(request, Message):  # what comes on a stream is looked at there
+            try:
+                check_access(self.access, server_call, request)
+            except Refusal as refusal:
+                call.refuse(refusal)
                 return
+        if session is None and is_blank(client_id) and not rpc.anonymous:
+            call.refuse(Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID))
+            return
         if self.pools.on:
             self.pools.enter(call, request)
         else:
@@ -133,6 +142,10 @@ class Proxy:
         """As `tell`, on every master that runs."""
         for broker in self.routes.masters:
             self.tell(broker, channel, label, operation)
+
+    def _accounts(self) -> Accounts | None:
+        """Users of the first broker that runs."""
+        return next((broker.accounts for broker in self.routes.masters), None)
 
     def new_message_id(self) -> str:
         """An id of the proxy's own, in the form of a client's (32 hex digits)."""

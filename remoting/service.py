@@ -6,8 +6,10 @@ It knows frames and the request table, no sockets. Source of the refusals: Netty
 from collections.abc import Callable, Mapping
 from itertools import count
 from traceback import format_exception
-from typing import Protocol
+from typing import Any, Protocol
 
+from rocketmq_testkit.emulator.access import Access, AccessDenied, Asking
+from rocketmq_testkit.emulator.broker_stats import CLOSED, CONNECTED
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.errors import EngineError
@@ -15,7 +17,7 @@ from rocketmq_testkit.emulator.gate import Gate, Node
 from rocketmq_testkit.emulator.operations import ChannelClosed, PushAnswered
 from rocketmq_testkit.emulator.request_pools import RequestPools
 
-from . import frame, header_json
+from . import access, frame, header_json
 from .answer import answer
 from .call import NoticeCall, RemotingCall
 from .channel import RemotingChannel
@@ -33,6 +35,11 @@ class BrokerNode(Node, Protocol):
     """Its settings; region and trace switch are told to clients with every answer to a send."""
     request_pools: RequestPools
     """What its requests go through."""
+    access: Access
+    """Who may ask it."""
+
+    def count_connection(self, what: str) -> None:
+        """It counts connections that begin and end."""
 
 
 BrokerAddress = Callable[[str, int, RemotingChannel], str]
@@ -57,6 +64,7 @@ class RemotingService:
         self.broker_address = broker_address
         self.log = log
         self._broker = broker
+        self._name_server = name_server
         self._gate = gate
         nodes: dict[Role, Node | None] = {Role.BROKER: broker, Role.NAME_SERVER: name_server}
         self._served: Mapping[int, tuple[Processor, Node]] = {
@@ -82,6 +90,8 @@ class RemotingService:
 
     def next_channel_id(self, peer: tuple[str, int], local: tuple[str, int]) -> str:
         """A name for a new channel."""
+        if self._broker is not None:
+            self._broker.count_connection(CONNECTED)
         return f"remoting-{local[1]}-{next(self._channels)}-{peer[0]}:{peer[1]}"
 
     def next_opaque(self) -> int:
@@ -116,6 +126,13 @@ class RemotingService:
                 self._gate.submit(self._broker, NoticeCall(channel, "PushAnswered"), answered)
             return
         served = self._served.get(code)
+        broker = self._broker
+        if broker is not None and broker.access.on:
+            denied = self._denied(channel, code, ext, body, version)
+            if denied is not None:
+                if not flag & ONEWAY:
+                    channel.send(answer(opaque, denied.code, denied.remark))
+                return
         if served is None:
             self._refuse_unserved(channel, code, opaque, bool(flag & ONEWAY), version)
             return
@@ -131,7 +148,6 @@ class RemotingService:
             self.report_bug(bug)
             call.reply_failure(EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}"))
             return
-        broker = self._broker
         if broker is node and broker is not None and broker.request_pools.on:
             broker.request_pools.enter(pool_of(code), call, operation, version)
             return
@@ -141,11 +157,28 @@ class RemotingService:
         """A connection is gone: tell the broker."""
         channel.active = False
         if self._broker is not None:
+            self._broker.count_connection(CLOSED)
             self._gate.submit(self._broker, NoticeCall(channel, "ChannelClosed"), ChannelClosed())
 
     def report_bug(self, bug: BaseException) -> None:
         """Log an error of this layer's own; requests of others are not affected."""
         self.log("".join(format_exception(bug)).rstrip())
+
+    def _denied(
+        self, channel: RemotingChannel, code: int, ext: Mapping[str, Any], body: bytes, version: int
+    ) -> AccessDenied | None:
+        """Why somebody may not ask a broker; a name server asks nobody who he is."""
+        broker, served = self._broker, self._served.get(code)
+        unserved = self._name_server if code in NAME_SERVER_ONLY and self._name_server is not None else broker
+        if broker is None or (unserved if served is None else served[1]) is not broker:
+            return None
+        asking = Asking(str(code), channel.channel_id, channel.remote_address[0])
+        fields = header_json.ext_fields(dict(ext))
+        try:
+            access.check(broker.access, asking, fields, body, version, self.broker_config.broker_cluster_name)
+        except AccessDenied as denied:
+            return denied
+        return None
 
     def _refuse_unserved(
         self, channel: RemotingChannel, code: int, opaque: int, oneway: bool, client_version: int

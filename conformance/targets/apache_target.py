@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .address import AddressPlace
 from .apache import ApacheBroker
 from .class_archive import quick_start
-from .target import COMMON_SETTINGS, FULL_FROM, Access, Capability, Place, Target, TargetError
+from .target import COMMON_SETTINGS, FULL_FROM, Access, Capability, Place, Target, TargetError, own_user
 
 _ABLE = frozenset(
     {
@@ -40,8 +40,8 @@ STARTING_MAX = os.cpu_count() or 2
 class ApachePlace(AddressPlace):
     """One real broker with its name server and proxy."""
 
-    def __init__(self, broker: ApacheBroker, sleep: Callable[[float], None]) -> None:
-        super().__init__(Access(broker.namesrv, broker.endpoint), sleep)
+    def __init__(self, broker: ApacheBroker, settings: Mapping[str, str], sleep: Callable[[float], None]) -> None:
+        super().__init__(Access(broker.namesrv, broker.endpoint, credentials=own_user(settings)), sleep)
         self.broker = broker
         self.beside = broker.beside
 
@@ -148,14 +148,14 @@ class ApacheTarget(Target):
             self._end(idle)
             try:
                 self._bring_up(broker)
-                yield ApachePlace(broker, self.sleep)
+                yield ApachePlace(broker, wanted, self.sleep)
             finally:
                 broker.stop()
                 self._apart.discard(broker)
             return
         instance = self._take(frozenset({**_SHARED, **wanted}.items()), encrypted=encrypted)
         try:
-            yield ApachePlace(instance.broker, self.sleep)
+            yield ApachePlace(instance.broker, wanted, self.sleep)
         finally:
             with self._changed:
                 instance.users -= 1

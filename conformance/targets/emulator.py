@@ -3,18 +3,20 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from rocketmq_testkit.emulator.config import AccessConfig
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.addresses import LOOPBACK
+from rocketmq_testkit.remoting.client import Credentials
 
-from .target import COMMON_SETTINGS, REFERENCE_VERSION, Access, Capability, Place, Target, of_each
+from .target import COMMON_SETTINGS, REFERENCE_VERSION, Access, Capability, Place, Target, of_each, own_user
 
 
 class EmulatorPlace(Place):
     """One emulator in this process, with upstream's numbers (profile `faithful`)."""
 
-    def __init__(self, emulator: Emulator) -> None:
+    def __init__(self, emulator: Emulator, credentials: Credentials | None = None) -> None:
         self.emulator = emulator
-        self.access = Access(emulator.namesrv, emulator.endpoint)
+        self.access = Access(emulator.namesrv, emulator.endpoint, credentials=credentials)
         self.beside = next(iter([*list(emulator.brokers.values())[1:], *emulator.slaves.values()]), "")
 
     def now_ms(self) -> int:
@@ -74,12 +76,15 @@ class EmulatorTarget(Target):
     def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
         """A new emulator."""
         files = of_each(settings)
-        brokers = [{}, files.beside] if files.beside else [{}]
+        # Of these keys broker and proxy have each its own.
+        own = {key: value for key, value in files.broker.items() if key in AccessConfig.attributes()}
+        brokers = [own, {**own, **files.beside}] if files.beside else [own]
         # Its proxy stands before all its brokers, as that of a cluster does.
         proxy = {key: value for key, value in files.proxy.items() if key != "proxyMode"}
-        config = {**COMMON_SETTINGS, **files.broker, **proxy}
+        others = {key: value for key, value in files.broker.items() if key not in own}
+        config = {**COMMON_SETTINGS, **others, **proxy}
         # It has one address for all that it is; a real broker listens where it says that it is.
         host = config.pop("brokerIP1", LOOPBACK)
         config.pop("bindAddress", None)
         with Emulator(profile="faithful", host=host, config=config, brokers=brokers) as emulator:
-            yield EmulatorPlace(emulator)
+            yield EmulatorPlace(emulator, own_user(settings))

@@ -3,6 +3,7 @@
 A target says what it can do; a case that needs more is not applicable to it.
 """
 
+import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -57,6 +58,13 @@ def of_each(settings: Mapping[str, str]) -> Files:
                 keys[key.removeprefix(prefix)] = value
                 break
     return files
+
+
+def own_user(settings: Mapping[str, str]) -> Credentials | None:
+    """As whom a case asks where it says nothing else: the user that its settings make."""
+    text = settings.get("initAuthenticationUser")
+    user = None if text is None else json.loads(text)
+    return None if user is None else Credentials(user["username"], user["password"])
 
 
 class TargetError(Exception):

@@ -358,7 +358,7 @@ class Grpc(World):
         self, topic: str, group: str, *, client: str | None = "client", deadline: float | None = None, **more: Any
     ) -> Callable[[], Received]:
         """Begin a receive; call what comes back for everything that it answered. See `receive_request`."""
-        headers = {name: more.pop(name) for name in [*more] if name.startswith("x_mq_")}
+        headers = {name: more.pop(name) for name in [*more] if name.startswith(("x_mq_", "authorization"))}
         request = self.receive_request(topic, group, **more)
         return self.start_receiving(request, client=client, deadline=deadline, **headers)
 

@@ -1,5 +1,6 @@
 """Configuration keys with upstream's names, defaults, units and ranges."""
 
+from .access import AccessConfig
 from .broker import ON_DEMAND, BrokerConfig
 from .emulation import EmulationConfig
 from .keys import Config, ConfigError, key, parse_properties
@@ -7,6 +8,7 @@ from .namesrv import NamesrvConfig
 
 __all__ = [
     "ON_DEMAND",
+    "AccessConfig",
     "BrokerConfig",
     "Config",
     "ConfigError",

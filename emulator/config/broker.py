@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ..names import TRACE_TOPIC
+from .access import AccessConfig
 from .keys import key
 from .request_pools import RequestPoolConfig
 
@@ -12,7 +13,7 @@ DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
 
 @dataclass
-class BrokerConfig(RequestPoolConfig):
+class BrokerConfig(RequestPoolConfig, AccessConfig):
     """One broker. Attribute `pop_polling_size` is the key `popPollingSize`."""
 
     # who it is
@@ -43,6 +44,13 @@ class BrokerConfig(RequestPoolConfig):
         100 * 1024 * 1024, "Told as what all groups together may read of cold messages.", unit="bytes"
     )
     offset_check_in_slave: bool = key(False, "A slave corrects offsets that are out of range, as a master does.")
+
+    init_authentication_user: str = key(
+        "", 'A super user that is made at the start: `{"username": ..., "password": ...}`.', unit="JSON"
+    )
+    inner_client_authentication_credentials: str = key(
+        "", 'Another one, as which upstream\'s proxy signs: `{"accessKey": ..., "secretKey": ...}`.', unit="JSON"
+    )
 
     # topics and groups
     auto_create_topic_enable: bool = key(True, "A send creates its topic from the template topic.")
@@ -126,6 +134,10 @@ class BrokerConfig(RequestPoolConfig):
         "Messages have offsets in the light queues that they name; topics and groups named %LMQ%* need not be made."
         " Read at the start.",
     )
+    enable_detail_stat: bool = key(
+        True, "Counters are kept of queues, too: of those of delay levels, and of those that brought messages."
+    )
+    enable_schedule_message_stats: bool = key(True, "What was delayed counts as given to SCHEDULE_CONSUMER.")
     enable_lmq_stats: bool = key(False, "Reads of light queues are counted for each of them, not for all together.")
     enable_multi_dispatch: bool = key(False, "Messages are queued in the light queues in which they have offsets.")
 

@@ -112,7 +112,8 @@ class Config:
             return number
         text = str(value)
         if meta["choices"] and text not in meta["choices"]:
-            raise ConfigError(f"{name}={text}: expected one of {', '.join(meta['choices'])}")
+            choices = ", ".join(choice or "nothing" for choice in meta["choices"])
+            raise ConfigError(f"{name}={text}: expected one of {choices}")
         return text
 
     def as_text(self) -> str:

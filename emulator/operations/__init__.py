@@ -188,6 +188,8 @@ from .topics import (
     TopicStatsResult,
 )
 from .users import (
+    AclResult,
+    AclsResult,
     CreateUser,
     DeleteAcl,
     DeleteUser,
@@ -196,9 +198,12 @@ from .users import (
     ListAcls,
     ListUsers,
     PolicyEntry,
+    PolicyInfo,
     PutAcl,
     UpdateUser,
     UserInfo,
+    UserResult,
+    UsersResult,
 )
 from .views import (
     MessagesResult,
@@ -213,6 +218,8 @@ __all__ = [
     "NO_ANSWER",
     "PARKED",
     "AckMessage",
+    "AclResult",
+    "AclsResult",
     "AllOffsetsResult",
     "AllProducersResult",
     "AssignmentResult",
@@ -325,6 +332,7 @@ __all__ = [
     "PeekMessage",
     "PermOfBrokerResult",
     "PolicyEntry",
+    "PolicyInfo",
     "PollingInfo",
     "PollingInfoResult",
     "PopMessage",
@@ -394,6 +402,8 @@ __all__ = [
     "UpdateNamesrvConfig",
     "UpdateUser",
     "UserInfo",
+    "UserResult",
+    "UsersResult",
     "ViewBrokerStats",
     "ViewMessage",
     "WholeBatchSendResult",

@@ -1,7 +1,7 @@
 """Users and their rights, as administrators ask for them. Source: AdminBrokerProcessor (5.3.3)."""
 
 from ..value import value
-from .base import Operation
+from .base import Operation, Result
 
 
 @value
@@ -10,6 +10,7 @@ class UserInfo:
 
     password: str | None
     user_type: str | None
+    user_status: str | None = None
 
 
 @value
@@ -32,9 +33,10 @@ class UpdateUser(Operation):
 
 @value
 class DeleteUser(Operation):
-    """Forget a user and its rights."""
+    """Forget a user and its rights. `signer`: who has signed the request."""
 
     username: str | None
+    signer: str = ""
 
 
 @value
@@ -45,10 +47,25 @@ class GetUser(Operation):
 
 
 @value
+class UserResult(Result):
+    """A user's name and what is kept of it; None for an unknown one."""
+
+    username: str
+    info: UserInfo | None
+
+
+@value
 class ListUsers(Operation):
     """Show users whose names contain a text."""
 
     filter: str | None
+
+
+@value
+class UsersResult(Result):
+    """Users by their names, which are in order."""
+
+    users: dict[str, UserInfo]
 
 
 @value
@@ -62,23 +79,32 @@ class PolicyEntry:
 
 
 @value
+class PolicyInfo:
+    """Entries of a kind (`Custom`, `Default`), which None leaves out."""
+
+    policy_type: str | None
+    entries: list[PolicyEntry]
+
+
+@value
 class PutAcl(Operation):
     """Give rights to a subject (`User:name`): that of the rights themselves, or else that of the request.
 
-    Each policy is a list of entries; one without any is left out.
+    A policy without entries is left out.
     """
 
     own_subject: str | None
     subject: str | None
-    policies: list[list[PolicyEntry]]
+    policies: list[PolicyInfo]
 
 
 @value
 class DeleteAcl(Operation):
-    """Take the rights of a subject away, all or those to a resource."""
+    """Take the rights of a subject away, all or those of a kind to a resource."""
 
     subject: str | None
     resource: str | None = None
+    policy_type: str | None = None
 
 
 @value
@@ -89,8 +115,23 @@ class GetAcl(Operation):
 
 
 @value
+class AclResult(Result):
+    """The rights of a user, None where it has none."""
+
+    username: str
+    policies: list[PolicyInfo] | None
+
+
+@value
 class ListAcls(Operation):
     """Show rights by texts that subjects and resources contain."""
 
     subject_filter: str | None
     resource_filter: str | None
+
+
+@value
+class AclsResult(Result):
+    """Rights by users, whose names are in order."""
+
+    acls: dict[str, list[PolicyInfo]]

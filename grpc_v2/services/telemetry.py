@@ -7,6 +7,7 @@ later: some clients wait for the answer only after they have done other things, 
 
 from rocketmq_testkit.emulator.operations import Heartbeat, PushAnswered
 
+from ..access import check as check_access
 from ..calls import RpcCall
 from ..delays import times_ms
 from ..method_table import Rpc
@@ -47,8 +48,8 @@ class _Stream:
         """A command of the client: settings, or the result of a direct consumption; others do nothing."""
         call = self._call
         call.proxy.tick()
-        if is_blank(call.client_id):
-            self._send(sv.TelemetryCommand(status=pb.Status(code=pb.CLIENT_ID_REQUIRED, message=NO_CLIENT_ID)))
+        if (denied := self._turned_away(command)) is not None:
+            self._send(sv.TelemetryCommand(status=denied.status()))
             self.end()
         elif command.WhichOneof("command") == "settings":
             try:
@@ -58,6 +59,15 @@ class _Stream:
                 self.forget()
         elif command.WhichOneof("command") == "verify_message_result":
             take_result(call.proxy, command)
+
+    def _turned_away(self, command: sv.TelemetryCommand) -> Refusal | None:
+        call = self._call
+        if call.proxy.access.on:
+            try:
+                check_access(call.proxy.access, call.server_call, command)
+            except Refusal as refusal:
+                return refusal
+        return Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID) if is_blank(call.client_id) else None
 
     def end(self) -> None:
         """The client has sent its last command, so there will be no more answers."""

@@ -1,27 +1,20 @@
 """Bodies of what administrators' tools ask. Source: BrokerStatsData, ConsumeStatsList, MessageRequestModeManager,
-ColdDataCgCtrService, UserInfo, AclInfo (5.3.3).
+ColdDataCgCtrService (5.3.3).
 """
 
 from typing import Any
 
 import orjson
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     BrokerConsumeStatsResult,
     BrokerStatsItem,
     BrokerStatsResult,
     ColdDataFlowCtrResult,
     MessageRequestModesResult,
-    PolicyEntry,
-    UserInfo,
 )
 
 from .group import consume_stats
-from .reading import loads, objects, optional_text, text
 from .writing import dumps
-
-_NO_POLICIES = "org.apache.rocketmq.auth.authorization.exception.AuthorizationException: The body of acl is null"
 
 
 def broker_stats(result: BrokerStatsResult) -> bytes:
@@ -80,45 +73,3 @@ def cold_data(result: ColdDataFlowCtrResult) -> bytes:
             "globalAcc": 0,
         }
     )
-
-
-def user_info(body: bytes) -> UserInfo:
-    """A user of a request. Errors: SYSTEM_ERROR without one."""
-    members = loads(body) if body else None
-    if not isinstance(members, dict):
-        raise EngineError(
-            ResponseCode.SYSTEM_ERROR,
-            "java.lang.NullPointerException: Cannot invoke"
-            ' "org.apache.rocketmq.remoting.protocol.body.UserInfo.setUsername(String)" because "userInfo" is null',
-        )
-    return UserInfo(optional_text(members.get("password")), optional_text(members.get("userType")))
-
-
-def acl(body: bytes) -> tuple[str | None, list[list[PolicyEntry]]]:
-    """The subject that rights name themselves, and their policies. Errors: SYSTEM_ERROR without any policy."""
-    members = loads(body) if body else None
-    policies = objects(members.get("policies")) if isinstance(members, dict) else []
-    if not isinstance(members, dict) or not policies:
-        raise EngineError(ResponseCode.SYSTEM_ERROR, _NO_POLICIES)
-    entries = [[_entry(each) for each in objects(policy.get("entries"))] for policy in policies]
-    return optional_text(members.get("subject")), [each for each in entries if each]
-
-
-def _entry(members: dict[str, Any]) -> PolicyEntry:
-    actions = members.get("actions")
-    if actions is None:
-        raise EngineError(
-            ResponseCode.SYSTEM_ERROR,
-            'java.lang.NullPointerException: Cannot invoke "java.util.List.iterator()" because the return value of'
-            ' "org.apache.rocketmq.remoting.protocol.body.AclInfo$PolicyEntryInfo.getActions()" is null',
-        )
-    return PolicyEntry(
-        optional_text(members.get("resource")),
-        _texts(actions),
-        _texts(members.get("sourceIps")),
-        optional_text(members.get("decision")),
-    )
-
-
-def _texts(value: Any) -> list[str]:
-    return [text(each) for each in value] if isinstance(value, list) else []

@@ -1,11 +1,14 @@
-"""Users and their rights, which a broker keeps nowhere by itself. Source: AdminBrokerProcessor (5.3.3)."""
+"""Users and their rights. Source: AdminBrokerProcessor (5.3.3)."""
 
 # ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
 
 from rocketmq_testkit.emulator.operations import (
+    AclResult,
+    AclsResult,
     CreateUser,
     DeleteAcl,
     DeleteUser,
+    Done,
     GetAcl,
     GetUser,
     ListAcls,
@@ -13,9 +16,12 @@ from rocketmq_testkit.emulator.operations import (
     PutAcl,
     UpdateUser,
     UserInfo,
+    UserResult,
+    UsersResult,
 )
 
-from ..bodies import tools
+from ..answer import NOT_SET
+from ..bodies import users
 from ..call import RemotingCall
 from ..header import Header, header, wire
 from ..request_code import RequestCode
@@ -33,8 +39,16 @@ class PutUserRequestHeader(Header):
 
 
 @header
-class UserRequestHeader(Header):
-    """Delete or show a user. Errors: INVALID_PARAMETER, NO_PERMISSION, SYSTEM_ERROR."""
+class DeleteUserRequestHeader(Header):
+    """Delete a user. Errors: NO_PERMISSION, SYSTEM_ERROR."""
+
+    username: str | None = None
+    signer: str = wire("AccessKey", default="")
+
+
+@header
+class GetUserRequestHeader(Header):
+    """Show a user. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
 
     username: str | None = None
 
@@ -70,61 +84,83 @@ class ListAclsRequestHeader(Header):
     resource_filter: str | None = None
 
 
+def _done(call: RemotingCall, result: Done) -> bytes:
+    return call.answer(NOT_SET)
+
+
+def _user(call: RemotingCall, result: UserResult) -> bytes:
+    """Nothing for an unknown one."""
+    return call.answer(NOT_SET, body=b"" if result.info is None else users.user(result.username, result.info))
+
+
+def _users(call: RemotingCall, result: UsersResult) -> bytes:
+    return call.answer(NOT_SET, body=users.users(result.users) if result.users else b"")
+
+
+def _rights(call: RemotingCall, result: AclResult) -> bytes:
+    """Nothing where there are none."""
+    return call.answer(NOT_SET, body=b"" if result.policies is None else users.rights(result.username, result.policies))
+
+
+def _all_rights(call: RemotingCall, result: AclsResult) -> bytes:
+    return call.answer(NOT_SET, body=users.all_rights(result.acls) if result.acls else b"")
+
+
 def _info(username: str, body: bytes) -> UserInfo:
     """The user of the body, which nobody reads where there is no name."""
-    return tools.user_info(body) if username else UserInfo(None, None)
+    return users.user_info(body) if username else UserInfo(None, None)
 
 
-@TABLE.processor(RequestCode.AUTH_CREATE_USER, header=PutUserRequestHeader)
+@TABLE.processor(RequestCode.AUTH_CREATE_USER, header=PutUserRequestHeader, answer=_done)
 def create_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -> CreateUser:
     """The name is in the header, the rest in the body."""
     return CreateUser(header.username, _info(header.username, body), header.signer)
 
 
-@TABLE.processor(RequestCode.AUTH_UPDATE_USER, header=PutUserRequestHeader)
+@TABLE.processor(RequestCode.AUTH_UPDATE_USER, header=PutUserRequestHeader, answer=_done)
 def update_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -> UpdateUser:
     """As to create one."""
     return UpdateUser(header.username, _info(header.username, body), header.signer)
 
 
-@TABLE.processor(RequestCode.AUTH_DELETE_USER, header=UserRequestHeader)
-def delete_user(call: RemotingCall, header: UserRequestHeader, body: bytes) -> DeleteUser:
+@TABLE.processor(RequestCode.AUTH_DELETE_USER, header=DeleteUserRequestHeader, answer=_done)
+def delete_user(call: RemotingCall, header: DeleteUserRequestHeader, body: bytes) -> DeleteUser:
     """With its rights."""
-    return DeleteUser(header.username)
+    return DeleteUser(header.username, header.signer)
 
 
-@TABLE.processor(RequestCode.AUTH_GET_USER, header=UserRequestHeader)
-def get_user(call: RemotingCall, header: UserRequestHeader, body: bytes) -> GetUser:
+@TABLE.processor(RequestCode.AUTH_GET_USER, header=GetUserRequestHeader, answer=_user)
+def get_user(call: RemotingCall, header: GetUserRequestHeader, body: bytes) -> GetUser:
     """One user."""
     return GetUser(header.username)
 
 
-@TABLE.processor(RequestCode.AUTH_LIST_USER, header=ListUsersRequestHeader)
+@TABLE.processor(RequestCode.AUTH_LIST_USER, header=ListUsersRequestHeader, answer=_users)
 def list_users(call: RemotingCall, header: ListUsersRequestHeader, body: bytes) -> ListUsers:
     """All users, or some."""
     return ListUsers(header.filter)
 
 
-@TABLE.processor(RequestCode.AUTH_CREATE_ACL, RequestCode.AUTH_UPDATE_ACL, header=PutAclRequestHeader)
+@TABLE.processor(RequestCode.AUTH_CREATE_ACL, RequestCode.AUTH_UPDATE_ACL, header=PutAclRequestHeader, answer=_done)
 def put_acl(call: RemotingCall, header: PutAclRequestHeader, body: bytes) -> PutAcl:
     """Both the body and the header may name the subject."""
-    own_subject, policies = tools.acl(body)
+    own_subject, policies = users.acl(body)
     return PutAcl(own_subject, header.subject, policies)
 
 
-@TABLE.processor(RequestCode.AUTH_DELETE_ACL, header=DeleteAclRequestHeader)
+@TABLE.processor(RequestCode.AUTH_DELETE_ACL, header=DeleteAclRequestHeader, answer=_done)
 def delete_acl(call: RemotingCall, header: DeleteAclRequestHeader, body: bytes) -> DeleteAcl:
     """All rights of a subject, or those to a resource."""
-    return DeleteAcl(header.subject, header.resource)
+    return DeleteAcl(header.subject, header.resource, header.policy_type)
 
 
-@TABLE.processor(RequestCode.AUTH_GET_ACL, header=PutAclRequestHeader)
+@TABLE.processor(RequestCode.AUTH_GET_ACL, header=PutAclRequestHeader, answer=_rights)
 def get_acl(call: RemotingCall, header: PutAclRequestHeader, body: bytes) -> GetAcl:
     """Rights of a subject."""
     return GetAcl(header.subject)
 
 
-@TABLE.processor(RequestCode.AUTH_LIST_ACL, header=ListAclsRequestHeader)
+@TABLE.processor(RequestCode.AUTH_LIST_ACL, header=ListAclsRequestHeader, answer=_all_rights)
 def list_acls(call: RemotingCall, header: ListAclsRequestHeader, body: bytes) -> ListAcls:
     """All rights, or some."""
     return ListAcls(header.subject_filter, header.resource_filter)

@@ -203,3 +203,46 @@ def test_users_are_kept_nowhere(server: Server) -> None:
     rights = ("-s", "User:ann", "-r", "Topic:adm", "-a", "Pub", "-d", "Allow", "-i", "10.0.0.1")
     assert error in mqadmin(namesrv, "createAcl", "-b", broker, *rights)
     assert "The resource is null." in mqadmin(namesrv, "createAcl", "-b", broker, *rights[:3], "adm", *rights[4:])
+
+
+KEEPING = {
+    "authenticationMetadataProvider": "org.apache.rocketmq.auth.authentication.provider"
+    ".LocalAuthenticationMetadataProvider",
+    "authorizationMetadataProvider": "org.apache.rocketmq.auth.authorization.provider"
+    ".LocalAuthorizationMetadataProvider",
+}
+
+
+def test_users_and_rights_are_kept() -> None:
+    """createUser, createAcl and the others make, change, show, list, copy and delete them."""
+    with Emulator(config=KEEPING) as emulator, Emulator(config=KEEPING) as other:
+        namesrv, of = emulator.namesrv, ("-b", emulator.broker)
+
+        def rows(command: str, *words: str) -> list[list[str]]:
+            return cells(mqadmin(namesrv, command, *of, *words))[1:]
+
+        for name, kind in (("ann", "Normal"), ("bob", "Super")):
+            assert "success" in mqadmin(namesrv, "createUser", *of, "-u", name, "-p", "secret", "-t", kind)
+        assert "The user is existed" in mqadmin(namesrv, "createUser", *of, "-u", "ann", "-p", "x")
+        assert "success" in mqadmin(namesrv, "updateUser", *of, "-u", "bob", "-s", "disable")
+        assert [row[:4] for row in rows("listUser")] == [
+            ["ann", "secret", "Normal", "enable"],
+            ["bob", "secret", "Super", "disable"],
+        ]
+        rights = ("-s", "User:ann", "-r", "Topic:adm,Group:adm*", "-a", "Pub,Sub", "-d", "Allow", "-i", "10.0.0.0/8")
+        assert "success" in mqadmin(namesrv, "createAcl", *of, *rights)
+        changed = ("-s", "User:ann", "-r", "Topic:adm", "-a", "All", "-d", "Deny", "-i", "127.0.0.1")
+        assert "success" in mqadmin(namesrv, "updateAcl", *of, *changed)
+        expected = [
+            ["User:ann", "Custom", "Topic:adm", "[All]", "[127.0.0.1]", "Deny"],
+            ["User:ann", "Custom", "Group:adm*", "[Pub, Sub]", "[10.0.0.0/8]", "Allow"],
+        ]
+        assert rows("getAcl", "-s", "User:ann") == expected
+        to = ("-f", emulator.broker, "-t", other.broker)
+        assert "success" in mqadmin(namesrv, "copyUser", *to, "-u", "ann")
+        assert "success" in mqadmin(namesrv, "copyAcl", *to, "-s", "User:ann")
+        assert cells(mqadmin(other.namesrv, "listAcl", "-b", other.broker))[1:] == expected
+        assert "success" in mqadmin(namesrv, "deleteAcl", *of, "-s", "User:ann", "-r", "Group:adm*")
+        assert rows("listAcl") == expected[:1]
+        assert "success" in mqadmin(namesrv, "deleteUser", *of, "-u", "ann")
+        assert [row[0] for row in rows("listUser")] == ["bob"]

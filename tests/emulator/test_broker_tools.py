@@ -9,7 +9,6 @@ from rocketmq_testkit.emulator.operations import (
     CleanUnusedTopic,
     ColdDataFlowCtrResult,
     ConsumeStatsResult,
-    CreateUser,
     DeleteGroup,
     DeleteTopic,
     Done,
@@ -20,11 +19,7 @@ from rocketmq_testkit.emulator.operations import (
     GetColdDataFlowCtrInfo,
     GetConsumeStats,
     GetTopicStats,
-    ListUsers,
     MessageRequestModesResult,
-    Operation,
-    PolicyEntry,
-    PutAcl,
     RemoveColdDataFlowCtrConfig,
     SendMessageBack,
     SetCommitLogReadMode,
@@ -33,7 +28,6 @@ from rocketmq_testkit.emulator.operations import (
     TopicStatsResult,
     UpdateColdDataFlowCtrConfig,
     UpdateConsumerOffset,
-    UserInfo,
     ViewBrokerStats,
 )
 
@@ -182,29 +176,3 @@ def test_reading_ahead_is_a_key(world: World) -> None:
 def test_there_is_nothing_to_export(world: World, types: str) -> None:
     """No table lies in a database."""
     assert world.ask(Done, ExportConfigToJson(types)).remark == "export done."
-
-
-ENTRY = PolicyEntry("Topic:orders", ["Pub"], ["10.0.0.1", "10.0.0.0/8", "::1", "fe80::/10"], "Allow")
-
-
-@pytest.mark.parametrize(
-    ("operation", "code"),
-    [
-        (CreateUser("ann", UserInfo("secret", None)), ResponseCode.SYSTEM_ERROR),
-        (CreateUser("", UserInfo("secret", None)), ResponseCode.INVALID_PARAMETER),
-        (CreateUser("ann", UserInfo("", None)), ResponseCode.NO_PERMISSION),
-        (ListUsers(None), ResponseCode.SYSTEM_ERROR),
-        (PutAcl(None, "User:ann", [[ENTRY]]), ResponseCode.SYSTEM_ERROR),
-        (PutAcl(None, "User:ann", []), ResponseCode.NO_PERMISSION),
-        *(
-            (
-                PutAcl(None, "User:ann", [[ENTRY, PolicyEntry("*", ["Pub"], [source], "Deny")]]),
-                ResponseCode.NO_PERMISSION,
-            )
-            for source in ("", "10.0.0.256", "10.0.0.0/33", "::1/129", "10.0.0.0/255.0.0.0", "*")
-        ),
-    ],
-)
-def test_nobody_keeps_users(world: World, operation: Operation, code: ResponseCode) -> None:
-    """What is wrong with a request is said before."""
-    assert refused(world.engine.submit(world.broker, operation)).code is code

@@ -23,7 +23,9 @@ SCHEDULE_S = [10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 180
 
 
 def send_back(world: World, offset: int, *, group: str = "G", level: int = 0, most: int | None = None) -> None:
-    result = world.engine.ask(world.broker, SendMessageBack(group, offset, level, max_reconsume_times=most))
+    result = world.engine.ask(
+        world.broker, SendMessageBack(group, offset, level, origin_topic="A", max_reconsume_times=most)
+    )
     assert isinstance(result, Done)
     assert result.remark is None
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.command_options import emulator_options, parse
+from rocketmq_testkit.remoting.client import Credentials, RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
@@ -20,6 +23,7 @@ PAGES = (
     "docs/fixtures.md",
     "docs/waiting.md",
     "docs/snapshots.md",
+    "docs/access.md",
     "docs/command.md",
     "docs/conformance.md",
 )
@@ -148,6 +152,16 @@ def test_the_control_port_gives_a_snapshot_to_begin_from(served: Emulator, tmp_p
     ports = {name: 0 for name in options if name.endswith("_port")}
     with Emulator(**{**options, **ports, "snapshot": tmp_path / options["snapshot"]}) as other:
         assert [message.body for message in other.messages("orders")] == [b"two teas"]
+
+
+def test_the_command_makes_a_first_user() -> None:
+    """Who signs as the user of the page is served, and nobody else is."""
+    options = emulator_options(parse(shlex.split(only("sh", "initAuthenticationUser"))[1:]))
+    admin = Credentials("admin", "its secret")
+    with Emulator(**options) as emulator:
+        for credentials, code in ((admin, 0), (None, 16)):
+            with RemotingClient(emulator.broker, credentials=credentials) as client:
+                assert client.request(RequestCode.GET_BROKER_CONFIG).code == code
 
 
 def test_the_command_is_ready_as_the_page_says(tmp_path: Path) -> None:

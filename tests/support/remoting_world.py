@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rocketmq_testkit.emulator.access import Access
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate import Call, Node
@@ -48,6 +49,10 @@ class RecordingNode:
         self.handlers = dict.fromkeys(kinds, self._record)
         engine = Engine()
         self.request_pools = RequestPools(self.config, engine.scheduler, engine.gate, self)
+        self.access = Access(self.config, engine.scheduler, lambda: None)
+
+    def count_connection(self, what: str) -> None:
+        """Nobody counts."""
 
     def _record(self, call: Call, operation: Operation) -> Result:
         self.calls.append(call)

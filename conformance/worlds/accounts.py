@@ -1,0 +1,58 @@
+"""Users and rights of a case, and how it asks as one of them."""
+
+from typing import Any
+
+from rocketmq_testkit.remoting.client import Credentials, RemotingClient
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from ..json_text import dumps
+from .answer import Answer
+from .authorization import authorization
+from .world import World
+
+SECRET = "secret"
+
+
+def entry(resource: str, *actions: str, decision: str = "Allow", sources: tuple[str, ...] = ()) -> dict[str, object]:
+    """What may be done with a resource (`Topic:orders`, `Group:*`)."""
+    return {"resource": resource, "actions": actions, "sourceIps": sources, "decision": decision}
+
+
+def ask_for_user(t: World, name: str, *, to: RemotingClient | None = None, **info: str) -> Answer:
+    """Have a user made that may be refused; `info`: fields of UserInfo."""
+    body = {"password": SECRET, "userType": "Normal", "userStatus": "enable", **info}
+    return t.ask(RequestCode.AUTH_CREATE_USER, {"username": name}, dumps(body), to=to)
+
+
+def ask_for_rights(t: World, name: str, *entries: dict[str, object], kind: str | None = "Custom") -> Answer:
+    """Have rights given that may be refused."""
+    body = {"policies": [{"policyType": kind, "entries": entries}]}
+    return t.ask(RequestCode.AUTH_CREATE_ACL, {"subject": f"User:{name}"}, dumps(body))
+
+
+def user(t: World, *entries: dict[str, object], **info: str) -> Credentials:
+    """A new user with rights."""
+    name = t.new("user")
+    made = ask_for_user(t, name, to=None, **info)
+    t.require(made.code == 0, f"the user {name} was not made: {made}")
+    if entries:
+        give(t, name, *entries)
+    return Credentials(name, SECRET)
+
+
+def give(t: World, name: str, *entries: dict[str, object], kind: str = "Custom") -> None:
+    """Give more rights to a user."""
+    given = ask_for_rights(t, name, *entries, kind=kind)
+    t.require(given.code == 0, f"{name} was not given {entries}: {given}")
+
+
+def as_user(t: World, credentials: Credentials | None) -> RemotingClient:
+    """A connection to the broker whose requests somebody signs, or nobody."""
+    return t.connect(credentials=credentials)
+
+
+def signed(credentials: Credentials | None) -> dict[str, Any]:
+    """The headers of a call that somebody signs, or nobody, as arguments of the calls of a gRPC world."""
+    if credentials is None:
+        return {"authorization": None, "x_mq_date_time": None}
+    return {name.replace("-", "_"): value for name, value in authorization(credentials).items()}
