@@ -81,7 +81,7 @@ def _text(value: Any) -> str:
 
 def _allowed(default: Any, meta: Mapping[str, Any]) -> str:
     if meta["choices"]:
-        return ", ".join(meta["choices"])
+        return ", ".join(choice or "nothing" for choice in meta["choices"])
     if isinstance(default, bool):
         return "true, false"
     low, high, unit = meta["low"], meta["high"], _escaped(meta["unit"])

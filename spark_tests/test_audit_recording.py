@@ -119,7 +119,7 @@ def test_a_committed_offset_acknowledges_what_was_pulled_but_not_what_was_sent_b
     sent = [rocketmq.topic("orders").send(b"tea", keys=[f"k{number}"]) for number in range(4)]
     clients.pull(0)
     clients.ask(SendMessageBack("shop", sent[1].physical_offset, 0))
-    clients.ask(SendMessageBack("shop", sent[2].physical_offset, -1))
+    clients.ask(SendMessageBack("shop", sent[2].physical_offset, -1, origin_topic="orders"))
     clients.pull(4, commits=3)
     clients.ask(UpdateConsumerOffset("shop", "orders", 0, 4))
     rocketmq.clock.advance("11s", wait=None)
@@ -217,7 +217,7 @@ def test_a_dead_letter_queue_is_a_topic_for_those_who_consume_it(rocketmq: Emula
     """The group that gave the message up has a dead letter, the one that consumes it a message of its own."""
     sent = rocketmq.topic("orders").send(b"tea", keys=["k"])
     clients.pull(0)
-    clients.ask(SendMessageBack("shop", sent.physical_offset, -1))
+    clients.ask(SendMessageBack("shop", sent.physical_offset, -1, origin_topic="orders"))
     clients.ask(UpdateConsumerOffset("shop", "orders", 0, 1))
     [(offset, handle)] = clients.pop("%DLQ%shop", "undertaker").items()
     clients.ask(AckMessage("undertaker", "%DLQ%shop", 0, handle, offset))

@@ -35,7 +35,7 @@ def fail_until_dead() -> tuple[int, int]:
         assert isinstance(pulled, PullResult)
         [stored] = pulled.records
         deliveries += 1
-        engine.ask(broker, SendMessageBack("g", records.decode(stored).physical_offset, 0))
+        engine.ask(broker, SendMessageBack("g", records.decode(stored).physical_offset, 0, origin_topic="t"))
         topic, offset = retry_topic("g"), deliveries - 1
         due_ms = engine.scheduler.next_deadline_ms()
         if due_ms is not None:

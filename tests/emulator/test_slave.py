@@ -37,7 +37,9 @@ def test_the_proxy_asks_the_store_of_a_slave(world: World) -> None:
         refusal = refused(world.engine.submit(world.broker, message))
         assert refusal.code is ResponseCode.SERVICE_NOT_AVAILABLE
         assert "messages are put to the slave" in str(refusal.remark)
-    refusal = refused(world.engine.submit(world.broker, SendMessageBack("G", 0, -1, through_proxy=True)))
+    refusal = refused(
+        world.engine.submit(world.broker, SendMessageBack("G", 0, -1, origin_topic="A", through_proxy=True))
+    )
     assert (refusal.code, refusal.remark) == (ResponseCode.SYSTEM_ERROR, "SERVICE_NOT_AVAILABLE")
     assert world.broker.store.max_offset("A", 0) == 1
 

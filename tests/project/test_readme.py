@@ -156,9 +156,11 @@ def test_the_control_port_gives_a_snapshot_to_begin_from(served: Emulator, tmp_p
 
 def test_the_command_makes_a_first_user() -> None:
     """Who signs as the user of the page is served, and nobody else is."""
-    options = emulator_options(parse(shlex.split(only("sh", "initAuthenticationUser"))[1:]))
+    words = shlex.split(only("sh", "initAuthenticationUser").replace("\\\n", ""))
+    options = emulator_options(parse(words[1:]))
     admin = Credentials("admin", "its secret")
-    with Emulator(**options) as emulator:
+    ports = {name: 0 for name in options if name.endswith("_port")}
+    with Emulator(**{**options, **ports}) as emulator:
         for credentials, code in ((admin, 0), (None, 16)):
             with RemotingClient(emulator.broker, credentials=credentials) as client:
                 assert client.request(RequestCode.GET_BROKER_CONFIG).code == code

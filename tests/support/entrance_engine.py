@@ -166,7 +166,7 @@ class EngineEntrance(BrokerEntrance):
         return self.ack(message.handle, topic=topic, group=group) if answer.ok else answer
 
     def send_back(self, place: int, level: int = 0, *, group: str = "G", most: int | None = None) -> Answer:
-        return _answer(self._ask(ops.SendMessageBack(group, place, level, max_reconsume_times=most)))
+        return _answer(self._ask(ops.SendMessageBack(group, place, level, origin_topic="T", max_reconsume_times=most)))
 
     def again(
         self, body: bytes = b"0", *, group: str = "G", times: int = 0, most: int | None = None, **properties: str
