@@ -78,13 +78,9 @@ class _Memory:
         if denied is not None:
             raise denied
 
-    def forget(self) -> None:
-        """As after a start."""
-        self._found.clear()
-
 
 class Access:
-    """The door of one broker or proxy. `accounts` are the broker's, None while there is none to ask."""
+    """The door of one run of a broker, or of a proxy. `accounts` are the broker's, None while there is none to ask."""
 
     def __init__(self, config: AccessConfig, scheduler: Scheduler, accounts: Callable[[], Accounts | None]) -> None:
         self._config = config
@@ -106,11 +102,6 @@ class Access:
     def authorizes(self) -> bool:
         """Whether users need rights."""
         return self._config.authorization_enabled
-
-    def forget(self) -> None:
-        """As after a start: nothing is remembered of connections."""
-        self._users.forget()
-        self._rights.forget()
 
     def authenticate(self, asking: Asking, signed: Signed) -> None:
         """Raises AccessDenied unless a known user has signed."""
@@ -184,8 +175,8 @@ _FAILED = "Authorization failed. Please verify your access rights and try again.
 
 
 def signature(user: User, content: bytes) -> str:
-    """What a user's signature of something is."""
-    return b64encode(hmac(user.password.encode(), content, sha1).digest()).decode()
+    """What a user's signature of something is; half of a surrogate pair is a question mark to Java."""
+    return b64encode(hmac(user.password.encode(errors="replace"), content, sha1).digest()).decode()
 
 
 def _listed(whitelist: str, request: str) -> bool:

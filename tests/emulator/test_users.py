@@ -150,6 +150,8 @@ def test_who_signs() -> None:
     assert denied(world, "root", password="root-secret") is None
     assert denied(world, "ann", password="other") == "16: check signature failed."
     assert denied(world, "bob") == "16: User:bob is not found."
+    world.ask(Done, CreateUser("half", UserInfo("\ud83d", None)))
+    assert denied(world, "half", password="?") is None
     assert denied(world, "") == denied(world, None) == "16: username cannot be null."
     world.ask(Done, UpdateUser("ann", UserInfo(None, None, "disable")))
     assert denied(world, "ann") == "16: User:ann is disabled."
