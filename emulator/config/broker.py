@@ -135,7 +135,9 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         " Read at the start.",
     )
     enable_detail_stat: bool = key(
-        True, "Counters are kept of queues, too: of those of delay levels, and of those that brought messages."
+        True,
+        "Counters are kept of queues, too: of those of delay levels, and of those that brought messages. Read at the"
+        " start.",
     )
     enable_schedule_message_stats: bool = key(True, "What was delayed counts as given to SCHEDULE_CONSUMER.")
     enable_lmq_stats: bool = key(False, "Reads of light queues are counted for each of them, not for all together.")
