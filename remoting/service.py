@@ -127,7 +127,7 @@ class RemotingService:
             return
         served = self._served.get(code)
         broker = self._broker
-        if broker is not None and broker.access.on:
+        if broker is not None and broker.access.on and broker.request_pools.farewell(version) is None:
             denied = self._denied(channel, code, ext, body, version)
             if denied is not None:
                 if not flag & ONEWAY:
