@@ -77,7 +77,6 @@ class BrokerStats:
         """`checked`: check points of pops."""
         self.all_put, self.all_got, self.own_put, self.own_got = (StatsItem(now_ms, now_ms) for _ in range(4))
         """Of the whole broker; `own` without messages of system topics."""
-        self.all_acked, self.all_checked = StatsItem(now_ms, now_ms), StatsItem(now_ms, now_ms)
         self._others: dict[tuple[str, str], StatsItem] = {}
         """By name and key."""
         self._sent: dict[str, set[int]] = {}
@@ -91,8 +90,6 @@ class BrokerStats:
             "BROKER_GET_NUMS": self.all_got,
             "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC": self.own_put,
             "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC": self.own_got,
-            "BROKER_ACK_NUMS": self.all_acked,
-            "BROKER_CK_NUMS": self.all_checked,
         }
         self._of_places: Mapping[str, PlaceStats] = {
             "GROUP_GET_NUMS": self.got,
@@ -124,12 +121,12 @@ class BrokerStats:
 
     def was_acked(self, topic: str, group: str, messages: int, now_ms: int) -> None:
         """A group has acknowledged messages of pops, or had their time changed."""
-        self.all_acked.add(messages, 0, now_ms, times=0)
+        self._other("BROKER_ACK_NUMS", self._config.broker_cluster_name, now_ms).add(messages, 0, now_ms, times=0)
         self.acked.add(topic, group, messages, 0, now_ms)
 
     def was_checked(self, topic: str, group: str, now_ms: int) -> None:
         """A check point was made for a group."""
-        self.all_checked.add(1, 0, now_ms, times=0)
+        self._other("BROKER_CK_NUMS", self._config.broker_cluster_name, now_ms).add(1, 0, now_ms, times=0)
         self.checked.add(topic, group, 1, 0, now_ms)
 
     def was_sent(self, topic: str, queue_id: int) -> None:
@@ -182,9 +179,7 @@ class BrokerStats:
         if name in ("TOPIC_PUT_NUMS", "TOPIC_PUT_SIZE"):
             return self.put.get(key)
         if name in self._whole:
-            item = self._whole[name]
-            counted = item.messages or item not in (self.all_acked, self.all_checked)
-            return item if counted and key == self._config.broker_cluster_name else None
+            return self._whole[name] if key == self._config.broker_cluster_name else None
         if name in self._of_places:
             topic, _, group = key.partition("@")
             return self._of_places[name].find(topic, group)

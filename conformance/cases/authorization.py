@@ -11,6 +11,11 @@ from ..worlds.answer import Answer
 from ..worlds.remoting import Remoting, subscription
 
 
+def missing(answer: Answer) -> str | None:
+    """What a request is refused for; how it goes on otherwise is not this file's."""
+    return answer.remark if answer.code == 16 else "goes on"
+
+
 def may_send(
     t: Remoting, topic: str, *entries: dict[str, object], by_default: tuple[dict[str, object], ...] = ()
 ) -> Answer:
@@ -173,8 +178,7 @@ def each_request_needs_something_else(t: Remoting) -> None:
     for code in sorted(RequestCode):
         if code in _LEFT_OUT:
             continue
-        answer = t.ask(code, FIELDS, b"{}", to=mine)
-        t.see(code.name, answer.remark if answer.code == 16 else "goes on")
+        t.see(code.name, missing(t.ask(code, FIELDS, b"{}", to=mine)))
 
 
 @remoting_case("DefaultAuthorizationContextBuilder.buildContextByAnnotation", settings=GUARDED)
@@ -196,8 +200,7 @@ def what_is_left_out_needs_nothing(t: Remoting) -> None:
         ("new topic of an unknown kind", RequestCode.UPDATE_AND_CREATE_TOPIC, {"topicFilterType": "x"}),
         ("new topic without a name", RequestCode.UPDATE_AND_CREATE_TOPIC, {"topicFilterType": "MULTI_TAG"}),
     ):
-        answer = t.ask(code, ext, to=mine)
-        t.see(label, answer.remark if answer.code == 16 else "goes on")
+        t.see(label, missing(t.ask(code, ext, to=mine)))
 
 
 @remoting_case("DefaultAuthorizationContextBuilder.build", settings=GUARDED)
@@ -206,8 +209,7 @@ def some_requests_are_looked_into(t: Remoting) -> None:
     mine = as_user(t, user(t))
 
     def see(label: str, code: int, ext: dict[str, object] | None = None, body: bytes = b"") -> None:
-        answer = t.ask(code, ext or {}, body, to=mine)
-        t.see(label, answer.remark if answer.code == 16 else "goes on")
+        t.see(label, missing(t.ask(code, ext or {}, body, to=mine)))
 
     send, pull = RequestCode.SEND_MESSAGE, RequestCode.PULL_MESSAGE
     see("route", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "t"})
@@ -251,11 +253,13 @@ def what_bodies_name_is_looked_at(t: Remoting) -> None:
 
     def beat(*topics: str) -> object:
         consumer = {"groupName": group, "subscriptionDataSet": [subscription(each, "*") for each in topics]}
-        return _of(t.ask(RequestCode.HEART_BEAT, {}, dumps({"clientID": "c", "consumerDataSet": [consumer]}), to=mine))
+        return missing(
+            t.ask(RequestCode.HEART_BEAT, {}, dumps({"clientID": "c", "consumerDataSet": [consumer]}), to=mine)
+        )
 
     def lock(topic: str, code: int = RequestCode.LOCK_BATCH_MQ) -> object:
         queue = {"topic": topic, "brokerName": t.broker_name, "queueId": 0}
-        return _of(t.ask(code, {}, dumps({"consumerGroup": group, "clientId": "c", "mqSet": [queue]}), to=mine))
+        return missing(t.ask(code, {}, dumps({"consumerGroup": group, "clientId": "c", "mqSet": [queue]}), to=mine))
 
     t.see("heartbeat", beat(topic))
     t.see("heartbeat of a retry topic", beat(f"%RETRY%{group}"))
@@ -263,7 +267,7 @@ def what_bodies_name_is_looked_at(t: Remoting) -> None:
     t.see("lock of a retry topic", lock(f"%RETRY%{group}"))
     t.see("unlock", lock(topic, RequestCode.UNLOCK_BATCH_MQ))
     for code in (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.PULL_MESSAGE):
-        t.see(code.name, _of(t.ask(code, {"topic": topic, "consumerGroup": group, "queueId": 0}, to=mine)))
+        t.see(code.name, missing(t.ask(code, {"topic": topic, "consumerGroup": group, "queueId": 0}, to=mine)))
 
 
 @remoting_case("AbstractAuthorizationStrategy.doEvaluate", settings=GUARDED)
@@ -290,10 +294,6 @@ def a_right_is_remembered(t: Remoting) -> None:
     t.wait(3.5)
     t.see("taken, later", t.send(topic, to=mine), 16)
     t.see("given, later", t.send(other, to=mine), 0)
-
-
-def _of(answer: Answer) -> str | None:
-    return answer.remark if answer.code == 16 else "goes on"
 
 
 _LEFT_OUT = frozenset({RequestCode.UPDATE_BROKER_CONFIG})

@@ -44,6 +44,14 @@ def acknowledge_in_each_way(t: Remoting) -> PopGroup:
     return group
 
 
+def acknowledge_in_order(t: Remoting) -> PopGroup:
+    """A group that has popped two in order, and acknowledged the first."""
+    group = popping(t, 2)
+    handles = [handle for _, handle in t.popped(group.pop_in_order())]
+    t.see("acknowledged", group.ack(handles[0], 0), 0)
+    return group
+
+
 @remoting_case("BrokerStatsManager.incGroupAckNums, incGroupCkNums")
 def acknowledgements_are_counted_by_group(t: Remoting) -> None:
     """Each message of a batch is one, and a change is one, too, which makes a check point besides that of the pop."""
@@ -65,10 +73,7 @@ def each_queue_of_a_pop_is_a_check_point(t: Remoting) -> None:
 @remoting_case("BrokerStatsManager.incGroupAckNums")
 def what_is_popped_in_order_is_not_counted(t: Remoting) -> None:
     """Neither its acknowledgements nor its check points, which it has none of."""
-    group = popping(t, 2)
-    handles = [handle for _, handle in t.popped(group.pop_in_order())]
-    t.see("acknowledged", group.ack(handles[0], 0), 0)
-    see_counts(group)
+    see_counts(acknowledge_in_order(t))
 
 
 @remoting_case("AckMessageProcessor.appendAckNew", settings=RECORDS)
@@ -80,10 +85,7 @@ def records_count_acknowledgements_alone(t: Remoting) -> None:
 @remoting_case("AckMessageProcessor.appendAckNew", settings=RECORDS)
 def records_count_what_is_popped_in_order(t: Remoting) -> None:
     """Its acknowledgements are counted like all others."""
-    group = popping(t, 2)
-    handles = [handle for _, handle in t.popped(group.pop_in_order())]
-    t.see("acknowledged", group.ack(handles[0], 0), 0)
-    see_counts(group)
+    see_counts(acknowledge_in_order(t))
 
 
 @remoting_case("BrokerStatsManager.incBrokerAckNums, incBrokerCkNums", alone=True)

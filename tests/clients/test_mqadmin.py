@@ -6,6 +6,7 @@ from typing import Protocol
 
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Driver, body
+from rocketmq_testkit.conformance.settings import KEEPING
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request_code import RequestCode
@@ -203,14 +204,6 @@ def test_users_are_kept_nowhere(server: Server) -> None:
     rights = ("-s", "User:ann", "-r", "Topic:adm", "-a", "Pub", "-d", "Allow", "-i", "10.0.0.1")
     assert error in mqadmin(namesrv, "createAcl", "-b", broker, *rights)
     assert "The resource is null." in mqadmin(namesrv, "createAcl", "-b", broker, *rights[:3], "adm", *rights[4:])
-
-
-KEEPING = {
-    "authenticationMetadataProvider": "org.apache.rocketmq.auth.authentication.provider"
-    ".LocalAuthenticationMetadataProvider",
-    "authorizationMetadataProvider": "org.apache.rocketmq.auth.authorization.provider"
-    ".LocalAuthorizationMetadataProvider",
-}
 
 
 def test_users_and_rights_are_kept() -> None:
