@@ -99,6 +99,11 @@ class Scheduler:
         due_ms = self.next_deadline_ms()
         return [] if due_ms is None else list(self._timers[due_ms].values())
 
+    @property
+    def advancing(self) -> bool:
+        """True while timers run."""
+        return self._advancing
+
     def advance_to(self, target_ms: int) -> None:
         """Run everything due up to and including `target_ms`, then be at `target_ms`.
 
@@ -191,6 +196,11 @@ class Lifetime(Scheduler):
     def next_deadline_ms(self) -> int | None:
         """The world's."""
         return self._world.next_deadline_ms()
+
+    @property
+    def advancing(self) -> bool:
+        """The world's."""
+        return self._world.advancing
 
     def advance_to(self, target_ms: int) -> None:
         """The world's."""

@@ -173,6 +173,7 @@ class Poll:
 
     def _cancelled(self) -> None:
         """The client gave up. Upstream's pops wait on and take a message, which is hidden for its time then."""
+        self.call.proxy.tick()
         if not self.open:
             return
         if self.call.proxy.config.end_polls_on_cancel or not any(wait.pops for wait in self._waits):

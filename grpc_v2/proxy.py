@@ -1,6 +1,7 @@
 """The proxy's parts, and the few things that all services do with them."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from google.protobuf.message import Message
@@ -132,7 +133,11 @@ class Proxy:
         if self._call_later is None:
             self.engine.scheduler.call_later(delay_ms, action, kind, owner)
         else:
-            self._call_later(delay_ms / 1000, action)
+            self._call_later(delay_ms / 1000, partial(self._on_time, action))
+
+    def _on_time(self, action: Callable[[], None]) -> None:
+        self.tick()
+        action()
 
     def tell(self, node: Node, channel: Channel, label: str, operation: Operation) -> None:
         """Have an operation carried out for a client, whatever becomes of it."""

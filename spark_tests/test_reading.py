@@ -3,6 +3,7 @@
 import hmac
 import subprocess
 import sys
+import time
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -337,6 +338,22 @@ def test_starts_and_ends_are_looked_up(rocketmq: Emulator) -> None:
     assert positions(rocketmq, startingOffsets="group", consumerGroup="readers") == {0: 4, 1: 0}
     assert positions(rocketmq, "ending") == {0: 10, 1: 0}
     assert positions(rocketmq, "ending", endingOffsets='{"orders":{"broker-a":{"0":7,"1":-1}}}') == {0: 7, 1: 0}
+
+
+def test_a_time_between_two_direct_sends(rocketmq: Emulator) -> None:
+    """Messages that a test sends after a pause start later than those before it, although nobody moved the clock."""
+    orders = rocketmq.topic("orders", queues=1)
+    for _ in range(20):
+        orders.send(b"old")
+    between_ms = rocketmq.clock.now_ms + 1
+    deadline = time.monotonic() + 30
+    while rocketmq.clock.now_ms < between_ms:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    for _ in range(20):
+        orders.send(b"new")
+
+    assert positions(rocketmq, startingTimestamp=str(between_ms)) == {0: 20}
 
 
 def test_times_are_looked_up(rocketmq: Emulator) -> None:

@@ -78,6 +78,7 @@ class _Stream:
         """The stream is gone; the client may still be there."""
         session, self._session = self._session, None
         if session is not None:
+            self._call.proxy.tick()
             self._call.proxy.sessions.stream_closed(session, self._call)
 
     def _settle(self, settings: pb.Settings) -> None:
