@@ -289,22 +289,30 @@ class Clients:
         Their peers are not told, as upstream does not tell them here; those of other groups are when it is closed.
         """
         now = self._scheduler.now_ms
+        self._expire(lambda member, timeout_ms: now - member.last_update_ms > timeout_ms)
+        self._scanning = False
+        if self.consumers or self.producers:
+            self._scan_later()
+
+    def expire(self, client_id: str) -> None:
+        """End the registrations of a client and close its connections, as the scan does with a silent client."""
+        self._expire(lambda member, _timeout_ms: member.client_id == client_id)
+
+    def _expire(self, is_expired: Callable[[Member, int], bool]) -> None:
+        """End the registrations that `is_expired(member, timeout in ms)` selects and close their connections."""
         expired: dict[str, Channel] = {}
         for name, group in list(self.consumers.items()):
             for channel_id, member in list(group.members.items()):
-                if now - member.last_update_ms > self._config.channel_expired_timeout:
+                if is_expired(member, self._config.channel_expired_timeout):
                     expired[channel_id] = member.channel
                     self._leave_consumer_group(name, channel_id, notify=False)
         for name, members in list(self.producers.items()):
             for channel_id, member in list(members.items()):
-                if now - member.last_update_ms > PRODUCER_EXPIRED_MS:
+                if is_expired(member, PRODUCER_EXPIRED_MS):
                     expired[channel_id] = member.channel
                     self._leave_producer_group(name, channel_id)
         for channel in expired.values():
             self._push(channel, CloseConnection())
-        self._scanning = False
-        if self.consumers or self.producers:
-            self._scan_later()
 
     # looking up
 

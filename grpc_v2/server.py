@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .config import ProxyConfig
 from .delays import check
+from .polls import nothing_new
 from .proxy import CallLater, Proxy
 from .receive_metrics import ReceiveMetrics
 from .reflection import Reflection
@@ -53,6 +54,14 @@ class MessagingService:
     def receive_metrics(self) -> ReceiveMetrics:
         """How receives went, as it is now."""
         return replace(self._proxy.polls.metrics)
+
+    def expire(self, client_id: str) -> None:
+        """End the session of a client and its receives, as if the client had been silent for too long."""
+        session = self._proxy.sessions.end(client_id)
+        if session is not None:
+            for poll in list(session.polls):  # of a silent client they would have ended long before
+                poll.end(nothing_new())
+            _expired(self._proxy, session)
 
     def forget_clients(self) -> None:
         """Forget all clients without doing anything for them, as a proxy that dies does."""

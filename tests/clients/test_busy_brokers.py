@@ -117,9 +117,9 @@ def test_a_broker_that_is_about_to_stop_is_left_in_time() -> None:
         emulator.stop_broker("broker-b")
         send_twice_at_most(driver, range(SENDS, 2 * SENDS))
         assert stored(emulator, range(SENDS, 2 * SENDS)) == {"broker-a": SENDS}
-        assert [member.running for member in emulator.members] == [True, True]
+        assert [member.running for member in emulator.broker_states] == [True, True]
         emulator.clock.advance("30s")
-        assert [member.running for member in emulator.members] == [True, False]
+        assert [member.running for member in emulator.broker_states] == [True, False]
 
 
 def test_old_clients_are_served_to_the_end() -> None:
