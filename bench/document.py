@@ -7,12 +7,17 @@ from pathlib import Path
 README = Path(__file__).with_name("README.md")
 
 
-def options(description: str, quick: str, what: str) -> argparse.Namespace:
-    """The options `--quick`, `--only` and `--write` of a measurement; `quick` says what is less, `what` what it has."""
+def options(description: str, quick: str, what: str, *, runs: bool = False) -> argparse.Namespace:
+    """Parse the options of a measurement: `--quick`, `--only`, `--write` and, with `runs`, `--runs`.
+
+    `quick` describes the smaller amount of work, `what` names the parts that `--only` chooses among.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--only", default="", help=f"only {what} whose name contains this text")
     parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
+    if runs:
+        parser.add_argument("--runs", type=int, default=1, help="how often everything is measured (default 1)")
     return parser.parse_args()
 
 

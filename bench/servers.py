@@ -24,7 +24,15 @@ ROUTE_SECONDS_MAX = 30.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-class Server(Protocol):
+class Processes(Protocol):
+    """One or more running processes that belong together."""
+
+    @property
+    def pids(self) -> list[int]:
+        """Their process ids."""
+
+
+class Server(Processes, Protocol):
     """A running server."""
 
     name: str
@@ -32,10 +40,6 @@ class Server(Protocol):
     broker: str
     endpoint: str
     start_ms: float
-
-    @property
-    def pids(self) -> list[int]:
-        """Its processes."""
 
 
 class EmulatorCommand:
@@ -97,10 +101,10 @@ def frozen(servers: Iterable[Server]) -> Iterator[None]:
             os.kill(pid, signal.SIGCONT)
 
 
-def cpu_seconds(server: Server) -> float:
-    """Processor time that a server has used so far."""
+def cpu_seconds(processes: Processes) -> float:
+    """Processor time used so far, in seconds."""
     total = 0
-    for pid in server.pids:
+    for pid in processes.pids:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         total += int(fields[11]) + int(fields[12])
     return total / _TICKS

@@ -124,6 +124,11 @@ class Driver(Closing):
         self._reader.start()
         self._hello = self.post("hello")
 
+    @property
+    def pids(self) -> list[int]:
+        """The process id of the driver, which has no child processes of its own."""
+        return [self._process.pid]
+
     # --- commands
 
     @property
