@@ -104,8 +104,8 @@ class Http2Connection:
         self._pending: PendingBlock | None = None
         self._receive_window = max(limits.connection_window_bytes, DEFAULT_WINDOW)
         self._draining = _Draining.NO
-        self._controls = Budget("frames without work", limits.control_burst, limits.controls_per_second)
-        self._resets = Budget("streams reset by the client", limits.reset_burst, limits.resets_per_second)
+        self._controls = Budget("control frames", limits.control_burst, limits.controls_per_second)
+        self._resets = Budget("reset streams", limits.reset_burst, limits.resets_per_second)
         # The open streams by their id.
         self.streams = self._streams.open
         self.closing = Closing.NO
@@ -373,7 +373,11 @@ class Http2Connection:
         self._streams.last_id = stream_id
         if self._draining is _Draining.REFUSING or len(self.streams) >= self._limits.max_concurrent_streams:
             raise StreamProtocolError(stream_id, ErrorCode.REFUSED_STREAM, "no more streams are taken")
-        stream = Stream(self, stream_id, self._peer.initial_window, self._limits.stream_window_bytes)
+        if self._sender.unsent_bytes > self._limits.max_unsent_bytes:
+            raise StreamProtocolError(
+                stream_id, ErrorCode.REFUSED_STREAM, "the client gives no credit for its responses"
+            )
+        stream = Stream(self, stream_id, self._limits.stream_window_bytes)
         self.streams[stream_id] = stream
         return stream
 
@@ -420,6 +424,7 @@ class Http2Connection:
             raise ConnectionProtocolError(ErrorCode.FRAME_SIZE_ERROR, "WINDOW_UPDATE is not four bytes long")
         increment = int.from_bytes(payload, "big") & STREAM_ID_MASK
         if not stream_id:
+            self._controls.spend(self._now)
             if not increment:
                 raise ConnectionProtocolError(ErrorCode.PROTOCOL_ERROR, "WINDOW_UPDATE of 0")
             if not self._sender.add_credit(None, increment):
@@ -429,6 +434,7 @@ class Http2Connection:
         if stream is None:
             self._without_stream(stream_id, Event.CREDIT)
             return
+        self._controls.spend(self._now)
         if not increment:
             raise StreamProtocolError(stream_id, ErrorCode.PROTOCOL_ERROR, "WINDOW_UPDATE of 0")
         if not self._sender.add_credit(stream, increment):
@@ -439,7 +445,6 @@ class Http2Connection:
             raise ConnectionProtocolError(ErrorCode.FRAME_SIZE_ERROR, "RST_STREAM is not four bytes long")
         stream = self.streams.get(stream_id)
         if stream is None:
-            self._controls.spend(self._now)
             self._without_stream(stream_id, Event.CLIENT_RESET)
             return
         self._resets.spend(self._now)
@@ -468,17 +473,23 @@ class Http2Connection:
             if payload:
                 raise ConnectionProtocolError(ErrorCode.FRAME_SIZE_ERROR, "SETTINGS acknowledgement with a payload")
             return
-        before = self._peer.initial_window
         self._peer.apply(payload)
         self._sender.table_resized()
-        difference = self._peer.initial_window - before
-        if difference:
-            for stream in self.streams.values():
-                stream.send_window += difference
-                if stream.send_window > frames.LARGEST_WINDOW:
-                    raise ConnectionProtocolError(ErrorCode.FLOW_CONTROL_ERROR, "a stream's window overflows")
+        if self._peer.initial_window + self._sender.highest_credit > frames.LARGEST_WINDOW:
+            self._check_windows()
         self._sender.output.append(frames.settings(ack=True))
         self._sender.pump()
+
+    def _check_windows(self) -> None:
+        """Raise FLOW_CONTROL_ERROR if the initial window makes the window of an open stream overflow.
+
+        Only credit of almost 2 GiB leads here, so the visit to all streams counts as one frame for each.
+        """
+        self._controls.spend(self._now, len(self.streams))
+        highest = max((stream.credit for stream in self.streams.values()), default=0)
+        if self._peer.initial_window + highest > frames.LARGEST_WINDOW:
+            raise ConnectionProtocolError(ErrorCode.FLOW_CONTROL_ERROR, "a stream's window overflows")
+        self._sender.highest_credit = highest
 
     def _on_priority(self, stream_id: int, payload: bytes) -> None:
         # Priorities are deprecated (RFC 9113 section 5.3.2): checked, and otherwise without effect.
@@ -494,6 +505,7 @@ class Http2Connection:
 
     def _without_stream(self, stream_id: int, event: Event) -> None:
         """Deal with a frame for a stream that is not open."""
+        self._controls.spend(self._now)
         self._refuse(TRANSITIONS[self._streams.state_of(stream_id), event][0], stream_id)
 
     @staticmethod
@@ -523,6 +535,8 @@ class Http2Connection:
             self._close_when_drained()
 
     def _fail_stream(self, error: StreamProtocolError) -> None:
+        # A client that makes the server reset its streams costs as much as one that resets them itself.
+        self._resets.spend(self._now)
         stream = self.streams.get(error.stream_id)
         if stream is not None:
             receiver = stream.receiver

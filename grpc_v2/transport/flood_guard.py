@@ -17,15 +17,15 @@ class Budget:
         self._left = float(burst)
         self._stamp = 0.0
 
-    def spend(self, now: float) -> None:
-        """Count one event; raises ENHANCE_YOUR_CALM when the budget is used up."""
-        if self._left < 1.0:
+    def spend(self, now: float, events: int = 1) -> None:
+        """Count events; raises ENHANCE_YOUR_CALM when the budget is used up."""
+        if self._left < events:
             refilled = (now - self._stamp) * self._per_second
             self._left = min(self._burst, self._left + max(refilled, 0.0))
             self._stamp = now
-            if self._left < 1.0:
+            if self._left < events:
                 raise ConnectionProtocolError(ErrorCode.ENHANCE_YOUR_CALM, f"too many {self._what}")
         elif self._left >= self._burst:
             # The clock of the refill starts with the first event of a burst.
             self._stamp = now
-        self._left -= 1.0
+        self._left -= events

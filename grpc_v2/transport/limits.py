@@ -24,12 +24,15 @@ class Limits:
     max_header_list_bytes: int = 64 * 1024
     # CONTINUATION frames that one header block may be spread over.
     max_continuations: int = 32
-    # Open streams that the peer may reset: so many at once, and then so many per second.
+    # Streams that the peer may reset, or make the server reset by breaking a rule: a burst, then a rate.
     reset_burst: int = 5_000
     resets_per_second: int = 1_000
-    # Frames that are answered or passed over without work (PING, SETTINGS, PRIORITY, empty DATA, ...), likewise.
+    # Frames that carry no request (PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA, frames for ended streams, ...):
+    # a burst, then a rate.
     # Java and Go clients measure the bandwidth with a PING for every round trip that carries data.
     control_burst: int = 20_000
     controls_per_second: int = 20_000
+    # DATA that waits for the peer's credit, in bytes, before new streams are refused with REFUSED_STREAM.
+    max_unsent_bytes: int = 256 * 1024 * 1024
     # Output that the peer leaves unread before the server stops reading from it, in bytes.
     max_unread_output_bytes: int = 1024 * 1024

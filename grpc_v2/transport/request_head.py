@@ -128,12 +128,12 @@ def _check_values(fields: list[tuple[str, str]]) -> None:
 
 def _joined(fields: list[tuple[str, str]]) -> dict[str, str]:
     """Return regular fields by name, with the values of a repeated name in one text."""
-    metadata: dict[str, str] = {}
+    values: dict[str, list[str]] = {}
     for name, value in fields:
         if name[:1] == ":":
             raise MalformedRequestError(f"pseudo-header field {name!r} is repeated")
-        metadata[name] = f"{metadata[name]},{value}" if name in metadata else value
-    return metadata
+        values.setdefault(name, []).append(value)
+    return {name: ",".join(repeated) for name, repeated in values.items()}
 
 
 def _content_length(text: str) -> int:

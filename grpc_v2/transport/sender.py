@@ -12,21 +12,25 @@ from .frames import DATA, HEAD, LARGEST_WINDOW, frame_head, header_frames
 from .header_blocks import EMPTY_TABLE_NOTICE, HeaderBlock
 from .settings import DEFAULT_HEADER_TABLE_BYTES, DEFAULT_WINDOW, PeerSettings
 from .stream import Stream
+from .waiting_streams import WaitingStreams
 
 
 class Sender:
     """Frames the server's answers; `on_end` is called when the last frame of a stream has gone out."""
 
-    __slots__ = ("_notice", "_on_end", "_peer", "_waiting", "output", "window")
+    __slots__ = ("_notice", "_on_end", "_peer", "_waiting", "highest_credit", "output", "unsent_bytes", "window")
 
     def __init__(self, peer: PeerSettings, on_end: Callable[[Stream], None]) -> None:
         self.output: list[bytes | memoryview] = []
         self.window = DEFAULT_WINDOW
         self._peer = peer
         self._on_end = on_end
-        # Streams with DATA for which credit lacked, in the order in which they began to wait.
-        self._waiting: dict[int, Stream] = {}
+        self._waiting = WaitingStreams(peer)
         self._notice = b""
+        # Bytes of DATA that wait for credit, on all streams together.
+        self.unsent_bytes = 0
+        # No open stream has more credit than this; streams that have ended may have had it.
+        self.highest_credit = 0
 
     def respond(self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock) -> None:
         """Send a whole answer: headers, `prefix` and `message` as body, trailers."""
@@ -34,7 +38,7 @@ class Sender:
         if (
             stream.queue is None
             and size <= self.window
-            and size <= stream.send_window
+            and size <= stream.credit + self._peer.initial_window
             and size <= self._peer.max_frame_bytes
             and not self._notice
         ):
@@ -64,18 +68,21 @@ class Sender:
             return
         if stream.queue is not None:
             stream.queue.append(payload)
+            self.unsent_bytes += len(payload)
             return
         size = len(payload)
-        if size <= self.window and size <= stream.send_window and size <= self._peer.max_frame_bytes:
+        own_window = stream.credit + self._peer.initial_window
+        if size <= self.window and size <= own_window and size <= self._peer.max_frame_bytes:
             self.window -= size
-            stream.send_window -= size
+            stream.credit -= size
             self.output.append(frame_head(DATA, 0, stream.stream_id, size) + payload)
             return
         stream.queue = deque((memoryview(payload),))
+        self.unsent_bytes += size
         while stream.queue is not None and self._send_frame(stream):
             pass
         if stream.queue is not None:
-            self._waiting[stream.stream_id] = stream
+            self._waiting.add(stream)
 
     def end(self, stream: Stream, block: bytes) -> None:
         """Send the header block that ends the answer, after all DATA that still waits."""
@@ -88,14 +95,17 @@ class Sender:
 
     def stall(self, stream: Stream) -> None:
         """Send nothing more on a stream, neither what waits nor what comes."""
+        self.forget(stream)
         stream.stalled = True
-        self._waiting.pop(stream.stream_id, None)
         # A queue keeps whole answers off their short way.
         stream.queue = deque()
 
     def forget(self, stream: Stream) -> None:
-        """Drop what still waits on a stream."""
-        self._waiting.pop(stream.stream_id, None)
+        """Drop the unsent frames of a stream."""
+        if stream.queue is None:
+            return
+        self._waiting.discard(stream)
+        self.unsent_bytes -= sum(len(payload) for payload in stream.queue)
         stream.queue = None
         stream.ending = None
 
@@ -106,11 +116,12 @@ class Sender:
                 return False
             self.window += increment
         else:
-            if stream.send_window + increment > LARGEST_WINDOW:
+            if stream.credit + self._peer.initial_window + increment > LARGEST_WINDOW:
                 return False
-            stream.send_window += increment
-        if self._waiting:
-            self.pump()
+            stream.credit += increment
+            self.highest_credit = max(self.highest_credit, stream.credit)
+            self._waiting.credited(stream)
+        self.pump()
         return True
 
     def table_resized(self) -> None:
@@ -120,18 +131,15 @@ class Sender:
 
     def pump(self) -> None:
         """Send DATA that waits, one frame of each stream in turn, as far as credit reaches."""
-        progress = True
-        while progress and self.window > 0:
-            progress = False
-            for stream in list(self._waiting.values()):
-                progress = self._send_frame(stream) or progress
+        while self.window > 0 and (stream := self._waiting.next()) is not None:
+            self._send_frame(stream)
 
     def _send_frame(self, stream: Stream) -> bool:
         """Send one DATA frame of a stream's queue, and its end when that was the last; False if credit lacks."""
         queue = stream.queue
         if queue is None:
             return False
-        room = min(self.window, stream.send_window, self._peer.max_frame_bytes)
+        room = min(self.window, stream.credit + self._peer.initial_window, self._peer.max_frame_bytes)
         if room <= 0:
             return False
         payload = queue.popleft()
@@ -141,11 +149,12 @@ class Sender:
             payload = payload[:room]
         size = len(payload)
         self.window -= size
-        stream.send_window -= size
+        stream.credit -= size
+        self.unsent_bytes -= size
         self.output.append(frame_head(DATA, 0, stream.stream_id, size))
         self.output.append(payload)
         if not queue:
-            self._waiting.pop(stream.stream_id, None)
+            self._waiting.discard(stream)
             stream.queue = None
             if stream.ending is not None:
                 self._end(stream, stream.ending)

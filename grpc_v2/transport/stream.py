@@ -149,17 +149,17 @@ class Stream:
     __slots__ = (
         "body_left",
         "connection",
+        "credit",
         "ending",
         "queue",
         "receive_window",
         "receiver",
-        "send_window",
         "stalled",
         "state",
         "stream_id",
     )
 
-    def __init__(self, connection: Http2Connection, stream_id: int, send_window: int, receive_window: int) -> None:
+    def __init__(self, connection: Http2Connection, stream_id: int, receive_window: int) -> None:
         self.connection = connection
         self.stream_id = stream_id
         self.state = State.IDLE
@@ -167,7 +167,9 @@ class Stream:
         # Bytes that the client's content-length still promises; None when it promised nothing.
         self.body_left: int | None = None
         self.receive_window = receive_window
-        self.send_window = send_window
+        # Bytes of credit from WINDOW_UPDATE minus bytes sent. The stream's window is this plus the peer's initial
+        # window, so that a change of the initial window needs no visit to the open streams.
+        self.credit = 0
         # DATA that waits for credit, and the frames that come after it.
         self.queue: deque[bytes | memoryview] | None = None
         self.ending: bytes | None = None

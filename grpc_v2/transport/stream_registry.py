@@ -14,29 +14,42 @@ _REMEMBERED: Final = 1_024
 class StreamRegistry:
     """Knows the state of every stream id that a client can name."""
 
-    __slots__ = ("_ended", "last_id", "open")
+    __slots__ = ("_ended", "_order", "last_id", "open")
 
     def __init__(self) -> None:
         self.open: dict[int, Stream] = {}
         # The highest id that the client has used.
         self.last_id = 0
-        self._ended: dict[State, deque[int]] = {
-            state: deque(maxlen=_REMEMBERED) for state in (State.ABANDONED, State.CLOSED, State.RESET)
+        self._ended: dict[int, State] = {}
+        # The ids of `_ended` by state, oldest first: a flood of one kind does not push out the others.
+        self._order: dict[State, deque[int]] = {
+            state: deque() for state in (State.ABANDONED, State.CLOSED, State.RESET)
         }
 
     def state_of(self, stream_id: int) -> State:
         """Return the state of a stream that is not open."""
         if not stream_id & 1 or stream_id > self.last_id:
             return State.IDLE
-        return next((state for state, ids in self._ended.items() if stream_id in ids), State.SKIPPED)
+        return self._ended.get(stream_id, State.SKIPPED)
 
     def forget(self, stream: Stream, state: State) -> None:
         """Take a stream out of the open ones and remember how it ended."""
         stream.state = state
         stream.receiver = None
         del self.open[stream.stream_id]
-        self._ended[state].append(stream.stream_id)
+        self._remember(stream.stream_id, state)
 
     def abandon(self, stream_id: int) -> None:
         """Remember that a stream was reset before it was open."""
-        self._ended[State.ABANDONED].append(stream_id)
+        self._remember(stream_id, State.ABANDONED)
+
+    def _remember(self, stream_id: int, state: State) -> None:
+        if self._ended.get(stream_id) is state:
+            return
+        self._ended[stream_id] = state
+        order = self._order[state]
+        order.append(stream_id)
+        if len(order) > _REMEMBERED:
+            oldest = order.popleft()
+            if self._ended[oldest] is state:
+                del self._ended[oldest]
