@@ -21,13 +21,14 @@ TOPIC = "sidecar-check"
 def call(url: str, content: Any = None) -> Any:
     """A request to the control API."""
     data = None if content is None else json.dumps(content).encode()
-    with urllib.request.urlopen(urllib.request.Request(url, data), timeout=10) as answer:
+    request = urllib.request.Request(url, data, {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
         return json.load(answer)
 
 
 def main(namesrv: str, control: str) -> int:
     """0 if the message came through."""
-    call(f"{control}/topics", {"name": TOPIC, "queues": 1})
+    call(f"{control}/v1/topics", {"name": TOPIC, "queues": 1})
     with RemotingClient(namesrv) as client:
         route = client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": TOPIC, "acceptStandardJsonOnly": "true"})
     address = json.loads(route.body)["brokerDatas"][0]["brokerAddrs"]["0"]
@@ -47,7 +48,7 @@ def main(namesrv: str, control: str) -> int:
     if sent.code != 0:
         print(f"the broker refused the message: {sent.remark}", file=sys.stderr)
         return 1
-    found = [message["text"] for message in call(f"{control}/messages/{TOPIC}")["messages"]]
+    found = [message["text"] for message in call(f"{control}/v1/messages/{TOPIC}")["messages"]]
     print(json.dumps({"broker": address, "messages": found}))
     return 0 if body.decode() in found else 1
 

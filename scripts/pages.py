@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MODULES: Mapping[str, str] = {
     "request-codes.md": "rocketmq_testkit.remoting.coverage",
     "rpcs.md": "rocketmq_testkit.grpc_v2.coverage",
+    "control-api.md": "rocketmq_testkit.fixtures.control.page",
     "spark-options.md": "pyspark_rocketmq.options_page",
 }
 """Pages whose module prints them, besides those that are made here."""

@@ -12,6 +12,7 @@ from .address import AddressPlace, AddressTarget
 from .emulator import EmulatorTarget
 from .target import Access, Capability, Place, Target, TargetError
 
+_HEADERS = {"content-type": "application/json"}
 _ANSWER_SECONDS = 60.0
 """A jump over hours with much that is due takes a while."""
 
@@ -25,8 +26,9 @@ class ControlPort:
     def ask(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
         """What a GET, or with a `body` a POST, is answered. Errors: TargetError."""
         data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, _HEADERS)
         try:
-            with urllib.request.urlopen(self.url + path, data, _ANSWER_SECONDS) as answer:
+            with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as answer:
                 content = json.load(answer)
         except urllib.error.HTTPError as error:
             raise TargetError(f"control={self.url} answers {path} with {error.code}: {error.read(500)!r}") from error
@@ -47,31 +49,31 @@ class ControlledPlace(AddressPlace):
 
     def now_ms(self) -> int:
         """The emulator's time."""
-        return int(self._control.ask("/clock")["now_ms"])
+        return int(self._control.ask("/v1/clock")["now_ms"])
 
     def pass_ms(self, ms: int) -> None:
         """Jump, whatever clients are doing: time does not wait for them on a real broker either."""
-        self._control.ask("/clock/advance", {"by": ms, "wait": None})
+        self._control.ask("/v1/clock/advance", {"by": f"{ms}ms", "wait": None})
 
     def restart(self) -> None:
         """Stop and start the broker; it is back at once."""
-        self._control.ask("/restart", {})
+        self._control.ask("/v1/restart", {})
 
     def stop(self) -> None:
         """Take broker and proxy down; their ports are closed."""
-        self._control.ask("/brokers/stop", {"broker": self._broker})
+        self._control.ask("/v1/brokers/stop", {"broker": self._broker})
 
     def start(self) -> None:
         """Bring both back."""
-        self._control.ask("/brokers/start", {"broker": self._broker})
+        self._control.ask("/v1/brokers/start", {"broker": self._broker})
 
     @property
     def _broker(self) -> str:
-        return str(self._control.ask("/brokers")["brokers"][0]["name"])
+        return str(self._control.ask("/v1/brokers")["brokers"][0]["name"])
 
     def crash(self) -> None:
         """Let the broker's process die, not its machine; it is back at once."""
-        self._control.ask("/crash", {"power_loss": False})
+        self._control.ask("/v1/crash", {"power_loss": False})
 
     @property
     def jumps(self) -> bool:
@@ -97,7 +99,7 @@ class ControlledTarget(Target):
     def start(self) -> None:
         """See that somebody listens at all addresses, and that the port is an emulator's. Errors: TargetError."""
         self._addresses.start()
-        if "now_ms" not in self._control.ask("/clock"):
+        if "now_ms" not in self._control.ask("/v1/clock"):
             raise TargetError(f"control={self._control.url} is no control port of an emulator: it has no clock")
 
     def check(self) -> None:

@@ -53,17 +53,17 @@ def read_emulator(address: str) -> list[Event]:
 
     lines, dropped = _all_lines(ask)
     _refuse_gaps(dropped)
-    topics = [topic["name"] for topic in ask("/topics")["topics"]]
-    messages = [found for topic in topics for found in ask(f"/messages/{quote(topic, safe='')}")["messages"]]
+    topics = [topic["name"] for topic in ask("/v1/topics")["topics"]]
+    messages = [found for topic in topics for found in ask(f"/v1/messages/{quote(topic, safe='')}")["messages"]]
     return [replace(event, run_id=address) for event in retell(lines, messages)]
 
 
 def _all_lines(ask: Callable[[str], Answer]) -> tuple[list[Answer], int]:
     lines: list[Answer] = []
-    answer = ask("/journal")
+    answer = ask("/v1/journal")
     while answer["entries"]:
         lines += answer["entries"]
-        answer = ask(f"/journal?since={answer['next']}")
+        answer = ask(f"/v1/journal?since={answer['next']}")
     return lines, answer["dropped"]
 
 

@@ -127,6 +127,14 @@ def test_the_control_port_shows_messages(served: Emulator, tmp_path: Path) -> No
     assert "two teas" in run("bash", "-euc", command, cwd=tmp_path)
 
 
+def test_the_commands_of_the_control_port_work(served: Emulator, tmp_path: Path) -> None:
+    """The page creates a topic, sends a message, moves the clock and reads the journal."""
+    commands = only("sh", "/v1/topics").replace("http://127.0.0.1:8090", served.control)
+
+    assert "SendMessage" in run("bash", "-euc", commands, cwd=tmp_path)
+    assert [message.body for message in served.messages("teas")] == [b"two teas"]
+
+
 def test_the_control_port_jumps_to_a_dead_letter(served: Emulator, tmp_path: Path) -> None:
     """The command of the page ends when there is one, and fails with the sentence that says why there is none."""
     command = only("sh", "/clock/advance_until").strip().replace("localhost:8090", served.control)
@@ -218,7 +226,7 @@ def test_cases_are_listed(tmp_path: Path) -> None:
 
 def test_links_lead_somewhere() -> None:
     """Every relative link of a page points to a file of the repository."""
-    pages = [*PAGES, *OF_SPARK, "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    pages = [*PAGES, *OF_SPARK, "docs/control-api.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
     broken = [
         f"{page}: {target}"
         for page in pages
