@@ -12,9 +12,12 @@ from rocketmq_testkit.emulator import names
 from rocketmq_testkit.emulator import properties as props
 from rocketmq_testkit.emulator.errors import EngineError
 
+from . import schema
 from .errors import RowError, SchemaError
+from .schema import BINARY, INT, LONG, MAP, STRING
 
-STRING, BINARY, INT, LONG, MAP = "string", "binary", "int", "bigint", "map<string,string>"
+QueueWish = int | str | tuple[str, int]
+"""The queue that a row chose: a number among all queues of the topic, a key to be hashed, or a broker and its queue."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "body": (BINARY, STRING),
@@ -26,15 +29,28 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "queueId": (INT, LONG),
     "delayLevel": (INT, LONG),
     "deliverTimeMs": (LONG,),
+    "flag": (INT, LONG),
+    "brokerName": (STRING,),
+    "messageGroup": (STRING,),
 }
-"""What a row may have, with the types that it may have it in; body alone is needed, and a topic from somewhere.
+"""Columns of a write and their types. Only body is required, and a topic as a column or an option.
 
-`RowReader` takes the values of a row in this order.
+`RowReader` reads the values of a row in this order.
 """
+
+IGNORED = frozenset(schema.COLUMNS) - COLUMNS.keys()
+"""Columns of a read that no message can be sent with: positions, ids, times and addresses, which the broker assigns."""
+
+QUERY_ID, BATCH_ID, PARTITION_ID, SEQ = "SPARK_QUERY_ID", "SPARK_BATCH_ID", "SPARK_PARTITION_ID", "SPARK_SEQ"
+"""Properties by which a reader can tell a message that was sent again, where the query's plan is deterministic."""
+
+STAMPS = (QUERY_ID, BATCH_ID, PARTITION_ID, SEQ)
+"""A row that was read has those of an earlier write, and loses them."""
 
 BODY_BYTES_MAX = 4 << 20
 PROPERTY_BYTES_MAX = 32767
 DELAY_LEVEL_MAX = 18
+FLAG_LIMIT = 1 << 31
 
 DELAYS = (
     props.DELAY,
@@ -62,6 +78,7 @@ _OF_BROKERS = frozenset(
         props.INNER_NUM,
         props.POP_CK,
         props.TIMER_DEL_UNIQKEY,
+        *STAMPS,
     }
 )
 """Properties that decide what brokers do with a message; a row that has them was read somewhere, and loses them.
@@ -72,29 +89,29 @@ What is to be delayed says so in its columns.
 _ID = f"\x02{props.UNIQ_KEY}\x01"
 _WAIT = f"\x02{props.WAIT}\x01true\x02"
 
-QUERY_ID, BATCH_ID, PARTITION_ID, SEQ = "SPARK_QUERY_ID", "SPARK_BATCH_ID", "SPARK_PARTITION_ID", "SPARK_SEQ"
-"""Properties by which a reader can tell a message that was sent again, where the query's plan is deterministic."""
-
 
 @dataclass(slots=True)
 class Outgoing:
-    """A message on its way. `lane`: the queue it asked for by number, or by a key to be hashed; None for any."""
+    """A message to send. `lane` is None if any queue will do."""
 
     topic: str
     body: bytes
     properties: str
-    lane: int | str | None
+    lane: QueueWish | None
     delayed: bool
     ordered: bool
     uniq_key: str
+    flag: int = 0
 
 
 def check_columns(fields: Sequence[tuple[str, str]], topic_option: str | None) -> None:
     """Errors: SchemaError for unknown columns, wrong types, and where there is no body or no topic."""
     for name, kind in fields:
+        if name in IGNORED:
+            continue
         allowed = COLUMNS.get(name)
         if allowed is None:
-            near = get_close_matches(name, COLUMNS, 1, 0.5)
+            near = get_close_matches(name, COLUMNS, 1, 0.5) or get_close_matches(name, IGNORED, 1, 0.8)
             hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(COLUMNS)}"
             raise SchemaError(f"unknown column {name} of a write; {hint}")
         if kind not in allowed:
@@ -104,6 +121,8 @@ def check_columns(fields: Sequence[tuple[str, str]], topic_option: str | None) -
         raise SchemaError("a write needs a column body")
     if "topic" not in given and topic_option is None:
         raise SchemaError("a write needs a column topic or the option topic")
+    if {"shardingKey", "messageGroup"} <= given:
+        raise SchemaError("columns shardingKey and messageGroup of a write are the same; leave one out")
     if topic_option is not None:
         _check_topic(topic_option, "option topic")
 
@@ -141,7 +160,7 @@ class RowReader:
         for given in bodies:
             body = given.encode() if isinstance(given, str) else given
             if body is None or not 0 < len(body) <= BODY_BYTES_MAX:
-                self._message(given, topic, None, None, None, None, None, None, None)  # says what is wrong with it
+                self._message(given, topic, *repeat(None, len(COLUMNS) - 2))  # says what is wrong with it
             assert body is not None
             uniq_key = next(ids)
             made.append(
@@ -161,6 +180,9 @@ class RowReader:
         queue_id: int | None,
         delay_level: int | None,
         deliver_time_ms: int | None,
+        flag: int | None,
+        broker: str | None,
+        message_group: str | None,
     ) -> Outgoing:
         if body is None:
             raise self._bad("body is null")
@@ -176,13 +198,13 @@ class RowReader:
             found[props.TAGS] = tags
         if keys:
             found[props.KEYS] = keys
-        if sharding_key:
-            found[props.SHARDING_KEY] = sharding_key
+        if sharding_key or message_group:
+            found[props.SHARDING_KEY] = sharding_key or message_group or ""
         if delay_level is not None or deliver_time_ms is not None:
             self._delay(found, delay_level, deliver_time_ms)
         uniq_key = next(self._ids)
         text = f"{self._stamps}{self._seq}{_ID}{uniq_key}{_WAIT}"
-        lane: int | str | None = None
+        lane: QueueWish | None = None
         delayed = ordered = False
         if found:
             text = self._encoded(found) + text
@@ -190,9 +212,11 @@ class RowReader:
                 raise self._bad(f"properties have {len(text.encode())} bytes; brokers take {PROPERTY_BYTES_MAX}")
             delayed = props.DELAY in found or props.TIMER_DELIVER_MS in found
         if found or queue_id is not None:
-            lane, ordered = self._lane(queue_id, sharding_key, keys)
+            lane, ordered = self._lane(queue_id, broker, found)
+        if flag is not None and not -FLAG_LIMIT <= flag < FLAG_LIMIT:
+            raise self._bad(f"flag is {flag}; it can be {-FLAG_LIMIT} to {FLAG_LIMIT - 1}")
         assert topic is not None  # it is among the good ones
-        return Outgoing(topic, body, text, lane, delayed, ordered, uniq_key)
+        return Outgoing(topic, body, text, lane, delayed, ordered, uniq_key, flag or 0)
 
     def _delay(self, found: dict[str, str], level: int | None, at: int | None) -> None:
         if level is not None and not 0 <= level <= DELAY_LEVEL_MAX:
@@ -217,14 +241,17 @@ class RowReader:
             raise self._bad(str(error)) from None
         self._good_topics.add(topic)
 
-    def _lane(self, queue_id: int | None, sharding_key: str | None, keys: str | None) -> tuple[int | str | None, bool]:
+    def _lane(
+        self, queue_id: int | None, broker: str | None, properties: Mapping[str, str]
+    ) -> tuple[QueueWish | None, bool]:
         if queue_id is not None:
             if queue_id < 0:
                 raise self._bad(f"queueId is {queue_id}")
-            return queue_id, True
+            return (queue_id, True) if broker is None else ((broker, queue_id), True)
+        sharding_key = properties.get(props.SHARDING_KEY)
         if sharding_key:
             return sharding_key, True
-        return (keys or None, False) if self._hashes_keys else (None, False)
+        return (properties.get(props.KEYS), False) if self._hashes_keys else (None, False)
 
     def _properties(self, value: Any) -> dict[str, str]:
         if value is None:

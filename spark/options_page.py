@@ -6,6 +6,7 @@
 from collections.abc import Iterable
 
 from .messages import COLUMNS as WRITTEN
+from .messages import IGNORED
 from .option import REQUIRED, Declared, declared_in
 from .options import ConnectionOptions, SinkOptions, SourceOptions
 from .schema import MESSAGE, METADATA, Column
@@ -38,6 +39,7 @@ def page() -> str:
                 _columns(METADATA),
                 "## Columns of a write",
                 _written(),
+                _ignored(),
             ]
         )
         + "\n"
@@ -68,6 +70,16 @@ def _columns(columns: Iterable[Column]) -> str:
 def _written() -> str:
     rows = (f"| `{name}` | {' or '.join(f'`{kind}`' for kind in kinds)} |" for name, kinds in WRITTEN.items())
     return "\n".join(["| column | type |\n|---|---|", *rows])
+
+
+def _ignored() -> str:
+    names = ", ".join(f"`{column.name}`" for column in (*MESSAGE, *METADATA) if column.name in IGNORED)
+    return (
+        "A frame that was read can be written as it is. `messageGroup` is another name of `shardingKey`. `brokerName` "
+        "says on which broker `queueId` is; without it, or where the topic has no queue on that broker, `queueId` "
+        f"counts the queues of all brokers. A write ignores {names}: the broker assigns them anew. Of `properties` it "
+        "leaves out those that steer the broker, such as ids, delays and transactions."
+    )
 
 
 def _cell(text: str) -> str:

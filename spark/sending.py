@@ -132,8 +132,7 @@ class Sender:
             alone = most == 1 or message.delayed
             key = message.topic if message.lane is None else (self._queue(message), message.ordered)
             request = filling.get(key)
-            size = len(message.body)
-            if alone or request is None or len(request.messages) >= most or request.bytes + size > BATCH_BYTES_MAX:
+            if alone or request is None or not _has_room(request, message, most):
                 request = _Request(self._queue(message), message.ordered)
                 made.append(request)
                 if alone:
@@ -141,7 +140,7 @@ class Sender:
                 else:
                     filling[key] = request
             request.messages.append(message)
-            request.bytes += size
+            request.bytes += len(message.body)
         return made
 
     def _queue(self, message: Outgoing) -> MessageQueue:
@@ -153,9 +152,22 @@ class Sender:
             return queues[at % len(queues)]
         if isinstance(lane, str):
             return queues[(props.string_hash(lane) & 0x7FFFFFFF) % len(queues)]
-        if lane >= len(queues):
-            raise RowError(f"queueId is {lane}; topic {message.topic} has {len(queues)} queues to write")
-        return queues[lane]
+        if isinstance(lane, int):
+            return self._numbered(queues, lane, f"topic {message.topic}")
+        broker, number = lane
+        of_broker = tuple(each for each in queues if each.broker == broker)
+        if not of_broker:  # the row was read in another cluster
+            return self._numbered(queues, number, f"topic {message.topic}")
+        return self._numbered(of_broker, number, f"topic {message.topic} on {broker}")
+
+    @staticmethod
+    def _numbered(queues: tuple[MessageQueue, ...], number: int, what: str) -> MessageQueue:
+        if number >= len(queues):
+            raise RowError(
+                f"queueId is {number}; {what} has {len(queues)} queues to write; "
+                'write to any queue by leaving the column out, as with drop("queueId")'
+            )
+        return queues[number]
 
     def _look_up(self, topic: str) -> tuple[MessageQueue, ...]:
         route = self._cluster.route(topic)
@@ -235,7 +247,7 @@ class Sender:
             "e": request.queue.queue_id,
             "f": self._sys_flag,
             "g": now,
-            "h": 0,
+            "h": first.flag,
             "i": "" if many else first.properties,
             "j": 0,
             "k": False,
@@ -243,7 +255,7 @@ class Sender:
         }
         if not many:
             return fields, first.body
-        return fields, batch_body([(each.body, each.properties) for each in request.messages])
+        return fields, batch_body([(each.body, each.properties) for each in request.messages], first.flag)
 
     def _settle(self, request: _Request) -> None:
         queue = request.queue
@@ -295,6 +307,13 @@ class Sender:
         at = queues.index(queue) if queue in queues else 0
         turned = queues[at + 1 :] + queues[: at + 1]
         return next((each for each in turned if each.broker != queue.broker), turned[0])
+
+
+def _has_room(request: _Request, message: Outgoing, most: int) -> bool:
+    """True if a message fits into a batch, whose messages share one flag."""
+    if len(request.messages) >= most or request.bytes + len(message.body) > BATCH_BYTES_MAX:
+        return False
+    return request.messages[0].flag == message.flag
 
 
 def _shown(request: _Request) -> str:

@@ -1,12 +1,14 @@
 """Rows as messages: what is taken, and what is refused before anything is sent."""
 
+import json
 from itertools import count
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark_rocketmq import schema
 from pyspark_rocketmq.errors import RowError, SchemaError
-from pyspark_rocketmq.messages import RowReader, check_columns
+from pyspark_rocketmq.messages import IGNORED, RowReader, check_columns
 from rocketmq_testkit.emulator import properties as props
 
 TYPES = {
@@ -96,6 +98,82 @@ def test_where_a_row_wants_to_go() -> None:
 
     assert [(each.lane, each.ordered) for each in reader().read(batch)] == [(3, True), ("g", True), (None, False)]
     assert [(each.lane, each.ordered) for each in reader(hashes=True).read(batch)][2] == ("k", False)
+
+
+def test_columns_of_a_read_are_columns_of_a_write() -> None:
+    """Each in every type that a read may give it: as a value of the message, or left out by name."""
+    for column in schema.COLUMNS.values():
+        for kind in column.types:
+            others = [("body", "binary")] if column.name != "body" else []
+            check_columns([*others, (column.name, kind)], "orders")
+
+    assert {"queueOffset", "msgId", "offsetMsgId", "commitLogOffset", "storeTimestamp"} <= IGNORED
+    assert not IGNORED & {"topic", "flag", "body", "properties", "brokerName", "queueId", "keys", "tags"}
+
+
+def test_a_row_that_was_read_becomes_the_same_message() -> None:
+    """It keeps the sender's flag, its own properties, and its queue; ids and delays are not the row's to give."""
+    [message] = reader(None).read(
+        rows(
+            {
+                "topic": "orders",
+                "flag": 7,
+                "body": b"x",
+                "properties": json.dumps(
+                    {
+                        "TAGS": "new",
+                        "colour": "blue",
+                        "UNIQ_KEY": "OLD",
+                        "DELAY": "3",
+                        "SPARK_SEQ": "9",
+                        "WAIT": "false",
+                    }
+                ),
+                "brokerName": "broker-b",
+                "queueId": 1,
+                "queueOffset": 42,
+                "msgId": "OLD",
+            },
+            properties=pa.string(),
+            flag=pa.int32(),
+            queueOffset=pa.int64(),
+        )
+    )
+
+    assert (message.topic, message.body, message.flag, message.lane) == ("orders", b"x", 7, ("broker-b", 1))
+    assert props.decode(message.properties) == {
+        "TAGS": "new",
+        "colour": "blue",
+        "SPARK_QUERY_ID": "q",
+        "SPARK_SEQ": "0",
+        "UNIQ_KEY": "ID0",
+        "WAIT": "true",
+    }
+    assert message.properties.count("SPARK_SEQ") == 1
+    assert not message.delayed
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"messageGroup": "g", "keys": "k"},
+        {"properties": [("__SHARDINGKEY", "g"), ("KEYS", "k")]},
+        {"properties": [("__SHARDINGKEY", "old")], "messageGroup": "g"},
+    ],
+)
+def test_a_sharding_key_chooses_the_queue_wherever_the_row_has_it(row: dict[str, Any]) -> None:
+    """In the column of a read, or among the properties, so that messages that are copied keep their order."""
+    [message] = reader(hashes=True).read(rows({"body": b"x", **row}))
+
+    assert (message.lane, message.ordered) == ("g", True)
+    assert props.decode(message.properties)["__SHARDINGKEY"] == "g"
+
+
+def test_keys_among_the_properties_choose_the_queue() -> None:
+    """With queueSelector=hash, as keys of their own column do."""
+    [message] = reader(hashes=True).read(rows({"body": b"x", "properties": [("KEYS", "k")]}))
+
+    assert (message.lane, message.ordered) == ("k", False)
 
 
 def test_the_option_wins_over_the_column() -> None:

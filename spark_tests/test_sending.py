@@ -7,21 +7,28 @@ import pytest
 from answer_eater import AnswerEater
 from pyspark_rocketmq.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, RowError, SendError
-from pyspark_rocketmq.messages import Outgoing
+from pyspark_rocketmq.messages import Outgoing, QueueWish
 from pyspark_rocketmq.options import sink_options
 from pyspark_rocketmq.sending import Sender, Sent
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
+from rocketmq_testkit.remoting.request_code import RequestCode
 
 NUMBERS = count()
 
 
 def message(
-    body: bytes, topic: str = "orders", lane: int | str | None = None, *, ordered: bool = False, delay: str = ""
+    body: bytes,
+    topic: str = "orders",
+    lane: QueueWish | None = None,
+    *,
+    ordered: bool = False,
+    delay: str = "",
+    flag: int = 0,
 ) -> Outgoing:
     """A message on its way."""
     properties = f"UNIQ_KEY\x01{next(NUMBERS):032X}\x02" + (f"DELAY\x01{delay}\x02" if delay else "")
-    return Outgoing(topic, body, properties, lane, bool(delay), ordered, "")
+    return Outgoing(topic, body, properties, lane, bool(delay), ordered, "", flag)
 
 
 def send(emulator: Emulator, messages: list[Outgoing], **options: str) -> Sent:
@@ -32,6 +39,14 @@ def send(emulator: Emulator, messages: list[Outgoing], **options: str) -> Sent:
         sender = Sender(cluster, known)
         sender.send(messages)
         return sender.finish()
+
+
+def stored_flags(emulator: Emulator, topic: str) -> list[int]:
+    """The flags of the messages in queue 0."""
+    asked = {"consumerGroup": "g", "topic": topic, "queueId": 0, "queueOffset": 0, "maxMsgNums": 32, "sysFlag": 4}
+    asked |= {"commitOffset": 0, "suspendTimeoutMillis": 0, "subscription": "*", "subVersion": 0}
+    with RemotingClient(emulator.broker) as client:
+        return [each.flag for each in decode_messages(client.request(RequestCode.PULL_MESSAGE, asked).body)]
 
 
 @pytest.mark.parametrize("window", ["1", "8", "64"])
@@ -48,6 +63,33 @@ def test_all_arrive_once(rocketmq: Emulator, window: str, batch: str) -> None:
     assert {queue.queue_id: counted for queue, (_, _, counted) in sent.queues.items()} == by_queue
     assert all(first == 0 and last == counted - 1 for first, last, counted in sent.queues.values())
     assert len(by_queue) == 4
+
+
+@pytest.mark.parametrize("batch", ["1", "5"])
+def test_flags_are_kept_and_do_not_change_the_order(rocketmq: Emulator, batch: str) -> None:
+    """Requests carry one flag, so a batch ends where the flag changes."""
+    topic = rocketmq.topic("orders", queues=1)
+
+    send(
+        rocketmq,
+        [message(b"%d" % at, lane=0, ordered=True, flag=at // 3 % 2 * 9) for at in range(30)],
+        sendBatchSize=batch,
+    )
+
+    assert [int(each.body) for each in topic.messages] == list(range(30))
+    assert stored_flags(rocketmq, "orders") == [at // 3 % 2 * 9 for at in range(30)]
+
+
+@pytest.mark.rocketmq(brokers=2)
+def test_a_row_goes_to_the_queue_of_its_broker(rocketmq: Emulator) -> None:
+    """Where the topic has none there, the number counts the queues of all brokers."""
+    topic = rocketmq.topic("orders", queues=2)
+    lanes: list[QueueWish] = [("broker-a", 1), ("broker-b", 1), ("elsewhere", 2), 3]
+
+    send(rocketmq, [message(b"%d" % at, lane=lane, ordered=True) for at, lane in enumerate(lanes)])
+
+    found = {int(each.body): (each.broker, each.queue_id) for each in topic.messages}
+    assert found == {0: ("broker-a", 1), 1: ("broker-b", 1), 2: ("broker-b", 0), 3: ("broker-b", 1)}
 
 
 @pytest.mark.parametrize("batch", ["1", "5"])

@@ -5,7 +5,9 @@ from collections import Counter
 import pytest
 from many_messages import fill
 from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import DataFrame
 from pyspark_rocketmq.testing import SparkRocketMQ
+from rocketmq_testkit.fixtures.messages import Message
 
 
 def test_a_table_becomes_messages(spark_rocketmq: SparkRocketMQ) -> None:
@@ -24,6 +26,54 @@ def test_a_table_becomes_messages(spark_rocketmq: SparkRocketMQ) -> None:
     assert (world.body, world.message_group) == (b"world", "group")
     assert hello.properties["SPARK_SEQ"].isdigit()
     assert len({hello.message_id, world.message_id}) == 2
+
+
+@pytest.mark.parametrize("metadata", [False, True])
+def test_a_frame_that_was_read_is_written_back_unchanged(spark_rocketmq: SparkRocketMQ, metadata: bool) -> None:
+    """All its columns, to the same topic without an option `topic` and to another one with it."""
+    emulator = spark_rocketmq.emulator
+    topics = [emulator.topic(name, queues=2) for name in ("orders", "copies")]
+    spark_rocketmq.write(everything(spark_rocketmq), topic="orders")
+    read = spark_rocketmq.read("orders", includeMetadata=metadata)
+
+    spark_rocketmq.write(read, topic="copies")
+    spark_rocketmq.write(read)
+
+    orders, copies = ([kept(message) for message in topic.messages] for topic in topics)
+    assert len(copies) == 2
+    assert Counter(orders) == Counter([*copies, *copies])
+    assert Counter(row.flag for row in spark_rocketmq.read("copies").collect()) == Counter([7, 0])
+
+
+def test_a_stream_that_was_read_is_written_unchanged(spark_rocketmq: SparkRocketMQ) -> None:
+    """With all columns of metadata, by half messages, which have a flag, too."""
+    topics = [spark_rocketmq.emulator.topic(name, queues=2) for name in ("orders", "copies")]
+    spark_rocketmq.write(everything(spark_rocketmq), topic="orders")
+    stream = spark_rocketmq.stream("orders", includeMetadata=True)
+    options = spark_rocketmq.options(
+        topic="copies", deliveryGuarantee="transactional", txnLogPath=spark_rocketmq.checkpoint("transactions")
+    )
+
+    spark_rocketmq.finish(stream.writeStream.format("rocketmq").options(**options))
+
+    orders, copies = (Counter(kept(message) for message in topic.messages) for topic in topics)
+    assert orders == copies
+    assert Counter(row.flag for row in spark_rocketmq.read("copies").collect()) == Counter([7, 0])
+
+
+def everything(spark_rocketmq: SparkRocketMQ) -> DataFrame:
+    """A row with all that a sender can say, and one with a body alone."""
+    return spark_rocketmq.spark.sql(
+        "select 'hello' as body, 'new' as tags, 'a b' as keys, map('colour', 'blue') as properties, 'g' as shardingKey,"
+        " 1 as queueId, 7 as flag union all select 'world', null, null, null, null, null, null"
+    )
+
+
+def kept(message: Message) -> tuple[object, ...]:
+    """What a copy of a message has in common with it."""
+    own = tuple(sorted((name, text) for name, text in message.properties.items() if name == "colour"))
+    place = message.queue_id if message.body == b"hello" else None
+    return message.body, message.tag, tuple(message.keys), message.message_group, place, own
 
 
 def test_many_rows_arrive_once(spark_rocketmq: SparkRocketMQ) -> None:
@@ -116,7 +166,9 @@ def test_a_transactional_stream_shows_whole_batches(spark_rocketmq: SparkRocketM
         ("'x' as body", {"topic": "nowhere"}, "topic nowhere has no route for a write"),
         ("cast(null as string) as body", {"topic": "orders"}, "row 0 of a task: body is null"),
         ("'x' as body, cast(null as string) as topic", {}, "row 0 of a task: topic is null"),
-        ("'x' as body, 7 as queueId", {"topic": "orders"}, "queueId is 7; topic orders has 2 queues"),
+        ("'x' as body, 7 as queueId", {"topic": "orders"}, "queueId is 7; topic orders has 2 queues .*drop..queueId"),
+        ("'x' as body, 'g' as shardingKey, 'g' as messageGroup", {"topic": "orders"}, "are the same; leave one out"),
+        ("'x' as body, 'n' as brokername", {"topic": "orders"}, "unknown column brokername .*did you mean brokerName"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_sent(
