@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 
 from rocketmq_testkit.emulator.config import AccessConfig
 from rocketmq_testkit.fixtures import Emulator
@@ -25,7 +26,7 @@ class EmulatorPlace(Place):
 
     def pass_ms(self, ms: int) -> None:
         """Jump, whatever clients are doing: time does not wait for them on a real broker either."""
-        self.emulator.clock.advance(ms, wait=None)
+        self.emulator.clock.advance(timedelta(milliseconds=ms), wait=None)
 
     def restart(self) -> None:
         """Stop and start the broker; it is back at once."""
