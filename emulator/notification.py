@@ -3,7 +3,7 @@
 Source: NotificationProcessor, PeekMessageProcessor, PollingInfoProcessor (5.3.3).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from . import record as records
 from .chance import Stream
@@ -36,7 +36,7 @@ from .pop_polling import Park, PopPolling
 from .queue_reader import QueueReader
 from .receipt import topic_digit
 from .refusals import illegal_capacity, illegal_queue_id
-from .scheduler import Scheduler
+from .scheduler import Scheduler, Timer
 from .store import MessageStore
 from .topics import PERM_READ, Topics
 
@@ -128,6 +128,41 @@ class NotificationService:
         else:
             offset = self._buffer.beyond((topic, group, queue_id), offset)
         return self._store.max_offset(topic, queue_id) > offset
+
+    def overdue_polls(self) -> Iterator[Timer]:
+        """The ends of long polls that will deliver messages which are stored already.
+
+        A message that becomes visible again does not wake a waiting pop, unless wakePollOnRedelivery is set.
+        """
+        known: dict[tuple[str, str, int], bool] = {}
+        for polling in self._pops.waiting():
+            pop = polling.operation
+            place = (pop.topic, pop.consumer_group, max(pop.queue_id, -1))
+            if pop.order:
+                found = self._ordered_pop_finds(pop)
+            elif place in known:
+                found = known[place]
+            else:
+                topic, group, queue_id = place
+                found = known[place] = self._finds(Notification(group, topic, queue_id, 0, 0))
+            if found and polling.timer is not None and polling.call.active:
+                yield polling.timer
+        for waiting in self.polling.waiting():
+            if waiting.timer is not None and waiting.call.active and self._finds(waiting.operation):
+                yield waiting.timer
+
+    def _finds(self, operation: Notification) -> bool:
+        topic = self._topics.find(operation.topic)
+        return topic is not None and self._has_message(operation, topic)
+
+    def _ordered_pop_finds(self, pop: PopMessage) -> bool:
+        """True if an ordered pop would find a message; it does not read the retry topic."""
+        topic = self._topics.find(pop.topic)
+        asked = Notification(pop.consumer_group, pop.topic, pop.queue_id, 0, 0, order=True, attempt_id=pop.attempt_id)
+        return topic is not None and any(
+            self._queue_has_message(asked, pop.topic, queue_id)
+            for queue_id in ([pop.queue_id] if pop.queue_id >= 0 else range(topic.read_queue_nums))
+        )
 
     def peek(self, call: Call, operation: PeekMessage) -> PopResult:
         """Read what a pop would read; nothing is taken. PULL_NOT_FOUND when there is nothing."""

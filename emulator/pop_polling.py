@@ -5,7 +5,7 @@ because clients' tests assert that a poll lasts at least as long as they asked f
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -88,6 +88,10 @@ class PopPolling(Generic[Waiting]):
         self._by_channel.setdefault(polling.channel_id, {})[polling] = (topic, place)
         self.total += 1
         return Park.WAITING
+
+    def waiting(self) -> Iterator[Polling[Waiting]]:
+        """The waiting requests, in no order."""
+        return (polling for places in self._waiting.values() for each in places.values() for polling in each)
 
     def is_awaited(self) -> bool:
         """Whether any request waits for messages."""

@@ -95,6 +95,25 @@ def test_a_python_snippet_is_a_passing_test(snippet: Snippet, tmp_path: Path) ->
     assert "passed" in run("pytest", "-q", snippet.file, cwd=tmp_path, home=tmp_path)
 
 
+FAITHFUL = """
+import pytest
+
+
+@pytest.fixture(scope="session")
+def rocketmq_config():
+    return {"profile": "faithful"}
+"""
+
+
+@pytest.mark.parametrize("snippet", [each for each in snippets("python") if each.page == "docs/waiting.md"], ids=str)
+def test_the_page_about_waiting_holds_in_the_profile_faithful(snippet: Snippet, tmp_path: Path) -> None:
+    """Jumps work in both profiles: the same snippets pass with the numbers of upstream."""
+    (tmp_path / "conftest.py").write_text(FAITHFUL)
+    (tmp_path / snippet.file).write_text(snippet.text)
+
+    assert "passed" in run("pytest", "-q", snippet.file, cwd=tmp_path, home=tmp_path)
+
+
 @pytest.fixture
 def served() -> Iterator[Emulator]:
     """What `rocketmq-emulator --topic orders` serves, on free ports."""

@@ -1,0 +1,124 @@
+"""docs/waiting.md through the control port, in both profiles: real SDKs on one side, HTTP on the other."""
+
+import contextlib
+import json
+import urllib.request
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.error import HTTPError
+
+import pytest
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, start
+from rocketmq_testkit.fixtures import Emulator
+
+SDKS = ("python", "java-remoting")
+WAIT = "90s"
+"""A machine may be busy, and with the profile `faithful` a client may wait for a rebalance, which takes 20 s."""
+ATTEMPTS = 17
+HOUR_MS = 3_600_000
+
+
+class Story:
+    """An emulator that is reached over HTTP alone, and the driver of one SDK."""
+
+    def __init__(self, emulator: Emulator, driver: Driver) -> None:
+        self.driver = driver
+        self.control = emulator.control
+
+    def post(self, path: str, **body: object) -> Any:
+        """Send a request to the control port. Raises AssertionError with the problem of a refusal."""
+        headers = {"content-type": "application/json"}
+        request = urllib.request.Request(f"{self.control}/v1/{path}", json.dumps(body).encode(), headers)
+        try:
+            with urllib.request.urlopen(request, timeout=600) as answer:
+                return json.load(answer)
+        except HTTPError as refused:
+            raise AssertionError(refused.read().decode()) from None
+
+    def get(self, path: str) -> Any:
+        with urllib.request.urlopen(f"{self.control}/v1/{path}", timeout=60) as answer:
+            return json.load(answer)
+
+    def texts(self, topic: str) -> list[str]:
+        return [message["text"] for message in self.get(f"messages/{topic}")["messages"]]
+
+    @property
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.get("clock")["now_ms"] / 1000, UTC)
+
+    def producer(self, topic: str, **script: Any) -> str:
+        self.driver.call("producer", as_="producer", topics=[topic], group="producers", **script)
+        return "producer"
+
+
+@pytest.fixture(scope="module", params=["faithful", "fast"])
+def profile(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=SDKS)
+def story(request: pytest.FixtureRequest, profile: str) -> Iterator[Story]:
+    with contextlib.ExitStack() as stack:
+        emulator = stack.enter_context(Emulator(profile=profile))
+        addresses = Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)
+        yield Story(emulator, stack.enter_context(start(request.param, addresses)))
+
+
+def test_from_the_first_failure_to_the_dead_letter_queue(story: Story) -> None:
+    """A consumer that always fails gets a message seventeen times, then it is a dead letter."""
+    story.post("topics", name="orders", queues=1)
+    subscribed = {"orders": {"expr": "*", "type": "TAG"}}
+    failing: dict[str, Any] = {"mode": "concurrent", "from": "first", "fail": {"*": 1000}}
+    story.driver.call("push", as_="booking", group="booking", sub=subscribed, **failing)
+    story.post("messages/orders", text="an order for nobody")
+
+    story.post("clock/advance_until", topic="%DLQ%booking", limit="6h", wait=WAIT)
+
+    assert story.texts("%25DLQ%25booking") == ["an order for nobody"]
+    story.driver.call("hello")  # the driver's events before its reply have been read
+    assert len(story.driver.messages("booking")) == ATTEMPTS
+
+
+def test_a_reminder_comes_the_next_day_and_not_before(story: Story) -> None:
+    """A message with a delivery time 23 hours ahead is not there after 22 hours, and is after 24."""
+    story.post("topics", name="reminders", type="DELAY", queues=1)
+    tomorrow_ms = story.get("clock")["now_ms"] + 23 * HOUR_MS
+    body = {"topic": "reminders", "body": b"pay the baker", "deliver_at": tomorrow_ms}
+    story.driver.call("send", on=story.producer("reminders"), **body)
+
+    [waiting] = [each for each in story.get("clock/scheduled")["scheduled"] if each["matters"]]
+    assert waiting["kind"] == "timer"
+    assert waiting["owner"].endswith("of reminders")
+    story.post("clock/advance", by="22h", wait=WAIT)
+    assert story.texts("reminders") == []
+    story.post("clock/advance", by="2h", wait=WAIT)
+    assert story.texts("reminders") == ["pay the baker"]
+
+
+def test_a_payment_that_was_left_open_is_asked_about(story: Story) -> None:
+    """The broker checks an undecided transaction, and the producer's answer commits it."""
+    story.post("topics", name="payments", type="TRANSACTION", queues=1)
+    producer = story.producer("payments", check="COMMIT")
+    story.driver.call("send_tx", on=producer, topic="payments", body=b"one tea", outcome="UNKNOWN")
+    assert story.texts("payments") == []
+
+    story.post("clock/advance_until", topic="payments", limit="1h", wait=WAIT)
+
+    assert story.texts("payments") == ["one tea"]
+
+
+def test_a_message_of_a_delay_level(story: Story) -> None:
+    """`advance_to_next` tells what was due; a limit says what was still to come; a jump can wait for nobody."""
+    story.post("topics", name="orders", queues=1)
+    story.post("messages/orders", text="ask again", properties={"DELAY": "18"})
+    with pytest.raises(AssertionError, match="still scheduled: delay level"):
+        story.post("clock/advance_until", topic="orders", limit="1h", wait="100ms")
+
+    [fired] = story.post("clock/advance_to_next")["fired"]
+    assert fired["kind"] == "delay level"
+    assert story.texts("orders") == ["ask again"]
+
+    before = story.now
+    story.post("clock/advance", by="2h", wait=None)
+    assert story.now - before >= timedelta(hours=2)
