@@ -287,6 +287,20 @@ def test_a_topic_deleted_in_the_name_server_alone_comes_back(world: World) -> No
     assert isinstance(world.engine.ask(ns, GetRouteInfo("A")), RouteResult)
 
 
+@pytest.mark.parametrize("deleted_ms", [0, 1, 29_999, 30_000, 71_000])
+def test_a_topic_deleted_in_the_name_server_returns_with_the_next_registration(world: World, deleted_ms: int) -> None:
+    """Brokers register at multiples of 30 s from their start, whenever the topic was deleted."""
+    ns = world.engine.name_server
+    world.topic("A")
+    world.advance(deleted_ms)
+    world.engine.ask(ns, DeleteTopicInNamesrv("A"))
+    world.advance(30_000 - deleted_ms % 30_000 - 1)
+    with pytest.raises(EngineError, match="No topic route info in name server for the topic: A"):
+        world.engine.ask(ns, GetRouteInfo("A"))
+    world.advance(1)
+    assert isinstance(world.engine.ask(ns, GetRouteInfo("A")), RouteResult)
+
+
 def test_name_server_lists_and_values(world: World) -> None:
     """All topics, the system ones, and key-value pairs."""
     ns = world.engine.name_server

@@ -1,7 +1,7 @@
 """Topics with queue.type=BatchCQ, whose records may hold several messages."""
 
 import pytest
-from engine_world import World
+from engine_world import World, make_world
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
@@ -69,6 +69,39 @@ def test_a_read_counts_messages(world: World, count: int, found: list[int]) -> N
     for key in "UV":
         send_batch(world, UNIQ_KEY=key)
     assert read(world, 0, count)[0] == found
+
+
+@pytest.mark.parametrize(
+    ("count", "found"),
+    [(8, [0, 3]), (9, [0, 3, 6]), (11, [0, 3, 6]), (12, [0, 3, 6, 9]), (32, [0, 3, 6, 9])],
+)
+def test_a_read_adds_up_the_messages_of_all_batches(world: World, count: int, found: list[int]) -> None:
+    """Each batch adds its own messages to the count, the third and the fourth as much as the first."""
+    for key in "UVWX":
+        send_batch(world, UNIQ_KEY=key)
+    assert read(world, 0, count) == (found, 3 * len(found))
+
+
+def test_a_read_of_batches_ends_before_the_batch_that_exceeds_the_byte_limit() -> None:
+    """The limit is on the sum of all records; the first record is read even if it alone exceeds the limit."""
+    world = make_world()
+    batched(world)
+    for key in "UVWX":
+        send_batch(world, UNIQ_KEY=key)
+    record = world.broker.store.record("T", 0, 0)
+    assert record is not None
+    for limit, found in ((1, [0]), (len(record), [0]), (3 * len(record) - 1, [0, 3]), (3 * len(record), [0, 3, 6])):
+        world.broker.config.max_transfer_bytes_on_message_in_memory = limit
+        assert read(world) == (found, 3 * len(found))
+
+
+def test_a_filtered_batch_does_not_count(world: World) -> None:
+    """The reader skips a batch with another tag, and the next offset is the end of the last batch that it saw."""
+    for tag in ("a", "b", "a", "b"):
+        send_batch(world, UNIQ_KEY=tag, TAGS=tag)
+    outcome = world.pull("T", count=6, expression="a").outcome
+    assert isinstance(outcome, PullResult)
+    assert ([decode(each).queue_offset for each in outcome.records], outcome.next_begin_offset) == ([0, 6], 9)
 
 
 def test_a_batch_without_id_is_taken_apart(world: World) -> None:

@@ -69,3 +69,22 @@ def test_it_does_not_grow_with_the_names_of_old_groups(world: World) -> None:
         world.advance(60_000)
     assert max(held) <= 2 * 22
     assert max(held[:50]) == max(held)
+
+
+def test_the_clean_up_keeps_subscriptions_that_are_not_expired(world: World) -> None:
+    """Of the request subscriptions of two groups, only the expired one is removed; the next request triggers it."""
+    world.topic("A")
+    for group in ("OLD", "LIVE", "NEW"):
+        world.engine.ask(world.broker, CreateGroup(GroupConfig(group)))
+    world.pop("A", group="OLD", expression="old")
+    world.advance(EXPIRED_MS // 2)
+    world.pop("A", group="LIVE", expression="live")
+    world.advance(EXPIRED_MS // 2 + SCAN_PERIOD_MS)
+    world.pop("A", group="NEW", expression="new")
+    found = {group: world.broker.clients.subscription(group, "A") for group in ("OLD", "LIVE", "NEW")}
+    assert {group: each and each.sub_string for group, each in found.items()} == {
+        "OLD": None,
+        "LIVE": "live",
+        "NEW": "new",
+    }
+    assert {group for group, _ in world.broker.clients._compensated} == {"LIVE", "NEW"}

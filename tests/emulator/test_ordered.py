@@ -108,6 +108,25 @@ def test_changing_one_message_moves_its_own_deadline(world: World) -> None:
     assert take(world) == [b"0", b"1"]
 
 
+def test_a_change_of_a_message_before_the_offset_of_the_group_does_nothing(world: World) -> None:
+    """The result is zero throughout; the message at the offset itself is changed."""
+    filled(world, 3)
+    take(world, count=1)
+    passed = world.receipt(world.last_pop.messages[0])
+    world.ack("A", passed)
+    take(world, count=1)
+    current = world.receipt(world.last_pop.messages[0])
+    world.advance(1000)
+    done = world.change("A", passed, 20_000)
+    assert (done.pop_time, done.invisible_ms, done.revive_qid) == (0, 0, 0)
+    changed = world.change("A", current, 20_000)
+    assert (changed.pop_time, changed.invisible_ms, changed.revive_qid) == (current.pop_time, 21_000, 999)
+    world.advance(19_999)
+    assert messages_of(world.pop("A", order=True)) == []
+    world.advance(2)
+    assert take(world, count=1) == [b"1"]
+
+
 def test_stale_and_foreign_acknowledgements(world: World) -> None:
     """A handle of an older batch does nothing; an offset outside the batch is refused; below the offset is done."""
     filled(world)

@@ -3,9 +3,11 @@
 import pytest
 from engine_world import World, make_world, refused
 from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.engine import DirectCall
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.operations import (
+    ChannelClosed,
     CreateGroup,
     GroupConfig,
     OffsetResult,
@@ -202,4 +204,64 @@ def test_a_closed_connection_takes_its_pulls_along(world: World) -> None:
     call.active = False
     world.send("A")
     assert call.outcome is None
+    assert len(world.broker.pulls.hold) == 0
+
+
+class ClosingCall(DirectCall):
+    """A call whose connection is lost when the response is written."""
+
+    def __init__(self, world: World, channel: DirectChannel, others: list[DirectCall]) -> None:
+        super().__init__(channel)
+        self.world, self.others = world, others
+
+    def reply(self, outcome: Outcome) -> None:
+        """Keep the response, and close the connection with all its other calls."""
+        super().reply(outcome)
+        for other in self.others:
+            other.active = False
+        self.world.engine.submit(self.world.broker, ChannelClosed(), self.channel)
+
+
+def test_a_connection_that_is_lost_with_the_first_response_gets_no_second(world: World) -> None:
+    """One message matches all waiting pulls; the pulls behind the first one are gone before it reaches them."""
+    world.topic("A")
+    channel = DirectChannel("closing", ("10.0.0.9", 4000))
+    others = [DirectCall(channel), DirectCall(channel)]
+    calls = [ClosingCall(world, channel, others), *others]
+    kept = DirectCall(DirectChannel("kept", ("10.0.0.9", 4001)))
+    for call in (*calls, kept):
+        world.engine.gate.submit(
+            world.broker, call, PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
+        )
+    world.send("A")
+    assert [isinstance(call.outcome, PullResult) for call in (*calls, kept)] == [True, False, False, True]
+    assert len(world.broker.pulls.hold) == 0
+
+
+class SendingCall(DirectCall):
+    """A call that counts its responses, and sends a message with the first one."""
+
+    def __init__(self, world: World, channel: DirectChannel) -> None:
+        super().__init__(channel)
+        self.world, self.replies = world, 0
+
+    def reply(self, outcome: Outcome) -> None:
+        """Keep the response; the message wakes all other pulls before this returns."""
+        super().reply(outcome)
+        self.replies += 1
+        if self.replies == 1:
+            self.world.send("A", b"second")
+
+
+def test_a_message_that_is_sent_with_the_first_response_wakes_no_pull_twice(world: World) -> None:
+    """Each waiting pull gets one response, with all messages that are stored by then."""
+    world.topic("A")
+    calls = [SendingCall(world, DirectChannel(f"c{number}")) for number in range(3)]
+    for call in calls:
+        world.engine.gate.submit(
+            world.broker, call, PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
+        )
+    world.send("A", b"first")
+    assert [call.replies for call in calls] == [1, 1, 1]
+    assert [len(result(call).records) for call in calls] == [1, 2, 3]
     assert len(world.broker.pulls.hold) == 0

@@ -224,6 +224,17 @@ def test_a_refusal_that_makes_no_sense_is_told(world: World, text: str) -> None:
     assert world.broker.config.transaction_time_out == 6_000
 
 
+@pytest.mark.parametrize(
+    "text", ["send=-5", "send=+5", "send=5.0", "send=five", "send=\u0665", "send= 5", "5", "sends=5"]
+)
+def test_a_service_time_that_is_no_whole_number_is_rejected(world: World, text: str) -> None:
+    """The error lists the pools and says that values are milliseconds; nothing changes."""
+    with pytest.raises(EngineError, match=r"requestTimes: .* is not of the form .*; pools are send, .* milliseconds"):
+        change(world, requestTimes=text)
+    assert world.broker.config.request_times == ""
+    assert not world.broker.request_pools.on
+
+
 def waiting_for_slaves(**keys: object) -> World:
     """A master whose slave is not there."""
     world = make_world(1, broker_role="SYNC_MASTER", in_sync_replicas=2, slave_timeout=2_000, **keys)

@@ -28,8 +28,12 @@ def slave(world: World) -> Broker:
     return world.engine.brokers[1]
 
 
+def offsets_of(world: World, broker: Broker) -> DelayOffsetsResult:
+    return world.ask(DelayOffsetsResult, GetAllDelayOffset(), broker)
+
+
 def delays(world: World, broker: Broker) -> dict[int, int]:
-    return world.ask(DelayOffsetsResult, GetAllDelayOffset(), broker).offsets
+    return offsets_of(world, broker).offsets
 
 
 def check_point(world: World, broker: Broker) -> TimerCheckPointResult:
@@ -59,6 +63,33 @@ def test_delay_offsets_are_copied_with_the_tables(world: World) -> None:
     world.advance(20_000)
     assert delays(world, slave(world)) == {1: 1}
     assert stored(slave(world)) == stored(world.broker) == 1
+
+
+def next_copy(world: World) -> DelayOffsetsResult:
+    """The delay offsets of the slave at the instant at which it copies them; at most two minutes pass."""
+    before = offsets_of(world, slave(world))
+    for _ in range(1200):
+        world.advance(100)
+        if (now := offsets_of(world, slave(world))) != before:
+            return now
+    raise AssertionError("the slave copied nothing")
+
+
+def test_a_slave_returns_the_version_of_the_delay_offsets_that_it_copied(world: World) -> None:
+    """Version and time are its master's at the copy; they change with the next copy, not with the master."""
+    world.send("T", DELAY="1")
+    master, copy = world.broker, slave(world)
+    assert offsets_of(world, copy) == DelayOffsetsResult({}, 0, START_MS)
+    first = next_copy(world)
+    assert first == offsets_of(world, master)
+    assert first.offsets == {1: 1}
+    assert first.version > 0
+    world.advance(5_000)
+    assert offsets_of(world, copy) == first
+    assert first != offsets_of(world, master)
+    second = next_copy(world)
+    assert second == offsets_of(world, master)
+    assert second.version > first.version
 
 
 def test_delay_offsets_survive_a_slave(world: World) -> None:

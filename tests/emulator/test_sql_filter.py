@@ -158,6 +158,25 @@ def test_texts_that_clients_show() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("expression", "line", "column"),
+    [
+        ("a = 'open", 1, 10),
+        ("a = 'open\n", 2, 0),
+        ("a = 'open\r", 2, 0),
+        ("a = 'open\r\n", 2, 0),
+        ("a = 'open\n\n", 3, 0),
+        ("a = 'open\nx", 2, 2),
+        ("a = 1 /* open\n", 2, 0),
+    ],
+)
+def test_an_unfinished_token_is_reported_at_the_end(expression: str, line: int, column: int) -> None:
+    """After a final line break, that is column 0 of the next line."""
+    with pytest.raises(SqlError) as caught:
+        compile_sql(expression)
+    assert f"Lexical error at line {line}, column {column}.  Encountered: <EOF> after" in str(caught.value)
+
+
 def test_deep_and_long_expressions() -> None:
     """Nesting beyond upstream's stack does not compile; what is within it does, and is evaluated to its end."""
     assert compile_sql("(" * 1000 + "a = 1" + ")" * 1000).matches({"a": "1"})

@@ -15,6 +15,7 @@ from rocketmq_testkit.emulator.operations import (
     TimerCheckPointResult,
     TimerMetricsResult,
 )
+from stored import stored
 
 FINE = {"timer_precision_ms": 100, "timer_roll_window_slot": 20}
 
@@ -172,3 +173,21 @@ def test_a_broker_without_a_timer_tells_nothing(operation: Operation, remark: st
     with pytest.raises(EngineError) as error:
         world.engine.ask(world.broker, operation)
     assert (error.value.code, error.value.remark) == (ResponseCode.SYSTEM_ERROR, remark)
+
+
+def test_counts_are_right_after_two_power_losses() -> None:
+    """A timer that the first recovery counted again is counted once more by the second, and never twice."""
+    world = make_world(flush_disk_type="SYNC_FLUSH")
+    world.topic("A")
+    world.advance(10_000)
+    for _ in range(3):
+        wait(world, 60_000)
+    for _ in range(2):
+        world.engine.crash(power_loss=True)
+        assert (counts(world), check_point(world)[1:]) == ({"A": 3}, (0, 0))
+    world.advance(1_000)
+    assert check_point(world)[1:] == (156, 3)
+    world.engine.crash(power_loss=True)
+    assert check_point(world)[1:] == (156, 3)
+    world.advance(90_000)
+    assert len(stored(world, "A")) == 3

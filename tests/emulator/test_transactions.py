@@ -10,6 +10,7 @@ from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     NO_ANSWER,
+    DeleteExpiredCommitLog,
     Done,
     EndTransaction,
     Heartbeat,
@@ -535,3 +536,42 @@ def test_what_the_store_dropped_is_passed() -> None:
     assert world.broker.store.min_offset(HALF, 0) == 1
     world.advance(3000)
     assert [decode(question.record).body for question in questions(channel)] == [b"held"]
+
+
+def test_a_round_pauses_when_op_messages_were_deleted() -> None:
+    """The round had read 32 of 40 op messages and waited for room; it goes on one second after it noticed the gap."""
+    world = make_world(
+        max_message_size=1 << 16,
+        mapped_file_size_commit_log=1 << 17,
+        transaction_check_interval=32_100,
+        transaction_time_out=1000,
+        transaction_op_batch_interval=100,
+        clean_file_forcibly_enable=False,
+    )
+    channel = producer(world)
+    world.advance(33_000)
+    for number in range(40):
+        if number == 32:
+            half(world, b"immune", CHECK_IMMUNITY_TIME_IN_SECONDS="3600")
+        end(world, half(world), COMMIT)
+        world.advance(200)
+    world.topic("A")
+    for _ in range(6):
+        world.send("A", bytes(30_000))
+    half(world, b"open")
+    world.ask(Done, UpdateBrokerConfig({"diskUsedRatio": "95"}))
+    world.advance(28_500)
+    # The round began at 64,200 ms; since then it tries once a second to store "immune" again.
+    assert world.now_ms == START_MS + 69_500
+    world.ask(Done, UpdateBrokerConfig({"fileReservedTime": "0", "diskUsedRatio": "0"}))
+    world.ask(Done, DeleteExpiredCommitLog())
+    world.advance(600)
+    assert (world.broker.store.min_offset(OPS, 0), world.broker.store.min_offset(HALF, 0)) == (40, 41)
+    world.ask(Done, UpdateBrokerConfig({"fileReservedTime": "72"}))
+    world.engine.submit(world.broker, Heartbeat("p1", ["PG"], []), channel)
+    world.advance(100)
+    assert world.broker.offsets.query("CID_RMQ_SYS_TRANS", OPS, 0) == 40
+    world.advance(999)
+    assert questions(channel) == []
+    world.advance(1)
+    assert [decode(question.record).body for question in questions(channel)] == [b"open"]

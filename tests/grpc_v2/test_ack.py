@@ -137,6 +137,23 @@ class TestAck:
         assert taken(fifo, group="GF")[0].split(" ")[7] == "1"
 
 
+@pytest.mark.parametrize("queue_id", [0, 1, 2])
+def test_a_handle_without_the_commit_log_offset_acknowledges_its_message(world: GrpcWorld, queue_id: int) -> None:
+    """Its eight parts name any queue of the topic; the other messages of the topic are delivered again."""
+    world.topic(queues=3)
+    for queue in range(3):
+        world.store(str(queue).encode(), queue=queue)
+    consumer = world.consumer()
+    handles = consumer.receive(a_receive()).handles
+    (handle,) = (each for each in handles if each.split(" ")[6] == str(queue_id))
+    short = handle.rpartition(" ")[0]
+    assert ReceiptHandle.parse(short) == ReceiptHandle.parse(handle)._replace(commit_log_offset=-1)
+    assert acked(consumer, short) == [OK, OK]
+    world.advance(14_000)
+    left = {str(queue).encode() for queue in range(3)} - {str(queue_id).encode()}
+    assert set(consumer.receive(a_receive()).bodies) == left
+
+
 class TestChange:
     """ChangeInvisibleDuration."""
 

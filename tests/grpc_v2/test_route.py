@@ -4,10 +4,11 @@ import pytest
 from grpc_texts import no_route
 from grpc_world import GrpcWorld
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import DeleteTopic
+from rocketmq_testkit.emulator.operations import DeleteTopic, TopicConfig
 from rocketmq_testkit.grpc_v2.calls import ServerCall
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.routes import Routes
 from rocketmq_testkit.grpc_v2.services.route import queue_permissions
 
 R, W, RW, NONE = pb.READ, pb.WRITE, pb.READ_WRITE, pb.NONE
@@ -184,3 +185,18 @@ def test_a_topic_that_cannot_be_read_is_not_assigned(world: GrpcWorld) -> None:
         world.topic("closed", perm=perm)
         status = assignment(world, "closed").status
         assert (status.code, status.message) == (40300, "no readable queue")
+
+
+def test_the_counters_of_topics_are_bounded(world: GrpcWorld) -> None:
+    """10,000 topics have a counter of their own; the next one starts all counters anew."""
+    broker = world.engine.brokers[0]
+    routes = Routes([broker], lambda *_: 6, lambda _: None, world.engine.chance.stream("counters"), lambda *_: ("h", 1))
+    for number in range(10_001):
+        broker.topics.table[f"T{number}"] = TopicConfig(f"T{number}", 1 << 30, 1 << 30)
+    first = {number: routes.write_queue(f"T{number}", "")[1] for number in range(10_000)}
+    second = {number: routes.write_queue(f"T{number}", "")[1] for number in range(10_000)}
+    assert all(second[number] == (queue + 1) % (1 << 30) for number, queue in first.items())
+    routes.write_queue("T10000", "")
+    assert len(routes._turns) == 1
+    assert routes.write_queue("T0", "")[1] != (second[0] + 1) % (1 << 30)
+    assert len(routes._turns) == 2

@@ -131,3 +131,14 @@ def test_a_frame_that_is_too_short_is_told_by_its_length(length: int) -> None:
         splitter = frame.FrameSplitter()
         with pytest.raises(ProtocolError, match=f"of {length}"):
             decode_all(splitter, *pieces)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3])
+@pytest.mark.parametrize("length", [0, 3])
+def test_a_frame_behind_a_whole_one_that_is_too_short_is_refused_with_its_fourth_byte(cut: int, length: int) -> None:
+    """The splitter does not wait for the second word, wherever the first one was cut."""
+    data = pack(">I", length)
+    splitter = frame.FrameSplitter()
+    assert decode_all(splitter, STREAM + data[:cut]) == COMMANDS
+    with pytest.raises(ProtocolError, match=f"frame of {length} bytes"):
+        list(splitter.feed(data[cut:]))
