@@ -273,7 +273,7 @@ def _offsets_of(entry: BatchAck, low: int, high: int) -> list[int]:
     count = high - entry.start_offset - first + 1
     if count <= 0:
         return []
-    bits = entry.bits >> first & (1 << count) - 1
+    bits = int.from_bytes(entry.bits, "little") >> first & (1 << count) - 1
     octets = bits.to_bytes(count // 8 + 1, "little")
     return [
         entry.start_offset + first + 8 * at + bit

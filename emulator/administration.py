@@ -188,12 +188,15 @@ class GroupAdministration:
         self._slow_readers = slow_readers
 
     def create(self, call: Call, operation: CreateGroup) -> Done:
-        """Create or change a group; upstream does not check the name here."""
+        """Create or change a group, whose name is not checked, as upstream does not. Errors: INVALID_PARAMETER."""
+        self._topics.check_queue_nums("retryQueueNums", operation.config.retry_queue_nums)
         self._groups.put(operation.config)
         return Done()
 
     def create_all(self, call: Call, operation: CreateGroups) -> Done:
-        """Create or change groups."""
+        """Create or change groups, none if one is refused. Errors: INVALID_PARAMETER."""
+        for each in operation.groups:
+            self._topics.check_queue_nums("retryQueueNums", each.config.retry_queue_nums)
         for each in operation.groups:
             self.create(call, each)
         return Done()

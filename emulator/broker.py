@@ -104,7 +104,7 @@ class Broker:
         self.store_host = ("127.0.0.1", 10911)
         self._emulation = emulation
         self._chance = chance
-        self.topics = Topics(config, scheduler)
+        self.topics = Topics(config, scheduler, emulation.topic_queue_nums_max)
         self.mappings = QueueMappings(scheduler)
         self.groups = Groups(config, scheduler)
         self.offsets = (LightOffsets if config.enable_lmq else Offsets)(config, scheduler)

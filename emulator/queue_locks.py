@@ -31,7 +31,8 @@ class QueueLocks:
         """Give back the client's own locks."""
         held = self._held.get(group, {})
         for queue in queues:
-            if held.get(queue, ("", 0))[0] == client_id:
+            owner = held.get(queue)
+            if owner is not None and owner[0] == client_id:
                 del held[queue]
 
     def excuse(self, ms: int, is_there: Callable[[str, str], bool]) -> None:

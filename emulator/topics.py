@@ -60,8 +60,9 @@ ATTRIBUTES: dict[str, tuple[bool, Callable[[str], None]]] = {
 class Topics:
     """The topic table."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, queue_nums_max: int) -> None:
         self._config = config
+        self._queue_nums_max = queue_nums_max
         self._scheduler = scheduler
         self.table: dict[str, TopicConfig] = {}
         self.compacted: set[str] = set()
@@ -178,8 +179,19 @@ class Topics:
             merged[name] = value
         return merged
 
+    def check_queue_nums(self, name: str, queues: int) -> None:
+        """Errors: INVALID_PARAMETER for more queues than `topicQueueNumsMax`."""
+        if queues > self._queue_nums_max:
+            raise EngineError(
+                ResponseCode.INVALID_PARAMETER,
+                f"{name}={queues}: a topic of this emulator has at most {self._queue_nums_max} queues; "
+                "give fewer, or raise the key topicQueueNumsMax",
+            )
+
     def put(self, config: TopicConfig) -> None:
-        """Store a configuration past all checks; one of a light queue is passed on only."""
+        """Store a configuration, or only pass it on if it is a light queue's. Errors: see `check_queue_nums`."""
+        self.check_queue_nums("readQueueNums", config.read_queue_nums)
+        self.check_queue_nums("writeQueueNums", config.write_queue_nums)
         if self.light and names.is_lmq(config.topic_name):
             self.told[config.topic_name] = config
             self.on_change(config.topic_name)

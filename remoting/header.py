@@ -11,56 +11,32 @@ Source: CommandCustomHeader, RemotingCommand.decodeCommandCustomHeader (5.3.3).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
-from types import NoneType
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform, get_args, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.java_numbers import parse_integer, parse_long
 from rocketmq_testkit.emulator.value import equal, shown
 
+from .fields import REQUIRED, Int, Long, WireField, wire, wire_fields
 from .header_json import ext_fields
 
-Int = Annotated[int, 32]
-Long = Annotated[int, 64]
+__all__ = ["Header", "Int", "Long", "WireField", "header", "required", "wire"]
 
 H = TypeVar("H", bound="Header")
 
-_REQUIRED: Any = object()
-_KINDS = {32: "Int", 64: "Long"}
 _PACKAGE = "org.apache.rocketmq.remoting.protocol.header"
-
-
-class WireField(NamedTuple):
-    """One ext field: attribute, name on the wire, kind (`str`, `Int`, `Long`, `bool`), default."""
-
-    attribute: str
-    name: str
-    kind: str
-    default: Any
-
-    @property
-    def required(self) -> bool:
-        """True if upstream's handler fails without it."""
-        return self.default is _REQUIRED
-
-
-def wire(name: str, *, default: Any = MISSING) -> Any:
-    """A field whose ext-field name is not the camelCase of its attribute."""
-    if default is MISSING:
-        return field(metadata={"wire": name})
-    return field(default=default, metadata={"wire": name})
 
 
 class _LateFields:
     """Stands for the FIELDS of a class until somebody asks for them."""
 
     def __get__(self, header: object, cls: "type[Header]") -> tuple[WireField, ...]:
-        hints = get_type_hints(cls, include_extras=True)
-        cls.FIELDS = tuple(_wire_field(each, hints[each.name]) for each in fields(cls))  # type: ignore[arg-type]  # a dataclass
+        cls.FIELDS = wire_fields(cls)
         return cls.FIELDS
 
 
@@ -98,7 +74,7 @@ class Header:
                         ResponseCode.SYSTEM_ERROR, f'java.lang.NumberFormatException: For input string: "{text}"'
                     )
                 value = each.default
-                if value is _REQUIRED:
+                if value is REQUIRED:
                     raise EngineError(ResponseCode.SYSTEM_ERROR, missing(cls, each))
             values[each.attribute] = value
         return cls(**values)
@@ -144,26 +120,15 @@ def missing(cls: type[Header], each: WireField) -> str:
     )
 
 
-def _wire_field(declared: "Field[Any]", hint: Any) -> WireField:
-    arguments = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
-    (inner,) = arguments
-    metadata = getattr(inner, "__metadata__", None)
-    kind = _KINDS[metadata[0]] if metadata else inner.__name__
-    default = _REQUIRED if declared.default is MISSING else declared.default
-    return WireField(declared.name, declared.metadata.get("wire") or camel_case(declared.name), kind, default)
-
-
 def _read(each: WireField, text: str | None) -> Any:
     if text is None or each.kind == "str":
         return text
     if each.kind == "bool":
         return text.lower() == "true"
-    limit = 0x80000000 if each.kind == "Int" else 0x8000000000000000
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not digits.isdecimal():  # int() takes blanks and underscores as well
+    try:
+        return parse_integer(text) if each.kind == "Int" else parse_long(text)
+    except ValueError:
         return None
-    value = int(text)
-    return value if -limit <= value < limit else None
 
 
 def _first_parse(cls: type[H], ext: Mapping[str, Any]) -> H:

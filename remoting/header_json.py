@@ -6,13 +6,28 @@ Source: RemotingSerializable, RemotingCommand (5.3.3); what the broker takes bes
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.java_types import java_text
 
-from . import lenient_json
-from .command import RemotingCommand
+from . import json_numbers, json_values, lenient_json
+from .command import LANGUAGES, RemotingCommand
 from .errors import ProtocolError
+
+_KINDS = {
+    "code": "Int",
+    "extFields": "dict",
+    "flag": "Int",
+    "language": "enum",
+    "opaque": "Int",
+    "remark": "str",
+    "serializeTypeCurrentRPC": "enum",
+    "version": "Int",
+}
+_LANGUAGE_CODE = "org.apache.rocketmq.remoting.protocol.LanguageCode"
 
 
 def loads(header: bytes) -> dict[str, Any]:
@@ -33,11 +48,11 @@ def decode(header: bytes, body: bytes = b"") -> RemotingCommand:
     ext = members.get("extFields")
     remark = members.get("remark")
     return RemotingCommand(
-        integer(members.get("code")),
-        text(members.get("language")) or "JAVA",
-        integer(members.get("version")),
-        integer(members.get("opaque")),
-        integer(members.get("flag")),
+        integer(members, "code"),
+        language(members),
+        integer(members, "version"),
+        integer(members, "opaque"),
+        integer(members, "flag"),
         None if remark is None else text(remark),
         None if ext is None else ext_fields(ext),
         body,
@@ -79,17 +94,31 @@ def text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict | list):
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        try:
+            return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        except RecursionError:
+            raise ProtocolError("header is nested too deeply") from None
     return str(value)
 
 
-def integer(value: Any) -> int:
-    """What Java reads where an int is expected: 0 for null, wrapped to 32 bits. Raises ProtocolError for text."""
+def integer(members: Mapping[str, Any], name: str) -> int:
+    """The int that Java reads: 0 for null. Raises ProtocolError if it does not fit; upstream closes the connection."""
+    value = members.get(name)
+    if json_values.is_read_fast(members, name, _KINDS):
+        value = json_values.fast_read(value, json_values.INT_BITS)
     try:
-        number = int(value or 0)
-    except (ValueError, TypeError, OverflowError):
-        raise ProtocolError(f"header has {str(value)[:40]!r} where a number belongs") from None
-    return number if -0x80000000 <= number <= 0x7FFFFFFF else (number + 0x80000000) % 0x100000000 - 0x80000000
+        return (None if value is None else json_values.integer(value, name)) or 0
+    except EngineError:
+        raise ProtocolError(f"header has {str(value)[:40]!r} where a 32-bit number belongs") from None
+
+
+def language(members: Mapping[str, Any]) -> str:
+    """The name of the sender's language: JAVA if absent, "" for null and for an unknown name. Raises ProtocolError."""
+    given = members.get("language", "JAVA")
+    try:
+        return "" if given is None else json_values.enum_name(given, LANGUAGES, _LANGUAGE_CODE) or ""
+    except EngineError as refusal:
+        raise ProtocolError(refusal.remark or "") from None
 
 
 def _loads_leniently(header: bytes) -> Any:
@@ -97,21 +126,21 @@ def _loads_leniently(header: bytes) -> Any:
     try:
         text_of_header = header.decode("utf-8-sig")
         try:
-            found = json.loads(text_of_header, strict=False)
+            found = json.loads(text_of_header, strict=False, parse_int=json_numbers.whole_number)
         except ValueError:
             found = lenient_json.loads(text_of_header)
+        return _java_texts(found)
     except ValueError:
         raise ProtocolError(f"header is not JSON: {header[:40]!r}") from None
     except RecursionError:
         raise ProtocolError("header is nested too deeply") from None
-    return _without_surrogates(found)
 
 
-def _without_surrogates(value: Any) -> Any:
+def _java_texts(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\ufffd", "?")
+        return java_text(value)
     if isinstance(value, dict):
-        return {_without_surrogates(name): _without_surrogates(item) for name, item in value.items()}
+        return {_java_texts(name): _java_texts(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
+        return [_java_texts(item) for item in value]
     return value

@@ -9,6 +9,8 @@ import json
 import re
 from typing import Any
 
+from .json_numbers import number
+
 _TOKEN = re.compile(
     r"(?:\s|//[^\n]*|/\*.*?\*/)*"
     r"(?:(?P<mark>[{}\[\]:,])|(?P<text>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')|(?P<word>[^\s{}\[\]:,\"'/]+)|$)",
@@ -58,7 +60,7 @@ class _Reader:
         if token["text"] is not None:
             return _unquoted(token["text"])
         word = token["word"]
-        return _WORDS[word] if word in _WORDS else _number(word)
+        return _WORDS[word] if word in _WORDS else number(word)
 
     def _members(self, depth: int) -> dict[str, Any] | ObjectMap:
         pairs: list[tuple[Any, Any]] = []
@@ -104,10 +106,3 @@ def _unquoted(quoted: str) -> str:
         quoted = '"' + quoted[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
     text = json.loads(quoted, strict=False)
     return str(text)
-
-
-def _number(word: str) -> int | float:
-    try:
-        return int(word)
-    except ValueError:
-        return float(word)

@@ -5,13 +5,13 @@ Source: DefaultAuthorizationContextBuilder, RocketMQAction and RocketMQResource 
 
 # ruff: noqa: ARG001  # what looks into a request is given all of it, whether it needs it or not
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rocketmq_testkit.emulator.access import AccessDenied, Need
 from rocketmq_testkit.emulator.names import is_retry
 from rocketmq_testkit.emulator.rights import Action, Resource, ResourceType, group_resource, topic_resource
 
-from .bodies.reading import json_object, objects, optional_text
+from .bodies.client import HeartbeatBody, LockBody
 from .request_code import RequestCode
 
 Fields = Mapping[str, str]
@@ -200,20 +200,19 @@ def _of_consumer(*actions: Action) -> Needs:
 
 
 def _of_heartbeat(ext: Fields, body: bytes) -> Iterator[Need]:
-    for consumer in objects(json_object(body, "HeartbeatData.getClientID", "heartbeatData").get("consumerDataSet")):
-        yield Need(group_resource(optional_text(consumer.get("groupName"))), _SUB)
-        yield from _of_topics(consumer.get("subscriptionDataSet"))
+    for consumer in HeartbeatBody.parse(body).consumer_data_set:
+        yield Need(group_resource(consumer.group_name), _SUB)
+        yield from _of_topics(each.topic for each in consumer.subscription_data_set)
 
 
 def _of_locks(ext: Fields, body: bytes) -> Iterator[Need]:
-    members = json_object(body, "LockBatchRequestBody.getConsumerGroup", "requestBody")
-    yield Need(group_resource(optional_text(members.get("consumerGroup"))), _SUB)
-    yield from _of_topics(members.get("mqSet"))
+    locks = LockBody.parse(body)
+    yield Need(group_resource(locks.consumer_group), _SUB)
+    yield from _of_topics(each.topic for each in locks.mq_set)
 
 
-def _of_topics(listed: object) -> Iterator[Need]:
-    for each in objects(listed):
-        topic = optional_text(each.get("topic"))
+def _of_topics(topics: Iterable[str | None]) -> Iterator[Need]:
+    for topic in topics:
         if topic is None or not is_retry(topic):
             yield Need(topic_resource(topic), _SUB)
 

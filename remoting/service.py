@@ -21,7 +21,7 @@ from . import access, frame, header_json
 from .answer import answer
 from .call import NoticeCall, RemotingCall
 from .channel import RemotingChannel
-from .command import ONEWAY, RESPONSE
+from .command import LANGUAGES, ONEWAY, RESPONSE
 from .processors import PROCESSORS
 from .request_code import BROKER_TO_CLIENT, HANDLED_ELSEWHERE, NAME_SERVER_ONLY, RequestCode
 from .request_pools import pool_of
@@ -46,6 +46,9 @@ BrokerAddress = Callable[[str, int, RemotingChannel], str]
 """(broker name, broker id, asking channel) -> the `host:port` under which that client reaches that broker."""
 
 Log = Callable[[str], None]
+
+_BEYOND_INT = 1 << 31
+_LANGUAGES = frozenset(LANGUAGES)
 
 
 class RemotingService:
@@ -105,13 +108,16 @@ class RemotingService:
             get = members.get
             code, opaque, flag, ext = get("code"), get("opaque"), get("flag", 0), get("extFields")
             version, language = get("version", 0), get("language")
-            if not (code.__class__ is opaque.__class__ is flag.__class__ is version.__class__ is int):
-                code, opaque = header_json.integer(code), header_json.integer(opaque)
-                flag, version = header_json.integer(flag), header_json.integer(version)
+            if (
+                not (code.__class__ is opaque.__class__ is flag.__class__ is version.__class__ is int)
+                or not 0 <= code | opaque | flag | version < _BEYOND_INT
+            ):
+                code, opaque = header_json.integer(members, "code"), header_json.integer(members, "opaque")
+                flag, version = header_json.integer(members, "flag"), header_json.integer(members, "version")
             if ext.__class__ is not dict:
                 ext = {} if ext is None else header_json.ext_fields(ext)
-            if language.__class__ is not str:
-                language = header_json.text(language) or "JAVA"
+            if language.__class__ is not str or language not in _LANGUAGES:
+                language = header_json.language(members)
             remark = header_json.text(get("remark"))
         else:
             command = frame.decode(serialize_type, header, b"")

@@ -13,11 +13,12 @@ from typing import Any, TypeVar, get_type_hints
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import Done, Operation
 
+from .bodies.bean import Bean
 from .call import RemotingCall
 from .header import Header, header
 from .request_code import RequestCode
 
-Translate = Callable[[RemotingCall, Any, bytes], Operation]
+Translate = Callable[[RemotingCall, Any, Any], Operation]
 Answer = Callable[[RemotingCall, Any], bytes]
 Refuse = Callable[[RemotingCall, EngineError], bytes]
 
@@ -47,16 +48,37 @@ def refusal(call: RemotingCall, error: EngineError) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class BodyOf:
+    """The JSON of a body: `required` False gives None to the function if there is no body, `raw` gives it the bytes."""
+
+    kind: type[Bean] | None
+    required: bool = True
+    raw: bool = False
+
+    def reading(self, translate: Translate) -> Translate:
+        """The function with the bytes of the body as its argument."""
+        kind, required = self.kind, self.required
+        if kind is None or self.raw:
+            return translate
+
+        def read(call: RemotingCall, header: Header, body: bytes) -> Operation:
+            return translate(call, header, kind.parse(body) if body or required else None)
+
+        return read
+
+
+@dataclass(frozen=True, slots=True)
 class Processor:
     """How one request code is served.
 
-    `translate` makes the operation from the parsed header and the body (its declared result says which); `answer` and
-    `refuse` make the frame of an outcome.
+    `translate` makes the operation from the parsed header and the body's bytes (its declared result says which);
+    `answer` and `refuse` make the frame of an outcome. `body` is the JSON that the body holds, None if it holds none.
     """
 
     code: RequestCode
     role: Role
     header: type[Header]
+    body: type[Bean] | None
     translate: Translate
     operation: type[Operation]
     answer: Answer
@@ -73,9 +95,18 @@ class RequestTable:
         self._processors: dict[RequestCode, Processor] = {}
 
     def processor(
-        self, *codes: RequestCode, header: type[Header], answer: Answer = done, refuse: Refuse = refusal
+        self,
+        *codes: RequestCode,
+        header: type[Header],
+        body: BodyOf | type[Bean] | None = None,
+        answer: Answer = done,
+        refuse: Refuse = refusal,
     ) -> Callable[[F], F]:
-        """Serve codes by the decorated function."""
+        """Serve codes by the decorated function.
+
+        With a `body`, the function gets that class read from the body's bytes, otherwise the bytes.
+        """
+        form = body if isinstance(body, BodyOf) else BodyOf(body)
 
         def add(translate: F) -> F:
             operation = get_type_hints(translate)["return"]
@@ -83,7 +114,7 @@ class RequestTable:
                 if code in self._processors:
                     raise AssertionError(f"{code.name} has two processors")
                 self._processors[code] = Processor(
-                    code, self._role, header, translate, operation, answer, refuse, code.name
+                    code, self._role, header, form.kind, form.reading(translate), operation, answer, refuse, code.name
                 )
             return translate
 

@@ -26,6 +26,7 @@ from rocketmq_testkit.emulator.operations import (
     SendResult,
     SubscriptionData,
     UpdateConsumerOffset,
+    bit_set,
 )
 from rocketmq_testkit.fixtures import Emulator
 
@@ -105,7 +106,7 @@ def test_many_messages_are_acknowledged_at_once_and_hidden_one_by_one(rocketmq: 
     ids = [rocketmq.topic("orders").send(b"tea", keys=[f"k{number}"]).message_id for number in range(3)]
     handles = clients.pop()
     start, time, invisible, revive = map(int, handles[0].split()[:4])
-    clients.ask(BatchAckMessage([BatchAck("shop", "orders", "0", start, 0, revive, time, invisible, 0b101)]))
+    clients.ask(BatchAckMessage([BatchAck("shop", "orders", "0", start, 0, revive, time, invisible, bit_set(0b101))]))
     clients.ask(ChangeInvisibleTime("shop", "orders", 0, handles[1], 1, 60_000))
 
     assert [kinds(rocketmq, each)[-1] for each in ids] == ["acked", "invisibilityChanged", "acked"]

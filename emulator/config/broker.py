@@ -54,7 +54,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
 
     # topics and groups
     auto_create_topic_enable: bool = key(True, "A send creates its topic from the template topic.")
-    default_topic_queue_nums: int = key(8, "Queues of the template topic TBW102.", low=1)
+    default_topic_queue_nums: int = key(8, "Queues of the template topic TBW102.", low=1, high=16_384)
     cluster_topic_enable: bool = key(True, "The topic with the cluster's name is readable, writable and a template.")
     broker_topic_enable: bool = key(True, "The topic with the broker's name is readable, writable and a template.")
     trace_topic_enable: bool = key(False, "The message trace topic is created at start.")

@@ -21,6 +21,13 @@ class EmulationConfig(Config):
         low=1024 * 1024,
     )
     journal_max_entries: int = key(100_000, "Entries that the journal holds; the oldest are dropped.", low=0)
+    topic_queue_nums_max: int = key(
+        16_384,
+        "Read or write queues of a topic, and of a group's retry topic; a request for more is refused. Upstream accepts"
+        " up to 2147483647, and its views of such a topic run out of memory.",
+        low=1,
+        high=0x7FFFFFFF,
+    )
     pull_hold_check_interval: int = key(
         5000, "Upstream looks at waiting pulls this often; 1 ends each at its own instant.", unit="ms", low=1
     )

@@ -12,6 +12,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Self
 
+from ..java_types import java_text
+
+_LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
+"""The range of a Java long, for keys that declare none."""
+
 
 class ConfigError(ValueError):
     """A key or its value cannot be used; the text says what to do."""
@@ -107,10 +112,12 @@ class Config:
                 expected = "a whole number" if isinstance(default, int) else "a number"
                 raise ConfigError(f"{name}={value}: expected {expected}{_in_unit(meta['unit'])}") from None
             low, high = meta["low"], meta["high"]
-            if (low is not None and number < low) or (high is not None and number > high):
+            if not (_LOWEST if low is None else low) <= number <= (_HIGHEST if high is None else high):
                 raise ConfigError(f"{name}={value}: expected {_range(low, high)}{_in_unit(meta['unit'])}")
             return number
         text = str(value)
+        if java_text(text) != text:
+            raise ConfigError(f"{name}={text!a}: half of a surrogate pair is no text; give text that is UTF-8")
         if meta["choices"] and text not in meta["choices"]:
             choices = ", ".join(choice or "nothing" for choice in meta["choices"])
             raise ConfigError(f"{name}={text}: expected one of {choices}")
@@ -148,6 +155,8 @@ def _in_unit(unit: str) -> str:
 
 
 def _range(low: int | None, high: int | None) -> str:
+    if low is None and high is None:
+        return "a 64-bit number"
     if low is not None and high is not None:
         return f"a value from {low} to {high}"
     return f"at least {low}" if low is not None else f"at most {high}"

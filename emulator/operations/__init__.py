@@ -84,6 +84,7 @@ from .consume import (
     PullResult,
     PullStatus,
     RollBackPops,
+    bit_set,
 )
 from .groups import (
     AssignmentResult,
@@ -407,4 +408,5 @@ __all__ = [
     "ViewBrokerStats",
     "ViewMessage",
     "WholeBatchSendResult",
+    "bit_set",
 ]

@@ -169,7 +169,7 @@ class AckMessage(Operation):
 
 @value
 class BatchAck:
-    """Acknowledgements of one check point; bit i of `bits` stands for offset `start_offset` + i.
+    """Acknowledgements of one check point; bit i of `bits` (lowest byte first) stands for offset `start_offset` + i.
 
     `topic` is the original topic, `retry` the digit as text (`"0"`, `"1"`, `"2"`). Source: BatchAck (5.3.3).
     """
@@ -182,7 +182,12 @@ class BatchAck:
     revive_qid: int
     pop_time: int
     invisible_ms: int
-    bits: int
+    bits: bytes
+
+
+def bit_set(bits: int) -> bytes:
+    """The bits of a number (>= 0) as the bytes of a Java BitSet, lowest byte first."""
+    return bits.to_bytes((bits.bit_length() + 7) // 8, "little")
 
 
 @value

@@ -2,6 +2,7 @@
 
 from dataclasses import field
 
+from ..java_types import Int
 from ..value import value
 from .base import Operation, Result
 from .clients import MessageQueue, SubscriptionData
@@ -31,14 +32,14 @@ class GroupConfig:
     consume_from_min_enable: bool = True
     consume_broadcast_enable: bool = True
     consume_message_orderly: bool = False
-    retry_queue_nums: int = 1
-    retry_max_times: int = 16
+    retry_queue_nums: Int = 1
+    retry_max_times: Int = 16
     retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
     broker_id: int = 0
     which_broker_when_consume_slowly: int = 1
     notify_consumer_ids_changed_enable: bool = True
-    group_sys_flag: int = 0
-    consume_timeout_minute: int = 15
+    group_sys_flag: Int = 0
+    consume_timeout_minute: Int = 15
     attributes: dict[str, str] = field(default_factory=dict)
 
 
@@ -216,7 +217,7 @@ class SetMessageRequestMode(Operation):
     topic: str
     consumer_group: str
     mode: str
-    pop_share_queue_num: int
+    pop_share_queue_num: Int
 
 
 @value

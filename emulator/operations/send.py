@@ -1,6 +1,7 @@
 """Storing messages: send, send back, end of a transaction, recall."""
 
 from ..codes import ResponseCode
+from ..java_types import Int
 from ..names import AUTO_CREATE_TOPIC
 from ..value import value
 from .base import Operation, Result
@@ -18,17 +19,17 @@ class SendMessage(Operation):
 
     producer_group: str
     topic: str
-    queue_id: int
+    queue_id: Int
     body: bytes
     properties: dict[str, str]
     born_host: tuple[str, int]
     born_timestamp: int
-    sys_flag: int = 0
-    flag: int = 0
+    sys_flag: Int = 0
+    flag: Int = 0
     default_topic: str = AUTO_CREATE_TOPIC
-    default_topic_queue_nums: int = 4
-    reconsume_times: int = 0
-    max_reconsume_times: int | None = None
+    default_topic_queue_nums: Int = 4
+    reconsume_times: Int = 0
+    max_reconsume_times: Int | None = None
     unit_mode: bool = False
     batch: bool = False
     through_proxy: bool = False

@@ -2,6 +2,7 @@
 
 from dataclasses import field
 
+from ..java_types import Int
 from ..value import value
 from .base import Operation, Result
 
@@ -11,11 +12,11 @@ class TopicConfig:
     """Configuration of a topic. `perm` bits: 4 read, 2 write, 1 inherit. Source: TopicConfig (5.3.3)."""
 
     topic_name: str
-    read_queue_nums: int = 16
-    write_queue_nums: int = 16
-    perm: int = 6
+    read_queue_nums: Int = 16
+    write_queue_nums: Int = 16
+    perm: Int = 6
     topic_filter_type: str = "SINGLE_TAG"
-    topic_sys_flag: int = 0
+    topic_sys_flag: Int = 0
     order: bool = False
     attributes: dict[str, str] = field(default_factory=dict)
 
@@ -61,8 +62,8 @@ class QueuePart:
     broker; it ends before `end_offset` there (-1: not yet). `generation` rises from part to part. Times are in ms.
     """
 
-    generation: int
-    queue_id: int
+    generation: Int
+    queue_id: Int
     broker_name: str
     logic_offset: int
     start_offset: int = 0
@@ -79,10 +80,10 @@ class QueueMapping:
     """
 
     topic: str
-    total_queues: int
+    total_queues: Int
     broker_name: str
     epoch: int
-    queues: dict[int, list[QueuePart]] = field(default_factory=dict)
+    queues: dict[Int, list[QueuePart]] = field(default_factory=dict)
     scope: str = "__global__"
     dirty: bool = False
 

@@ -3,8 +3,11 @@
 Source: HeartbeatData, SubscriptionData, ConsumerConnection, ProducerConnection, LockBatchRequestBody (5.3.3).
 """
 
-from typing import Any
+from dataclasses import field
+from typing import Annotated, Any, Literal
 
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     ClientConnection,
     ConsumerConnectionResult,
@@ -14,58 +17,156 @@ from rocketmq_testkit.emulator.operations import (
     SubscriptionData,
 )
 
+from ..fields import Int, Long, wire
+from ..json_values import long
 from ..lenient_json import ObjectMap
 from ..push import host_text
-from .reading import boolean, enum_name, integer, loads, objects, text
+from .bean import NULL_KEY, Bean, bean
+from .reading import loads, null_body
 from .writing import dumps, queue_map
 
-CONSUME_TYPES = ("CONSUME_ACTIVELY", "CONSUME_PASSIVELY", "CONSUME_POP")
-MESSAGE_MODELS = ("BROADCASTING", "CLUSTERING")
-CONSUME_FROM_WHERE = (
-    "CONSUME_FROM_LAST_OFFSET",
-    "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST",
-    "CONSUME_FROM_MIN_OFFSET",
-    "CONSUME_FROM_MAX_OFFSET",
-    "CONSUME_FROM_FIRST_OFFSET",
-    "CONSUME_FROM_TIMESTAMP",
-)
+_HEARTBEAT = "org.apache.rocketmq.remoting.protocol.heartbeat"
+
+ConsumeType = Annotated[Literal["CONSUME_ACTIVELY", "CONSUME_PASSIVELY", "CONSUME_POP"], f"{_HEARTBEAT}.ConsumeType"]
+MessageModel = Annotated[Literal["BROADCASTING", "CLUSTERING"], f"{_HEARTBEAT}.MessageModel"]
+ConsumeFromWhere = Annotated[
+    Literal[
+        "CONSUME_FROM_LAST_OFFSET",
+        "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST",
+        "CONSUME_FROM_MIN_OFFSET",
+        "CONSUME_FROM_MAX_OFFSET",
+        "CONSUME_FROM_FIRST_OFFSET",
+        "CONSUME_FROM_TIMESTAMP",
+    ],
+    "org.apache.rocketmq.common.consumer.ConsumeFromWhere",
+]
 
 
-def heartbeat(members: dict[str, Any], language: str, version: int) -> Heartbeat:
+@bean
+class SubscriptionBody(Bean):
+    """A subscription to one topic."""
+
+    topic: str | None = None
+    sub_string: str | None = None
+    expression_type: str = "TAG"
+    tags_set: frozenset[str] = frozenset()
+    code_set: frozenset[Int] = frozenset()
+    sub_version: Long = 0
+    class_filter_mode: bool = False
+
+
+@bean
+class ConsumerBody(Bean):
+    """One consumer of a heartbeat."""
+
+    group_name: str | None = None
+    consume_type: ConsumeType = "CONSUME_PASSIVELY"
+    message_model: MessageModel = "CLUSTERING"
+    consume_from_where: ConsumeFromWhere = "CONSUME_FROM_LAST_OFFSET"
+    subscription_data_set: list[SubscriptionBody] = field(default_factory=list)
+    unit_mode: bool = False
+
+
+@bean
+class ProducerBody(Bean):
+    """One producer of a heartbeat."""
+
+    group_name: str
+
+
+@bean
+class HeartbeatBody(Bean):
+    """A heartbeat."""
+
+    MISSING = null_body("HeartbeatData.getClientID", "heartbeatData")
+
+    client_id: str = wire("clientID", default="")
+    producer_data_set: list[ProducerBody] = field(default_factory=list)
+    consumer_data_set: list[ConsumerBody] = field(default_factory=list)
+    heartbeat_fingerprint: Int = 0
+    without_sub: bool = False
+
+
+@bean
+class QueueBody(Bean):
+    """A queue."""
+
+    topic: str | None = None
+    broker_name: str = ""
+    queue_id: Int = 0
+
+
+@bean
+class LockBody(Bean):
+    """A request to lock queues."""
+
+    MISSING = null_body("LockBatchRequestBody.getConsumerGroup", "requestBody")
+
+    consumer_group: str | None = None
+    client_id: str = ""
+    mq_set: list[QueueBody] = field(default_factory=list)
+
+    @property
+    def queues(self) -> list[MessageQueue]:
+        """The queues."""
+        return [queue(each) for each in self.mq_set]
+
+
+@bean
+class UnlockBody(LockBody):
+    """A request to unlock queues."""
+
+    MISSING = null_body("UnlockBatchRequestBody.isOnlyThisBroker", "requestBody")
+
+
+@bean
+class CheckClientBody(Bean):
+    """A client's question whether its subscription is valid."""
+
+    MISSING = null_body("CheckClientRequestBody.getSubscriptionData", "requestBody")
+
+    client_id: str = ""
+    group: str = ""
+    subscription_data: SubscriptionBody | None = None
+
+
+def heartbeat(body: HeartbeatBody, language: str, version: int) -> Heartbeat:
     """The operation of a heartbeat; language and version are those of the request's header."""
     return Heartbeat(
-        client_id=text(members.get("clientID")),
-        producer_groups=[text(each.get("groupName")) for each in objects(members.get("producerDataSet"))],
-        consumers=[consumer_data(each) for each in objects(members.get("consumerDataSet"))],
-        fingerprint=integer(members.get("heartbeatFingerprint")),
-        without_sub=boolean(members.get("withoutSub")),
+        client_id=body.client_id,
+        producer_groups=[each.group_name for each in body.producer_data_set],
+        consumers=[consumer_data(each) for each in body.consumer_data_set],
+        fingerprint=body.heartbeat_fingerprint,
+        without_sub=body.without_sub,
         language=language,
         version=version,
     )
 
 
-def consumer_data(members: dict[str, Any]) -> ConsumerData:
-    """One consumer of a heartbeat."""
+def consumer_data(body: ConsumerBody) -> ConsumerData:
+    """One consumer of a heartbeat. Errors: SYSTEM_ERROR for one without a group, a subscription without a topic."""
+    if body.group_name is None or any(each.topic is None for each in body.subscription_data_set):
+        raise EngineError(ResponseCode.SYSTEM_ERROR, NULL_KEY)
     return ConsumerData(
-        group=text(members.get("groupName")),
-        consume_type=enum_name(members.get("consumeType"), CONSUME_TYPES, "CONSUME_PASSIVELY"),
-        message_model=enum_name(members.get("messageModel"), MESSAGE_MODELS, "CLUSTERING"),
-        consume_from_where=enum_name(members.get("consumeFromWhere"), CONSUME_FROM_WHERE, "CONSUME_FROM_LAST_OFFSET"),
-        subscriptions=[subscription(each) for each in objects(members.get("subscriptionDataSet"))],
-        unit_mode=boolean(members.get("unitMode")),
+        group=body.group_name,
+        consume_type=body.consume_type,
+        message_model=body.message_model,
+        consume_from_where=body.consume_from_where,
+        subscriptions=[subscription(each) for each in body.subscription_data_set],
+        unit_mode=body.unit_mode,
     )
 
 
-def subscription(members: dict[str, Any]) -> SubscriptionData:
-    """What a consumer wants of one topic. Tag codes are taken as sent, wrong ones of old clients included."""
+def subscription(body: SubscriptionBody) -> SubscriptionData:
+    """A subscription to one topic. Tag codes are stored as sent, including the wrong ones of old clients."""
     return SubscriptionData(
-        topic=text(members.get("topic")),
-        sub_string=text(members.get("subString")),
-        expression_type=text(members.get("expressionType"), "TAG"),
-        tags=frozenset(text(each) for each in _items(members.get("tagsSet"))),
-        codes=frozenset(integer(each) for each in _items(members.get("codeSet"))),
-        sub_version=integer(members.get("subVersion")),
-        class_filter_mode=boolean(members.get("classFilterMode")),
+        topic=body.topic or "",
+        sub_string=body.sub_string or "",
+        expression_type=body.expression_type,
+        tags=body.tags_set,
+        codes=body.code_set,
+        sub_version=body.sub_version,
+        class_filter_mode=body.class_filter_mode,
     )
 
 
@@ -82,20 +183,24 @@ def subscription_members(data: SubscriptionData) -> dict[str, Any]:
     }
 
 
-def queues(value: Any) -> list[MessageQueue]:
-    """The queues of a lock request."""
-    return [
-        MessageQueue(text(each.get("topic")), text(each.get("brokerName")), integer(each.get("queueId")))
-        for each in objects(value)
-    ]
+def queue(body: QueueBody) -> MessageQueue:
+    """A queue."""
+    return MessageQueue(body.topic or "", body.broker_name, body.queue_id)
 
 
 def queue_offsets(body: bytes) -> Any:
-    """The map of queues and offsets in a client's GetConsumerStatusBody, to be written again."""
-    members = loads(body)
-    table = members.get("messageQueueTable") if isinstance(members, dict) else None
-    pairs = table if isinstance(table, ObjectMap) else ()
-    return queue_map((queue, integer(offset)) for name, offset in pairs for queue in queues([name]))
+    """The queues and offsets of a client's GetConsumerStatusBody, to be written again; None if upstream cannot read it.
+
+    Source: Broker2Client.getConsumeStatus, which logs such a client and leaves it out.
+    """
+    try:
+        members = loads(body)
+        table = members.get("messageQueueTable") if isinstance(members, dict) else None
+        pairs = table if isinstance(table, ObjectMap) else ()
+        read = [(queue(QueueBody.read(name)), long(offset, "offset")) for name, offset in pairs if offset is not None]
+    except (EngineError, AttributeError):
+        return None
+    return queue_map(read)
 
 
 def connection(client: ClientConnection) -> dict[str, Any]:
@@ -103,16 +208,21 @@ def connection(client: ClientConnection) -> dict[str, Any]:
     return {
         "clientAddr": host_text(client.address),
         "clientId": client.client_id,
-        "language": client.language,
+        **_language(client),
         "version": client.version,
     }
+
+
+def _language(client: ClientConnection) -> dict[str, str]:
+    """Nothing for a language that upstream does not know."""
+    return {"language": client.language} if client.language else {}
 
 
 def producer_info(client: ClientConnection) -> dict[str, Any]:
     """One connection in the list of all producers. Source: ProducerInfo (5.3.3)."""
     return {
         "clientId": client.client_id,
-        "language": client.language,
+        **_language(client),
         "lastUpdateTimestamp": client.last_update_ms,
         "remoteIP": f"/{host_text(client.address)}",
         "version": client.version,
@@ -132,7 +242,3 @@ def consumer_connection(result: ConsumerConnectionResult) -> bytes:
             },
         }
     )
-
-
-def _items(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

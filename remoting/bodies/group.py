@@ -3,9 +3,12 @@
 Source: SubscriptionGroupConfig, GroupRetryPolicy, ConsumeStats, QueryAssignmentResponseBody (5.3.3).
 """
 
+from dataclasses import field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AssignmentResult,
     ConsumeStatsResult,
@@ -16,9 +19,103 @@ from rocketmq_testkit.emulator.operations import (
     SubscriptionResult,
 )
 
-from .client import subscription_members
-from .reading import boolean, integer, optional_text, text, text_map
+from ..fields import Int, Long
+from .bean import Bean, bean
+from .client import MessageModel, subscription_members
+from .reading import null_body, null_list
 from .writing import data_version, dumps, message_queue, queue_map
+
+_SUBSCRIPTION = "org.apache.rocketmq.remoting.protocol.subscription"
+
+RetryPolicyType = Annotated[Literal["EXPONENTIAL", "CUSTOMIZED"], f"{_SUBSCRIPTION}.GroupRetryPolicyType"]
+MessageRequestMode = Annotated[Literal["PULL", "POP"], "org.apache.rocketmq.common.message.MessageRequestMode"]
+
+
+@bean
+class ExponentialPolicyBody(Bean):
+    """Delays that grow by a factor, in milliseconds."""
+
+    initial: Long = 5_000
+    max: Long = 7_200_000
+    multiplier: Long = 2
+
+
+@bean
+class CustomizedPolicyBody(Bean):
+    """Delays one by one, in milliseconds."""
+
+    next: list[Long] | None = None
+
+
+@bean
+class RetryPolicyBody(Bean):
+    """The delays after which failed messages are redelivered."""
+
+    type: RetryPolicyType = "CUSTOMIZED"
+    exponential_retry_policy: ExponentialPolicyBody | None = None
+    customized_retry_policy: CustomizedPolicyBody | None = None
+
+
+@bean
+class GroupConfigBody(Bean):
+    """A group's configuration."""
+
+    MISSING = null_body("SubscriptionGroupConfig.getGroupName", "config")
+
+    group_name: str | None = None
+    consume_enable: bool = True
+    consume_from_min_enable: bool = True
+    consume_broadcast_enable: bool = True
+    consume_message_orderly: bool = False
+    retry_queue_nums: Int = 1
+    retry_max_times: Int = 16
+    group_retry_policy: RetryPolicyBody | None = None
+    broker_id: Long = 0
+    which_broker_when_consume_slowly: Long = 1
+    notify_consumer_ids_changed_enable: bool = True
+    group_sys_flag: Int = 0
+    consume_timeout_minute: Int = 15
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+@bean
+class GroupListBody(Bean):
+    """Several groups' configurations."""
+
+    MISSING = null_body("SubscriptionGroupList.getGroupConfigList", "subscriptionGroupList")
+
+    group_config_list: list[GroupConfigBody] | None = None
+
+    def configs(self) -> list[GroupConfig]:
+        """The configurations. Errors: SYSTEM_ERROR without a list, or a name."""
+        if self.group_config_list is None:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, null_list("groupConfigList"))
+        return [config(each) for each in self.group_config_list]
+
+
+@bean
+class AssignmentBody(Bean):
+    """A question for the queues that a client is to consume."""
+
+    MISSING = null_body("QueryAssignmentRequestBody.getTopic", "requestBody")
+
+    topic: str = ""
+    consumer_group: str = ""
+    client_id: str = ""
+    strategy_name: str = ""
+    message_model: MessageModel = "CLUSTERING"
+
+
+@bean
+class RequestModeBody(Bean):
+    """Pull or pop for a group on a topic."""
+
+    MISSING = null_body("SetMessageRequestModeRequestBody.getTopic", "requestBody")
+
+    topic: str = ""
+    consumer_group: str = ""
+    mode: MessageRequestMode = "PULL"
+    pop_share_queue_num: Int = 0
 
 
 def config_members(config: GroupConfig) -> dict[str, Any]:
@@ -41,26 +138,25 @@ def config_members(config: GroupConfig) -> dict[str, Any]:
     }
 
 
-def config(members: dict[str, Any]) -> GroupConfig | None:
-    """A group's configuration; members that are absent have upstream's defaults. None without a name."""
-    name = optional_text(members.get("groupName"))
-    if name is None:
-        return None
+def config(body: GroupConfigBody) -> GroupConfig:
+    """A group's configuration. Errors: SYSTEM_ERROR without a name."""
+    if body.group_name is None:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")
     return GroupConfig(
-        group_name=name,
-        consume_enable=boolean(members.get("consumeEnable"), True),
-        consume_from_min_enable=boolean(members.get("consumeFromMinEnable"), True),
-        consume_broadcast_enable=boolean(members.get("consumeBroadcastEnable"), True),
-        consume_message_orderly=boolean(members.get("consumeMessageOrderly")),
-        retry_queue_nums=integer(members.get("retryQueueNums"), 1),
-        retry_max_times=integer(members.get("retryMaxTimes"), 16),
-        retry_policy=_policy(members.get("groupRetryPolicy")),
-        broker_id=integer(members.get("brokerId")),
-        which_broker_when_consume_slowly=integer(members.get("whichBrokerWhenConsumeSlowly"), 1),
-        notify_consumer_ids_changed_enable=boolean(members.get("notifyConsumerIdsChangedEnable"), True),
-        group_sys_flag=integer(members.get("groupSysFlag")),
-        consume_timeout_minute=integer(members.get("consumeTimeoutMinute"), 15),
-        attributes=text_map(members.get("attributes")),
+        group_name=body.group_name,
+        consume_enable=body.consume_enable,
+        consume_from_min_enable=body.consume_from_min_enable,
+        consume_broadcast_enable=body.consume_broadcast_enable,
+        consume_message_orderly=body.consume_message_orderly,
+        retry_queue_nums=body.retry_queue_nums,
+        retry_max_times=body.retry_max_times,
+        retry_policy=RetryPolicy() if body.group_retry_policy is None else _policy(body.group_retry_policy),
+        broker_id=body.broker_id,
+        which_broker_when_consume_slowly=body.which_broker_when_consume_slowly,
+        notify_consumer_ids_changed_enable=body.notify_consumer_ids_changed_enable,
+        group_sys_flag=body.group_sys_flag,
+        consume_timeout_minute=body.consume_timeout_minute,
+        attributes=body.attributes,
     )
 
 
@@ -153,18 +249,12 @@ def _policy_members(policy: RetryPolicy) -> dict[str, Any]:
     return members
 
 
-def _policy(value: Any) -> RetryPolicy:
-    policy = RetryPolicy()
-    if not isinstance(value, dict):
-        return policy
-    if text(value.get("type")) == "EXPONENTIAL":
-        policy.kind = "EXPONENTIAL"
-    exponential = value.get("exponentialRetryPolicy")
-    if isinstance(exponential, dict):
-        policy.initial_ms = integer(exponential.get("initial"), policy.initial_ms)
-        policy.max_ms = integer(exponential.get("max"), policy.max_ms)
-        policy.multiplier = integer(exponential.get("multiplier"), policy.multiplier)
-    customized = value.get("customizedRetryPolicy")
-    if isinstance(customized, dict) and isinstance(customized.get("next"), list):
-        policy.next_ms = [integer(each) for each in customized["next"]]
+def _policy(body: RetryPolicyBody) -> RetryPolicy:
+    policy = RetryPolicy(body.type)
+    exponential, customized = body.exponential_retry_policy, body.customized_retry_policy
+    if exponential is not None:
+        policy.initial_ms, policy.max_ms = exponential.initial, exponential.max
+        policy.multiplier = exponential.multiplier
+    if customized is not None:
+        policy.next_ms = customized.next
     return policy

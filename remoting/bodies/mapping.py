@@ -1,11 +1,14 @@
 """Bodies about mappings of static topics. Source: TopicQueueMappingDetail, LogicQueueMappingItem (5.3.3)."""
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 from rocketmq_testkit.emulator.operations import QueueMapping, QueuePart
 
-from .reading import boolean, integer, objects, text
+from ..fields import Int, Long
+from .bean import Bean, bean
+from .reading import null_body
 from .writing import number_map
 
 
@@ -43,29 +46,40 @@ def _part(part: QueuePart) -> dict[str, Any]:
     }
 
 
-def read(found: dict[str, Any]) -> QueueMapping:
-    """The mapping in the body of a request."""
-    hosted = found.get("hostedQueues")
-    queues = hosted.items() if isinstance(hosted, dict) else ()
-    return QueueMapping(
-        text(found.get("topic")),
-        integer(found.get("totalQueues")),
-        text(found.get("bname")),
-        integer(found.get("epoch")),
-        {integer(number): [_read_part(each) for each in objects(parts)] for number, parts in queues},
-        text(found.get("scope"), "__global__"),
-        boolean(found.get("dirty")),
-    )
+@bean
+class PartBody(Bean):
+    """A part of a logical queue."""
+
+    gen: Int = 0
+    queue_id: Int = 0
+    bname: str = ""
+    logic_offset: Long = 0
+    start_offset: Long = 0
+    end_offset: Long = -1
+    time_of_start: Long = -1
+    time_of_end: Long = -1
+
+    def part(self) -> QueuePart:
+        """The part."""
+        place = (self.gen, self.queue_id, self.bname, self.logic_offset)
+        return QueuePart(*place, self.start_offset, self.end_offset, self.time_of_start, self.time_of_end)
 
 
-def _read_part(found: dict[str, Any]) -> QueuePart:
-    return QueuePart(
-        integer(found.get("gen")),
-        integer(found.get("queueId")),
-        text(found.get("bname")),
-        integer(found.get("logicOffset")),
-        integer(found.get("startOffset")),
-        integer(found.get("endOffset"), -1),
-        integer(found.get("timeOfStart"), -1),
-        integer(found.get("timeOfEnd"), -1),
-    )
+@bean
+class MappingBody(Bean):
+    """The mapping of a static topic."""
+
+    MISSING = null_body("TopicQueueMappingDetail.getTopic", "requestBody")
+
+    topic: str = ""
+    total_queues: Int = 0
+    bname: str = ""
+    epoch: Long = 0
+    hosted_queues: dict[Int, list[PartBody]] = field(default_factory=dict)
+    scope: str = "__global__"
+    dirty: bool = False
+
+    def mapping(self) -> QueueMapping:
+        """The mapping."""
+        queues = {number: [each.part() for each in parts] for number, parts in self.hosted_queues.items()}
+        return QueueMapping(self.topic, self.total_queues, self.bname, self.epoch, queues, self.scope, self.dirty)

@@ -1,16 +1,20 @@
 """Bodies about topics. Source: TopicConfig, TopicConfigAndMappingSerializeWrapper, TopicStatsTable (5.3.3)."""
 
-from typing import Any
+from dataclasses import field
+from typing import Annotated, Any, Literal
 
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import MessageQueue, TopicConfig, TopicsResult, TopicStatsResult
+from rocketmq_testkit.emulator.operations import CreateTopic, MessageQueue, TopicConfig, TopicsResult, TopicStatsResult
 
+from ..fields import Int
 from . import mapping
-from .reading import boolean, integer, text, text_map
+from .bean import Bean, bean
+from .reading import null_body, null_list
 from .writing import data_version, dumps, queue_map
 
 FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
+FilterType = Annotated[Literal["SINGLE_TAG", "MULTI_TAG"], "org.apache.rocketmq.common.TopicFilterType"]
 
 
 def config_members(config: TopicConfig) -> dict[str, Any]:
@@ -27,18 +31,45 @@ def config_members(config: TopicConfig) -> dict[str, Any]:
     }
 
 
-def config(members: dict[str, Any]) -> tuple[TopicConfig, dict[str, str]]:
+@bean
+class TopicConfigBody(Bean):
     """A topic's configuration and the changes of its attributes (`{"+message.type": "FIFO"}`)."""
-    made = TopicConfig(
-        topic_name=text(members.get("topicName")),
-        read_queue_nums=integer(members.get("readQueueNums"), 16),
-        write_queue_nums=integer(members.get("writeQueueNums"), 16),
-        perm=integer(members.get("perm"), 6),
-        topic_filter_type=text(members.get("topicFilterType"), "SINGLE_TAG"),
-        topic_sys_flag=integer(members.get("topicSysFlag")),
-        order=boolean(members.get("order")),
-    )
-    return made, text_map(members.get("attributes"))
+
+    topic_name: str = ""
+    read_queue_nums: Int = 16
+    write_queue_nums: Int = 16
+    perm: Int = 6
+    topic_filter_type: FilterType = "SINGLE_TAG"
+    topic_sys_flag: Int = 0
+    order: bool = False
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    def config(self) -> TopicConfig:
+        """The configuration without attributes."""
+        return TopicConfig(
+            topic_name=self.topic_name,
+            read_queue_nums=self.read_queue_nums,
+            write_queue_nums=self.write_queue_nums,
+            perm=self.perm,
+            topic_filter_type=self.topic_filter_type,
+            topic_sys_flag=self.topic_sys_flag,
+            order=self.order,
+        )
+
+
+@bean
+class TopicListBody(Bean):
+    """Several topics' configurations."""
+
+    MISSING = null_body("CreateTopicListRequestBody.getTopicConfigList", "requestBody")
+
+    topic_config_list: list[TopicConfigBody] | None = None
+
+    def creations(self) -> list[CreateTopic]:
+        """What to create. Errors: SYSTEM_ERROR without a list."""
+        if self.topic_config_list is None:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, null_list("topicConfigList"))
+        return [CreateTopic(each.config(), each.attributes) for each in self.topic_config_list]
 
 
 def attribute_changes(changes: str) -> dict[str, str]:

@@ -1,15 +1,14 @@
 """Bodies of users and of their rights. Source: UserInfo, AclInfo (5.3.3)."""
 
+from dataclasses import field
 from typing import Any
 
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import PolicyEntry, PolicyInfo, UserInfo
 
-from .reading import loads, objects, optional_text, text
+from .bean import Bean, bean
 from .writing import dumps
-
-_NO_POLICIES = "org.apache.rocketmq.auth.authorization.exception.AuthorizationException: The body of acl is null"
 
 
 def user(username: str, info: UserInfo) -> bytes:
@@ -31,49 +30,67 @@ def _user(username: str, info: UserInfo) -> dict[str, Any]:
     }
 
 
-def user_info(body: bytes) -> UserInfo:
-    """A user of a request. Errors: SYSTEM_ERROR without one."""
-    members = loads(body) if body else None
-    if not isinstance(members, dict):
-        raise EngineError(
-            ResponseCode.SYSTEM_ERROR,
-            "java.lang.NullPointerException: Cannot invoke"
-            ' "org.apache.rocketmq.remoting.protocol.body.UserInfo.setUsername(String)" because "userInfo" is null',
-        )
-    return UserInfo(*(optional_text(members.get(name)) for name in ("password", "userType", "userStatus")))
+@bean
+class UserBody(Bean):
+    """A user without its name."""
+
+    MISSING = (
+        "java.lang.NullPointerException: Cannot invoke"
+        ' "org.apache.rocketmq.remoting.protocol.body.UserInfo.setUsername(String)" because "userInfo" is null'
+    )
+
+    password: str | None = None
+    user_type: str | None = None
+    user_status: str | None = None
+
+    def info(self) -> UserInfo:
+        """The user."""
+        return UserInfo(self.password, self.user_type, self.user_status)
 
 
-def acl(body: bytes) -> tuple[str | None, list[PolicyInfo]]:
-    """The subject that rights name themselves, and their policies. Errors: SYSTEM_ERROR without any policy."""
-    members = loads(body) if body else None
-    policies = objects(members.get("policies")) if isinstance(members, dict) else []
-    if not isinstance(members, dict) or not policies:
-        raise EngineError(ResponseCode.SYSTEM_ERROR, _NO_POLICIES)
-    found = [
-        PolicyInfo(optional_text(policy.get("policyType")), [_entry(each) for each in objects(policy.get("entries"))])
-        for policy in policies
-    ]
-    return optional_text(members.get("subject")), [policy for policy in found if policy.entries]
+@bean
+class EntryBody(Bean):
+    """An entry of a policy."""
+
+    resource: str | None = None
+    actions: list[str] | None = None
+    source_ips: list[str] = field(default_factory=list)
+    decision: str | None = None
 
 
-def _entry(members: dict[str, Any]) -> PolicyEntry:
-    actions = members.get("actions")
-    if actions is None:
+@bean
+class PolicyBody(Bean):
+    """A policy."""
+
+    policy_type: str | None = None
+    entries: list[EntryBody] = field(default_factory=list)
+
+
+@bean
+class AclBody(Bean):
+    """Rights."""
+
+    MISSING = "org.apache.rocketmq.auth.authorization.exception.AuthorizationException: The body of acl is null"
+
+    subject: str | None = None
+    policies: list[PolicyBody] = field(default_factory=list)
+
+    def infos(self) -> list[PolicyInfo]:
+        """The policies that have entries. Errors: SYSTEM_ERROR without any policy."""
+        if not self.policies:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, self.MISSING)
+        found = [PolicyInfo(policy.policy_type, [_entry(each) for each in policy.entries]) for policy in self.policies]
+        return [policy for policy in found if policy.entries]
+
+
+def _entry(body: EntryBody) -> PolicyEntry:
+    if body.actions is None:
         raise EngineError(
             ResponseCode.SYSTEM_ERROR,
             'java.lang.NullPointerException: Cannot invoke "java.util.List.iterator()" because the return value of'
             ' "org.apache.rocketmq.remoting.protocol.body.AclInfo$PolicyEntryInfo.getActions()" is null',
         )
-    return PolicyEntry(
-        optional_text(members.get("resource")),
-        _texts(actions),
-        _texts(members.get("sourceIps")),
-        optional_text(members.get("decision")),
-    )
-
-
-def _texts(value: Any) -> list[str]:
-    return [text(each) for each in value] if isinstance(value, list) else []
+    return PolicyEntry(body.resource, body.actions, body.source_ips, body.decision)
 
 
 def rights(username: str, policies: list[PolicyInfo]) -> bytes:

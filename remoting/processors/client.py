@@ -32,12 +32,12 @@ from rocketmq_testkit.emulator.operations import (
 
 from ..answer import NOT_SET
 from ..bodies import client
-from ..bodies.reading import json_object, text
+from ..bodies.client import CheckClientBody, HeartbeatBody, LockBody, SubscriptionBody, UnlockBody
 from ..bodies.writing import dumps, message_queue
 from ..call import RemotingCall
 from ..header import Header, Int, header, wire
 from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..table import BodyOf, NoHeader, RequestTable, Role
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -108,11 +108,10 @@ def _heartbeat_answer(call: RemotingCall, result: HeartbeatResult) -> bytes:
     return call.answer(None, {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": changed})
 
 
-@TABLE.processor(RequestCode.HEART_BEAT, header=NoHeader, answer=_heartbeat_answer)
-def heart_beat(call: RemotingCall, header: NoHeader, body: bytes) -> Heartbeat:
+@TABLE.processor(RequestCode.HEART_BEAT, header=NoHeader, body=HeartbeatBody, answer=_heartbeat_answer)
+def heart_beat(call: RemotingCall, header: NoHeader, body: HeartbeatBody) -> Heartbeat:
     """Language and version of the client are those of its request headers."""
-    members = json_object(body, "HeartbeatData.getClientID", "heartbeatData")
-    return client.heartbeat(members, call.language, call.version)
+    return client.heartbeat(body, call.language, call.version)
 
 
 def _empty_fields(call: RemotingCall, result: Done) -> bytes:
@@ -150,35 +149,25 @@ def _locked(call: RemotingCall, result: LockBatchResult) -> bytes:
     return call.answer(None, None, dumps({"lockOKMQSet": [message_queue(each) for each in result.queues]}))
 
 
-@TABLE.processor(RequestCode.LOCK_BATCH_MQ, header=NoHeader, answer=_locked)
-def lock_batch_mq(call: RemotingCall, header: NoHeader, body: bytes) -> LockBatchMq:
+@TABLE.processor(RequestCode.LOCK_BATCH_MQ, header=NoHeader, body=LockBody, answer=_locked)
+def lock_batch_mq(call: RemotingCall, header: NoHeader, body: LockBody) -> LockBatchMq:
     """The answer has the queues that the client holds now."""
-    members = json_object(body, "LockBatchRequestBody.getConsumerGroup")
-    return LockBatchMq(
-        text(members.get("consumerGroup")), text(members.get("clientId")), client.queues(members.get("mqSet"))
-    )
+    return LockBatchMq(body.consumer_group or "", body.client_id, body.queues)
 
 
-@TABLE.processor(RequestCode.UNLOCK_BATCH_MQ, header=NoHeader)
-def unlock_batch_mq(call: RemotingCall, header: NoHeader, body: bytes) -> UnlockBatchMq:
+@TABLE.processor(RequestCode.UNLOCK_BATCH_MQ, header=NoHeader, body=UnlockBody)
+def unlock_batch_mq(call: RemotingCall, header: NoHeader, body: UnlockBody) -> UnlockBatchMq:
     """Java may send it oneway, Go asks for an answer."""
-    members = json_object(body, "UnlockBatchRequestBody.isOnlyThisBroker")
-    return UnlockBatchMq(
-        text(members.get("consumerGroup")), text(members.get("clientId")), client.queues(members.get("mqSet"))
-    )
+    return UnlockBatchMq(body.consumer_group or "", body.client_id, body.queues)
 
 
-@TABLE.processor(RequestCode.CHECK_CLIENT_CONFIG, header=NoHeader)
-def check_client_config(call: RemotingCall, header: NoHeader, body: bytes) -> CheckClientConfig:
+@TABLE.processor(RequestCode.CHECK_CLIENT_CONFIG, header=NoHeader, body=BodyOf(CheckClientBody, required=False))
+def check_client_config(call: RemotingCall, header: NoHeader, body: CheckClientBody | None) -> CheckClientConfig:
     """Without a body or a subscription there is nothing to object to."""
-    members = json_object(body, "CheckClientRequestBody.getSubscriptionData") if body else {}
-    given = members.get("subscriptionData")
-    subscription = given if isinstance(given, dict) else {"subString": "*"}
+    body = body or CheckClientBody()
+    subscription = body.subscription_data or SubscriptionBody(sub_string="*")
     return CheckClientConfig(
-        text(members.get("clientId")),
-        text(members.get("group")),
-        client.subscription(subscription),
-        subscription.get("subString") is not None,
+        body.client_id, body.group, client.subscription(subscription), subscription.sub_string is not None
     )
 
 
@@ -250,7 +239,8 @@ def consume_message_directly(
 
 
 def _status(call: RemotingCall, result: ConsumerStatusResult) -> bytes:
-    tables = {client_id: client.queue_offsets(body) for client_id, body in result.answers.items()}
+    read = {client_id: client.queue_offsets(body) for client_id, body in result.answers.items()}
+    tables = {client_id: table for client_id, table in read.items() if table is not None}
     return call.answer(NOT_SET, None, dumps({"consumerTable": tables, "messageQueueTable": {}}))
 
 

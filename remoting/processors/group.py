@@ -5,8 +5,6 @@ Source: AdminBrokerProcessor, QueryAssignmentProcessor (5.3.3).
 
 # ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AssignmentResult,
     BrokerMember,
@@ -34,8 +32,7 @@ from rocketmq_testkit.emulator.operations import (
 )
 
 from ..bodies import group, route
-from ..bodies.client import MESSAGE_MODELS
-from ..bodies.reading import enum_name, integer, json_object, null_list, objects, text
+from ..bodies.group import AssignmentBody, GroupConfigBody, GroupListBody, RequestModeBody
 from ..bodies.writing import dumps
 from ..call import RemotingCall
 from ..header import Header, header
@@ -108,23 +105,16 @@ class QueryConsumeTimeSpanRequestHeader(Header):
     group: str
 
 
-@TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, header=NoHeader)
-def create_group(call: RemotingCall, header: NoHeader, body: bytes) -> CreateGroup:
+@TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, header=NoHeader, body=GroupConfigBody)
+def create_group(call: RemotingCall, header: NoHeader, body: GroupConfigBody) -> CreateGroup:
     """The name is not checked, as upstream does not check it here."""
-    config = group.config(json_object(body, "SubscriptionGroupConfig.getGroupName", "config"))
-    if config is None:
-        raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")
-    return CreateGroup(config)
+    return CreateGroup(group.config(body))
 
 
-@TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, header=NoHeader)
-def create_groups(call: RemotingCall, header: NoHeader, body: bytes) -> CreateGroups:
+@TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, header=NoHeader, body=GroupListBody)
+def create_groups(call: RemotingCall, header: NoHeader, body: GroupListBody) -> CreateGroups:
     """Several at once."""
-    members = json_object(body, "SubscriptionGroupList.getGroupConfigList", "subscriptionGroupList")
-    if members.get("groupConfigList") is None:
-        raise EngineError(ResponseCode.SYSTEM_ERROR, null_list("groupConfigList"))
-    configs = [group.config(each) for each in objects(members["groupConfigList"])]
-    return CreateGroups([CreateGroup(each) for each in configs if each is not None])
+    return CreateGroups([CreateGroup(each) for each in body.configs()])
 
 
 @TABLE.processor(RequestCode.DELETE_SUBSCRIPTIONGROUP, header=DeleteSubscriptionGroupRequestHeader)
@@ -223,28 +213,26 @@ def _assignment(call: RemotingCall, result: AssignmentResult) -> bytes:
     return call.answer(None, None, group.assignments(result))
 
 
-@TABLE.processor(RequestCode.QUERY_ASSIGNMENT, header=NoHeader, answer=_assignment)
-def query_assignment(call: RemotingCall, header: NoHeader, body: bytes) -> QueryAssignment:
+@TABLE.processor(RequestCode.QUERY_ASSIGNMENT, header=NoHeader, body=AssignmentBody, answer=_assignment)
+def query_assignment(call: RemotingCall, header: NoHeader, body: AssignmentBody) -> QueryAssignment:
     """Server-side rebalance of one topic for one client."""
-    members = json_object(body, "QueryAssignmentRequestBody.getTopic")
     return QueryAssignment(
-        topic=text(members.get("topic")),
-        consumer_group=text(members.get("consumerGroup")),
-        client_id=text(members.get("clientId")),
-        strategy_name=text(members.get("strategyName")),
-        message_model=enum_name(members.get("messageModel"), MESSAGE_MODELS, "CLUSTERING"),
+        topic=body.topic,
+        consumer_group=body.consumer_group,
+        client_id=body.client_id,
+        strategy_name=body.strategy_name,
+        message_model=body.message_model,
     )
 
 
-@TABLE.processor(RequestCode.SET_MESSAGE_REQUEST_MODE, header=NoHeader)
-def set_message_request_mode(call: RemotingCall, header: NoHeader, body: bytes) -> SetMessageRequestMode:
+@TABLE.processor(RequestCode.SET_MESSAGE_REQUEST_MODE, header=NoHeader, body=RequestModeBody)
+def set_message_request_mode(call: RemotingCall, header: NoHeader, body: RequestModeBody) -> SetMessageRequestMode:
     """Pull or pop for a group on a topic. Errors: NO_PERMISSION (retry topic)."""
-    members = json_object(body, "SetMessageRequestModeRequestBody.getTopic")
     return SetMessageRequestMode(
-        topic=text(members.get("topic")),
-        consumer_group=text(members.get("consumerGroup")),
-        mode=enum_name(members.get("mode"), ("PULL", "POP"), "PULL"),
-        pop_share_queue_num=integer(members.get("popShareQueueNum")),
+        topic=body.topic,
+        consumer_group=body.consumer_group,
+        mode=body.mode,
+        pop_share_queue_num=body.pop_share_queue_num,
     )
 
 

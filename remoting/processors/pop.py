@@ -6,15 +6,10 @@ PeekMessageProcessor, PollingInfoProcessor (5.3.3). Absent numbers count as 0 wh
 
 # ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
 
-from base64 import b64decode
-from binascii import Error as Base64Error
-from typing import Any
-
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AckMessage,
-    BatchAck,
     BatchAckMessage,
     ChangeInvisibleResult,
     ChangeInvisibleTime,
@@ -30,7 +25,7 @@ from rocketmq_testkit.emulator.operations import (
 )
 
 from ..answer import NOT_SET, found_answer
-from ..bodies.reading import SYNTAX_ERROR, json_object, loads, objects, optional_text, text
+from ..bodies.pop import BatchAckBody
 from ..call import RemotingCall
 from ..header import Header, Int, Long, header
 from ..request_code import RequestCode
@@ -214,19 +209,10 @@ def change_invisible_time(
     )
 
 
-@TABLE.processor(RequestCode.BATCH_ACK_MESSAGE, header=NoHeader)
-def batch_ack_message(call: RemotingCall, header: NoHeader, body: bytes) -> BatchAckMessage:
-    """Many acknowledgements in a JSON body with names of one or two letters, or the long ones."""
-    if not body:
-        return BatchAckMessage(None)
-    if loads(body) == []:
-        return BatchAckMessage(None)
-    members = json_object(body, "BatchAckMessageRequestBody.getAcks")
-    acks = members.get("acks")
-    if acks is not None and not isinstance(acks, list):
-        raise EngineError(ResponseCode.SYSTEM_ERROR, SYNTAX_ERROR)
-    found = None if acks is None else [_batch_ack(each) for each in objects(acks)]
-    return BatchAckMessage(found, optional_text(members.get("brokerName")))
+@TABLE.processor(RequestCode.BATCH_ACK_MESSAGE, header=NoHeader, body=BatchAckBody)
+def batch_ack_message(call: RemotingCall, header: NoHeader, body: BatchAckBody) -> BatchAckMessage:
+    """Many acknowledgements at once."""
+    return BatchAckMessage(None if body.acks is None else [each.ack() for each in body.acks], body.broker_name)
 
 
 def _notification_answer(call: RemotingCall, result: NotificationResult) -> bytes:
@@ -287,45 +273,3 @@ def _rolled_back(call: RemotingCall, result: Done) -> bytes:
 def pop_rollback(call: RemotingCall, header: NoHeader, body: bytes) -> RollBackPops:
     """Before popConsumerKVServiceEnable is switched off."""
     return RollBackPops()
-
-
-def _batch_ack(members: dict[str, Any]) -> BatchAck:
-    def value(short: str, long: str) -> Any:
-        return members.get(short, members.get(long))
-
-    def number(short: str, long: str) -> int:
-        found = value(short, long)
-        try:
-            return 0 if found is None else int(found)
-        except (ValueError, TypeError, OverflowError):
-            raise EngineError(
-                ResponseCode.SYSTEM_ERROR, f"com.alibaba.fastjson.JSONException: parseLong error, field : {long}"
-            ) from None
-
-    def needed(short: str, long: str) -> str:
-        found = value(short, long)
-        if found is None:
-            raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")
-        return text(found)
-
-    return BatchAck(
-        consumer_group=text(value("c", "consumerGroup")),
-        topic=needed("t", "topic"),
-        retry=needed("r", "retry"),
-        start_offset=number("so", "startOffset"),
-        queue_id=number("q", "queueId"),
-        revive_qid=number("rq", "reviveQueueId"),
-        pop_time=number("pt", "popTime"),
-        invisible_ms=number("it", "invisibleTime"),
-        bits=_bit_set(needed("b", "bitSet")),
-    )
-
-
-def _bit_set(value: str) -> int:
-    # A Java BitSet as bytes, the lowest bit of the first byte first.
-    try:
-        return int.from_bytes(b64decode(value, validate=True), "little")
-    except (Base64Error, ValueError):
-        raise EngineError(
-            ResponseCode.SYSTEM_ERROR, "java.lang.IllegalArgumentException: the bit set is not base64"
-        ) from None

@@ -25,12 +25,13 @@ from rocketmq_testkit.emulator.operations import (
 
 from ..answer import NOT_SET
 from ..bodies import mapping, route, topic
-from ..bodies.reading import json_object, null_list, objects
+from ..bodies.mapping import MappingBody
+from ..bodies.topic import TopicListBody
 from ..bodies.writing import dumps
 from ..call import RemotingCall
 from ..header import Header, Int, header, required
 from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..table import BodyOf, NoHeader, RequestTable, Role
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -90,12 +91,18 @@ def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: byt
     return CreateTopic(config, None if header.attributes is None else topic.attribute_changes(header.attributes))
 
 
-@TABLE.processor(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, header=CreateTopicRequestHeader, answer=_created)
-def create_static_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: bytes) -> CreateStaticTopic:
-    """The body is the mapping; what the header says of order and attributes is not looked at."""
+@TABLE.processor(
+    RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC,
+    header=CreateTopicRequestHeader,
+    body=BodyOf(MappingBody, required=False),
+    answer=_created,
+)
+def create_static_topic(
+    call: RemotingCall, header: CreateTopicRequestHeader, body: MappingBody | None
+) -> CreateStaticTopic:
+    """The body is the mapping; order and attributes of the header are ignored."""
     config = replace(_config(header), order=False)
-    found = None if not body else mapping.read(json_object(body, "TopicQueueMappingDetail.getTopic"))
-    return CreateStaticTopic(config, found, header.force)
+    return CreateStaticTopic(config, None if body is None else body.mapping(), header.force)
 
 
 def _config(header: CreateTopicRequestHeader) -> TopicConfig:
@@ -127,13 +134,10 @@ def _config(header: CreateTopicRequestHeader) -> TopicConfig:
     )
 
 
-@TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, header=NoHeader, answer=_created)
-def create_topics(call: RemotingCall, header: NoHeader, body: bytes) -> CreateTopics:
+@TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, header=NoHeader, body=TopicListBody, answer=_created)
+def create_topics(call: RemotingCall, header: NoHeader, body: TopicListBody) -> CreateTopics:
     """Attributes are a map here, its keys with the same signs."""
-    members = json_object(body, "CreateTopicListRequestBody.getTopicConfigList")
-    if members.get("topicConfigList") is None:
-        raise EngineError(ResponseCode.SYSTEM_ERROR, null_list("topicConfigList"))
-    return CreateTopics([CreateTopic(*topic.config(each)) for each in objects(members["topicConfigList"])])
+    return CreateTopics(body.creations())
 
 
 @TABLE.processor(RequestCode.DELETE_TOPIC_IN_BROKER, header=DeleteTopicRequestHeader)

@@ -22,10 +22,11 @@ from rocketmq_testkit.emulator.operations import (
 
 from ..answer import NOT_SET
 from ..bodies import users
+from ..bodies.users import AclBody, UserBody
 from ..call import RemotingCall
 from ..header import Header, header, wire
 from ..request_code import RequestCode
-from ..table import RequestTable, Role
+from ..table import BodyOf, RequestTable, Role
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -107,17 +108,21 @@ def _all_rights(call: RemotingCall, result: AclsResult) -> bytes:
 
 
 def _info(username: str, body: bytes) -> UserInfo:
-    """The user of the body, which nobody reads where there is no name."""
-    return users.user_info(body) if username else UserInfo(None, None)
+    """The user of the body, which is not read if there is no name."""
+    return UserBody.parse(body).info() if username else UserInfo(None, None)
 
 
-@TABLE.processor(RequestCode.AUTH_CREATE_USER, header=PutUserRequestHeader, answer=_done)
+@TABLE.processor(
+    RequestCode.AUTH_CREATE_USER, header=PutUserRequestHeader, body=BodyOf(UserBody, raw=True), answer=_done
+)
 def create_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -> CreateUser:
     """The name is in the header, the rest in the body."""
     return CreateUser(header.username, _info(header.username, body), header.signer)
 
 
-@TABLE.processor(RequestCode.AUTH_UPDATE_USER, header=PutUserRequestHeader, answer=_done)
+@TABLE.processor(
+    RequestCode.AUTH_UPDATE_USER, header=PutUserRequestHeader, body=BodyOf(UserBody, raw=True), answer=_done
+)
 def update_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -> UpdateUser:
     """As to create one."""
     return UpdateUser(header.username, _info(header.username, body), header.signer)
@@ -141,11 +146,16 @@ def list_users(call: RemotingCall, header: ListUsersRequestHeader, body: bytes) 
     return ListUsers(header.filter)
 
 
-@TABLE.processor(RequestCode.AUTH_CREATE_ACL, RequestCode.AUTH_UPDATE_ACL, header=PutAclRequestHeader, answer=_done)
-def put_acl(call: RemotingCall, header: PutAclRequestHeader, body: bytes) -> PutAcl:
+@TABLE.processor(
+    RequestCode.AUTH_CREATE_ACL,
+    RequestCode.AUTH_UPDATE_ACL,
+    header=PutAclRequestHeader,
+    body=AclBody,
+    answer=_done,
+)
+def put_acl(call: RemotingCall, header: PutAclRequestHeader, body: AclBody) -> PutAcl:
     """Both the body and the header may name the subject."""
-    own_subject, policies = users.acl(body)
-    return PutAcl(own_subject, header.subject, policies)
+    return PutAcl(body.subject, header.subject, body.infos())
 
 
 @TABLE.processor(RequestCode.AUTH_DELETE_ACL, header=DeleteAclRequestHeader, answer=_done)

@@ -20,6 +20,7 @@ from rocketmq_testkit.emulator.operations import (
     PollingInfoResult,
     PopMessage,
     PopResult,
+    bit_set,
 )
 from rocketmq_testkit.emulator.record import decode
 
@@ -193,7 +194,7 @@ def test_batch_acknowledgement(world: World) -> None:
     filled(world, 3)
     world.popped("A")
     pop = world.last_pop
-    ack = BatchAck("G", "A", "0", 0, 0, pop.revive_qid, pop.pop_time, pop.invisible_ms, 0b1101 | 1 << 40)
+    ack = BatchAck("G", "A", "0", 0, 0, pop.revive_qid, pop.pop_time, pop.invisible_ms, bit_set(0b1101 | 1 << 40))
     world.engine.ask(world.broker, BatchAckMessage([ack]))
     world.advance(30_000)
     assert bodies(world.popped("A")) == [b"1"]
@@ -208,7 +209,7 @@ def test_bits_beyond_the_queue_cost_nothing(world: World) -> None:
     world.popped("A")
     pop = world.last_pop
     for start in (0, -(1 << 62), 1 << 62):
-        ack = BatchAck("G", "A", "0", start, 0, pop.revive_qid, pop.pop_time, pop.invisible_ms, (1 << 8_000_000) - 1)
+        ack = BatchAck("G", "A", "0", start, 0, pop.revive_qid, pop.pop_time, pop.invisible_ms, b"\xff" * 1_000_000)
         world.engine.ask(world.broker, BatchAckMessage([ack]))
     world.advance(30_000)
     assert world.popped("A") == []

@@ -15,6 +15,7 @@ from rocketmq_testkit.emulator.operations import (
     PeekMessage,
     PopResult,
     ResetOffset,
+    bit_set,
 )
 from rocketmq_testkit.emulator.record import decode
 from stored import scheduled
@@ -172,7 +173,7 @@ def test_batch_acknowledgements_reach_the_buffer(world: World) -> None:
     filled(world, 3)
     world.popped("A", invisible_ms=LONG)
     pop = world.last_pop
-    ack = BatchAck("G", "A", "0", 0, 0, pop.revive_qid, pop.pop_time, pop.invisible_ms, 0b111)
+    ack = BatchAck("G", "A", "0", 0, 0, pop.revive_qid, pop.pop_time, pop.invisible_ms, bit_set(0b111))
     world.engine.ask(world.broker, BatchAckMessage([ack]))
     world.advance(5)
     assert committed(world) == 3

@@ -17,6 +17,7 @@ from rocketmq_testkit.emulator.operations import (
     PopResult,
     ResetOffset,
     RollBackPops,
+    bit_set,
 )
 from rocketmq_testkit.emulator.record import decode
 from stored import committed, filled, scheduled, stored, stored_bodies
@@ -138,7 +139,7 @@ def test_batch_acknowledgements_delete_records(world: World) -> None:
     filled(world)
     world.popped("A", invisible_ms=3000)
     pop = world.last_pop
-    ack = BatchAck("G", "A", "0", 0, 0, 0, pop.pop_time, pop.invisible_ms, 0b101)
+    ack = BatchAck("G", "A", "0", 0, 0, 0, pop.pop_time, pop.invisible_ms, bit_set(0b101))
     world.engine.ask(world.broker, BatchAckMessage([ack]))
     world.advance(4000)
     assert stored_bodies(world, RETRY) == [b"1"]

@@ -1,4 +1,4 @@
-"""JSON bodies: tolerant reading, upstream's shapes in writing."""
+"""JSON bodies: read as fastjson reads them, written in upstream's shapes."""
 
 from typing import Any
 
@@ -7,15 +7,18 @@ from remoting_world import Peer, Port, RecordingNode
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import Operation, Result
-from rocketmq_testkit.remoting.bodies import client, group, reading, topic
+from rocketmq_testkit.remoting.bodies import client, group, topic
+from rocketmq_testkit.remoting.bodies.client import HeartbeatBody
+from rocketmq_testkit.remoting.bodies.group import GroupConfigBody
 from rocketmq_testkit.remoting.bodies.properties_text import read_properties
+from rocketmq_testkit.remoting.bodies.topic import TopicConfigBody
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
 from rocketmq_testkit.remoting.table import Role
 
 FULL_HEARTBEAT: dict[str, Any] = {
     "clientID": "c@1",
-    "producerDataSet": [{"groupName": "PG"}, None, 5],
+    "producerDataSet": [{"groupName": "PG"}],
     "consumerDataSet": [
         {
             "groupName": "G",
@@ -36,7 +39,7 @@ FULL_HEARTBEAT: dict[str, Any] = {
                 }
             ],
         },
-        {"groupName": "G2", "consumeType": "CONSUME_ACTIVELY", "messageModel": "NOT_A_MODEL", "consumeFromWhere": 99},
+        {"groupName": "G2", "consumeType": "CONSUME_ACTIVELY", "messageModel": "NOT_A_MODEL", "consumeFromWhere": ""},
     ],
     "heartbeatFingerprint": 12345,
     "withoutSub": True,
@@ -44,8 +47,8 @@ FULL_HEARTBEAT: dict[str, Any] = {
 
 
 def test_heartbeats_are_read_with_tolerance() -> None:
-    """Ordinals and names, numbers as texts, unknown members, members of the wrong kind."""
-    beat = client.heartbeat(FULL_HEARTBEAT, "CPP", 63)
+    """Ordinals and names, numbers as texts, unknown members, unknown names."""
+    beat = client.heartbeat(HeartbeatBody.read(FULL_HEARTBEAT), "CPP", 63)
     assert (beat.client_id, beat.producer_groups) == ("c@1", ["PG"])
     assert (beat.fingerprint, beat.without_sub) == (12345, True)
     assert (beat.language, beat.version) == ("CPP", 63)
@@ -59,18 +62,18 @@ def test_heartbeats_are_read_with_tolerance() -> None:
     assert second.consume_from_where == "CONSUME_FROM_LAST_OFFSET"
 
 
-@pytest.mark.parametrize("members", [{}, {"consumerDataSet": None}, {"clientID": 5, "producerDataSet": {"a": 1}}])
+@pytest.mark.parametrize("members", [{}, {"consumerDataSet": None}, {"clientID": 5, "producerDataSet": []}])
 def test_empty_heartbeats_are_heartbeats(members: dict[str, Any]) -> None:
     """Nothing in them is required."""
-    beat = client.heartbeat(members, "JAVA", 0)
+    beat = client.heartbeat(HeartbeatBody.read(members), "JAVA", 0)
     assert (beat.consumers, beat.producer_groups) == ([], [])
 
 
-@pytest.mark.parametrize("body", [b"", b"null"])
+@pytest.mark.parametrize("body", [b"", b"null", b"[]", b'""', b'{"clientID":"\xff"}'])
 def test_a_missing_body_is_a_null_pointer(body: bytes) -> None:
-    """With upstream's text, down to its variable."""
+    """With upstream's text, down to its variable; fastjson reads bytes that are not UTF-8 as null."""
     with pytest.raises(EngineError) as refused:
-        reading.json_object(body, "HeartbeatData.getClientID", "heartbeatData")
+        HeartbeatBody.parse(body)
     assert refused.value.remark == (
         'java.lang.NullPointerException: Cannot invoke "org.apache.rocketmq.remoting.protocol.heartbeat.HeartbeatData.'
         'getClientID()" because "heartbeatData" is null'
@@ -81,12 +84,12 @@ def test_a_missing_body_is_a_null_pointer(body: bytes) -> None:
 def test_a_body_that_is_no_object_is_a_syntax_error(body: bytes) -> None:
     """Code 1, as fastjson's exception gives it."""
     with pytest.raises(EngineError, match="JSONException: syntax error"):
-        reading.json_object(body, "HeartbeatData.getClientID")
+        HeartbeatBody.parse(body)
 
 
 def test_bodies_may_be_as_free_as_fastjson_allows() -> None:
     """Raw control characters and a trailing newline."""
-    assert reading.json_object(b'{"a":"x\x01y"}\n', "A.b") == {"a": "x\x01y"}
+    assert HeartbeatBody.parse(b'{"clientID":"x\x01y"}\n').client_id == "x\x01y"
 
 
 def test_group_configurations_come_back() -> None:
@@ -99,20 +102,22 @@ def test_group_configurations_come_back() -> None:
         config = ops.GroupConfig(
             "G", consume_enable=False, retry_max_times=3, retry_policy=policy, attributes={"a": "b"}
         )
-        assert group.config(group.config_members(config)) == config
+        assert group.config(GroupConfigBody.read(group.config_members(config))) == config
 
 
 def test_a_group_has_upstreams_defaults() -> None:
     """Only the name is needed."""
-    assert group.config({"groupName": "G"}) == ops.GroupConfig("G")
-    assert group.config({}) is None
+    assert group.config(GroupConfigBody(group_name="G")) == ops.GroupConfig("G")
+    with pytest.raises(EngineError, match="NullPointerException"):
+        group.config(GroupConfigBody())
 
 
 def test_topic_configurations_come_back() -> None:
     """The attributes of a list are changes with signs."""
     config = ops.TopicConfig("T", 3, 4, 6, "MULTI_TAG", 1, True)
     members = {**topic.config_members(config), "attributes": {"+message.type": "FIFO", "-x": None}}
-    assert topic.config(members) == (config, {"+message.type": "FIFO"})
+    body = TopicConfigBody.read(members)
+    assert (body.config(), body.attributes) == (config, {"+message.type": "FIFO"})
 
 
 @pytest.mark.parametrize(
@@ -221,7 +226,7 @@ def test_cluster_information_has_bare_numbers() -> None:
 
 def test_connections_of_a_group() -> None:
     """Subscriptions are written as they were read."""
-    beat = client.heartbeat(FULL_HEARTBEAT, "CPP", 63)
+    beat = client.heartbeat(HeartbeatBody.read(FULL_HEARTBEAT), "CPP", 63)
     connection = ops.ClientConnection("c@1", ("10.0.0.7", 5), "CPP", 63, 0)
     result = ops.ConsumerConnectionResult(
         [connection],
@@ -271,8 +276,8 @@ def test_a_batch_of_acknowledgements() -> None:
     assert node.operations == [
         ops.BatchAckMessage(
             [
-                ops.BatchAck("g", "T", "0", 100, 0, 3, 1_700_000_000_000, 60000, 0b10_0000_0011),
-                ops.BatchAck("g", "T", "1", 5, 2, 1, 6, 7, 0),
+                ops.BatchAck("g", "T", "0", 100, 0, 3, 1_700_000_000_000, 60000, b"\x03\x02"),
+                ops.BatchAck("g", "T", "1", 5, 2, 1, 6, 7, b""),
             ],
             "broker-a",
         )

@@ -376,7 +376,7 @@ class Session:
                 key.revive_qid,
                 key.pop_time,
                 key.invisible_ms,
-                bits,
+                ops.bit_set(bits),
             )
             for key, (bits, _) in batches.items()
         ]

@@ -366,4 +366,6 @@ def changed_handle(handle: str, pop_time: int, invisible_ms: int, revive_qid: in
 def _batch(handle: str, topic: str, group: str) -> ops.BatchAck:
     start, popped, invisible, revive, digit, _, queue, offset = handle.split(" ")
     bits = 1 << int(offset) - int(start)
-    return ops.BatchAck(group, topic, digit, int(start), int(queue), int(revive), int(popped), int(invisible), bits)
+    return ops.BatchAck(
+        group, topic, digit, int(start), int(queue), int(revive), int(popped), int(invisible), ops.bit_set(bits)
+    )

@@ -1,0 +1,165 @@
+"""JSON bodies declared as classes of fields, and read as fastjson reads its beans.
+
+A body is a class decorated with `@bean`; its fields are declared like those of a custom header. `parse` reads the body
+of a request, `read` an object within one. A value that its field cannot hold is refused with fastjson's exception;
+null and an absent member leave the default. Source: JavaBeanDeserializer (fastjson 1.2.83).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform, get_args, get_origin
+
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.java_types import fits
+from rocketmq_testkit.emulator.value import equal, shown
+
+from .. import json_values as values
+from ..fields import WireField, wire, wire_fields
+from ..lenient_json import ObjectMap
+from .reading import SYNTAX_ERROR, loads
+
+B = TypeVar("B", bound="Bean")
+Read = Callable[[Any, str], Any]
+
+NULL_KEY = 'java.lang.NullPointerException: Cannot invoke "Object.hashCode()" because "key" is null'
+NULL_ITEM = "java.lang.NullPointerException"
+_BITS = {"Int": values.INT_BITS, "Long": values.LONG_BITS}
+
+
+class BeanField(NamedTuple):
+    """A declared field and the function that reads its values."""
+
+    declared: WireField
+    read: Read
+
+
+class _LateFields:
+    """Computes FIELDS of a class when they are first needed."""
+
+    def __get__(self, instance: object, cls: "type[Bean]") -> tuple[BeanField, ...]:
+        cls.FIELDS = tuple(BeanField(each, _reader(each.hint)) for each in wire_fields(cls))
+        return cls.FIELDS
+
+
+class Bean:
+    """Base of JSON bodies. Subclasses are declared with `@bean`."""
+
+    __slots__ = ()
+    __repr__ = shown
+    __eq__ = equal
+    __hash__ = None  # type: ignore[assignment]  # its objects can be changed
+
+    FIELDS: ClassVar[tuple[BeanField, ...]] = ()
+    MISSING: ClassVar[str] = ""
+    """The remark for a request without this body; if empty, such a request is read as `{}`."""
+
+    NULL: ClassVar[str] = NULL_KEY
+    """The remark for a body without a required member."""
+
+    @classmethod
+    def parse(cls, body: bytes) -> Self:
+        """The value of a request's body. Errors: SYSTEM_ERROR (no body, no object, a member that does not fit)."""
+        found = loads(body) if body else None
+        if _is_null(found):
+            if cls.MISSING:
+                raise EngineError(ResponseCode.SYSTEM_ERROR, cls.MISSING)
+            found = {}
+        if not isinstance(found, dict):
+            raise EngineError(ResponseCode.SYSTEM_ERROR, SYNTAX_ERROR)
+        return cls.read(found)
+
+    @classmethod
+    def read(cls, members: Mapping[str, Any]) -> Self:
+        """The value of an object. Errors: SYSTEM_ERROR (a member that does not fit, a required one that is absent)."""
+        found = {}
+        for declared, read in cls.FIELDS:
+            given = members.get(declared.name)
+            if given is None and declared.alternate is not None:
+                given = members.get(declared.alternate)
+            bits = _BITS.get(declared.kind)
+            if bits is not None and not _is_usual(given, bits):
+                kinds = {each.declared.name: each.declared.kind for each in cls.FIELDS}
+                if values.is_read_fast(members, declared.name, kinds):
+                    given = values.fast_read(given, bits)
+            value = None if given is None else read(given, declared.name)
+            if value is None:
+                if declared.required:
+                    raise EngineError(ResponseCode.SYSTEM_ERROR, cls.NULL)
+                value = declared.default if declared.make_default is None else declared.make_default()
+            found[declared.attribute] = value
+        return cls(**found)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(wire, field))
+def bean(cls: type[B]) -> type[B]:
+    """Make a class of annotated fields a body: a slotted dataclass whose fields are read when they are needed."""
+    made = dataclass(slots=True, kw_only=True, repr=False, eq=False)(cls)
+    made.FIELDS = _LateFields()  # type: ignore[assignment]  # it computes them
+    return made
+
+
+def _is_usual(value: Any, bits: int) -> bool:
+    return value is None or (value.__class__ is int and fits(value, bits))
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or value == "" or value == []
+
+
+def _reader(hint: Any) -> Read:
+    """The function that reads values of a declared type."""
+    if hint is str:
+        return values.text
+    if hint is bool:
+        return values.boolean
+    origin = get_origin(hint)
+    if origin is Annotated:
+        inner, mark = get_args(hint)
+        if inner is int:
+            return values.integer if mark == values.INT_BITS else values.long
+        return partial(_read_enum, names=get_args(inner), java_class=mark)
+    if origin is dict:
+        key, item = (_reader(each) for each in get_args(hint))
+        return partial(_read_map, key=key, item=item)
+    if origin is not None:
+        item_hint = get_args(hint)[0]
+        return partial(_read_items, kind=origin, item=_reader(item_hint), is_bean=_is_bean(item_hint))
+    return partial(_read_bean, cls=hint)
+
+
+def _is_bean(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Bean)
+
+
+def _read_enum(value: Any, _name: str, *, names: tuple[str, ...], java_class: str) -> str | None:
+    return values.enum_name(value, names, java_class)
+
+
+def _read_bean(value: Any, name: str, *, cls: type[Bean]) -> Bean | None:
+    if _is_null(value):
+        return None
+    if not isinstance(value, dict):
+        token = values.token_name(value)
+        raise values.refused(
+            f"syntax error, expect {{, actual {token}, pos 0, fieldName {name}, fastjson-version 1.2.83"
+        )
+    return cls.read(value)
+
+
+def _read_items(value: Any, name: str, *, kind: type, item: Read, is_bean: bool) -> Any:
+    if not isinstance(value, list):
+        raise values.refused(f"field {name} expect '[', but {values.token_name(value)}")
+    found = [None if each is None else item(each, str(index)) for index, each in enumerate(value)]
+    if is_bean and None in found:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, NULL_ITEM)
+    return kind(each for each in found if each is not None)
+
+
+def _read_map(value: Any, name: str, *, key: Read, item: Read) -> dict[Any, Any]:
+    pairs = value.items() if isinstance(value, dict) else value if isinstance(value, ObjectMap) else None
+    if pairs is None:
+        raise values.refused(f"syntax error, expect {{, actual {values.token_name(value)}, fieldName {name}")
+    found = {key(each, name): None if held is None else item(held, str(each)) for each, held in pairs}
+    return {each: held for each, held in found.items() if each is not None and held is not None}
