@@ -59,10 +59,6 @@ USUAL: dict[str, Any] = {
 """What a field holds while another one is extreme; any other field has the zero of its kind."""
 _ZEROS = {"Int": "0", "Long": "0", "bool": "false", "str": "x"}
 
-READERS = ("GET_", "QUERY_", "VIEW_", "SEARCH_", "AUTH_GET", "AUTH_LIST", "PEEK_", "NOTIFICATION", "POLLING_INFO",
-           "CHECK_", "PULL_", "POP_MESSAGE")  # fmt: skip
-"""How the names of codes begin that only look."""
-
 
 def usual_ext(processor: Processor) -> dict[str, str]:
     """Ext fields of a request that upstream takes."""

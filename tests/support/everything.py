@@ -1,0 +1,73 @@
+"""Reading all that can be read: by every request that only looks, by the direct interface, and by a snapshot."""
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from extremes import exchange, usual_body, usual_ext
+from remoting_world import Port
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.snapshot import read_snapshot, write_snapshot
+from rocketmq_testkit.fixtures.control.json_form import entry, jsonable
+from rocketmq_testkit.fixtures.direct import Direct
+from rocketmq_testkit.remoting.bodies.reading import loads
+from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.processors import PROCESSORS
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+BODY_MAX = 4 * 1024 * 1024
+READERS = ("GET_", "QUERY_", "VIEW_", "SEARCH_", "AUTH_GET", "AUTH_LIST", "PEEK_", "NOTIFICATION", "POLLING_INFO",
+           "CHECK_", "PULL_", "POP_MESSAGE")  # fmt: skip
+"""How the names of codes begin that only look."""
+_BINARY = (RequestCode.GET_TIMER_CHECK_POINT, RequestCode.QUERY_MESSAGE, RequestCode.VIEW_MESSAGE_BY_ID)
+
+
+def read_everything(port: Port) -> None:
+    """Every request that only looks, the direct interface's lists, the journal and a snapshot."""
+    reader = port.peer()
+    for code in reading_codes():
+        processor = PROCESSORS[code]
+        for answer in exchange(reader, code, usual_ext(processor), usual_body(processor)):
+            if answer.body and code not in _BINARY and not code.name.startswith(("PULL", "POP", "PEEK", "LITE")):
+                decoded(code, answer.body)
+            check([answer])
+    for group in list(port.engine.brokers[0].groups.table):
+        for code in (RequestCode.GET_CONSUMER_CONNECTION_LIST, RequestCode.GET_CONSUMER_LIST_BY_GROUP):
+            check(exchange(reader, code, {"consumerGroup": group}, b""))
+    for topic in list(port.engine.brokers[0].topics.table):
+        for code in (RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_TOPIC_STATS_INFO):
+            check(exchange(reader, code, {"topic": topic}, b""))
+    direct = Direct(port.engine)
+    for listed in (direct.topics(system=True), direct.groups(system=True), direct.members()):
+        json.dumps(jsonable(listed)) if not isinstance(listed, list) else [
+            json.dumps(jsonable(each)) for each in listed
+        ]
+    for topic in direct.topics(system=True):
+        json.dumps([jsonable(message) for message in direct.messages(topic)])
+    for index, line in enumerate(direct.journal):
+        json.dumps(entry(index, line))
+    file = io.BytesIO()
+    write_snapshot(port.engine.state(), file)
+    file.seek(0)
+    Engine(state=read_snapshot(file))
+
+
+def reading_codes() -> Iterator[RequestCode]:
+    """Codes that change nothing."""
+    for processor in PROCESSORS.values():
+        if processor.code.name.startswith(READERS):
+            yield processor.code
+
+
+def decoded(code: RequestCode, body: bytes) -> Any:
+    """A body as another client reads it: UTF-8, JSON unless it is a text of properties."""
+    text = body.decode()
+    return text if code.name.endswith("_CONFIG") and not text.startswith("{") else loads(body)
+
+
+def check(answers: list[RemotingCommand]) -> None:
+    """No answer is larger than a client takes, and none shows an exception of Python."""
+    for answer in answers:
+        assert len(answer.body) < BODY_MAX
+        assert not (answer.remark or "").startswith(("TypeError", "ValueError", "OverflowError", "KeyError"))
