@@ -48,7 +48,7 @@ def fill(message: Message, outer: str = "", depth: int = 0) -> Message:
     return message
 
 
-def leaves(message: Message, path: Path = ()) -> Iterator[tuple[Path, Field]]:
+def leaves(message: Message, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """The path of every plain field, in the first item of lists."""
     for field in message.DESCRIPTOR.fields:
         held = getattr(message, field.name)

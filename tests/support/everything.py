@@ -39,7 +39,7 @@ def read_everything(port: Port) -> None:
         for code in (RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_TOPIC_STATS_INFO):
             check(exchange(reader, code, {"topic": topic}, b""))
     direct = Direct(port.engine)
-    for listed in (direct.topics(system=True), direct.groups(system=True), direct.members()):
+    for listed in (direct.topics(system=True), direct.groups(system=True), direct.broker_states()):
         json.dumps(jsonable(listed)) if not isinstance(listed, list) else [
             json.dumps(jsonable(each)) for each in listed
         ]
