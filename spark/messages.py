@@ -44,6 +44,9 @@ IGNORED = frozenset(schema.COLUMNS) - COLUMNS.keys()
 QUERY_ID, BATCH_ID, PARTITION_ID, SEQ = "SPARK_QUERY_ID", "SPARK_BATCH_ID", "SPARK_PARTITION_ID", "SPARK_SEQ"
 """Properties by which a reader can tell a message that was sent again, where the query's plan is deterministic."""
 
+TABLE_MARK = "rocketmq?"
+"""What a brokerName begins with that is the default of a table's column: it holds options and names no broker."""
+
 STAMPS = (QUERY_ID, BATCH_ID, PARTITION_ID, SEQ)
 """A row that was read has those of an earlier write, and loses them."""
 
@@ -247,7 +250,7 @@ class RowReader:
         if queue_id is not None:
             if queue_id < 0:
                 raise self._bad(f"queueId is {queue_id}")
-            return (queue_id, True) if broker is None else ((broker, queue_id), True)
+            return (queue_id, True) if broker is None or broker.startswith(TABLE_MARK) else ((broker, queue_id), True)
         sharding_key = properties.get(props.SHARDING_KEY)
         if sharding_key:
             return sharding_key, True

@@ -66,8 +66,8 @@ def declared_in(cls: type) -> list[tuple[str, Declared]]:
     return [(each.name, each.metadata["option"]) for each in known if "option" in each.metadata]
 
 
-def read_options(cls: type[T], given: Mapping[str, str], kind: str) -> T:
-    """The options of a read or write (`kind`), each read by its form.
+def read_options(cls: type[T], given: Mapping[str, str], kind: str, hint: str = "") -> T:
+    """The options of a read or write (`kind`), each read by its form. `hint` is about what is missing.
 
     Errors: OptionError for what is unknown (with the nearest name), given twice, missing, or of a wrong form.
     """
@@ -82,7 +82,7 @@ def read_options(cls: type[T], given: Mapping[str, str], kind: str) -> T:
         if found:
             values[attribute] = _read(each, *found[0])
         elif each.default is REQUIRED:
-            raise OptionError(f"option {each.name} is required for a {kind}: {each.doc}")
+            raise OptionError(f"option {each.name} is required for a {kind}: {each.doc.rstrip('.')}{hint}")
     unknown = [name for name in left if name not in SPARKS_OWN]
     if unknown:
         written = left[unknown[0]][0]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from . import schema
 from .errors import OptionError
 from .offsets import EARLIEST, GROUP, LATEST, MessageQueue, Offsets, positions_from, queues_from, timestamps_from
 from .option import (
@@ -20,10 +21,12 @@ from .option import (
     TEXT,
     Form,
     choice,
+    declared_in,
     integer,
     option,
     read_options,
 )
+from .schema import Wanted
 
 PULL_SIZE = 32
 """How many messages a broker gives for one pull unless it is told otherwise (maxTransferCountOnMessageInMemory)."""
@@ -51,6 +54,7 @@ def _position(*words: str) -> Form:
 STARTS = _position(EARLIEST, LATEST, GROUP)
 ENDS = _position(LATEST)
 TIMESTAMPS = Form('{"topic":{"broker":{"0":milliseconds}}} or {"topic":milliseconds}', timestamps_from)
+DDL = Form("columns with types, as in body STRING, queueOffset BIGINT", schema.parse)
 QUEUES = Form('{"topic":{"broker":[0,1]}}', queues_from)
 
 
@@ -187,6 +191,12 @@ class SourceOptions(ConnectionOptions):
         False,
         "Show a stream's progress as offsets of consumerGroup, a batch late; never read again on recovery.",
     )
+    columns: Wanted | None = option(  # noqa: RUF009 - a field, as all others
+        "columns",
+        DDL,
+        None,
+        "The columns and their types, as in `body STRING, tags STRING`, where no schema can be given: in SQL.",
+    )
     include_metadata: bool = option("includeMetadata", FLAG, False, "Append the columns of metadata to the schema.")
     filter_pushdown: bool = option(
         "filterPushdown",
@@ -210,6 +220,8 @@ class SourceOptions(ConnectionOptions):
         if len(given) != 1:
             said = f"{' and '.join(given)} are given" if given else "none is given"
             raise OptionError(f"give exactly one of the options topic, topics, topicsPattern and assign; {said}")
+        if self.columns is not None and self.include_metadata:
+            raise OptionError("options columns and includeMetadata are both given; columns names metadata, too")
         if self.consumer_group == DEFAULT_GROUP:
             if self.starting_offsets == GROUP:
                 raise OptionError("startingOffsets=group needs the option consumerGroup")
@@ -325,6 +337,9 @@ class SinkOptions(ConnectionOptions):
         "roundrobin",
         "How rows find queues that have neither queueId nor shardingKey; `hash` goes by the column `keys`.",
     )
+    columns: Wanted | None = option(  # noqa: RUF009 - a field, as all others
+        "columns", DDL, None, "The columns of a view, for its reads; a write has its own."
+    )
     txn_log_path: str | None = option(
         "txnLogPath", TEXT, None, "A folder that the driver keeps: which half messages are to be committed."
     )
@@ -340,11 +355,17 @@ class SinkOptions(ConnectionOptions):
             raise OptionError("half messages cannot be sent in batches; leave sendBatchSize at 1")
 
 
-def source_options(given: Mapping[str, str]) -> SourceOptions:
-    """The options of a read. Errors: OptionError."""
-    return read_options(SourceOptions, given, "read")
+def names_server(given: Mapping[str, str]) -> bool:
+    """True if the option nameServer is given, by one of its names."""
+    names = dict(declared_in(ConnectionOptions))["name_server"].names
+    return any(name.lower() in names for name in given)
 
 
-def sink_options(given: Mapping[str, str]) -> SinkOptions:
-    """The options of a write. Errors: OptionError."""
-    return read_options(SinkOptions, given, "write")
+def source_options(given: Mapping[str, str], hint: str = "") -> SourceOptions:
+    """The options of a read. `hint` ends the sentence about options that are missing. Errors: OptionError."""
+    return read_options(SourceOptions, given, "read", hint)
+
+
+def sink_options(given: Mapping[str, str], hint: str = "") -> SinkOptions:
+    """The options of a write. `hint` ends the sentence about options that are missing. Errors: OptionError."""
+    return read_options(SinkOptions, given, "write", hint)

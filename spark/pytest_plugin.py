@@ -23,11 +23,15 @@ def spark_rocketmq_configuration() -> Mapping[str, str]:
 
 
 @pytest.fixture(scope="session")
-def spark_rocketmq_session(spark_rocketmq_configuration: Mapping[str, str]) -> "Iterator[SparkSession]":
+def spark_rocketmq_session(
+    spark_rocketmq_configuration: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> "Iterator[SparkSession]":
     """One Spark session on two threads for the whole run, because it takes seconds to start."""
     from .testing import start_session
 
-    spark = start_session(spark_rocketmq_configuration)
+    # Spark would make a folder for tables in the working directory.
+    folder = tmp_path_factory.mktemp("spark-warehouse")
+    spark = start_session({"spark.sql.warehouse.dir": str(folder), **spark_rocketmq_configuration})
     yield spark
     spark.stop()
 

@@ -150,10 +150,10 @@ def _recorded(spark: "SparkSession", options: argparse.Namespace) -> "DataFrame"
 
 
 def _kept(spark: "SparkSession", path: str) -> "DataFrame":
-    from .schema import ddl
+    from .schema import columns_of_read, ddl
 
     if path.endswith(JSON_SUFFIXES):
-        return spark.read.schema(ddl(True)).option("mode", "FAILFAST").json(path)
+        return spark.read.schema(ddl(columns_of_read(True))).option("mode", "FAILFAST").json(path)
     return spark.read.parquet(path)
 
 

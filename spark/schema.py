@@ -3,6 +3,7 @@
 It knows neither Spark nor Arrow by import: types are named as Spark's DDL names them.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -56,29 +57,60 @@ METADATA = (
 
 COLUMNS = {column.name: column for column in (*MESSAGE, *METADATA)}
 
+WRITE_ONLY = {
+    "shardingKey": "a read has it in column messageGroup",
+    "delayLevel": "a read has it in column properties, as DELAY",
+    "deliverTimeMs": "a read has it in column properties, as TIMER_DELIVER_MS",
+}
+"""Columns that only a write has, and where a read finds their values."""
+
 Wanted = tuple[tuple[str, str], ...]
 """Columns to make: name and type."""
 
+_OTHER_NAMES = {"long": LONG, "integer": INT}
 
-def ddl(include_metadata: bool) -> str:
-    """The schema of a read."""
+
+def columns_of_read(include_metadata: bool) -> Wanted:
+    """The columns of a read that asks for none by name."""
     columns = MESSAGE + METADATA if include_metadata else MESSAGE
-    return ", ".join(f"{column.name} {column.types[0]}" for column in columns)
+    return tuple((column.name, column.types[0]) for column in columns)
+
+
+def ddl(columns: Wanted) -> str:
+    """A schema as Spark reads it."""
+    return ", ".join(f"{name} {kind}" for name, kind in columns)
+
+
+def parse(text: str) -> Wanted:
+    """Columns as in `body STRING, properties MAP<STRING, STRING>`. Raises ValueError."""
+    found = []
+    for each in re.split(r",(?![^<]*>)", text):
+        name, _, kind = each.strip().partition(" ")
+        kind = "".join(kind.lower().split())
+        if not name or not kind:
+            raise ValueError(f"{each.strip()!r} is not a name and a type")
+        found.append((name, _OTHER_NAMES.get(kind, kind)))
+    return tuple(found)
+
+
+def check_column(name: str, kind: str) -> None:
+    """Raises SchemaError for an unknown column or a type that it cannot have."""
+    column = COLUMNS.get(name)
+    if name in WRITE_ONLY:
+        raise SchemaError(f"column {name} can only be written; {WRITE_ONLY[name]}")
+    if column is None:
+        near = get_close_matches(name, COLUMNS, 1, 0.5) or [each for each in COLUMNS if each.lower() == name.lower()]
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(COLUMNS)}"
+        raise SchemaError(f"unknown column {name}; {hint}")
+    if kind not in column.types:
+        raise SchemaError(f"column {name} is {kind}; it can be {' or '.join(column.types)}")
 
 
 def wanted(fields: Iterable[tuple[str, str]]) -> Wanted:
     """The columns of a schema, checked. Errors: SchemaError for an unknown column or a type that it cannot have."""
     found: list[tuple[str, str]] = []
     for name, kind in fields:
-        column = COLUMNS.get(name)
-        if column is None:
-            near = get_close_matches(name, COLUMNS, 1, 0.5) or [
-                each for each in COLUMNS if each.lower() == name.lower()
-            ]
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(COLUMNS)}"
-            raise SchemaError(f"unknown column {name}; {hint}")
-        if kind not in column.types:
-            raise SchemaError(f"column {name} is {kind}; it can be {' or '.join(column.types)}")
+        check_column(name, kind)
         if name in (each for each, _ in found):
             raise SchemaError(f"column {name} stands twice in the schema")
         found.append((name, kind))

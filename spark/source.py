@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamWriter, DataSourceWriter
 from pyspark.sql.types import StructType
 
-from .errors import OptionError
+from . import tables
+from .errors import OptionError, SchemaError
 from .messages import check_columns
-from .options import SinkOptions, SourceOptions, sink_options, source_options
-from .schema import Wanted, ddl, wanted
+from .options import SinkOptions, SourceOptions, names_server, sink_options, source_options
+from .schema import Wanted, columns_of_read, ddl, wanted
 
 if TYPE_CHECKING:
     from .stream_reader import RocketMQStreamReader
@@ -22,55 +23,65 @@ class RocketMQDataSource(DataSource):
         """The name of the format."""
         return "rocketmq"
 
-    def schema(self) -> str:
-        """The columns of a read without a schema of the user's. Errors: OptionError."""
-        return ddl(self._source_options().include_metadata)
+    def schema(self) -> str | StructType:
+        """The columns of a read without a schema of the user's, or of a new table. Errors: OptionError, SchemaError."""
+        given = dict(self.options)
+        if tables.is_table(given):
+            return tables.schema_of(given)
+        options = source_options(given)
+        return ddl(columns_of_read(options.include_metadata) if options.columns is None else wanted(options.columns))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads a batch. Errors: OptionError, SchemaError."""
         from .batch_reader import FilteringBatchReader, RocketMQBatchReader
 
-        options = self._source_options().of_batch()
+        options = self._source_options(schema).of_batch()
         kind = FilteringBatchReader if options.filter_pushdown else RocketMQBatchReader
-        return kind(options, columns_of(schema))
+        return kind(options, _columns(schema, options))
 
     def streamReader(self, schema: StructType) -> "RocketMQStreamReader":
         """Reads a stream. Errors: OptionError, SchemaError."""
-        options = self._source_options().of_stream()
+        options = self._source_options(schema).of_stream()
         try:
             from .stream_reader import RocketMQStreamReader
         except ImportError as error:
             raise OptionError(f"streams need pyspark 4.2 or later ({error})") from None
-        return RocketMQStreamReader(options, columns_of(schema))
+        return RocketMQStreamReader(options, _columns(schema, options))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Writes a batch. Errors: OptionError, SchemaError."""
         from .writer import RocketMQBatchWriter
 
-        options = self._sink_options(schema, overwrite)
+        given = dict(self.options)
+        table = None if names_server(given) else tables.TableWrite.found(schema)
+        hint = tables.NO_OPTIONS if tables.holds_options(schema) else tables.NO_COLUMNS
+        options = sink_options(given if table is None else table.options(given), hint)
+        self._check_write(schema, overwrite, options)
         if options.txn_log_path is not None:
             raise OptionError("deliveryGuarantee=transactional is for streams, whose batches have numbers")
-        return RocketMQBatchWriter(options)
+        return RocketMQBatchWriter(options, table)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """Writes a stream. Errors: OptionError, SchemaError."""
         from .transactional_writer import TransactionalStreamWriter
         from .writer import RocketMQStreamWriter
 
-        options = self._sink_options(schema, overwrite)
+        options = sink_options(dict(self.options), tables.NO_STREAM)
+        self._check_write(schema, overwrite, options)
         return RocketMQStreamWriter(options) if options.txn_log_path is None else TransactionalStreamWriter(options)
 
-    def _sink_options(self, schema: StructType, overwrite: bool) -> SinkOptions:
+    def _check_write(self, schema: StructType, overwrite: bool, options: SinkOptions) -> None:
         if overwrite:
             raise OptionError("a topic cannot be overwritten; use mode append")
-        options = sink_options(dict(self.options))
         check_columns([(field.name, field.dataType.simpleString()) for field in schema.fields], options.topic)
-        return options
 
-    def _source_options(self) -> SourceOptions:
-        return source_options(dict(self.options))
+    def _source_options(self, schema: StructType) -> SourceOptions:
+        return source_options(tables.with_options_of_read(dict(self.options), schema), tables.NO_COLUMNS)
 
 
-def columns_of(schema: StructType) -> Wanted:
-    """Names and types of a schema, checked. Errors: SchemaError."""
-    return wanted((field.name, field.dataType.simpleString()) for field in schema.fields)
+def _columns(schema: StructType, options: SourceOptions) -> Wanted:
+    """Names and types of a schema. Raises SchemaError if they are wrong, or are not those of the option `columns`."""
+    found = wanted((field.name, field.dataType.simpleString()) for field in schema.fields)
+    if options.columns is not None and options.columns != found:
+        raise SchemaError("the schema and the option columns name different columns; give one of them")
+    return found

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -19,6 +20,9 @@ from .messages import BATCH_ID, PARTITION_ID, QUERY_ID, RowReader
 from .offsets import MessageQueue
 from .options import SinkOptions
 from .sending import Sender
+
+if TYPE_CHECKING:
+    from .tables import TableWrite
 
 _log = logging.getLogger("pyspark_rocketmq")
 
@@ -32,14 +36,15 @@ class TaskSent(WriterCommitMessage):
 
 
 class RocketMQBatchWriter(DataSourceArrowWriter):
-    """Sends the rows of a batch."""
+    """Sends the rows of a batch. `table` is None if the options are those of the write itself."""
 
-    def __init__(self, options: SinkOptions) -> None:
+    def __init__(self, options: SinkOptions, table: "TableWrite | None" = None) -> None:
         self._options = options
+        self._table = table
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskSent:
         """Send the rows of a task. Errors: RowError, SendError, ClusterError."""
-        return send_rows(self._options, iterator)
+        return send_rows(self._options, iterator if self._table is None else self._table.rows(iterator))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """What was sent stays sent: a broker takes nothing back."""

@@ -80,6 +80,7 @@ def test_offsets_of_the_old_connector_are_understood() -> None:
             "startingOffsetsByTimestamp of topic orders is 9, after endingOffsetsByTimestamp, which is 8",
         ),
         ({**NEEDED, "consumerGroup": "a b"}, "option consumerGroup must be at most 255 letters, digits.*not 'a b'"),
+        ({**NEEDED, "columns": "body string,, tags string"}, "option columns must be columns with types"),
         ({"nameServer": "h:1", "topicsPattern": "("}, "option topicsPattern must be a regular expression"),
         ({"nameServer": "h:1", "assign": '{"t":{"b":0}}'}, "queues of t on b are 0, not a list of numbers"),
     ],
@@ -88,6 +89,13 @@ def test_bad_options_of_a_read_are_named(given: dict[str, str], said: str) -> No
     """One text with the option's name and what it must be."""
     with pytest.raises(OptionError, match=said):
         source_options(given)
+
+
+def test_columns_are_named_as_in_sql() -> None:
+    """In any case and with other names of the same types."""
+    options = source_options({**NEEDED, "columns": " body STRING,properties  Map<String, String> , queueOffset long"})
+
+    assert options.columns == (("body", "string"), ("properties", "map<string,string>"), ("queueOffset", "bigint"))
 
 
 def test_a_secret_is_not_shown() -> None:

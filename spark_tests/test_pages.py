@@ -47,6 +47,21 @@ def test_a_topic_is_read_and_copied(spark_rocketmq: SparkRocketMQ) -> None:
     assert [(message.body, message.tag) for message in copies.messages] == [(b"two teas", "copied")]
 
 
+def test_the_statements_of_a_page_are_run(spark_rocketmq: SparkRocketMQ) -> None:
+    """Those of docs/spark.md, in their order."""
+    spark_rocketmq.emulator.topic("orders").send(b"two teas")
+    spark_rocketmq.emulator.topic("copies")
+    [text] = re.findall(r"^```sql\n(.*?)^```$", (ROOT / "docs" / "spark.md").read_text(), re.MULTILINE | re.DOTALL)
+    try:
+        for statement in text.replace("127.0.0.1:9876", spark_rocketmq.emulator.namesrv).split(";")[:-1]:
+            found = spark_rocketmq.spark.sql(statement).collect()
+    finally:
+        for table in ("orders", "copies"):
+            spark_rocketmq.spark.sql(f"DROP TABLE IF EXISTS {table}")
+
+    assert [tuple(row) for row in found] == [("two teas", "copied")]
+
+
 def test_the_test_of_a_pipeline_passes(spark_rocketmq: SparkRocketMQ) -> None:
     """The second one."""
     run(program("spark.md", "def test_"))["test_large_orders_are_copied"](spark_rocketmq)

@@ -1,0 +1,165 @@
+"""Tables of a catalog: their options, kept in their schema.
+
+Spark hands the OPTIONS and TBLPROPERTIES of a table to `schema` when the table is created, and to nothing else: reads
+and writes of the table get the schema from the catalog, and no options (pyspark 4.2 and 4.3). So the schema holds them,
+as the default value of the column `brokerName`, with which no message is sent. A read finds the default in the schema.
+A write finds it in the rows: Spark puts the default of the target into each row if the statement leaves the column out.
+A schema alone would not do for a write, because the columns of a copied frame have the defaults of the table that was
+read. Source: PythonTable, TableOutputResolver (Spark 4.3).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from urllib.parse import parse_qsl, urlencode
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import (
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from .errors import OptionError, RowError, SchemaError
+from .messages import COLUMNS as WRITTEN
+from .messages import TABLE_MARK
+from .option import SPARKS_OWN, Declared, declared_in
+from .options import SinkOptions, SourceOptions, sink_options, source_options
+from .schema import BINARY, INT, LONG, MAP, STRING, TIMESTAMP, WRITE_ONLY, check_column, columns_of_read
+
+HOLDER = "brokerName"
+_DEFAULTS = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
+"""Where Spark keeps the default of a column: for INSERT, and for rows that are older than the column."""
+_TYPES: Mapping[str, DataType] = {
+    STRING: StringType(),
+    BINARY: BinaryType(),
+    INT: IntegerType(),
+    LONG: LongType(),
+    TIMESTAMP: TimestampType(),
+    MAP: MapType(StringType(), StringType()),
+}
+_OF_TABLE = "option."
+"""Spark puts this before the names of OPTIONS; names of TBLPROPERTIES come without it."""
+
+NO_OPTIONS = (
+    "; Spark gives a write no options of a table if the statement writes brokerName, too: name the other columns, as "
+    "in INSERT INTO t (body, tags) SELECT ... or INSERT INTO t BY NAME SELECT ..., and create a table before filling it"
+)
+NO_COLUMNS = "; a table has its options only if CREATE TABLE names no columns: use its option columns instead"
+NO_STREAM = "; Spark gives a stream no options of the table that it writes: give them to writeStream"
+
+
+def is_table(given: Mapping[str, str]) -> bool:
+    """True if these are the properties of a table that is being created."""
+    return given.get("provider", "").lower() == "rocketmq"
+
+
+def schema_of(given: Mapping[str, str]) -> StructType:
+    """The schema of a new table, with its options. Raises OptionError or SchemaError."""
+    options = _options(given)
+    source = source_options(_known(options, SourceOptions))
+    sink_options(_known(options, SinkOptions))
+    columns = dict(source.columns or columns_of_read(source.include_metadata))
+    for name, kind in columns.items():
+        _check(name, kind)
+    options.pop("columns", None)
+    text = TABLE_MARK + urlencode(sorted(options.items()))
+    defaults = dict.fromkeys(_DEFAULTS, f"'{text}'")
+    return StructType(
+        [
+            StructField(name, _TYPES[kind], metadata=defaults if name == HOLDER else None)
+            for name, kind in {**columns, HOLDER: STRING}.items()
+        ]
+    )
+
+
+def _options(properties: Mapping[str, str]) -> dict[str, str]:
+    """OPTIONS, all of them known, and those of TBLPROPERTIES that are known; names in lower case."""
+    named = {name[len(_OF_TABLE) :]: text for name, text in properties.items() if name.startswith(_OF_TABLE)}
+    known = {name: declared for cls in (SourceOptions, SinkOptions) for name, declared in _declared(cls).items()}
+    for name in named:
+        if name not in known and name not in SPARKS_OWN:
+            spelt = {each.lower(): each for declared in known.values() for each in (declared.name, *declared.aliases)}
+            near = get_close_matches(name, spelt, 1, 0.5)
+            hint = f"did you mean {spelt[near[0]]}?" if near else f"known are {', '.join(sorted(spelt.values()))}"
+            raise OptionError(f"unknown option {name} of a table; {hint}")
+    found = {name: text for name, text in properties.items() if name in known} | {
+        name: text for name, text in named.items() if name in known
+    }
+    for name in found:
+        if known[name].secret:
+            raise OptionError(
+                f"option {known[name].name} of a table would be readable in its schema; give it in each statement, as "
+                "in SELECT * FROM t WITH (accessKey = '...', secretKey = '...'), or use a temporary view"
+            )
+    return found
+
+
+def _declared(cls: type) -> dict[str, Declared]:
+    return {name: declared for _, declared in declared_in(cls) for name in declared.names}
+
+
+def _known(options: Mapping[str, str], cls: type) -> dict[str, str]:
+    return {name: text for name, text in options.items() if name in _declared(cls)}
+
+
+def _check(name: str, kind: str) -> None:
+    if name in WRITE_ONLY:
+        if kind not in WRITTEN[name]:
+            raise SchemaError(f"column {name} of a write is {kind}; it can be {' or '.join(WRITTEN[name])}")
+        return
+    check_column(name, kind)
+
+
+def _text(schema: StructType) -> str | None:
+    """The default of the column that holds options; None if it holds none."""
+    for field in schema.fields:
+        default = str(field.metadata.get(_DEFAULTS[0], ""))
+        if field.name == HOLDER and default.startswith(f"'{TABLE_MARK}"):
+            return default[1:-1]
+    return None
+
+
+def holds_options(schema: StructType) -> bool:
+    """True for the schema of a table, and for columns that were read from one."""
+    return _text(schema) is not None
+
+
+def with_options_of_read(given: Mapping[str, str], schema: StructType) -> dict[str, str]:
+    """The options of a read, with those of the table whose schema it has."""
+    text = _text(schema)
+    return dict(given) if text is None else {**_known(_parsed(text), SourceOptions), **given}
+
+
+class TableWrite:
+    """A write whose options are in its rows."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @classmethod
+    def found(cls, schema: StructType) -> "TableWrite | None":
+        """None if Spark has not filled the column with its default, which is never null."""
+        text = _text(schema)
+        return None if text is None or schema[HOLDER].nullable else cls(text)
+
+    def options(self, given: Mapping[str, str]) -> dict[str, str]:
+        """The options of the table, and those of the statement."""
+        return {**_known(_parsed(self._text), SinkOptions), **given}
+
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows without that column. Raises RowError if they do not come from a default."""
+        for batch in batches:
+            if not pc.all(pc.equal(batch.column(HOLDER), self._text)).as_py():
+                raise RowError(f"the rows have a brokerName{NO_OPTIONS}")
+            yield batch.drop_columns([HOLDER])
+
+
+def _parsed(text: str) -> dict[str, str]:
+    return dict(parse_qsl(text[len(TABLE_MARK) :], keep_blank_values=True))

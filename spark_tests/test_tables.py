@@ -1,0 +1,189 @@
+"""SQL: tables of a catalog and temporary views, which keep the options that they were created with."""
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.types import StringType, StructField, StructType
+from pyspark_rocketmq import tables
+from pyspark_rocketmq.errors import OptionError, SchemaError
+from pyspark_rocketmq.testing import SparkRocketMQ
+
+CREATED = {
+    "provider": "rocketmq",
+    "owner": "me",
+    "nameserver": "127.0.0.1:1",
+    "option.nameserver": "127.0.0.1:1",
+    "option.topic": "orders",
+    "topic": "orders",
+}
+"""What Spark hands over where a table is created: OPTIONS twice, TBLPROPERTIES and properties of its own once."""
+
+
+@pytest.fixture
+def spark(spark_rocketmq: SparkRocketMQ) -> Iterator[SparkRocketMQ]:
+    """A session with two topics of two queues; tables and views are dropped."""
+    for topic in ("orders", "copies"):
+        spark_rocketmq.emulator.topic(topic, queues=2)
+    yield spark_rocketmq
+    for table in spark_rocketmq.spark.catalog.listTables():
+        kind = "VIEW" if table.isTemporary or table.tableType == "VIEW" else "TABLE"
+        spark_rocketmq.spark.sql(f"DROP {kind} IF EXISTS {table.name}")
+
+
+def create(spark: SparkRocketMQ, name: str, topic: str, more: str = "") -> None:
+    """Create a table of a topic."""
+    spark.spark.sql(
+        f"CREATE TABLE {name} USING rocketmq OPTIONS (nameServer '{spark.emulator.namesrv}', topic '{topic}' {more})"
+    )
+
+
+def bodies(spark: SparkRocketMQ, topic: str) -> list[tuple[bytes, str | None]]:
+    """Bodies and tags that a topic stores."""
+    return sorted((message.body, message.tag) for message in spark.emulator.messages(topic))
+
+
+def test_tables_are_read_and_filled(spark: SparkRocketMQ) -> None:
+    """With all columns or those of an option, by SQL and by the writers of frames, each into its own topic."""
+    sql = spark.spark.sql
+    spark.emulator.topic("orders").send(b"tea", tag="hot")
+    create(spark, "orders", "orders")
+    create(spark, "copies", "copies", ", columns 'body STRING, tags STRING, delayLevel INT', sendWindow '3'")
+
+    assert [(row.body, row.topic) for row in sql("SELECT * FROM orders").collect()] == [(b"tea", "orders")]
+    sql("INSERT INTO copies (body, tags) SELECT cast(body AS STRING), 'copied' FROM orders")
+    sql("INSERT INTO copies BY NAME SELECT 'named' AS body")
+    sql("SELECT 'frame' AS body").writeTo("copies").append()
+    sql("SELECT 'saved' AS body").write.format("rocketmq").mode("append").saveAsTable("copies")
+    sql("INSERT INTO orders BY NAME SELECT body, properties FROM orders")
+
+    assert bodies(spark, "copies") == [(b"frame", None), (b"named", None), (b"saved", None), (b"tea", "copied")]
+    assert bodies(spark, "orders") == [(b"tea", "hot"), (b"tea", "hot")]
+
+
+def test_options_of_a_table_are_properties_too(spark: SparkRocketMQ) -> None:
+    """Beside others of the user's own; WITH adds options to a statement, and a stream reads with those of the table."""
+    spark.emulator.topic("orders").send(b"tea")
+    spark.spark.sql(
+        "CREATE TABLE t USING rocketmq OPTIONS (columns 'body STRING') TBLPROPERTIES "
+        f"(nameServer '{spark.emulator.namesrv}', topic 'orders', startingOffsets 'earliest', team 'tea')"
+    )
+
+    assert [row.body for row in spark.spark.sql("SELECT * FROM t WITH (pullBatchSize = 1)").collect()] == ["tea"]
+    spark.spark.sql("INSERT INTO t WITH (topic = 'copies') (body) VALUES ('elsewhere')")
+    assert [row.body for rows in spark.run(spark.spark.readStream.table("t")).values() for row in rows] == ["tea"]
+    assert bodies(spark, "copies") == [(b"elsewhere", None)]
+
+
+def test_a_temporary_view_is_read_and_filled(spark: SparkRocketMQ) -> None:
+    """By position, too, because Spark hands its options to every statement."""
+    spark.spark.sql(
+        f"CREATE TEMPORARY VIEW v USING rocketmq OPTIONS (nameServer '{spark.emulator.namesrv}', topic 'orders', "
+        "columns 'body STRING, tags STRING')"
+    )
+
+    spark.spark.sql("INSERT INTO v VALUES ('tea', 'hot')")
+
+    assert [tuple(row) for row in spark.spark.sql("SELECT * FROM v").collect()] == [("tea", "hot")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("INSERT INTO copies SELECT * FROM orders", "name the other columns, as in INSERT INTO t"),
+        (
+            "INSERT INTO copies SELECT * FROM orders WHERE brokerName IS NOT NULL",
+            "name the other columns, as in INSERT INTO t",
+        ),
+        ("CREATE TABLE third USING rocketmq AS SELECT * FROM orders", "create a table before filling it"),
+        ("INSERT OVERWRITE copies BY NAME SELECT body FROM orders", "a topic cannot be overwritten"),
+    ],
+)
+def test_rows_of_one_table_never_go_to_the_topic_of_another(spark: SparkRocketMQ, statement: str, said: str) -> None:
+    """Copied columns have the defaults of the table that was read: Spark has not named the target to the write."""
+    spark.emulator.topic("orders").send(b"tea")
+    create(spark, "orders", "orders")
+    create(spark, "copies", "copies")
+
+    with pytest.raises(PySparkException, match=said):
+        spark.spark.sql(statement)
+
+    assert bodies(spark, "orders") == [(b"tea", None)]
+    assert bodies(spark, "copies") == []
+
+
+def test_a_stream_into_a_table_names_its_options(spark: SparkRocketMQ) -> None:
+    """Spark hands over none, and those of the table that is read would be the wrong ones."""
+    spark.emulator.topic("orders").send(b"tea")
+    create(spark, "orders", "orders", ", startingOffsets 'earliest'")
+    create(spark, "copies", "copies")
+    writer = spark.spark.readStream.table("orders").writeStream.option("checkpointLocation", spark.checkpoint())
+
+    with pytest.raises(PySparkException, match="give them to writeStream"):
+        writer.trigger(availableNow=True).toTable("copies").awaitTermination(60)
+    query = writer.options(**spark.options(topic="copies")).trigger(availableNow=True).toTable("copies")
+
+    assert query.awaitTermination(60)
+    assert (bodies(spark, "orders"), bodies(spark, "copies")) == ([(b"tea", None)], [(b"tea", None)])
+
+
+def test_a_table_whose_columns_spark_knows_has_no_options(spark: SparkRocketMQ) -> None:
+    """The sentence says what to do instead."""
+    spark.spark.sql(
+        f"CREATE TABLE t (body STRING) USING rocketmq OPTIONS (nameServer '{spark.emulator.namesrv}', topic 'orders')"
+    )
+
+    with pytest.raises(PySparkException, match="only if CREATE TABLE names no columns: use its option columns"):
+        spark.spark.sql("SELECT * FROM t").collect()
+
+
+@pytest.mark.parametrize(
+    ("properties", "error", "said"),
+    [
+        ({"option.topc": "orders"}, OptionError, "unknown option topc of a table; did you mean topic?"),
+        ({"option.zzzzzzz": "1"}, OptionError, "unknown option zzzzzzz of a table; known are accessKey"),
+        ({"option.sendwindow": "many"}, OptionError, "option sendWindow must be a whole number from 1 to 4096"),
+        ({"option.pullwindow": "0"}, OptionError, "option pullWindow must be"),
+        ({"secretkey": "s", "accesskey": "a"}, OptionError, "secretKey of a table would be readable in its schema"),
+        ({"option.columns": "body"}, OptionError, "option columns must be columns with types.*'body' is not a name"),
+        ({"option.columns": "bdy string"}, SchemaError, "unknown column bdy; did you mean body?"),
+        ({"option.columns": "queueId bigint"}, SchemaError, "column queueId is bigint; it can be int"),
+        ({"option.columns": "delayLevel string"}, SchemaError, "column delayLevel of a write is string"),
+        ({"option.columns": "body string", "option.includemetadata": "true"}, OptionError, "are both given"),
+    ],
+)
+def test_a_wrong_option_is_found_when_a_table_is_created(
+    properties: dict[str, str], error: type[Exception], said: str
+) -> None:
+    """Options of reads and of writes, and columns."""
+    with pytest.raises(error, match=said):
+        tables.schema_of({**CREATED, **properties})
+
+
+def test_the_schema_of_a_table_gives_its_options_back() -> None:
+    """Whatever characters they have; those of the statement win, and a write gets them only from a default."""
+    filter_ = "a > 'x' AND b = '100 % & \\ ü=?'"
+    schema = tables.schema_of({**CREATED, "option.subexpression": filter_, "option.sendwindow": "3", "team": "tea"})
+
+    assert tables.with_options_of_read({"topic": "other"}, schema) == {
+        "nameserver": "127.0.0.1:1",
+        "topic": "other",
+        "subexpression": filter_,
+    }
+    assert tables.TableWrite.found(schema) is None
+    filled = StructType(
+        [StructField(each.name, each.dataType, each.name != "brokerName", each.metadata) for each in schema]
+    )
+    write = tables.TableWrite.found(filled)
+    assert write is not None
+    assert write.options({"sendwindow": "4"}) == {"nameserver": "127.0.0.1:1", "topic": "orders", "sendwindow": "4"}
+
+
+def test_other_schemas_hold_no_options() -> None:
+    """Neither one without the column, nor one whose column has another default."""
+    other = StructField("brokerName", StringType(), False, {"CURRENT_DEFAULT": "'broker-a'"})
+
+    for schema in (StructType([]), StructType([other])):
+        assert not tables.holds_options(schema)
+        assert tables.with_options_of_read({"topic": "t"}, schema) == {"topic": "t"}
+        assert tables.TableWrite.found(schema) is None
