@@ -5,7 +5,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-fast test-oldest test-recovery simulate lint format types pages serve conformance
-.PHONY: conformance-real bench bench-growth bench-spark clean
+.PHONY: conformance-real mutants bench bench-growth bench-spark clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -36,6 +36,9 @@ test-recovery: $(VENV)/dev.stamp ## Kill and restart drivers, workers and broker
 
 simulate: $(VENV)/dev.stamp ## Watch many random runs of the engine; SEEDS=10000 says how many (a quarter of an hour)
 	SEEDS=$${SEEDS:-10000} EXAMPLES=$${EXAMPLES:-1000} nice $(BIN)/pytest -q -n auto tests/simulation
+
+mutants: $(VENV)/dev.stamp ## Try mutants of engine and protocols; MUTANTS='--seed 7 emulator' says which (half an hour)
+	nice $(BIN)/python scripts/mutants.py $(MUTANTS)
 
 lint: $(VENV)/dev.stamp ## Judge style
 	$(STAGES) lint

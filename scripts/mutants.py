@@ -1,0 +1,175 @@
+"""Try mutants of the engine and the protocols, and report which of them no test kills.
+
+    python scripts/mutants.py [--seed N] [--number N] [--minutes N] [--workers N] [--record] [ROOM or FILE ...]
+    python scripts/mutants.py --sample
+
+The tests are measured first if the checkout has changed; that takes as long as the tests do. Verdicts are kept
+in `.cache/mutants`, so that a run with the same seed goes on where the last one was stopped. `--again` tries survivors
+once more, with the tests as they are now. The exit code is 0 if every mutant was killed or is known as equivalent.
+"""
+
+import argparse
+import datetime
+import os
+import subprocess
+import sys
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from mutation import named, record, tree
+from mutation.call_map import TESTS, CallMap, measured
+from mutation.forked import Fate, Verdict
+from mutation.mutant import Mutant
+from mutation.operators import mutants
+from mutation.results import Results
+from mutation.rooms import Rooms
+from mutation.sample import sample
+from mutation.trials import Told, Trial, Trials
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "tests" / "mutants"
+CACHE = ROOT / ".cache" / "mutants"
+SAMPLE_SECONDS = 1.0
+"""Processor time that each test of the fixed sample may take without a mutant."""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    options = _options(words)
+    rooms = Rooms.read(DATA / "rooms.toml")
+    equivalent = named.read(DATA / "equivalent.toml", "equivalent", "reason")
+    if options.sample:
+        return _sample(named.read(DATA / "sample.toml", "mutant", "test"))
+    try:
+        files = rooms.files(ROOT, options.where)
+    except ValueError as wrong:
+        print(wrong, file=sys.stderr)
+        return 2
+    by_room: dict[str, list[Mutant]] = defaultdict(list)
+    for file in files:
+        by_room[str(rooms.of(file))] += mutants(file, (ROOT / file).read_bytes())
+    chosen = sample(by_room, options.number, options.seed)
+    results = Results(CACHE / "results.jsonl")
+    waiting = [mutant for mutant in chosen if _is_due(results.of(mutant), again=options.again)]
+    if waiting:
+        try:
+            _try(waiting, results, options)
+        except RuntimeError as wrong:
+            print(wrong, file=sys.stderr)
+            return 2
+    report = record.Report()
+    for mutant in chosen:
+        verdict = results.of(mutant)
+        if verdict is not None:
+            report.add(str(rooms.of(mutant.file)), mutant, verdict, named.said(mutant, equivalent))
+    print("\n".join(report.lines()))
+    present = [mutant for room in by_room.values() for mutant in room]
+    for entry in named.stale([each for each in equivalent if each.file in files], present):
+        print(f"equivalent.toml: {entry.file} has no mutant {entry.old} -> {entry.new} any more; remove the entry")
+    if options.record:
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True)
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        record.write(DATA / "record.json", report.form(today, commit.stdout.strip(), options.seed))
+    return 1 if report.survived else 0
+
+
+def _options(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="mutants", description="Try mutants and report those that no test kills")
+    parser.add_argument("where", nargs="*", metavar="ROOM or FILE", help="rooms, folders or files (default: all rooms)")
+    parser.add_argument("--seed", type=int, default=1, help="the choice of mutants (default: 1)")
+    parser.add_argument("--number", type=int, default=380, help="how many mutants (default: 380)")
+    parser.add_argument("--minutes", type=float, default=60.0, help="start no trial after that time (default: 60)")
+    parser.add_argument("--workers", type=int, default=1, help="processes that try mutants (default: 1)")
+    parser.add_argument("--test-seconds", type=float, default=40.0, help="processor time of one trial (default: 40)")
+    parser.add_argument("--tests", action="append", metavar="FILE", help="test files or folders (default: all)")
+    parser.add_argument("--again", action="store_true", help="try mutants that survived before once more")
+    parser.add_argument("--sample", action="store_true", help="try only the fixed sample of tests/mutants/sample.toml")
+    parser.add_argument("--record", action="store_true", help="write tests/mutants/record.json")
+    return parser.parse_args(words)
+
+
+def _sample(entries: Sequence[named.Named]) -> int:
+    """Try each mutant of the fixed sample with its test; those whose code has changed are passed by."""
+    found = [
+        Trial(mutant, [entry.says], SAMPLE_SECONDS)
+        for entry in entries
+        for mutant in (mutants(entry.file, (ROOT / entry.file).read_bytes()) if (ROOT / entry.file).is_file() else ())
+        if entry.is_meant(mutant)
+    ]
+    survived = []
+
+    def told(mutant: Mutant, verdict: Verdict) -> bool:
+        print(f"{verdict.seconds:6.1f} s {verdict.fate.value:8} {mutant} {verdict.by}", flush=True)
+        if verdict.fate is Fate.SURVIVED:
+            survived.append(mutant)
+        return True
+
+    CACHE.mkdir(parents=True, exist_ok=True)
+    Trials(ROOT, ROOT, CACHE / "sample.txt").run(found, told)
+    print(f"{len(found)} of {len(entries)} mutants of the sample exist, {len(survived)} survived")
+    return 1 if survived or not found else 0
+
+
+def _is_due(verdict: Verdict | None, *, again: bool) -> bool:
+    return verdict is None or (again and verdict.fate is Fate.SURVIVED)
+
+
+def _try(waiting: Sequence[Mutant], results: Results, options: argparse.Namespace) -> None:
+    """Try mutants in the scratch copy. Raises RuntimeError if the tests cannot be run."""
+    scratch = CACHE / "tree"
+    tree.copy(ROOT, scratch)
+    tests = CallMap(scratch, CACHE / "map.json", options.tests or TESTS)
+    if tests.missing:
+        print(f"measure {len(tests.missing)} test files", flush=True)
+        out = CACHE / "measured.json"
+        Trials(ROOT, scratch, CACHE / "measured.txt").measure(tests.missing, out)
+        tests.add(measured(out), tests.missing)
+    trials = []
+    for mutant in waiting:
+        # What the import executes needs a new import and a new collection of the tests, so that fewer have to do.
+        chosen = tests.within(tests.of(mutant), options.test_seconds / (1 if mutant.function else 4))
+        if chosen:
+            trials.append(Trial(mutant, chosen, sum(map(tests.seconds.__getitem__, chosen))))
+        else:
+            results.add(mutant, Verdict(Fate.SURVIVED, "no test calls it"))
+    deadline = time.monotonic() + 60 * options.minutes
+
+    def told(mutant: Mutant, verdict: Verdict) -> bool:
+        results.add(mutant, verdict)
+        print(f"{verdict.seconds:6.1f} s {verdict.fate.value:8} {mutant} {verdict.by}", flush=True)
+        return bool(time.monotonic() < deadline)
+
+    codes = []
+    called = [trial for trial in trials if trial.mutant.function]
+    imported = [trial for trial in trials if not trial.mutant.function]
+    for share in (called, imported):  # the quick ones first
+        parts = [share[part :: options.workers] for part in range(options.workers)]
+        children = [_worker(part, scratch, told) for part in parts if part]
+        codes += [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    results.read()
+    if any(codes):
+        raise RuntimeError("a worker has failed; its output is above")
+
+
+def _worker(trials: Sequence[Trial], scratch: Path, told: Told) -> int:
+    """A process that tries its share, since it imports the package from the copy."""
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        Trials(ROOT, scratch, CACHE / f"output-{os.getpid()}.txt").run(trials, told)
+        code = 0
+    except Exception:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""The tests of each function, kept from run to run for test files that have not changed."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from . import reached
+from .mutant import Mutant
+
+MEASURED = ("emulator", "remoting", "grpc_v2", "fixtures")
+"""Folders of the source. If anything in them changes, all tests are measured again."""
+TRANSPORT = (
+    "aborts calls connection deadlines flow_control header_decoder messages metadata protocol request_head stream_table"
+)
+TESTS = (
+    "tests/emulator",
+    "tests/remoting",
+    "tests/grpc_v2",
+    "tests/behaviour",
+    *(f"tests/transport/test_{name}.py" for name in TRANSPORT.split()),
+)
+"""Tests that run in one process and need no other program."""
+
+
+class CallMap:
+    """The tests of each function, and the processor time of each test in seconds."""
+
+    def __init__(self, tree: Path, file: Path, tests: Sequence[str] = TESTS) -> None:
+        self._tree, self._file = tree, file
+        self._states = {
+            str(path.relative_to(tree)): _hash([path]) for name in tests for path in sorted(_test_files(tree / name))
+        }
+        self._source = _hash(path for name in MEASURED for path in (tree / name).rglob("*.py"))
+        self._files: dict[str, dict[str, Any]] = {}
+        if file.is_file():
+            kept = json.loads(file.read_text())
+            self._files = kept["files"] if kept["source"] == self._source else {}
+        self._index()
+
+    @property
+    def missing(self) -> list[str]:
+        """Test files that have not been measured as they are now."""
+        return [name for name, state in self._states.items() if self._files.get(name, {}).get("state") != state]
+
+    def add(self, measured: Mapping[str, tuple[float, list[str]]], files: Iterable[str]) -> None:
+        """Keep what was measured of test files."""
+        for name in files:
+            tests = {test: found for test, found in measured.items() if _file_of(test) == name}
+            self._files[name] = {"state": self._states[name], "tests": tests}
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        self._file.write_text(json.dumps({"source": self._source, "files": self._files}))
+        self._index()
+
+    def _index(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._by_function: dict[str, list[str]] = defaultdict(list)
+        self._by_file: dict[str, set[str]] = defaultdict(set)
+        for name, state in self._states.items():
+            kept = self._files.get(name, {})
+            if kept.get("state") != state:
+                continue
+            for test, (spent, places) in kept["tests"].items():
+                self.seconds[test] = spent
+                for place in places:
+                    self._by_function[place].append(test)
+                    self._by_file[place.partition(":")[0]].add(test)
+
+    def of(self, mutant: Mutant) -> list[str]:
+        """The tests that a mutant may fail, those first that are likely and quick. Empty if none calls the function.
+
+        For what the import executes these are the tests that call something of the file, then all others.
+        """
+        if mutant.function:
+            return self._ordered(mutant, self._by_function.get(f"{mutant.file}:{mutant.function}", ()))
+        near = self._ordered(mutant, self._by_file.get(mutant.file, ()))
+        return list(dict.fromkeys([*near, *self._ordered(mutant, self.seconds)]))
+
+    def _ordered(self, mutant: Mutant, names: Iterable[str]) -> list[str]:
+        """Those named after the file first, then one case of each test before the second of any, short ones first."""
+        word = Path(mutant.file).stem.rstrip("s")
+        ranks: dict[str, int] = defaultdict(int)
+        keys = {}
+        found = sorted(set(names), key=self.seconds.__getitem__)
+        for name in found:
+            test = name.partition("[")[0]
+            keys[name] = (word not in Path(_file_of(test)).stem, ranks[test])
+            ranks[test] += 1
+        return sorted(found, key=keys.__getitem__)
+
+    def within(self, tests: Sequence[str], seconds: float) -> list[str]:
+        """The first of the tests, as many as take so much processor time, but one in any case."""
+        chosen: list[str] = []
+        spent = 0.0
+        for name in tests:
+            if not chosen or spent + self.seconds[name] <= seconds:
+                spent += self.seconds[name]
+                chosen.append(name)
+        return chosen
+
+
+def measured(out: Path) -> Mapping[str, tuple[float, list[str]]]:
+    """What the plugin of `reached` has written. Raises FileNotFoundError if it has written nothing."""
+    return reached.read(out)
+
+
+def _test_files(place: Path) -> Iterable[Path]:
+    return [place] if place.suffix else place.rglob("test_*.py")
+
+
+def _file_of(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def _hash(paths: Iterable[Path]) -> str:
+    found = sha256()
+    for path in sorted(paths):
+        found.update(f"{path}\0".encode())
+        found.update(path.read_bytes())
+    return found.hexdigest()

@@ -1,0 +1,61 @@
+"""Mutants named in files by people: those that nobody can notice, and the fixed sample of the build server.
+
+[[equivalent]]               # tests/mutants/equivalent.toml
+file = "emulator/pull.py"
+scope = "PullHold.hold"      # the class and the function around it
+old = "a >= b"               # as the report shows it
+new = "(a > b)"
+reason = "..."               # a sentence; in the sample `test` instead, the id of a test that kills it
+"""
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .mutant import Mutant
+
+_PLACE = ("file", "scope", "old", "new")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A mutant by its place and texts, wherever its line is, and a reason or the id of a test."""
+
+    file: str
+    scope: str
+    old: str
+    new: str
+    says: str
+
+    def is_meant(self, mutant: Mutant) -> bool:
+        """True if it is this mutant."""
+        return all(getattr(mutant, name) == getattr(self, name) for name in _PLACE)
+
+
+class NamedError(ValueError):
+    """An entry that does not say what it has to."""
+
+
+def read(file: Path, table: str, field: str) -> list[Named]:
+    """All entries of a table. Raises NamedError for one with other fields, or with nothing to say."""
+    found = []
+    for number, entry in enumerate(tomllib.loads(file.read_text()).get(table, ()), 1):
+        wanted = {*_PLACE, field}
+        if set(entry) != wanted:
+            raise NamedError(f"{file.name}: entry {number} has {sorted(entry)}; give exactly {sorted(wanted)}")
+        if not entry[field].strip():
+            raise NamedError(f"{file.name}: entry {number} has an empty {field}; give one")
+        found.append(Named(entry["file"], entry["scope"], entry["old"], entry["new"], entry[field]))
+    return found
+
+
+def said(mutant: Mutant, entries: Iterable[Named]) -> str | None:
+    """What the entries say about a mutant; None if it is not among them."""
+    return next((entry.says for entry in entries if entry.is_meant(mutant)), None)
+
+
+def stale(entries: Iterable[Named], mutants: Iterable[Mutant]) -> list[Named]:
+    """Entries whose mutant does not exist any more, because the code has changed."""
+    present = {tuple(getattr(mutant, name) for name in _PLACE) for mutant in mutants}
+    return [entry for entry in entries if (entry.file, entry.scope, entry.old, entry.new) not in present]

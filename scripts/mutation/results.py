@@ -1,0 +1,35 @@
+"""Verdicts of runs, kept in a file as they come, so that a run that was stopped goes on where it was."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from .forked import Fate, Verdict
+from .mutant import Mutant
+
+
+class Results:
+    """Verdicts by the key of the mutant."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._found: dict[str, Verdict] = {}
+        self.read()
+
+    def read(self) -> None:
+        """Read what other processes have added."""
+        for line in self._file.read_text().splitlines() if self._file.is_file() else ():
+            entry = json.loads(line)
+            self._found[entry["key"]] = Verdict(Fate(entry["fate"]), entry["by"], entry["seconds"])
+
+    def add(self, mutant: Mutant, verdict: Verdict) -> None:
+        """Keep a verdict; a later one of the same mutant counts."""
+        self._found[mutant.key] = verdict
+        entry = {"key": mutant.key, "mutant": str(mutant), **asdict(verdict), "fate": verdict.fate.value}
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with self._file.open("a") as out:
+            out.write(json.dumps(entry) + "\n")
+
+    def of(self, mutant: Mutant) -> Verdict | None:
+        """The verdict of a mutant; None if it was not tried."""
+        return self._found.get(mutant.key)

@@ -1,0 +1,183 @@
+"""Trials of mutants, each in a fork, with the tests that may notice it.
+
+A mutant inside of a function is put into a process that has collected all tests already, which takes milliseconds. One
+that the import executes needs a process that imports the package anew, with the text of one file replaced. No file is
+written, so that nothing has to be repaired when a run is stopped.
+"""
+
+import importlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType
+
+import pytest
+
+from . import patch
+from . import tree as scratch
+from .forked import Verdict, judged
+from .mutant import Mutant
+from .reached import Reached
+
+LIBRARIES = ("construct", "google.protobuf.message", "hpack", "hypothesis.strategies", "orjson")
+"""Imported once, before all forks. None of them starts threads."""
+WORDS = ("--hypothesis-seed=0", "-p", "no:cacheprovider", "-p", "no:xdist")
+SILENT = ("-p", "no:terminal", "-o", "addopts=--import-mode=importlib")
+"""Options of this project's own about the terminal would be unknown then."""
+HOUR = 3600.0
+Told = Callable[[Mutant, Verdict], bool]
+"""Called with each verdict; False ends the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A mutant, its tests in the order in which they run, and the processor time that they take without it."""
+
+    mutant: Mutant
+    tests: Sequence[str]
+    seconds: float
+
+
+class Chosen:
+    """A plugin that keeps the chosen tests in their order, and remembers the first that fails."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._places = {name: place for place, name in enumerate(names)}
+        self.failed: str | None = None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep and sort."""
+        items[:] = [item for item in items if item.nodeid in self._places]
+        items.sort(key=lambda item: self._places[item.nodeid])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember the first."""
+        if report.failed and self.failed is None:
+            self.failed = report.nodeid
+
+
+class Collected(Chosen):
+    """A plugin that, instead of running the tests, tries mutants with them."""
+
+    def __init__(self, tree: Path, log: Path, trials: Sequence[Trial], told: Told) -> None:
+        super().__init__(name for trial in trials for name in trial.tests)
+        self._tree, self._log, self._trials, self._told = tree, log, trials, told
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Fork for each mutant."""
+        if session.testsfailed:
+            raise session.Interrupted(f"{session.testsfailed} errors while the tests were collected")
+        items = {item.nodeid: item for item in session.items}
+        alive = patch.functions()
+        for trial in self._trials:
+            chosen = [items[name] for name in trial.tests if name in items]
+            verdict = judged(partial(self._try, trial, chosen, alive), trial.seconds, self._log)
+            if not self._told(trial.mutant, verdict):
+                break
+        return True
+
+    def _try(self, trial: Trial, items: Sequence[pytest.Item], alive: patch.Functions) -> str | None:
+        path = self._tree / trial.mutant.file
+        before = path.read_bytes()
+        count = patch.replace(alive.get(str(path), ()), str(path), before, trial.mutant.applied(before))
+        print(trial.mutant, f"is in {count} functions", flush=True)
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.failed is not None:
+                return self.failed
+        return None
+
+
+class Measured:
+    """A plugin that runs the tests in a fork with the plugin of `reached`."""
+
+    def __init__(self, tree: Path, out: Path) -> None:
+        self._tree, self._out = tree, out
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Set the probes; the tests then run as usual."""
+        self._plugin = Reached(self._tree, patch.functions(), self._out)
+        session.config.pluginmanager.register(self._plugin, "mutation-reached")
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the result."""
+        self._plugin.write()
+
+
+class Trials:
+    """Trials in a scratch copy of a checkout. The process must not have imported the package."""
+
+    def __init__(self, root: Path, tree: Path, log: Path) -> None:
+        self._root, self._tree, self._log = root, tree, log
+        for name in LIBRARIES:
+            importlib.import_module(name)
+
+    def measure(self, files: Sequence[str], out: Path) -> None:
+        """Run test files as they are, in a fork. Raises RuntimeError if they cannot be run."""
+        out.unlink(missing_ok=True)
+        judged(partial(self._measure, files, out), HOUR, self._log)
+        if not out.is_file():
+            raise RuntimeError(f"the tests cannot be measured; see {self._log}")
+
+    def _measure(self, files: Sequence[str], out: Path) -> None:
+        _prepare(self._root, self._tree, self._log)
+        pytest.main([*WORDS, "-m", "not alone", *files], plugins=[Measured(self._tree, out)])
+
+    def run(self, trials: Sequence[Trial], told: Told) -> None:
+        """Try each; those that the import executes come first, for the others import it. Raises RuntimeError."""
+        called = [trial for trial in trials if trial.mutant.function]
+        for trial in trials:
+            if not trial.mutant.function:
+                verdict = judged(partial(self._imported, trial), trial.seconds + 10, self._log)
+                if not told(trial.mutant, verdict):
+                    return
+        if called:
+            _prepare(self._root, self._tree, self._log)
+            plugin = Collected(self._tree, self._log, called, told)
+            code = pytest.main([*WORDS, *SILENT, *_files(called)], plugins=[plugin])
+            if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+                raise RuntimeError(f"pytest ended with code {int(code)}")
+
+    def _imported(self, trial: Trial) -> str | None:
+        _prepare(self._root, self._tree, self._log)
+        path = self._tree / trial.mutant.file
+        _replace(path, trial.mutant.applied(path.read_bytes()))
+        chosen = Chosen(trial.tests)
+        code = pytest.main([*WORDS, "-x", *_files([trial])], plugins=[chosen])
+        return None if code == pytest.ExitCode.OK else chosen.failed or "import"
+
+
+def _files(trials: Iterable[Trial]) -> list[str]:
+    return list(dict.fromkeys(name.partition("::")[0] for trial in trials for name in trial.tests))
+
+
+def _prepare(root: Path, tree: Path, log: Path) -> None:
+    """Import from the copy, and let Hypothesis neither write into it nor look for the smallest example: any kills."""
+    from hypothesis import configuration
+    from hypothesis.internal.conjecture.engine import ConjectureRunner
+
+    os.chdir(tree)
+    scratch.redirect(root, tree)
+    configuration.set_hypothesis_home_dir(log.parent / "hypothesis")
+    for name in ("shrink_interesting_examples", "shrink_interesting_test_cases"):  # by the version of Hypothesis
+        if hasattr(ConjectureRunner, name):
+            setattr(ConjectureRunner, name, lambda _self: None)
+
+
+def _replace(path: Path, source: bytes) -> None:
+    """Give the import system another text for one file, for the life of this fork."""
+    usual = SourceFileLoader.get_code
+    target = str(path)
+
+    def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
+        if loader.get_filename(fullname) == target:
+            return compile(source, target, "exec", dont_inherit=True)
+        return usual(loader, fullname)
+
+    SourceFileLoader.get_code = get_code  # type: ignore[assignment,method-assign]  # only of files

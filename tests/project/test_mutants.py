@@ -1,0 +1,368 @@
+"""The mutation tool: what it changes, which tests it chooses, what it counts, and a fixed sample of mutants."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import pytest
+from mutation import forked, named, patch, reached, record, tree
+from mutation.call_map import CallMap
+from mutation.forked import Fate, Verdict, judged
+from mutation.mutant import Mutant
+from mutation.operators import mutants
+from mutation.results import Results
+from mutation.rooms import Rooms
+from mutation.sample import sample
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests" / "mutants"
+
+
+def found(source: str) -> set[tuple[str, str]]:
+    """(operator, line with the mutant) of all mutants of a text."""
+    data = source.encode()
+    return {
+        (each.operator, each.applied(data).decode().splitlines()[each.line - 1].strip())
+        for each in mutants("f.py", data)
+    }
+
+
+# what is changed
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("a < b", {("boundary", "(a <= b)"), ("comparison", "(a >= b)")}),
+        ("a == b", {("comparison", "(a != b)")}),
+        ("a is not None", {("comparison", "(a is None)")}),
+        ("a not in b", {("comparison", "(a in b)")}),
+        ("a - b", {("arithmetic", "(a + b)")}),
+        ("a << b", {("arithmetic", "(a >> b)")}),
+        ("a or b", {("and/or", "(a and b)"), ("removed operand", "a"), ("removed operand", "b")}),
+        ("not a", {("removed sign", "a")}),
+        ("a if b else c", {("swapped branches", "(c if b else a)")}),
+        ("[a for a in b if c]", {("always", "[a for a in b if True]"), ("opposite", "[a for a in b if (not c)]")}),
+        ("True", {("constant", "False")}),
+        ("7", {("constant", "8")}),
+        ("'text'", {("constant", "''")}),
+        ("f(a, b)", {("swapped arguments", "f(b, a)")}),
+        ("max(*a)", {("min/max", "min(*a)")}),
+    ],
+)
+def test_expressions_have_mutants(line: str, expected: set[tuple[str, str]]) -> None:
+    """Each operator changes the text of its own expression and nothing else."""
+    for_value = {(operator, f"value = {new}") for operator, new in expected}
+    assert found(f"def g():\n    value = {line}\n") == for_value
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("return a", {("return value", "return None")}),
+        ("return", {("removed statement", "pass")}),
+        ("f(a)", {("removed statement", "pass")}),
+        ("a.b = c", {("removed statement", "pass")}),
+        ("del a.b", {("removed statement", "pass")}),
+        ("raise ValueError", {("removed statement", "pass")}),
+        ("raise AssertionError", set()),
+        ("while a: break", {("opposite", "while (not a): break"), ("break/continue", "while a: continue")}),
+        ("if a: pass", {("opposite", "if (not a): pass")}),
+        (
+            "a += b",
+            {("arithmetic", "a -= b"), ("assignment instead", "a = b"), ("removed statement", "pass")},
+        ),
+    ],
+)
+def test_statements_have_mutants(line: str, expected: set[tuple[str, str]]) -> None:
+    """Statements are removed, conditions inverted, values forgotten."""
+    assert found(f"def g():\n    {line}\n") == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Documentation."""',
+        "def f(a: 'int | None' = None) -> 'str':\n    '''Documentation.'''",
+        "Alias = A | B",
+        "if TYPE_CHECKING:\n    x = 1",
+        "def f():\n    a = f'{b + 1} text'",
+        "def f():\n    assert a == 1",
+        "__slots__ = ('a', 'b')",
+        "T = TypeVar('T')",
+        "from a import b",
+        "@decorated(1)\nclass A(B[1]): pass",
+    ],
+)
+def test_what_holds_no_rule_has_no_mutants(source: str) -> None:
+    """Annotations, type aliases, documentation, f-strings, assertions."""
+    assert found(source) == set()
+
+
+def test_a_mutant_knows_its_function() -> None:
+    """Inside of a function it is put into the running process; a default is executed by the definition."""
+    source = (
+        b"class A:\n    LIMIT = 1\n    def f(self, a=2):\n        def g(b=3):\n            return 4\n        return g\n"
+    )
+    places = {each.old: (each.scope, each.function) for each in mutants("f.py", source) if each.operator == "constant"}
+    assert places == {"1": ("A", ""), "2": ("A.f", ""), "3": ("A.f.g", "A.f"), "4": ("A.f.g", "A.f")}
+
+
+def test_every_mutant_of_the_engine_is_python() -> None:
+    """Each file with one mutant compiles, and its key does not depend on the lines before it."""
+    for name in ("emulator/pull_hold.py", "remoting/frame.py", "grpc_v2/receipt.py"):
+        source = (ROOT / name).read_bytes()
+        all_of_them = mutants(name, source)
+        assert len(all_of_them) > 20
+        for each in all_of_them:
+            compile(each.applied(source), name, "exec")
+        later = mutants(name, b"# one more line\n" + source)
+        assert [each.key for each in later] == [each.key for each in all_of_them]
+        assert later[0].line == all_of_them[0].line + 1
+
+
+# which are tried
+
+
+def some(file: str, number: int) -> list[Mutant]:
+    """Mutants of one operator."""
+    return [Mutant(file, at, at, at + 1, "constant", "1", "2", f"f{at}", "f") for at in range(number)]
+
+
+def test_a_sample_is_decided_by_its_seed() -> None:
+    """Rooms take turns, and a small room gives all that it has."""
+    rooms = {"a": some("a.py", 50), "b": some("b.py", 50), "c": some("c.py", 2)}
+    chosen = sample(rooms, 20, 7)
+    assert chosen == sample(rooms, 20, 7)
+    assert chosen != sample(rooms, 20, 8)
+    assert [sum(each.file == f"{room}.py" for each in chosen) for room in "abc"] == [9, 9, 2]
+    assert len(sample(rooms, 1000, 7)) == 102
+
+
+def test_files_belong_to_the_room_that_names_the_nearest_place(tmp_path: Path) -> None:
+    """A file by its own name, else its folder; what is no place is refused with the rooms that there are."""
+    for name in ("emulator/a.py", "emulator/b.py", "emulator/c/d.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    rooms = Rooms({"one": ["emulator/a.py"], "two": ["emulator"], "three": ["emulator/c"]})
+    assert [rooms.of(file) for file in rooms.files(tmp_path)] == ["one", "two", "three"]
+    assert rooms.files(tmp_path, ["three", "emulator/b.py"]) == ["emulator/b.py", "emulator/c/d.py"]
+    assert rooms.of("fixtures/a.py") is None
+    with pytest.raises(ValueError, match="emulater is no room and no file of one; the rooms are one, two, three"):
+        rooms.files(tmp_path, ["emulater"])
+
+
+def test_every_file_of_engine_and_protocols_has_a_room() -> None:
+    """The table of rooms names no file that is gone."""
+    rooms = Rooms.read(DATA / "rooms.toml")
+    files = rooms.files(ROOT)
+    assert {file.split("/")[0] for file in files} == {"emulator", "remoting", "grpc_v2"}
+    assert {rooms.of(file) for file in files} == set(rooms.names)
+
+
+def test_tests_are_chosen_by_the_functions_that_they_call(tmp_path: Path) -> None:
+    """Those named after the file first, then one case of each test; all others only for what the import executes."""
+    for name in ("tests/test_log.py", "tests/test_other.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    names = ["tests/test_log.py::a[1]", "tests/test_log.py::a[2]", "tests/test_other.py::b", "tests/test_other.py::c"]
+    functions = [["emulator/log.py:f"], ["emulator/log.py:f"], ["emulator/log.py:f"], ["emulator/x.py:g"]]
+    tests = CallMap(tmp_path, tmp_path / "map.json", ["tests"])
+    assert tests.missing == ["tests/test_log.py", "tests/test_other.py"]
+    found = {name: (0.1 * at, called) for at, (name, called) in enumerate(zip(names, functions, strict=True), 1)}
+    tests.add(found, tests.missing)
+    tests = CallMap(tmp_path, tmp_path / "map.json", ["tests"])
+    assert tests.missing == []
+    called = Mutant("emulator/log.py", 1, 0, 1, "constant", "1", "2", "f", "f")
+    imported = Mutant("emulator/log.py", 1, 0, 1, "constant", "1", "2", "", "")
+    nobody = Mutant("emulator/log.py", 1, 0, 1, "constant", "1", "2", "h", "h")
+    assert tests.of(called) == [names[0], names[1], names[2]]
+    assert tests.of(imported) == names
+    assert tests.of(nobody) == []
+    assert tests.within(names, 0.35) == names[:2]
+    assert tests.within(names[3:], 0.1) == names[3:]
+    (tmp_path / names[3].partition("::")[0]).write_text("# changed")
+    assert CallMap(tmp_path, tmp_path / "map.json", ["tests"]).missing == ["tests/test_other.py"]
+
+
+# how they are tried
+
+
+def act(action: Any) -> Verdict:
+    """The verdict on an action in a fork."""
+    return judged(action, 0.0, Path("/dev/null"))
+
+
+def test_a_fork_says_which_test_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or that none did, that it could not import, died, or ran for ever."""
+    monkeypatch.setattr(forked, "SECONDS_FREE", 1.0)
+
+    def broken() -> str | None:
+        raise ImportError("a mutant in a constant")
+
+    def dies() -> str | None:
+        os._exit(1)
+
+    def endless() -> str | None:
+        while True:
+            pass
+
+    assert act(lambda: None).fate is Fate.SURVIVED
+    assert (act(lambda: "tests/a.py::b").fate, act(lambda: "tests/a.py::b").by) == (Fate.KILLED, "tests/a.py::b")
+    assert [act(action).by for action in (broken, dies, endless)] == ["import", "crash", "time"]
+
+
+SOURCE = """
+def factory(step):
+    def nested(a):
+        return a + step
+    return nested
+
+class A:
+    def method(self, a):
+        return super().__hash__() * 0 + a + 1
+
+    @property
+    def size(self):
+        return 1
+
+    def items(self, *, last=3):
+        for number in range(1, last):
+            yield number
+"""
+
+
+def imported(path: Path) -> dict[str, Any]:
+    """The names of a module with that text."""
+    space: dict[str, Any] = {"__name__": "mutated"}
+    exec(compile(SOURCE, str(path), "exec"), space)
+    return space
+
+
+def test_functions_that_exist_get_the_code_of_a_mutant(tmp_path: Path) -> None:
+    """Methods, properties, generators and nested functions that were made before."""
+    path = tmp_path / "module.py"
+    space = imported(path)
+    one, made = space["A"](), space["factory"](1)
+    alive = patch.functions()[str(path)]
+    for old, new in (
+        (b"a + 1", b"a - 1"),
+        (b"return 1", b"return 2"),
+        (b"range(1,", b"range(2,"),
+        (b"a + step", b"a - step"),
+    ):
+        assert patch.replace(alive, str(path), SOURCE.encode(), SOURCE.encode().replace(old, new)) >= 1
+        assert patch.replace(alive, str(path), SOURCE.encode(), SOURCE.encode()) == 0
+    assert (one.method(5), one.size, list(one.items()), list(one.items(last=4))) == (4, 2, [2], [2, 3])
+    assert (made(5), space["factory"](1)(5)) == (4, 4)
+
+
+def test_a_probe_notes_the_first_call_and_goes(tmp_path: Path) -> None:
+    """Functions with defaults, free variables and properties work as before, and cost a probe once."""
+    path = tmp_path / "module.py"
+    space = imported(path)
+    noted: list[str] = []
+    functions = [each for each in patch.functions()[str(path)] if isinstance(each, FunctionType)]
+    probes = [
+        reached.Probe(each, each.__code__.co_qualname, lambda probe: noted.append(probe.place)) for each in functions
+    ]
+    for _ in range(2):
+        for probe in probes:
+            probe.set()
+        one, made = space["A"](), space["factory"](1)
+        for _ in range(2):
+            assert (one.method(5), one.size, list(one.items()), list(one.items(last=4))) == (6, 1, [1, 2], [1, 2, 3])
+            assert made(5) == 6
+    assert sorted(noted) == sorted(2 * ["factory", "A.method", "A.size", "A.items"])
+
+
+def test_the_scratch_copy_has_what_git_would_take(tmp_path: Path) -> None:
+    """Files that are new too, and nothing that is ignored."""
+    root, copy = tmp_path / "root", tmp_path / "copy"
+    root.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    for name, text in ((".gitignore", "*.log\n"), ("kept.py", "1"), ("b/new.py", "2"), ("some.log", "3")):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+    tree.copy(root, copy)
+    assert sorted(str(path.relative_to(copy)) for path in copy.rglob("*") if path.is_file()) == [
+        ".gitignore",
+        "b/new.py",
+        "kept.py",
+    ]
+
+
+# what is counted
+
+
+def test_verdicts_are_kept_as_they_come(tmp_path: Path) -> None:
+    """A later one of the same mutant counts, also one of another process."""
+    first, second = some("a.py", 2)
+    results = Results(tmp_path / "results.jsonl")
+    results.add(first, Verdict(Fate.SURVIVED, "", 1.5))
+    Results(tmp_path / "results.jsonl").add(first, Verdict(Fate.KILLED, "tests/a.py::b", 0.5))
+    assert results.of(first) == Verdict(Fate.SURVIVED, "", 1.5)
+    results.read()
+    assert (results.of(first), results.of(second)) == (Verdict(Fate.KILLED, "tests/a.py::b", 0.5), None)
+
+
+def report(killed: int, survived: int, equivalent: int) -> record.Report:
+    """A report of one room."""
+    made = record.Report()
+    for number, mutant in enumerate(some("a.py", killed + survived + equivalent)):
+        fate = Fate.KILLED if number < killed else Fate.SURVIVED
+        made.add("a", mutant, Verdict(fate), "why" if number >= killed + survived else None)
+    return made
+
+
+FORM = report(285, 15, 10).form("2026-11-26", "a" * 40, 1)
+
+
+def test_equivalent_mutants_do_not_count() -> None:
+    """The score is the share of killed ones among the others."""
+    assert (FORM["mutants"], FORM["score"], FORM["rooms"]["a"]["score"]) == (310, 95.0, 95.0)
+    assert (len(FORM["survived"]), len(FORM["equivalent"])) == (15, 10)
+    assert record.problems(json.loads(json.dumps(FORM)), ["a"]) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"commit": "main"}, "commit=main"),
+        ({"date": "today"}, "date=today"),
+        ({"mutants": 299}, "mutants=299: the rooms have 310"),
+        ({"survived": []}, "survived: 0 are listed"),
+        (report(284, 16, 10).form("2026-11-26", "a" * 40, 1), "room a: its score is 94.7"),
+        (report(200, 0, 0).form("2026-11-26", "a" * 40, 1), "mutants=200: the rooms have 200; at least 300"),
+        ({"rooms": {"a": {"killed": 310, "survived": 0, "equivalent": 0, "score": 99.0}}}, "a score of 99.0 is stated"),
+        ({"rooms": {}}, "room a: not in the record"),
+    ],
+)
+def test_a_record_is_refused(change: dict[str, Any], told: str) -> None:
+    """With a sentence for each thing that is wrong."""
+    assert any(told in problem for problem in record.problems({**FORM, **change}, ["a"]))
+
+
+ENTRY = '[[equivalent]]\nfile = "a.py"\nscope = "f0"\nold = "1"\nnew = "2"\n'
+
+
+def test_named_mutants_are_found_wherever_they_are(tmp_path: Path) -> None:
+    """By file, scope and texts; entries whose code is gone are stale."""
+    file = tmp_path / "equivalent.toml"
+    file.write_text(f'{ENTRY}reason = "nobody reads it"\n')
+    entries = named.read(file, "equivalent", "reason")
+    assert [named.said(each, entries) for each in some("a.py", 2)] == ["nobody reads it", None]
+    assert named.stale(entries, some("a.py", 2)) == []
+    assert named.stale(entries, some("b.py", 2)) == entries
+
+
+@pytest.mark.parametrize("rest", ["", 'reason = " "\n', 'reason = "x"\nmore = 1\n'])
+def test_a_named_mutant_needs_something_to_say(tmp_path: Path, rest: str) -> None:
+    """And nothing else."""
+    file = tmp_path / "equivalent.toml"
+    file.write_text(ENTRY + rest)
+    with pytest.raises(named.NamedError, match=r"equivalent\.toml: entry 1 has "):
+        named.read(file, "equivalent", "reason")
