@@ -47,7 +47,8 @@ def parse_delay_levels(text: str) -> list[int]:
             delays.append(long_sum(0, parse_long(word[:-1]) * _UNITS_MS[word[-1:]]))
         except (ValueError, KeyError):
             raise ConfigError(
-                f"messageDelayLevel={text}: level {level} is {word!r}, expected a whole number and s, m, h or d"
+                f"messageDelayLevel={text}: level {level} is {word!r}, expected a whole number and s, m, h or d; "
+                "use messageDelayLevel=1s 5m"
             ) from None
     if not delays:
         raise ConfigError(f"messageDelayLevel={text}: expected at least one level, for example 1s 5s 10s")

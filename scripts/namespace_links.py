@@ -11,20 +11,33 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def links(root: Path) -> dict[Path, Path]:
-    """Each link (absolute) and the folder that it points to."""
+def packages(root: Path) -> dict[str, Path]:
+    """The folder of each package by its installed name."""
     project = tomllib.loads((root / "pyproject.toml").read_text())
     folders: dict[str, str] = project["tool"]["setuptools"]["package-dir"]
-    return {root / ".ns" / Path(*name.split(".")): root / folder for name, folder in folders.items()}
+    return {name: root / folder for name, folder in folders.items()}
+
+
+def links(root: Path) -> dict[Path, Path]:
+    """Each link (absolute) and its target: a folder, or a file of a package whose subpackages are other folders."""
+    found: dict[Path, Path] = {}
+    folders = packages(root)
+    for name, folder in folders.items():
+        link = root / ".ns" / Path(*name.split("."))
+        if any(other.startswith(f"{name}.") for other in folders):
+            found |= {link / file.name: file for file in folder.iterdir() if file.is_file()}
+        else:
+            found[link] = folder
+    return found
 
 
 def main(root: Path = ROOT) -> int:
     """Make what is missing and remove what the map no longer has."""
     wanted = links(root)
-    for link, folder in wanted.items():
+    for link, target_path in wanted.items():
         link.parent.mkdir(parents=True, exist_ok=True)
         # A relative link survives a move of the tree.
-        target = Path(os.path.relpath(folder, link.parent))
+        target = Path(os.path.relpath(target_path, link.parent))
         if not link.is_symlink() or link.readlink() != target:
             link.unlink(missing_ok=True)
             link.symlink_to(target)

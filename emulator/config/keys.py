@@ -104,23 +104,25 @@ class Config:
                 return value
             if str(value).strip().lower() in ("true", "false"):
                 return str(value).strip().lower() == "true"
-            raise ConfigError(f"{name}={value}: expected true or false")
+            raise ConfigError(f"{name}={value}: expected true or false{_for_example(name, default)}")
         if isinstance(default, int | float):
             try:
                 number = type(default)(str(value).strip())
             except ValueError:
                 expected = "a whole number" if isinstance(default, int) else "a number"
-                raise ConfigError(f"{name}={value}: expected {expected}{_in_unit(meta['unit'])}") from None
+                wanted = f"expected {expected}{_in_unit(meta['unit'])}"
+                raise ConfigError(f"{name}={value}: {wanted}{_for_example(name, default)}") from None
             low, high = meta["low"], meta["high"]
             if not (_LOWEST if low is None else low) <= number <= (_HIGHEST if high is None else high):
-                raise ConfigError(f"{name}={value}: expected {_range(low, high)}{_in_unit(meta['unit'])}")
+                wanted = f"expected {_range(low, high)}{_in_unit(meta['unit'])}"
+                raise ConfigError(f"{name}={value}: {wanted}{_for_example(name, default)}")
             return number
         text = str(value)
         if java_text(text) != text:
             raise ConfigError(f"{name}={text!a}: half of a surrogate pair is no text; give text that is UTF-8")
         if meta["choices"] and text not in meta["choices"]:
             choices = ", ".join(choice or "nothing" for choice in meta["choices"])
-            raise ConfigError(f"{name}={text}: expected one of {choices}")
+            raise ConfigError(f"{name}={text}: expected one of {choices}{_for_example(name, default)}")
         return text
 
     def as_text(self) -> str:
@@ -148,6 +150,11 @@ def unknown_key(name: str, known: Any) -> str:
 
 def _text(value: Any) -> str:
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _for_example(name: str, default: Any) -> str:
+    """The remedy of an error: the default, which always works."""
+    return f"; use {name}={_text(default)}, the default"
 
 
 def _in_unit(unit: str) -> str:

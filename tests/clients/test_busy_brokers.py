@@ -18,7 +18,7 @@ SENDS = 8
 @contextmanager
 def beside(sdk: str, **keys: object) -> Iterator[tuple[Emulator, Driver]]:
     """Two brokers, the second with these keys, and an SDK that sends to a topic with a queue at each."""
-    brokers = [{"brokerName": "broker-a"}, {"brokerName": "broker-b", **keys}]
+    brokers: list[dict[str, object]] = [{"brokerName": "broker-a"}, {"brokerName": "broker-b", **keys}]
     with (
         Emulator(brokers=brokers, topics=["orders:NORMAL:1"]) as emulator,
         start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)) as driver,

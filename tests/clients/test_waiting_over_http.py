@@ -5,13 +5,14 @@ import json
 import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from urllib.error import HTTPError
 
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, start
 from rocketmq_testkit.fixtures import Emulator
 
+Profile = Literal["faithful", "fast"]
 SDKS = ("python", "java-remoting")
 WAIT = "90s"
 """A machine may be busy, and with the profile `faithful` a client may wait for a rebalance, which takes 20 s."""
@@ -53,12 +54,12 @@ class Story:
 
 
 @pytest.fixture(scope="module", params=["faithful", "fast"])
-def profile(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def profile(request: pytest.FixtureRequest) -> Profile:
+    return "fast" if request.param == "fast" else "faithful"
 
 
 @pytest.fixture(params=SDKS)
-def story(request: pytest.FixtureRequest, profile: str) -> Iterator[Story]:
+def story(request: pytest.FixtureRequest, profile: Profile) -> Iterator[Story]:
     with contextlib.ExitStack() as stack:
         emulator = stack.enter_context(Emulator(profile=profile))
         addresses = Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)

@@ -7,14 +7,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from namespace_links import ROOT, links
+from namespace_links import ROOT, packages
 
 LEFT_OUT = frozenset({"__pycache__", "target", "node_modules"})
 """What builds in place leave behind."""
 
 USE = """
 import fixtures as test_fixtures  # the well-known package of this name, beside ours
-from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit import Emulator
 
 
 def test_the_plugin_is_there(rocketmq: Emulator) -> None:
@@ -54,7 +54,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("source")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
-    for folder in links(ROOT).values():
+    for folder in packages(ROOT).values():
         shutil.copytree(folder, copy / folder.name, ignore=shutil.ignore_patterns(*LEFT_OUT))
     run(sys.executable, "-m", "build", "--wheel", "--outdir", copy / "dist", copy, cwd=copy)
     [made] = (copy / "dist").glob("*.whl")
@@ -121,8 +121,8 @@ def test_the_wheel_holds_what_it_should(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
 
     assert tops <= {"rocketmq_testkit", "pyspark_rocketmq"}
-    for link, folder in links(ROOT).items():
-        installed = link.relative_to(ROOT / ".ns").as_posix()
+    for package, folder in packages(ROOT).items():
+        installed = package.replace(".", "/")
         assert f"{installed}/py.typed" in names
         modules = {
             f"{installed}/{file.relative_to(folder).as_posix()}"

@@ -3,7 +3,7 @@
 import pytest
 from orders.billing import Billing
 from orders.order import Order
-from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit import Emulator
 
 
 class CardMachine:

@@ -2,7 +2,7 @@
 
 from orders.order import Order
 from orders.shop import Shop
-from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit import Emulator
 
 
 def test_an_order_becomes_one_message(rocketmq: Emulator) -> None:

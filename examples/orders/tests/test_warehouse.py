@@ -6,7 +6,7 @@ import pytest
 from orders.order import Order
 from orders.shop import Shop
 from orders.warehouse import Warehouse
-from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit import Emulator
 
 PATIENCE = 20.0
 

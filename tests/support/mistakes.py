@@ -1,0 +1,26 @@
+"""Mistakes and the sentences that answer them, read from transcripts: a line with the mistake, then its sentence."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "mistakes"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake as a user types it, after its prompt, and the exact sentence that answers it."""
+
+    typed: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.typed
+
+
+def mistakes(face: str, prompt: str) -> list[Mistake]:
+    """All mistakes of a transcript, whose lines begin with a prompt such as `>>> `; lines with `#` are comments."""
+    lines = [line for line in (FOLDER / f"{face}.txt").read_text().splitlines() if line and not line.startswith("#")]
+    typed, sentences = lines[::2], lines[1::2]
+    assert all(line.startswith(prompt) for line in typed), f"{face}.txt: each mistake has one sentence"
+    assert not any(line.startswith(prompt) for line in sentences), f"{face}.txt: each mistake has one sentence"
+    return [Mistake(line.removeprefix(prompt), sentence) for line, sentence in zip(typed, sentences, strict=True)]
