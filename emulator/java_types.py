@@ -50,7 +50,7 @@ def check(value: Any, hint: Any, name: str = "value") -> None:
             raise _wrong(value, name, f"one of {', '.join(map(str, get_args(hint)))}")
     elif origin is not None:
         _check_items(value, origin, get_args(hint), name)
-    elif is_dataclass(hint):
+    elif is_dataclass(hint) or hasattr(hint, "_fields"):
         if not isinstance(value, hint):  # type: ignore[arg-type]  # a class, because the hint is one
             raise _wrong(value, name, f"a {getattr(hint, '__name__', hint)}")
         check_fields(value, name)
@@ -65,12 +65,12 @@ def declared_types(cls: Any) -> Mapping[str, Any]:
 
 
 def check_fields(value: Any, name: str = "") -> None:
-    """Check the fields of a dataclass against their declared types. Raises JavaTypeError."""
+    """Check the fields of a dataclass or a named tuple against their declared types. Raises JavaTypeError."""
     kind: Any = type(value)
     hints = declared_types(kind)
     prefix = f"{name}." if name else ""
-    for field in fields(value):
-        check(getattr(value, field.name), hints[field.name], prefix + field.name)
+    for attribute in getattr(value, "_fields", None) or [field.name for field in fields(value)]:
+        check(getattr(value, attribute), hints[attribute], prefix + attribute)
 
 
 def _check_union(value: Any, options: Sequence[Any], name: str) -> None:

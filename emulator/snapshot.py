@@ -28,6 +28,7 @@ from zlib import crc32
 from .config import ConfigError
 from .consume_queue import ConsumeQueue
 from .errors import SqlError
+from .snapshot_checks import check_state
 from .snapshot_tables import broker_form, broker_state, engine_form, engine_state
 from .state import BrokerState, EngineState
 
@@ -36,6 +37,7 @@ VERSION = 1
 ENGINE, BROKER, UNITS, SEGMENT, DONE = b"ENGN", b"BRKR", b"UNIT", b"SEGM", b"DONE"
 _NUMBER = Struct(">I")
 _HEAD = Struct(">4sQ")
+_PIECE_BYTES = 1024 * 1024
 
 
 class SnapshotError(ValueError):
@@ -61,13 +63,18 @@ def read_snapshot(source: BufferedIOBase) -> EngineState:
         state, brokers = engine_state(_parsed(frames.read(ENGINE)))
         state.brokers = [_read_broker(frames) for _ in range(brokers)]
         frames.read(DONE)
+        check_state(state)
     except SnapshotError:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError, ConfigError, SqlError) as wrong:
-        # Its checks are right, so whatever has written it had something else in mind.
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ConfigError, SqlError) as wrong:
+        # Its checksums are right, so whatever has written it had something else in mind.
         raise SnapshotError(
             f"it says something that this version does not understand ({type(wrong).__name__}: {wrong}); "
             "use the version of rocketmq-testkit that has written it"
+        ) from None
+    except RecursionError:
+        raise SnapshotError(
+            "its tables are nested too deeply; use the version of rocketmq-testkit that has written it"
         ) from None
     frames.expect_end()
     return state
@@ -147,15 +154,13 @@ class _Reader:
             raise _damaged(what)
 
     def _take(self, size: int) -> bytearray:
-        """So many bytes, whose number has been checked."""
-        data = bytearray(size)
-        with memoryview(data) as rest:
-            taken = 0
-            while taken < size:
-                found = self._source.readinto(rest[taken:])
-                if not found:
-                    raise _cut_off()
-                taken += found
+        """So many bytes. Memory grows with the bytes that are there, since a file may lie about its lengths."""
+        data = bytearray()
+        while len(data) < size:
+            found = self._source.read(min(size - len(data), _PIECE_BYTES))
+            if not found:
+                raise _cut_off()
+            data += found
         self._check = crc32(data, self._check)
         return data
 

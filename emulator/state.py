@@ -6,6 +6,7 @@ nobody has taken, counts of what is out, ends of transactions not yet noted, wha
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from . import filter_data
 from .accounts import User
@@ -16,6 +17,8 @@ from .ordered import OrderInfo, Place
 from .pop_records import PopRecord
 from .timer import TimerRemains
 
+Wide = Annotated[int, 1024]
+"""A number that no Java code sees: the seed is any number, and a stream of chance has an unsigned one of 64 bits."""
 Version = tuple[int, int]
 """Of a table: how often it was changed, and when it was last (ms)."""
 
@@ -71,8 +74,8 @@ class EngineState:
     """
 
     now_ms: int = 0
-    seed: int = 0
-    streams: dict[str, int] = field(default_factory=dict)
+    seed: Wide = 0
+    streams: dict[str, Wide] = field(default_factory=dict)
     emulation: EmulationConfig = field(default_factory=EmulationConfig)
     namesrv: NamesrvConfig = field(default_factory=NamesrvConfig)
     values: dict[str, dict[str, str]] = field(default_factory=dict)

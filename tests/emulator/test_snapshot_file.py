@@ -11,40 +11,18 @@ import pytest
 from engine_world import START_MS, World, bodies, make_world
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lived_in import lived_in
 from rocketmq_testkit.emulator.operations import (
-    CreateGroup,
-    CreateTopic,
     GetKvConfig,
-    GroupConfig,
     KvResult,
-    PutKvConfig,
-    TopicConfig,
-    UpdateBrokerConfig,
 )
 from rocketmq_testkit.emulator.receipt import Receipt
 from rocketmq_testkit.emulator.snapshot import MAGIC, VERSION, SnapshotError, read_snapshot, write_snapshot
 from rocketmq_testkit.emulator.state import EngineState
 from snapshot_files import begun, saved
-from stored import committed, filled, stored_bodies
+from stored import committed, stored_bodies
 
 VERSION_1 = Path(__file__).with_name("snapshot_version_1.bin")
-
-
-def lived_in() -> World:
-    """A world that has something of each kind."""
-    world = make_world(seed=3)
-    world.engine.ask(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("H", retry_max_times=3)))
-    world.engine.ask(world.broker, UpdateBrokerConfig({"popPollingSize": "5"}))
-    world.engine.ask(world.engine.name_server, PutKvConfig("n", "k", "vä"))
-    filled(world, 6, 2)
-    world.send("A", b"delayed", DELAY="3")
-    world.send("A", b"timed", TIMER_DELIVER_MS=str(START_MS + 20_000))
-    world.send("A", b"half", TRAN_MSG="true", PGROUP="P")
-    world.popped("A", queue=0, count=2, invisible_ms=30_000)
-    world.popped("A", queue=0, count=2, invisible_ms=30_000, order=True, group="H")
-    world.advance(1_234)
-    return world
 
 
 SNAPSHOT = saved(lived_in().engine)

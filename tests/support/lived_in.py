@@ -1,0 +1,29 @@
+"""A broker that has something of each kind, for snapshots of it."""
+
+from engine_world import START_MS, World, make_world
+from rocketmq_testkit.emulator.operations import (
+    CreateGroup,
+    CreateTopic,
+    GroupConfig,
+    PutKvConfig,
+    TopicConfig,
+    UpdateBrokerConfig,
+)
+from stored import filled
+
+
+def lived_in() -> World:
+    """A world that has something of each kind."""
+    world = make_world(seed=3)
+    world.engine.ask(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
+    world.engine.ask(world.broker, CreateGroup(GroupConfig("H", retry_max_times=3)))
+    world.engine.ask(world.broker, UpdateBrokerConfig({"popPollingSize": "5"}))
+    world.engine.ask(world.engine.name_server, PutKvConfig("n", "k", "vä"))
+    filled(world, 6, 2)
+    world.send("A", b"delayed", DELAY="3")
+    world.send("A", b"timed", TIMER_DELIVER_MS=str(START_MS + 20_000))
+    world.send("A", b"half", TRAN_MSG="true", PGROUP="P")
+    world.popped("A", queue=0, count=2, invisible_ms=30_000)
+    world.popped("A", queue=0, count=2, invisible_ms=30_000, order=True, group="H")
+    world.advance(1_234)
+    return world
