@@ -51,7 +51,7 @@ def check(value: Any, hint: Any, name: str = "value") -> None:
     elif origin is not None:
         _check_items(value, origin, get_args(hint), name)
     elif is_dataclass(hint) or hasattr(hint, "_fields"):
-        if not isinstance(value, hint):  # type: ignore[arg-type]  # a class, because the hint is one
+        if not isinstance(value, hint):
             raise _wrong(value, name, f"a {getattr(hint, '__name__', hint)}")
         check_fields(value, name)
     elif isinstance(hint, type):

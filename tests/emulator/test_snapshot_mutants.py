@@ -148,11 +148,11 @@ def works(engine: Engine) -> None:
     port = Port(engine)
     peer = port.peer()
     direct = Direct(engine)
-    names = {"topics": direct.topics(system=True), "groups": direct.groups(system=True)}
-    for topic in list(names["topics"])[:50]:
+    topics, groups = list(direct.topics(system=True)), list(direct.groups(system=True))
+    for topic in topics[:50]:
         for code in (RequestCode.GET_TOPIC_STATS_INFO, RequestCode.GET_ROUTEINFO_BY_TOPIC):
             _sound(exchange(peer, code, {"topic": topic}, b""))
-    for group in list(names["groups"])[:50]:
+    for group in groups[:50]:
         _sound(exchange(peer, RequestCode.GET_CONSUME_STATS, {"consumerGroup": group}, b""))
     for code in (
         RequestCode.GET_ALL_TOPIC_CONFIG,
