@@ -95,7 +95,9 @@ class Engine:
             Broker(config, self.emulation, self.scheduler, self.chance, self.journal, self.gate, left)
             for config, left in _with_state(brokers, state.brokers)
         ]
-        self.name_server = NameServer(namesrv or state.namesrv, self.scheduler, self.brokers, state.values)
+        self.name_server = NameServer(
+            namesrv or state.namesrv, self.emulation, self.scheduler, self.brokers, state.values
+        )
         for broker in self.brokers:
             broker.topics.on_change = partial(self.name_server.topic_registered, broker)
             broker.peer = self.broker

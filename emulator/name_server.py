@@ -10,9 +10,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from .codes import ResponseCode
-from .config import ConfigError, NamesrvConfig
+from .config import ConfigError, EmulationConfig, NamesrvConfig
 from .errors import FAQ, EngineError
 from .gate import Call
+from .names import group_of_retry_topic, is_legal_group, is_retry, retry_topic
 from .operations import (
     BrokerMember,
     ClusterInfoResult,
@@ -26,6 +27,7 @@ from .operations import (
     GetNamesrvTopicList,
     GetRouteInfo,
     GetUnitTopicList,
+    GroupConfig,
     KvListResult,
     KvResult,
     MessageQueue,
@@ -68,11 +70,13 @@ class NameServer:
     def __init__(
         self,
         config: NamesrvConfig,
+        emulation: EmulationConfig,
         scheduler: Scheduler,
         brokers: Sequence["Broker"],
         values: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self.config = config
+        self._emulation = emulation
         self._black_list = ALWAYS_BLACK.union(config.config_black_list.split(";"))
         self._scheduler = scheduler
         self._brokers = brokers
@@ -172,6 +176,8 @@ class NameServer:
     def route(self, call: Call, operation: GetRouteInfo) -> RouteResult:
         """Brokers and queues of a topic. Errors: TOPIC_NOT_EXIST."""
         topic = operation.topic
+        if self._emulation.retry_topic_on_route_query and topic is not None and is_retry(topic):
+            self._create_retry_topic(topic)
         queues, message_type = {}, None
         for name in self._names() if topic is not None else ():
             assert topic is not None
@@ -191,6 +197,19 @@ class NameServer:
         members = [self._member(name) for name in queues]
         order = self.order_conf(topic)
         return RouteResult(members, list(queues.values()), order, message_type, self._mappings(topic))
+
+    def _create_retry_topic(self, topic: str) -> None:
+        """Create the retry topic of a group on all running masters, as its first heartbeat would.
+
+        Retry topics of pops (their names have a +) are left alone: revive creates them with their first message.
+        """
+        group = group_of_retry_topic(topic)
+        if not group or topic != retry_topic(group) or not is_legal_group(group):
+            return
+        for broker in self._brokers:
+            if broker.running and broker.broker_id == 0:
+                config = broker.groups.find(group) or GroupConfig(group)
+                broker.topics.create_internal(topic, config.retry_queue_nums)
 
     def read_queues(self, topic: str) -> list[MessageQueue] | None:
         """The queues of a topic that may be read, of all brokers in order; None for one that has no route.

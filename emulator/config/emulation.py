@@ -40,4 +40,9 @@ class EmulationConfig(Config):
     empty_queue_offset_zero: bool = key(
         False, "A group without offset on an empty, never trimmed queue is told offset 0 instead of 'not found'."
     )
+    retry_topic_on_route_query: bool = key(
+        False,
+        "A route query for the retry topic of a consumer group creates the topic. Upstream creates it with the first "
+        "heartbeat, and a remoting SDK that asked before then reads it up to 50 s later.",
+    )
     wake_poll_on_redelivery: bool = key(False, "A message that becomes visible again wakes waiting pops.")

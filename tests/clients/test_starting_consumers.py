@@ -1,0 +1,73 @@
+"""A jump directly after the start of a push consumer: real SDKs with their own long intervals."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pytest
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
+from rocketmq_testkit.fixtures import Emulator
+
+SDKS = ("java-remoting", "go-remoting", "java-grpc", "python")
+WAIT = "90s"
+ATTEMPTS = 17
+
+
+@dataclass
+class Started:
+    """An emulator, and an SDK that keeps its own intervals."""
+
+    emulator: Emulator
+    driver: Driver
+
+    def push(self, **script: Any) -> None:
+        """Start a push consumer and come back at once."""
+        fields: dict[str, Any] = {"mode": "concurrent", "from": "first", **script}
+        self.driver.call("push", as_="g", group="g", sub={"orders": {"expr": "*", "type": "TAG"}}, **fields)
+
+    def received(self) -> list[bytes]:
+        self.driver.call("hello")  # the driver's events before its reply have been read
+        return [body(message) for message in self.driver.messages("g")]
+
+
+@contextlib.contextmanager
+def started(sdk: str, profile: Literal["faithful", "fast"]) -> Iterator[Started]:
+    with Emulator(profile=profile, topics=["orders:NORMAL:1"]) as emulator:
+        addresses = Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)
+        with start(sdk, addresses, slow=True) as driver:
+            yield Started(emulator, driver)
+
+
+@pytest.mark.parametrize(("sdk", "profile"), [*((sdk, "fast") for sdk in SDKS), ("java-remoting", "faithful")])
+def test_four_jumps_behind_a_start_find_the_message_consumed(sdk: str, profile: Literal["faithful", "fast"]) -> None:
+    """The first jump waits until the consumer has its queue, and then until it has answered."""
+    with started(sdk, profile) as now:
+        now.push()
+        now.emulator.topic("orders").send(b"x")
+        for _ in range(4):
+            now.emulator.clock.advance("31s", wait=WAIT)
+        assert now.received() == [b"x"]
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+def test_a_message_that_fails_at_once_dies(sdk: str) -> None:
+    """Seventeen deliveries with the profile `fast`: the consumer reads its retry topic from its start."""
+    with started(sdk, "fast") as now:
+        now.push(fail={"*": 1000})
+        now.emulator.topic("orders").send(b"x")
+        now.emulator.clock.advance_until(lambda: now.emulator.dlq("g"), limit="6h", wait=WAIT)
+        assert now.received() == [b"x"] * ATTEMPTS
+        queried = [entry for entry in now.emulator.journal if entry.label == "GET_ROUTEINFO_BY_TOPIC"]
+        assert not [
+            entry for entry in queried if "%RETRY%g" in repr(entry.subject) and "TOPIC_NOT_EXIST" in repr(entry)
+        ]
+
+
+def test_a_retry_topic_that_is_found_late_is_waited_for() -> None:
+    """With the profile `faithful` the SDK finds its retry topic by its own clock; the jump names it, or waits."""
+    with started("java-remoting", "faithful") as now:
+        now.push(fail={"*": 1000})
+        now.emulator.topic("orders").send(b"x")
+        now.emulator.clock.advance_until(lambda: now.emulator.dlq("g"), limit="6h", wait=WAIT)
+        assert now.received() == [b"x"] * ATTEMPTS
