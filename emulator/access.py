@@ -5,6 +5,7 @@ Source: AuthenticationEvaluator, AuthorizationEvaluator and what they call, AclS
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable
+from dataclasses import field
 from functools import partial
 from hashlib import sha1
 from hmac import compare_digest
@@ -43,7 +44,7 @@ class Signed:
     """What a request says of who has signed it: base64 of HMAC-SHA1 over `content`."""
 
     username: str | None = None
-    signature: str | None = None
+    signature: str | None = field(default=None, repr=False)
     content: bytes = b""
 
 

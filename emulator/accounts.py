@@ -5,11 +5,13 @@ Source: LocalAuthenticationMetadataProvider, LocalAuthorizationMetadataProvider,
 """
 
 import json
+from dataclasses import field
 from enum import Enum
 
 from .codes import ResponseCode
 from .config import BrokerConfig, ConfigError
 from .errors import EngineError
+from .masking import MASK
 from .rights import Rights
 from .value import value
 
@@ -33,7 +35,7 @@ class User:
     """Somebody who signs requests with a password."""
 
     username: str
-    password: str
+    password: str = field(repr=False)
     user_type: UserType
     status: UserStatus
     rights: Rights | None = None
@@ -86,7 +88,7 @@ class Accounts:
                 raise TypeError("blank")
         except (ValueError, LookupError, TypeError):
             raise ConfigError(
-                f'{key}: {text} is not of the form {{"{name}": "ann", "{password}": "her secret"}}'
+                f'{key}={MASK}: not of the form {{"{name}": "ann", "{password}": "her secret"}}; write it so'
             ) from None
         if not self.keep_users:
             raise ConfigError(f"{key}: there is nowhere to keep the user; set authenticationMetadataProvider, too")

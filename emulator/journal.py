@@ -45,12 +45,14 @@ class Journal:
         """An operation got its outcome."""
         self.written += 1
         kept = outcome.journaled() if isinstance(outcome, Result) else outcome
-        self._entries.append(Entry(now_ms, node, "answered", call.channel.channel_id, call.label, operation, kept))
+        asked = operation.journaled()
+        self._entries.append(Entry(now_ms, node, "answered", call.channel.channel_id, call.label, asked, kept))
 
     def parked(self, now_ms: int, node: str, call: "Call", operation: Operation) -> None:
         """An operation waits."""
         self.written += 1
-        self._entries.append(Entry(now_ms, node, "parked", call.channel.channel_id, call.label, operation, None))
+        asked = operation.journaled()
+        self._entries.append(Entry(now_ms, node, "parked", call.channel.channel_id, call.label, asked, None))
 
     def pushed(self, now_ms: int, node: str, channel: "Channel", effect: Effect) -> None:
         """An effect was sent to a client."""

@@ -57,7 +57,9 @@ def option(
     """A field of a class of options."""
     declared = Declared(name, form, doc, default, aliases, secret)
     metadata = {"option": declared}
-    return field(metadata=metadata) if default is REQUIRED else field(default=default, metadata=metadata)
+    if default is REQUIRED:
+        return field(metadata=metadata, repr=not secret)
+    return field(default=default, metadata=metadata, repr=not secret)
 
 
 def declared_in(cls: type) -> list[tuple[str, Declared]]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from rocketmq_testkit.emulator.masking import masked_line
 from rocketmq_testkit.remoting.client import Credentials
 
 from .address import AddressTarget
@@ -15,10 +16,11 @@ from .target import REFERENCE_VERSION, Access, Target, TargetError, Tls
 
 FORMS = (
     "emulator | apache:VERSION[,KEY=VALUE...] | namesrv=HOST:PORT,endpoint=HOST:PORT[,version=V][,tls][,ca=FILE]"
-    "[,access_key=K,secret_key=K][,token=T][,read_only][,control=URL]"
+    "[,access_key=K,secret_key=K][,token=T][,read_only][,control=URL[,control_token=T]]"
 )
 _ADDRESS_WORDS = frozenset(
     {"namesrv", "endpoint", "version", "tls", "ca", "access_key", "secret_key", "token", "read_only", "control"}
+    | {"control_token"}
 )
 _HOST_PORT = re.compile(r"^(\[[0-9a-fA-F:]+\]|[^:\[\]]+):\d{1,5}$")
 _VERSION = re.compile(r"^\d+\.\d+\.\d+$")
@@ -40,17 +42,17 @@ def target(text: str) -> Target:
         return ApacheTarget(version, _settings(rest))
     if "namesrv=" in text:
         return _address(text)
-    raise TargetError(f"{text!r} is not a target; write {FORMS}")
+    raise TargetError(f"{_shown(text)!r} is not a target; write {FORMS}")
 
 
 def _address(text: str) -> Target:
     words = _words(text)
     unknown = sorted(set(words) - _ADDRESS_WORDS)
     if unknown:
-        raise TargetError(f"{text!r}: {', '.join(unknown)} is not known; write {FORMS}")
+        raise TargetError(f"{_shown(text)!r}: {', '.join(unknown)} is not known; write {FORMS}")
     for name in ("namesrv", "endpoint"):
         if not _HOST_PORT.match(words.get(name, "")):
-            raise TargetError(f"{text!r}: {name} must be HOST:PORT; write {FORMS}")
+            raise TargetError(f"{_shown(text)!r}: {name} must be HOST:PORT; write {FORMS}")
     credentials = None
     if "access_key" in words or "secret_key" in words:
         if not words.get("access_key") or not words.get("secret_key"):
@@ -65,13 +67,13 @@ def _address(text: str) -> Target:
     access = Access(words["namesrv"], words["endpoint"], tls, credentials)
     version = words.get("version")
     if version is not None and not _VERSION.match(version):
-        raise TargetError(f"{text!r}: version must be one such as {REFERENCE_VERSION}")
-    addresses = AddressTarget(text, access, version=version, admin="read_only" not in words)
+        raise TargetError(f"{_shown(text)!r}: version must be one such as {REFERENCE_VERSION}")
+    addresses = AddressTarget(_shown(text), access, version=version, admin="read_only" not in words)
     if "control" not in words:
         return addresses
     if not _URL.match(words["control"]):
-        raise TargetError(f"{text!r}: control must be a URL such as http://127.0.0.1:8090")
-    return ControlledTarget(addresses, words["control"])
+        raise TargetError(f"{_shown(text)!r}: control must be a URL such as http://127.0.0.1:8090")
+    return ControlledTarget(addresses, words["control"], words.get("control_token"))
 
 
 def _settings(text: str) -> Mapping[str, str]:
@@ -79,6 +81,11 @@ def _settings(text: str) -> Mapping[str, str]:
         if not _SETTING.match(each):
             raise TargetError(f"{each!r}: a key of broker.conf is given as KEY=VALUE")
     return _words(text)
+
+
+def _shown(text: str) -> str:
+    """The words of a target as errors and reports show them: without secrets."""
+    return ",".join(masked_line(word) for word in text.split(","))
 
 
 def _words(text: str) -> Mapping[str, str]:

@@ -18,15 +18,16 @@ _ANSWER_SECONDS = 60.0
 
 
 class ControlPort:
-    """The control port at `url`, such as `http://127.0.0.1:8090`."""
+    """The control port at `url`, such as `http://127.0.0.1:8090`, with its token if it needs one."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
         self.url = url.rstrip("/")
+        self._headers = _HEADERS if token is None else {**_HEADERS, "authorization": f"Bearer {token}"}
 
     def ask(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
         """What a GET, or with a `body` a POST, is answered. Errors: TargetError."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, _HEADERS)
+        request = urllib.request.Request(self.url + path, data, self._headers)
         try:
             with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as answer:
                 content = json.load(answer)
@@ -87,12 +88,12 @@ class ControlledTarget(Target):
     emulated = True
     unrecordable = EmulatorTarget.unrecordable
 
-    def __init__(self, addresses: AddressTarget, url: str) -> None:
+    def __init__(self, addresses: AddressTarget, url: str, token: str | None = None) -> None:
         self.name = addresses.name
         self.truth = addresses.truth
         self.capabilities = addresses.capabilities | {Capability.VIRTUAL_TIME, Capability.RESTART, Capability.CRASH}
         self._addresses = addresses
-        self._control = ControlPort(url)
+        self._control = ControlPort(url, token)
         self._place = ControlledPlace(addresses.access, self._control)
         self._lent = threading.RLock()
 

@@ -46,10 +46,13 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     offset_check_in_slave: bool = key(False, "A slave corrects offsets that are out of range, as a master does.")
 
     init_authentication_user: str = key(
-        "", 'A super user that is made at the start: `{"username": ..., "password": ...}`.', unit="JSON"
+        "", 'A super user that is made at the start: `{"username": ..., "password": ...}`.', unit="JSON", secret=True
     )
     inner_client_authentication_credentials: str = key(
-        "", 'Another one, as which upstream\'s proxy signs: `{"accessKey": ..., "secretKey": ...}`.', unit="JSON"
+        "",
+        'Another one, as which upstream\'s proxy signs: `{"accessKey": ..., "secretKey": ...}`.',
+        unit="JSON",
+        secret=True,
     )
 
     # topics and groups

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from ..java_types import java_text
+from ..masking import masked, masked_line
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 """The range of a Java long, for keys that declare none."""
@@ -31,10 +32,15 @@ def key(
     high: int | None = None,
     choices: tuple[str, ...] = (),
     name: str = "",
+    secret: bool = False,
 ) -> Any:
-    """Declare a key: its default, one sentence, its unit and its range (or its allowed texts)."""
+    """Declare a key: its default, one sentence, its unit and its range (or its allowed texts).
+
+    A `secret` is not in the representation of a configuration.
+    """
     return field(
         default=default,
+        repr=not secret,
         metadata={"doc": doc, "unit": unit, "low": low, "high": high, "choices": choices, "name": name},
     )
 
@@ -54,7 +60,7 @@ def parse_properties(text: str) -> dict[str, str]:
             continue
         name, separator, value = line.partition("=")
         if not separator:
-            raise ConfigError(f"line {number}: {line!r} is not of the form key=value")
+            raise ConfigError(f"line {number}: {masked_line(line)!r} is not of the form key=value")
         properties[name.strip()] = value.strip()
     return properties
 
@@ -119,10 +125,12 @@ class Config:
             return number
         text = str(value)
         if java_text(text) != text:
-            raise ConfigError(f"{name}={text!a}: half of a surrogate pair is no text; give text that is UTF-8")
+            raise ConfigError(
+                f"{name}={masked(name, text)!a}: half of a surrogate pair is no text; give text that is UTF-8"
+            )
         if meta["choices"] and text not in meta["choices"]:
             choices = ", ".join(choice or "nothing" for choice in meta["choices"])
-            raise ConfigError(f"{name}={text}: expected one of {choices}{_for_example(name, default)}")
+            raise ConfigError(f"{name}={masked(name, text)}: expected one of {choices}{_for_example(name, default)}")
         return text
 
     def as_text(self) -> str:

@@ -10,6 +10,10 @@ class Operation:
 
     __slots__ = ()
 
+    def journaled(self) -> "Operation":
+        """The part that the journal keeps: the operation itself, or a copy whose secrets are masked."""
+        return self
+
 
 class Result:
     """An answer in the engine's own words. Subclasses are plain data."""

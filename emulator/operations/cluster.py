@@ -3,6 +3,9 @@
 Addresses are not here: an address depends on who asks, so the layer that owns the sockets adds it to a broker's name.
 """
 
+from dataclasses import replace
+
+from ..masking import masked_lines, masked_mapping
 from ..value import value
 from .base import Operation, Result
 from .topics import QueueMapping
@@ -164,6 +167,10 @@ class UpdateNamesrvConfig(Operation):
 
     properties: dict[str, str]
 
+    def journaled(self) -> Operation:
+        """With the values of secret keys masked."""
+        return replace(self, properties=masked_mapping(self.properties))
+
 
 @value
 class GetBrokerConfig(Operation):
@@ -178,12 +185,20 @@ class TextResult(Result):
     version_counter: int = 0
     version_timestamp: int = 0
 
+    def journaled(self) -> Result:
+        """With the values of secret keys masked."""
+        return replace(self, text=masked_lines(self.text))
+
 
 @value
 class UpdateBrokerConfig(Operation):
     """Change keys of a broker while it runs. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, value)."""
 
     properties: dict[str, str]
+
+    def journaled(self) -> Operation:
+        """With the values of secret keys masked."""
+        return replace(self, properties=masked_mapping(self.properties))
 
 
 @value

@@ -1,5 +1,8 @@
 """Users and their rights, as administrators ask for them. Source: AdminBrokerProcessor (5.3.3)."""
 
+from dataclasses import field, replace
+
+from ..masking import MASK
 from ..value import value
 from .base import Operation, Result
 
@@ -8,9 +11,13 @@ from .base import Operation, Result
 class UserInfo:
     """A user as a request describes it; None is what it leaves out."""
 
-    password: str | None
+    password: str | None = field(repr=False)
     user_type: str | None
     user_status: str | None = None
+
+    def masked(self) -> "UserInfo":
+        """The same without the password."""
+        return replace(self, password=None if self.password is None else MASK)
 
 
 @value
@@ -21,6 +28,10 @@ class CreateUser(Operation):
     info: UserInfo
     signer: str = ""
 
+    def journaled(self) -> Operation:
+        """Without the password."""
+        return replace(self, info=self.info.masked())
+
 
 @value
 class UpdateUser(Operation):
@@ -29,6 +40,10 @@ class UpdateUser(Operation):
     username: str
     info: UserInfo
     signer: str = ""
+
+    def journaled(self) -> Operation:
+        """Without the password."""
+        return replace(self, info=self.info.masked())
 
 
 @value
@@ -53,6 +68,10 @@ class UserResult(Result):
     username: str
     info: UserInfo | None
 
+    def journaled(self) -> Result:
+        """Without the password."""
+        return replace(self, info=None if self.info is None else self.info.masked())
+
 
 @value
 class ListUsers(Operation):
@@ -66,6 +85,10 @@ class UsersResult(Result):
     """Users by their names, which are in order."""
 
     users: dict[str, UserInfo]
+
+    def journaled(self) -> Result:
+        """Without the passwords."""
+        return replace(self, users={name: info.masked() for name, info in self.users.items()})
 
 
 @value

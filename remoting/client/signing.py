@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha1
 from hmac import new as hmac
 
@@ -16,8 +16,8 @@ class Credentials:
     """An access key with its secret, and the token of a temporary one."""
 
     access_key: str
-    secret_key: str
-    security_token: str | None = None
+    secret_key: str = field(repr=False)
+    security_token: str | None = field(default=None, repr=False)
 
 
 def signature(secret_key: str, ext: Mapping[str, str], body: bytes = b"") -> str:

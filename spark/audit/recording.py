@@ -1,14 +1,16 @@
 """The journal of an emulator as events, out of an `Emulator` of this process or through a control port."""
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.parse import quote
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.command_options import TOKEN_VARIABLE
 from rocketmq_testkit.fixtures.control import json_form
 from rocketmq_testkit.fixtures.host import Host
 
@@ -17,6 +19,7 @@ from .retelling import retell
 
 Answer = dict[str, Any]
 _TIMEOUT_S = 60
+_UNAUTHORIZED = 401
 
 
 def events_of(emulator: Emulator) -> list[Event]:
@@ -40,13 +43,21 @@ def _taken(host: Host) -> tuple[list[Answer], list[Answer], int]:
 def read_emulator(address: str) -> list[Event]:
     """The same through the control port at `http://host:port`, which is their `run_id`; nothing should be under way.
 
-    Errors: JournalError, also when nobody answers.
+    A control port with a token needs it in the environment variable ROCKETMQ_CONTROL_TOKEN. Raises JournalError, also
+    if the port does not respond.
     """
 
+    token = os.environ.get(TOKEN_VARIABLE)
+    headers = {} if not token else {"authorization": f"Bearer {token}"}
+
     def ask(path: str) -> Answer:
+        request = Request(f"{address.rstrip('/')}{path}", headers=headers)
         try:
-            with urlopen(f"{address.rstrip('/')}{path}", timeout=_TIMEOUT_S) as answer:
+            with urlopen(request, timeout=_TIMEOUT_S) as answer:
                 found: Answer = json.load(answer)
+        except HTTPError as error:
+            hint = f"; set {TOKEN_VARIABLE} to its token" if error.code == _UNAUTHORIZED else ""
+            raise JournalError(f"{address} answers {path} with status {error.code}{hint}") from None
         except (URLError, OSError, ValueError) as error:
             raise JournalError(f"{address} is no control port of an emulator: {error}") from None
         return found

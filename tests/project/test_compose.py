@@ -60,10 +60,11 @@ def test_the_options_are_options_of_the_command() -> None:
 
 def test_the_ports_are_those_of_the_command() -> None:
     """Published under their own numbers: clients are told the address that they have dialled."""
-    published = re.findall(r'- "(\d+):(\d+)"', service("rocketmq"))
+    published = re.findall(r'- "(?:127\.0\.0\.1:)?(\d+):(\d+)"', service("rocketmq"))
     [exposed] = re.findall(r"^EXPOSE (.*)$", DOCKERFILE, re.MULTILINE)
 
     assert {(int(outside), int(inside)) for outside, inside in published} == {(port, port) for port in PORTS}
+    assert f'- "127.0.0.1:{CONTROL_PORT}:{CONTROL_PORT}"' in service("rocketmq")
     assert {int(port) for port in exposed.split()} == PORTS
 
 

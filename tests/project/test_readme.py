@@ -208,6 +208,17 @@ def test_the_command_is_ready_as_the_page_says(tmp_path: Path) -> None:
     assert "ended with 0" in printed
 
 
+def test_the_token_of_the_environment_guards_the_control_port(tmp_path: Path) -> None:
+    """The lines of the page list the brokers; without the token curl fails."""
+    lines = only("sh", "ROCKETMQ_CONTROL_TOKEN")
+    again = "\ncurl -fsS http://127.0.0.1:8090/v1/brokers || echo curl ended with $?\nkill -TERM %1\nwait %1\n"
+    script = "ip link set lo up\n" + lines + again
+    printed = run("unshare", "--net", "bash", "-uc", script, cwd=tmp_path, seconds=60)
+
+    assert '"name": "broker-a"' in printed
+    assert "curl ended with 22" in printed
+
+
 def test_the_service_of_the_ci_example_starts() -> None:
     """The options in the compose snippet are options of the command."""
     [command] = re.findall(r"command: (\[.*\])", only("yaml", "rocketmq-emulator"))

@@ -10,9 +10,10 @@ JSON = {"content-type": "application/json"}
 
 
 class Control:
-    """Sends requests to the control port at a URL on one connection."""
+    """Sends requests to the control port at a URL on one connection, with its token if it has one."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self.headers = {} if token is None else {"authorization": f"Bearer {token}"}
         self.connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
 
     def __call__(
@@ -21,7 +22,7 @@ class Control:
         """Status and JSON of the response; a body is declared as JSON unless `headers` are given."""
         body = None if content is None else json.dumps(content)
         found = JSON if headers is None and body is not None else (headers or {})
-        self.connection.request(method, path, body, dict(found))
+        self.connection.request(method, path, body, {**self.headers, **found})
         answer = self.connection.getresponse()
         return answer.status, json.loads(answer.read())
 
