@@ -123,7 +123,7 @@ class CheckPoint:
             data["pt"],
             data["it"],
             data["bn"],
-            _whole_numbers(data.get("d") or list(range(int(data.get("n") or 0)))),
+            _whole_numbers(data.get("d") or list(range(_byte(data.get("n") or 0)))),
             data["bm"],
             int(data.get("rp") or 0),
             revive_offset,
@@ -225,6 +225,13 @@ def _load(body: bytes, wanted: dict[str, type]) -> dict[str, Any]:
         if not isinstance(data.get(name), kind):
             raise ValueError(f"{name} is not of type {kind.__name__}")
     return data
+
+
+def _byte(number: object) -> int:
+    found = int(number)  # type: ignore[call-overload]  # what is no number raises
+    if not -0x80 <= found <= 0x7F:  # upstream's field is a byte; as many messages as a larger one says do not exist
+        raise ValueError(f"{found} is no byte")
+    return int(found)
 
 
 def _whole_numbers(values: object) -> list[int]:

@@ -15,6 +15,8 @@ from .store import tags_code_of
 TAG = "TAG"
 SQL92 = "SQL92"
 EVERYTHING = "*"
+TAGS_MAX = 20_000
+"""Largest number of tags in an expression. Upstream has no limit."""
 
 
 class MessageFilter(Protocol):
@@ -69,10 +71,12 @@ def is_tag_type(expression_type: str | None) -> bool:
 
 
 def build_subscription(topic: str, expression: str | None, expression_type: str | None = None) -> SubscriptionData:
-    """The subscription of an expression. Raises ValueError for a tag expression without any part."""
+    """The subscription of an expression. Raises ValueError for a tag expression without any part or with too many."""
     if expression_type is None or expression_type == TAG:
         if not expression or expression == EVERYTHING:
             return SubscriptionData(topic)
+        if expression.count("||") >= TAGS_MAX:
+            raise ValueError(f"more than {TAGS_MAX} tags")
         parts = expression.split("||")
         while parts and not parts[-1]:  # Java's split drops empty parts at the end
             parts.pop()

@@ -32,7 +32,14 @@ class SqlExpression:
             return False
 
 
-@lru_cache(maxsize=100)
 def compile_sql(expression: str) -> SqlExpression:
-    """Compile an expression. Raises SqlError with upstream's text. The last 100 are kept, as upstream keeps them."""
-    return SqlExpression(expression)
+    """Compile an expression. Raises SqlError with upstream's text.
+
+    The last 100 are kept, as upstream keeps them, but of long ones, which take memory, only the last four.
+    """
+    return _compile_short(expression) if len(expression) <= _SHORT else _compile_long(expression)
+
+
+_SHORT = 4096
+_compile_short = lru_cache(maxsize=100)(SqlExpression)
+_compile_long = lru_cache(maxsize=4)(SqlExpression)

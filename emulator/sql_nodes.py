@@ -9,12 +9,15 @@ Source: ComparisonExpression, LogicExpression, UnaryExpression, UnaryInExpressio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import ge, gt, le, lt
+from typing import TypeAlias
 
 from .errors import SqlError
 from .java_numbers import compare_doubles, parse_double
 from .sql_values import NUMBERS, PARSERS, JavaType, Value, compare, hash_set_order, number_text
 
 Properties = Mapping[str, str]
+Part: TypeAlias = "str | Node | Callable[[], str]"
+"""A piece of an expression's text; a node stands for its own text, a function is called when the text is needed."""
 Evaluate = Callable[[Properties], Value]
 Truth = bool | None
 
@@ -24,20 +27,19 @@ _PARSE = "org.apache.rocketmq.filter.parser.ParseException: "
 
 @dataclass(slots=True, frozen=True)
 class Node:
-    """A part of an expression: its text as upstream prints it, and how it is evaluated.
+    """A part of an expression: the pieces of its text as upstream prints it, and how it is evaluated.
 
     `constant` is upstream's ConstantExpression, `boolean` its BooleanExpression; `value` is set for what never varies
-    (constants and negated numbers). `chain` holds the symbol and the operands of AND or OR, `negated` that of NOT.
+    (constants and negated numbers). `negated` holds the operand of NOT.
     """
 
-    text: str
+    parts: tuple[Part, ...]
     evaluate: Evaluate
     java_type: JavaType
     value: Value = None
     name: str | None = None
     constant: bool = False
     boolean: bool = False
-    chain: tuple[str, list[Evaluate]] | None = field(default=None, compare=False)
     negated: Evaluate | None = field(default=None, compare=False)
 
     @property
@@ -45,10 +47,23 @@ class Node:
         """A bare property."""
         return self.name is not None
 
+    @property
+    def text(self) -> str:
+        """The text, put together when an error needs it: a long chain holds the text of each of its beginnings."""
+        pieces: list[str] = []
+        pending: list[Part] = [self]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, Node):
+                pending.extend(reversed(part.parts))
+            else:
+                pieces.append(part if isinstance(part, str) else part())
+        return "".join(pieces)
+
 
 def property_node(name: str) -> Node:
     """The property of this name, unknown when the message does not have it."""
-    return Node(name, lambda properties: properties.get(name) or None, JavaType.STRING, name=name)
+    return Node((name,), lambda properties: properties.get(name) or None, JavaType.STRING, name=name)
 
 
 def constant_node(value: Value, java_type: JavaType) -> Node:
@@ -62,7 +77,7 @@ def constant_node(value: Value, java_type: JavaType) -> Node:
     else:
         text = number_text(value, java_type)
     boolean = java_type in (JavaType.BOOLEAN, JavaType.NULL)
-    return Node(text, lambda _: value, java_type, value, constant=True, boolean=boolean)
+    return Node((text,), lambda _: value, java_type, value, constant=True, boolean=boolean)
 
 
 def decimal_node(image: str) -> Node:
@@ -86,7 +101,7 @@ def float_node(image: str) -> Node:
 
 def negate_node(operand: Node) -> Node:
     """The negative of a number; unknown for everything else, texts that look like numbers included."""
-    text = f"(- {operand.text})"
+    parts = ("(- ", operand, ")")
     if operand.java_type not in NUMBERS or not isinstance(operand.value, int | float):
         inner = operand.evaluate
 
@@ -94,9 +109,9 @@ def negate_node(operand: Node) -> Node:
             inner(properties)  # for the errors in it
             return None
 
-        return Node(text, nothing, JavaType.NULL)
+        return Node(parts, nothing, JavaType.NULL)
     value = -operand.value
-    return Node(text, lambda _: value, operand.java_type, value)
+    return Node(parts, lambda _: value, operand.java_type, value)
 
 
 def as_boolean(operand: Node) -> Node:
@@ -107,7 +122,7 @@ def as_boolean(operand: Node) -> Node:
     if name is None:
         raise SqlError(f"{_PARSE}Expression will not result in a boolean value: {operand.text}")
     cast: Evaluate = lambda properties: False if properties.get(name) else None  # noqa: E731  # one of a family
-    return Node(operand.text, cast, JavaType.BOOLEAN, boolean=True)
+    return Node(operand.parts, cast, JavaType.BOOLEAN, boolean=True)
 
 
 # logic
@@ -121,29 +136,30 @@ def not_node(operand: Node) -> Node:
         value = inner(properties)
         return None if value is None else not value
 
-    return Node(f"(NOT {operand.text})", operand.negated or evaluate, JavaType.BOOLEAN, boolean=True, negated=inner)
+    return Node(("(NOT ", operand, ")"), operand.negated or evaluate, JavaType.BOOLEAN, boolean=True, negated=inner)
 
 
-def and_node(left: Node, right: Node) -> Node:
-    """AND of two conditions: false wins over unknown."""
-    return _chain("&&", left, right, decides=False)
+def and_node(*conditions: Node) -> Node:
+    """AND of two or more conditions: false wins over unknown."""
+    return _chain("&&", conditions, decides=False)
 
 
-def or_node(left: Node, right: Node) -> Node:
-    """OR of two conditions: true wins over unknown."""
-    return _chain("||", left, right, decides=True)
+def or_node(*conditions: Node) -> Node:
+    """OR of two or more conditions: true wins over unknown."""
+    return _chain("||", conditions, decides=True)
 
 
-def _chain(symbol: str, left: Node, right: Node, *, decides: bool) -> Node:
-    """`a AND b AND c` is evaluated in one loop, so that long chains need no deep stack."""
-    text = f"({left.text} {symbol} {right.text})"
-    if left.chain is not None and left.chain[0] == symbol:
-        conditions = [*left.chain[1], right.evaluate]
-        evaluate = _many(conditions, decides)
+def _chain(symbol: str, conditions: Sequence[Node], *, decides: bool) -> Node:
+    """`a AND b AND c`, evaluated in one loop so that long chains need no deep stack. The text is that of pairs."""
+    first, *others = conditions
+    parts: list[Part] = ["(" * len(others), first]
+    for condition in others:
+        parts += (f" {symbol} ", condition, ")")
+    if len(others) == 1:
+        evaluate = _two(first.evaluate, others[0].evaluate, decides)
     else:
-        conditions = [left.evaluate, right.evaluate]
-        evaluate = _two(left.evaluate, right.evaluate, decides)
-    return Node(text, evaluate, JavaType.BOOLEAN, boolean=True, chain=(symbol, conditions))
+        evaluate = _many([condition.evaluate for condition in conditions], decides)
+    return Node(tuple(parts), evaluate, JavaType.BOOLEAN, boolean=True)
 
 
 def _two(left: Evaluate, right: Evaluate, decides: bool) -> Evaluate:
@@ -203,7 +219,7 @@ def is_not_null_node(operand: Node) -> Node:
 
 def _equal(left: Node, right: Node) -> Node:
     evaluate = _equal_to_constant(left, right) or _equal_in_general(left, right)
-    return Node(f"({left.text} == {right.text})", evaluate, JavaType.BOOLEAN, boolean=True)
+    return Node(("(", left, " == ", right, ")"), evaluate, JavaType.BOOLEAN, boolean=True)
 
 
 def _equal_to_constant(left: Node, right: Node) -> Evaluate | None:
@@ -256,7 +272,7 @@ def order_node(symbol: str, left: Node, right: Node) -> Node:
         evaluate = _order_to_number(str(left.name), right, order)
     else:
         evaluate = _order_in_general(left, right, order)
-    return Node(f"({left.text} {symbol} {right.text})", evaluate, JavaType.BOOLEAN, boolean=True)
+    return Node(("(", left, f" {symbol} ", right, ")"), evaluate, JavaType.BOOLEAN, boolean=True)
 
 
 def _order_to_number(name: str, right: Node, order: _Order) -> Evaluate:
@@ -345,8 +361,11 @@ def in_node(operand: Node, values: Sequence[str], *, negated: bool) -> Node:
         return (text in wanted) is not negated if text else None
 
     symbol = "NOT IN" if negated else "IN"
-    shown = values if len(values) < 5 else hash_set_order(values)  # upstream makes longer lists a set
-    return Node(f"{name} {symbol} ( {', '.join(shown)} )", evaluate, JavaType.BOOLEAN, boolean=True)
+
+    def listed() -> str:
+        return ", ".join(values if len(values) < 5 else hash_set_order(values))  # upstream makes longer lists a set
+
+    return Node((f"{name} {symbol} ( ", listed, " )"), evaluate, JavaType.BOOLEAN, boolean=True)
 
 
 _SEARCHES: dict[str, Callable[[str, str], bool]] = {
@@ -367,5 +386,5 @@ def search_node(symbol: str, operand: Node, search: str, *, negated: bool) -> No
         text = inner(properties)
         return isinstance(text, str) and found(text, search) is not negated
 
-    text = f"({'NOT ' if negated else ''}{symbol} {operand.text})"
-    return Node(text, evaluate, JavaType.BOOLEAN, boolean=True)
+    parts = (f"({'NOT ' if negated else ''}{symbol} ", operand, ")")
+    return Node(parts, evaluate, JavaType.BOOLEAN, boolean=True)

@@ -62,8 +62,12 @@ _OPERANDS = (
     Kind.MINUS,
 )
 
-_DEPTH_MAX = 6000
-"""Rules in each other, five for each parenthesis; upstream's stack suffices for a thousand and not for 1500 of them."""
+_DEPTH_MAX = 18_000
+"""Nested signs and NOTs, of which 16,000 were seen to fit on upstream's stack, and 20,000 not to."""
+_PARENTHESIS_DEPTH = 15
+"""Signs that need as much stack as a parenthesis, of which 1,200 were seen to fit, and 1,300 not to."""
+_TOKENS_MAX = 50_000
+"""Largest number of tokens of an expression. Upstream has no limit; here each takes up to a thousand bytes."""
 
 Rule: TypeAlias = Generator["Rule", Node, Node]
 
@@ -80,7 +84,10 @@ class Parser:
         self._tokens: list[Token] = []
         self._index = 0
         self._expected: list[Kind] = []
+        self._depth = 0
         self._reading_ahead = False
+        self._read_ahead_until = 0
+        """Index of the token behind the last operand of a plus sign that was read ahead without finding an error."""
 
     def parse(self) -> Node:
         """The condition at the beginning of the text. Raises SqlError."""
@@ -90,6 +97,8 @@ class Parser:
 
     def _peek(self, ahead: int = 0) -> Token:
         while len(self._tokens) <= self._index + ahead:
+            if len(self._tokens) >= _TOKENS_MAX:
+                raise SqlError(f"the expression has more than {_TOKENS_MAX} tokens; use a shorter one")
             self._tokens.append(self._lexer.next())
         return self._tokens[self._index + ahead]
 
@@ -132,19 +141,25 @@ class Parser:
 
     def _or(self) -> Rule:
         left = yield self._and()
+        conditions: list[Node] = []
         while self._next_is(Kind.OR):
             self._take(Kind.OR)
             right = yield self._and()
-            left = self._build(or_node, self._condition(left), self._condition(right))
-        return left
+            if not conditions:
+                conditions.append(self._condition(left))
+            conditions.append(self._condition(right))
+        return self._build(or_node, *conditions) if conditions else left
 
     def _and(self) -> Rule:
         left = yield self._equal()
+        conditions: list[Node] = []
         while self._next_is(Kind.AND):
             self._take(Kind.AND)
             right = yield self._equal()
-            left = self._build(and_node, self._condition(left), self._condition(right))
-        return left
+            if not conditions:
+                conditions.append(self._condition(left))
+            conditions.append(self._condition(right))
+        return self._build(and_node, *conditions) if conditions else left
 
     def _equal(self) -> Rule:
         left = yield self._compare()
@@ -203,37 +218,57 @@ class Parser:
         kind = self._peek().kind
         if kind is Kind.PLUS and (self._reading_ahead or self._plus_is_complete()):
             self._take(Kind.PLUS)
-            return (yield self._unary())
+            self._enter(1)
+            signed = yield self._unary()
+            self._depth -= 1
+            return signed
         if not self._next_is(*_OPERANDS):
             raise self._wrong_token(*(() if kind is Kind.PLUS else (Kind.PLUS,)))
         if kind is Kind.OPEN:
             self._take(Kind.OPEN)
+            self._enter(_PARENTHESIS_DEPTH)
             inner = yield self._or()
+            self._depth -= _PARENTHESIS_DEPTH
             self._take(Kind.CLOSE)
             return inner
         if kind in (Kind.MINUS, Kind.NOT):
             self._take(kind)
+            self._enter(1)
             operand = yield self._unary()
+            self._depth -= 1
             return self._build(negate_node, operand) if kind is Kind.MINUS else self._build(_negation, operand)
         return self._build(_operand, self._text() if kind is Kind.STRING else self._take(kind).image, kind)
 
+    def _enter(self, depth: int) -> None:
+        """Go down into an operand. Raises SqlError where upstream's stack would not suffice."""
+        self._depth += depth
+        if self._depth > _DEPTH_MAX:
+            raise SqlError("java.lang.StackOverflowError")
+
     def _plus_is_complete(self) -> bool:
-        """Upstream reads all of the operand ahead and blames the plus sign for whatever is wrong in it."""
-        index, expected = self._index, list(self._expected)
+        """Upstream reads all of the operand ahead and blames the plus sign for whatever is wrong in it.
+
+        A plus sign inside an operand that was read ahead is complete. Reading ahead again for each of them would take
+        time that grows with the square of their number.
+        """
+        if self._index < self._read_ahead_until:
+            return True
+        index, expected, depth = self._index, list(self._expected), self._depth
         self._index += 1
         self._reading_ahead = True
         try:
             _run(self._unary())
+            self._read_ahead_until = self._index
         except _SyntaxError:
             return False
         finally:
-            self._index, self._expected = index, expected
+            self._index, self._expected, self._depth = index, expected, depth
             self._reading_ahead = False
         return True
 
 
 def _run(rule: Rule) -> Node:
-    """The node of a rule. Raises SqlError, also where upstream's stack would not suffice."""
+    """The node of a rule. Raises SqlError."""
     rules = [rule]
     node: Any = None  # which is what a rule is sent to begin
     while rules:
@@ -243,8 +278,6 @@ def _run(rule: Rule) -> Node:
             rules.pop()
             node = done.value
         else:
-            if len(rules) >= _DEPTH_MAX:
-                raise SqlError("java.lang.StackOverflowError")
             rules.append(needed)
             node = None
     return node  # type: ignore[no-any-return]  # StopIteration does not say that it holds the node of the last rule

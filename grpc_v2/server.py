@@ -11,6 +11,7 @@ from .polls import nothing_new
 from .proxy import CallLater, Proxy
 from .receive_metrics import ReceiveMetrics
 from .reflection import Reflection
+from .request_size import decoder
 from .routes import Endpoint
 from .services import RPCS
 from .services.clients import end_session
@@ -30,7 +31,7 @@ class MessagingService:
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
         self.methods: list[GrpcMethod] = [
-            *(GrpcMethod(rpc.path, rpc.kind, rpc.request.FromString, partial(proxy.serve, rpc)) for rpc in RPCS),
+            *(GrpcMethod(rpc.path, rpc.kind, decoder(rpc.request), partial(proxy.serve, rpc)) for rpc in RPCS),
             *Reflection().methods(),
         ]
         self._health = HealthService() if proxy.config.grpc_health_enable else None

@@ -17,6 +17,9 @@ MAX_FRAME_BYTES = 16 * 1024 * 1024
 JSON = 0
 ROCKETMQ = 1
 
+HEADER_BYTES_MAX = 4 * 1024 * 1024
+"""Largest length of a header. Upstream has the frame's limit only; no client sends a header of a hundredth of this."""
+
 _HEAD = Struct(">II")
 
 
@@ -50,13 +53,20 @@ class FrameSplitter:
                 raise ProtocolError(f"frame of {length} bytes, the limit is {MAX_FRAME_BYTES}")
             if length < 4 + header_length:
                 raise ProtocolError(f"header of {header_length} bytes in a frame of {length}")
+            if header_length > HEADER_BYTES_MAX:
+                raise ProtocolError(f"header of {header_length} bytes, the limit is {HEADER_BYTES_MAX}")
             body_at = at + 8 + header_length
             frame_end = at + 4 + length
             if frame_end > end:
                 self._need = frame_end - at
                 break
-            yield word >> 24, data[at + 8 : body_at], data[body_at:frame_end]
-            at = frame_end
+            header, body = data[at + 8 : body_at], data[body_at:frame_end]
+            if frame_end == end:  # a large frame is not kept twice while it is handled
+                data, at, end = b"", 0, 0
+            else:
+                at = frame_end
+            yield word >> 24, header, body
+            del header, body
         else:
             self._need = 8 if end - at >= 4 else 4
             if end - at >= 4 and (length := int.from_bytes(data[at : at + 4], "big")) < 4:

@@ -12,6 +12,8 @@ from .errors import ProtocolError
 _HEAD = Struct(">hBhiii")  # up to and with the length of the remark
 _SHORT = Struct(">H")
 _INT = Struct(">i")
+_FIELDS_MAX = 50_000
+"""Largest number of ext fields, which take far more memory than bytes of the frame. Upstream has no limit."""
 
 
 def decode(header: bytes, body: bytes = b"") -> RemotingCommand:
@@ -75,6 +77,8 @@ def _ext_fields(header: bytes, at: int, end: int) -> dict[str, str]:
         if key_length and value_length:  # an empty value stands for null
             name = header[value_at - 4 - key_length : value_at - 4].decode("utf-8", "replace")
             fields[name] = header[value_at:at].decode("utf-8", "replace")
+            if len(fields) > _FIELDS_MAX:
+                raise ProtocolError(f"more than {_FIELDS_MAX} ext fields in a binary header")
     return fields
 
 

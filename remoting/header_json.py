@@ -13,7 +13,7 @@ import orjson
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.java_types import java_text
 
-from . import json_numbers, json_values, lenient_json
+from . import json_bounds, json_numbers, json_values, lenient_json
 from .command import LANGUAGES, RemotingCommand
 from .errors import ProtocolError
 
@@ -31,9 +31,11 @@ _LANGUAGE_CODE = "org.apache.rocketmq.remoting.protocol.LanguageCode"
 
 
 def loads(header: bytes) -> dict[str, Any]:
-    """The members of a header. Raises ProtocolError when it is no JSON object."""
+    """The members of a header. Raises ProtocolError when it is no JSON object, and when it is excessively large."""
+    if len(header) > json_bounds.MARKS_MAX and (excess := json_bounds.excess(header)) is not None:
+        raise ProtocolError(f"header of {excess}")
     try:
-        members = orjson.loads(header)
+        members = orjson.loads(header) if len(header) <= json_bounds.ORJSON_BYTES_MAX else _loads_leniently(header)
     except orjson.JSONDecodeError:
         members = _loads_leniently(header)
     if members.__class__ is not dict:

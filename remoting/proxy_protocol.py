@@ -28,20 +28,20 @@ class ProxyPrologue:
 
     def __init__(self) -> None:
         self.source: tuple[str, int] | None = None
-        self._data = b""
+        self._data = bytearray()
 
     def feed(self, data: bytes) -> bytes | None:
         """What follows the prologue (everything if there is none), or None while more bytes are needed."""
-        self._data = data = self._data + data
-        if len(data) < JUDGED_BYTES:
+        self._data += data
+        if len(self._data) < JUDGED_BYTES:
             return None
-        if data.startswith(V1_PREFIX):
-            return self._version_1(data)
-        if data.startswith(V2_PREFIX):
-            return self._version_2(data)
-        return data
+        if self._data.startswith(V1_PREFIX):
+            return self._version_1(self._data)
+        if self._data.startswith(V2_PREFIX):
+            return self._version_2(self._data)
+        return bytes(self._data)
 
-    def _version_1(self, data: bytes) -> bytes | None:
+    def _version_1(self, data: bytearray) -> bytes | None:
         end = data.find(b"\r\n", 0, V1_MAX_BYTES)
         if end < 0:
             if len(data) >= V1_MAX_BYTES:
@@ -50,11 +50,11 @@ class ProxyPrologue:
         words = data[:end].decode("ascii", "replace").split(" ")
         if words[1] != "UNKNOWN":
             if words[1] not in ("TCP4", "TCP6") or len(words) != 6:
-                raise ProtocolError(f"PROXY line {data[:end]!r}")
+                raise ProtocolError(f"PROXY line {bytes(data[:end])!r}")
             self.source = _endpoint(words[2], words[4])
-        return data[end + 2 :]
+        return bytes(data[end + 2 :])
 
-    def _version_2(self, data: bytes) -> bytes | None:
+    def _version_2(self, data: bytearray) -> bytes | None:
         if len(data) < 16:
             return None
         version, command = data[12] >> 4, data[12] & 0xF
@@ -68,8 +68,8 @@ class ProxyPrologue:
             if end < 16 + 2 * size + 4:
                 raise ProtocolError("PROXY prologue shorter than its addresses")
             port = _V2_LENGTH.unpack_from(data, 16 + 2 * size)[0]
-            self.source = str(ip_address(data[16 : 16 + size])), port
-        return data[end:]
+            self.source = str(ip_address(bytes(data[16 : 16 + size]))), port
+        return bytes(data[end:])
 
 
 def _endpoint(address: str, port: str) -> tuple[str, int]:

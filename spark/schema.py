@@ -3,8 +3,7 @@
 It knows neither Spark nor Arrow by import: types are named as Spark's DDL names them.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -84,13 +83,25 @@ def ddl(columns: Wanted) -> str:
 def parse(text: str) -> Wanted:
     """Columns as in `body STRING, properties MAP<STRING, STRING>`. Raises ValueError."""
     found = []
-    for each in re.split(r",(?![^<]*>)", text):
+    for each in _split(text):
         name, _, kind = each.strip().partition(" ")
         kind = "".join(kind.lower().split())
         if not name or not kind:
             raise ValueError(f"{each.strip()!r} is not a name and a type")
         found.append((name, _OTHER_NAMES.get(kind, kind)))
     return tuple(found)
+
+
+def _split(text: str) -> Iterator[str]:
+    """The columns of a text, separated by commas outside of `<>`."""
+    begun = depth = 0
+    for at, character in enumerate(text):
+        if character in "<>":
+            depth += 1 if character == "<" else -1
+        elif character == "," and depth <= 0:
+            yield text[begun:at]
+            begun = at + 1
+    yield text[begun:]
 
 
 def check_column(name: str, kind: str) -> None:

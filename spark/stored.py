@@ -6,13 +6,13 @@ nothing is odd about it; the bytes stay where they are. What is odd is read by `
 Source: MessageDecoder (5.3.3).
 """
 
-import zlib
 from array import array
 from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
 
 from rocketmq_testkit.emulator import record as records
+from rocketmq_testkit.remoting.inflate import INFLATED_BYTES_MAX, TooLargeError, inflate
 
 from .errors import RecordError
 
@@ -186,15 +186,14 @@ def decompressed(body: bytes, kind: int) -> bytes:
     """A body as it was before its sender compressed it. `kind`: the bits of sysFlag. Errors: ValueError."""
     codec = _CODECS.get(kind)
     if codec is None:
-        try:
-            return zlib.decompress(body)
-        except zlib.error as error:
-            raise ValueError(f"a compressed body that is none: {error}") from None
+        return inflate(body)
     import pyarrow
 
     try:
         with pyarrow.CompressedInputStream(pyarrow.BufferReader(body), codec) as stream:
-            found: bytes = stream.read()
-            return found
+            found: bytes = stream.read(INFLATED_BYTES_MAX + 1)
     except OSError as error:
         raise ValueError(f"a compressed body that is none: {error}") from None
+    if len(found) > INFLATED_BYTES_MAX:
+        raise TooLargeError
+    return found

@@ -17,6 +17,8 @@ from ..masking import masked, masked_line
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 """The range of a Java long, for keys that declare none."""
+_NAME_LENGTH_MAX = 200
+"""Longer names are cut in error texts, and no similar key is looked for."""
 
 
 class ConfigError(ValueError):
@@ -151,6 +153,8 @@ class Config:
 
 def unknown_key(name: str, known: Any) -> str:
     """The sentence for a key that does not exist."""
+    if len(name) > _NAME_LENGTH_MAX:  # comparing it with every key would take long, and nobody would read it
+        return f"unknown configuration key {name[:_NAME_LENGTH_MAX]}..."
     nearest = get_close_matches(name, list(known), n=1, cutoff=0.6)
     hint = f"; did you mean {nearest[0]}?" if nearest else ""
     return f"unknown configuration key {name}{hint}"

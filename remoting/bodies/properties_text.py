@@ -1,8 +1,20 @@
 """Java properties text, the body of the configuration requests. Source: MixAll.string2Properties (5.3.3)."""
 
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.errors import EngineError
+
+BYTES_MAX = 1024 * 1024
+"""Longest text that is read, in bytes. Upstream has the frame's limit only."""
+
 
 def read_properties(body: bytes) -> dict[str, str]:
-    """The keys and values of a body; a line without a separator is a key with an empty value, as Java reads it."""
+    """The keys and values of a body; a line without a separator is a key with an empty value, as Java reads it.
+
+    Errors: SYSTEM_ERROR for a text of more than BYTES_MAX.
+    """
+    if len(body) > BYTES_MAX:
+        remark = f"the request has {len(body)} bytes of keys, the limit is {BYTES_MAX}"
+        raise EngineError(ResponseCode.SYSTEM_ERROR, remark)
     found: dict[str, str] = {}
     for raw in body.decode("utf-8", "replace").splitlines():
         line = raw.strip()

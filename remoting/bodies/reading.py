@@ -8,7 +8,7 @@ import orjson
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 
-from .. import json_numbers, lenient_json
+from .. import json_bounds, json_numbers, lenient_json
 
 SYNTAX_ERROR = (
     "com.alibaba.fastjson.JSONException: syntax error, expect {, actual error, pos 0, fastjson-version 1.2.83"
@@ -34,13 +34,17 @@ def null_list(variable: str) -> str:
 
 
 def loads(body: bytes) -> Any:
-    """The value of a JSON text; None for bytes that are not UTF-8. Errors: SYSTEM_ERROR (not even fastjson's JSON).
+    """The value of a JSON text; None for bytes that are not UTF-8.
 
     orjson reads the usual texts. It makes floats of fractions and of numbers beyond 64 bits, so that texts with such
     numbers go to the standard library, which keeps all digits: fractions become Decimal.
+
+    Errors: SYSTEM_ERROR for a text that is not even fastjson's JSON, and for one that is excessively large.
     """
+    if (excess := json_bounds.excess(body)) is not None:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, f"the request has a body of {excess}")
     try:
-        if _INEXACT.search(body) is None:
+        if len(body) <= json_bounds.ORJSON_BYTES_MAX and _INEXACT.search(body) is None:
             return orjson.loads(body)
         return json.loads(
             body.decode(),

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from struct import Struct
-from zlib import decompress
 
 from rocketmq_testkit.emulator import properties as props
 from rocketmq_testkit.emulator import record as records
+
+from ..inflate import inflate
 
 _SIZE = Struct(">i")
 _BATCH_HEAD = Struct(">iiiii")
@@ -89,7 +90,7 @@ def batch_body(messages: Iterable[tuple[bytes, Mapping[str, str] | str]], flag: 
 def _message(record: records.Record) -> ReceivedMessage:
     body = record.body
     if record.sys_flag & records.SYS_COMPRESSED and record.sys_flag & _COMPRESSION_TYPE in _ZLIB_TYPES:
-        body = decompress(body)
+        body = inflate(body)
     return ReceivedMessage(
         topic=record.topic,
         queue_id=record.queue_id,

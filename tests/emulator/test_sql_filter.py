@@ -177,6 +177,30 @@ def test_an_unfinished_token_is_reported_at_the_end(expression: str, line: int, 
     assert f"Lexical error at line {line}, column {column}.  Encountered: <EOF> after" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("sign", "operand", "fits", "does_not_fit"),
+    [
+        ("NOT ", "TRUE", 16_000, 20_000),
+        ("- ", "1 > a", 16_000, 20_000),
+        ("(", "a = 1", 1200, 1300),
+        ("+", "1 > a", 6000, 0),
+    ],
+)
+def test_the_depth_that_fits_on_the_stack(sign: str, operand: str, fits: int, does_not_fit: int) -> None:
+    """As deep as 5.3.3 was seen to compile, and no deeper than it was seen to refuse."""
+    end = ")" if sign == "(" else ""
+    compile_sql(sign * fits + operand + end * fits)
+    if does_not_fit:
+        with pytest.raises(SqlError, match="StackOverflowError"):
+            compile_sql(sign * does_not_fit + operand + end * does_not_fit)
+
+
+def test_an_expression_of_too_many_tokens_does_not_compile() -> None:
+    """The error names the limit, which is the emulator's own."""
+    with pytest.raises(SqlError, match="more than 50000 tokens"):
+        compile_sql("a" + " OR a" * 25_000)
+
+
 def test_deep_and_long_expressions() -> None:
     """Nesting beyond upstream's stack does not compile; what is within it does, and is evaluated to its end."""
     assert compile_sql("(" * 1000 + "a = 1" + ")" * 1000).matches({"a": "1"})

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -26,3 +27,27 @@ def executed_lines(function: Callable[[], object]) -> int:
     finally:
         sys.settrace(before)
     return count
+
+
+def operations(work: Callable[[], object]) -> int:
+    """Return the number of lines and of calls, those of C included, until the work returns or raises.
+
+    Work inside one call of C is not seen: that of regular expressions is counted by `regex_steps`.
+    """
+    count = 0
+
+    def call(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    def counted() -> None:
+        with suppress(Exception):  # a parser may refuse its input in any way; the work until then counts
+            work()
+
+    before = sys.getprofile()
+    sys.setprofile(call)
+    try:
+        lines = executed_lines(counted)
+    finally:
+        sys.setprofile(before)
+    return lines + count

@@ -1,0 +1,31 @@
+"""Decompress the bodies of messages, up to a limit: a few kilobytes can be made to expand to gigabytes.
+
+Source: CompressionType, ZlibCompressor (5.3.3), which have no limit. Clients compress no body of more than 4 MiB.
+"""
+
+import zlib
+
+INFLATED_BYTES_MAX = 64 * 1024 * 1024
+"""Largest body after decompression, in bytes."""
+
+
+class TooLargeError(ValueError):
+    """A body that is larger than INFLATED_BYTES_MAX after decompression."""
+
+    def __init__(self) -> None:
+        super().__init__(f"a compressed body of more than {INFLATED_BYTES_MAX} bytes")
+
+
+def inflate(body: bytes, *, or_gzip: bool = False) -> bytes:
+    """Decompress a zlib body, with `or_gzip` also one of gzip. Raises TooLargeError, and ValueError for other data."""
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32 if or_gzip else zlib.MAX_WBITS)
+    try:
+        plain = unpacker.decompress(body, INFLATED_BYTES_MAX)
+        if not unpacker.eof:
+            if unpacker.decompress(unpacker.unconsumed_tail, 1):
+                raise TooLargeError
+            if not unpacker.eof:
+                raise ValueError("a compressed body that ends too early")
+    except zlib.error as error:
+        raise ValueError(f"a compressed body that is none: {error}") from None
+    return plain

@@ -1,0 +1,267 @@
+"""Every parser of what clients, files and users send does work in proportion to its input.
+
+Hostile inputs grow to twice their length; the operations are counted, not timed. Work that C does inside one call, as
+copying the rest of a text again and again, shows in the processor time of long inputs.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from operation_counts import operations
+from pyspark_rocketmq.option import read_options
+from pyspark_rocketmq.options import SinkOptions, SourceOptions
+from pyspark_rocketmq.schema import parse as parse_columns
+from rocketmq_testkit.emulator import names, properties
+from rocketmq_testkit.emulator.batch import are_usual, split_batch
+from rocketmq_testkit.emulator.check_point import Ack, CheckPoint
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.config import BrokerConfig, parse_properties
+from rocketmq_testkit.emulator.config.keys import unknown_key
+from rocketmq_testkit.emulator.delay import parse_delay_levels
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.filters import build_subscription
+from rocketmq_testkit.emulator.java_numbers import parse_double, parse_integer, parse_long
+from rocketmq_testkit.emulator.recall import RecallHandle
+from rocketmq_testkit.emulator.receipt import parse_extra_info, parse_for_record
+from rocketmq_testkit.emulator.rights import Resource
+from rocketmq_testkit.emulator.sql_filter import SqlExpression
+from rocketmq_testkit.emulator.store import tags_code_of
+from rocketmq_testkit.fixtures.addresses import split_host_port
+from rocketmq_testkit.fixtures.control.checks import _object as json_object
+from rocketmq_testkit.fixtures.durations import milliseconds
+from rocketmq_testkit.fixtures.options import TopicOption
+from rocketmq_testkit.grpc_v2.delays import delays_ms, times_ms
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.proxy_rules import check_group, check_topic
+from rocketmq_testkit.grpc_v2.receipt import ReceiptHandle
+from rocketmq_testkit.grpc_v2.request_size import decoder
+from rocketmq_testkit.grpc_v2.status import thrown_by_broker
+from rocketmq_testkit.grpc_v2.transport.header_decoder import HeaderDecoder
+from rocketmq_testkit.grpc_v2.transport.huffman import decode_huffman
+from rocketmq_testkit.grpc_v2.transport.messages import MessageReader
+from rocketmq_testkit.grpc_v2.transport.metadata import decode_binary, parse_timeout, percent_encode
+from rocketmq_testkit.grpc_v2.transport.request_head import HeadReader
+from rocketmq_testkit.remoting import frame, header_binary, header_json, lenient_json
+from rocketmq_testkit.remoting.bodies import client, reading
+from rocketmq_testkit.remoting.bodies.properties_text import read_properties
+from rocketmq_testkit.remoting.bodies.topic import attribute_changes
+from rocketmq_testkit.remoting.proxy_protocol import ProxyPrologue
+
+FRAGMENTS = [
+    *"a09 \n\t/'\"\\,;:.=-+*%|{[(])\x00\x01\x02\u00e4\U0001f600\ud800",
+    *("\r\n", "//", "//\n", "/*", "*/", "/**/", "--\n", '\\"', "\\'", "''", "||", "a||", "a;", "a,", "a=b,", "+a=b,"),
+    *("a:", "a: ", "a.", "a ", "{a:", '{"a":', "[[", "[]", "[],", "{},", '"a":1,', "'a',", "{{", "1,", "a\x01b\x02"),
+    *("( ", "a OR ", "a AND ", "NOT ", "- ", "a = b OR ", "IS NULL ", "0.", "1e", "1s", "1h ", "\\u0041"),
+]
+BEGINNINGS = ("", "{", '{"', "{'", "[", "a = ", "'", "1", "GET / HTTP/1.1\r\n")
+SHORT, LONG = 60, 120
+
+
+def _rest(parse: Callable[[bytes], object]) -> Callable[[str], object]:
+    return lambda text: parse(text.encode("utf-8", "surrogatepass"))
+
+
+def _bytewise(feed: Callable[[bytes], object]) -> Callable[[str], object]:
+    def parse(text: str) -> None:
+        for byte in text.encode("utf-8", "surrogatepass"):
+            list(feed(bytes([byte])) or ())  # type: ignore[call-overload]  # frames or bytes
+
+    return parse
+
+
+def _prologue(text: str) -> None:
+    prologue = ProxyPrologue()
+    for byte in text.encode("utf-8", "surrogatepass"):
+        if prologue.feed(bytes([byte])) is not None:
+            break
+
+
+def _tags(text: str) -> None:
+    tags_code_of.cache_clear()
+    build_subscription("T", text)
+
+
+def _fields(text: str) -> list[tuple[str, str]]:
+    pseudo = [(":method", "POST"), (":scheme", "http"), (":path", "/a")]
+    return [*pseudo, *((part or "x", text) for part in text.split(" "))]
+
+
+def _source(text: str) -> object:
+    return read_options(SourceOptions, {"namesrvaddr": text, "topics": text, text: text}, "read")
+
+
+def _sink(text: str) -> object:
+    return read_options(SinkOptions, {"namesrvaddr": text, "topic": text, "mode": text}, "write")
+
+
+PARSERS: dict[str, Callable[[str], Any]] = {
+    "SQL": SqlExpression,
+    "tags": _tags,
+    "properties": properties.decode,
+    "long properties": properties._decode_large,
+    "usual properties": lambda text: are_usual([text.encode("utf-8", "replace")] * 3, ("TAGS", "KEYS")),
+    "batch": _rest(split_batch),
+    "topic name": names.check_topic,
+    "group name": names.is_legal_group,
+    "int": parse_integer,
+    "long": parse_long,
+    "double": parse_double,
+    "receipt handle": parse_extra_info,
+    "receipt handle of a record": parse_for_record,
+    "recall handle": RecallHandle.parse,
+    "check point": _rest(lambda body: CheckPoint.from_json(body, 0)),
+    "acknowledgement": _rest(Ack.from_json),
+    "resource": Resource.parse,
+    "delay levels": parse_delay_levels,
+    "configuration file": parse_properties,
+    "configuration key": lambda text: unknown_key(text, BrokerConfig.attributes()),
+    "configuration number": lambda text: BrokerConfig().set("maxMessageSize", text),
+    "frames": lambda text: _bytewise(frame.FrameSplitter().feed)(text),
+    "frames in one piece": _rest(lambda data: list(frame.FrameSplitter().feed(data))),
+    "PROXY prologue": lambda text: _prologue("PROXY " + text),
+    "PROXY prologue 2": lambda text: _prologue("\r\n\r\n\x00\r\nQUIT\n!\x11\x7f\x7f" + text),
+    "JSON header": _rest(header_json.loads),
+    "command": _rest(header_json.decode),
+    "lenient JSON": lenient_json.loads,
+    "binary header": _rest(lambda data: header_binary.decode(bytes(17) + bytes([0, 0, 1, 0]) + data)),
+    "JSON body": _rest(reading.loads),
+    "heartbeat": _rest(lambda body: client.heartbeat(reading.loads(body), "JAVA", 479)),
+    "number of a body": reading.integer,
+    "configuration body": _rest(read_properties),
+    "topic attributes": attribute_changes,
+    "gRPC topic": lambda text: check_topic(text, ()),
+    "gRPC group": check_group,
+    "gRPC receipt handle": ReceiptHandle.parse,
+    "gRPC durations": delays_ms,
+    "gRPC times": times_ms,
+    "gRPC request": _rest(lambda data: decoder(sv.SendMessageRequest)(data)),
+    "exception of a broker": lambda text: thrown_by_broker(EngineError(ResponseCode.SYSTEM_ERROR, "java.a: " + text)),
+    "HPACK": _rest(lambda data: HeaderDecoder().decode(data)),
+    "Huffman": _rest(decode_huffman),
+    "metadata": decode_binary,
+    "time-out": parse_timeout,
+    "status message": percent_encode,
+    "request head": lambda text: HeadReader(65536).read(_fields(text)),
+    "gRPC messages": lambda text: _bytewise(MessageReader(4096, gzip=True).feed)(text),
+    "duration": milliseconds,
+    "topic option": TopicOption.parse,
+    "address": split_host_port,
+    "control body": _rest(json_object),
+    "source options": _source,
+    "sink options": _sink,
+    "columns": parse_columns,
+}
+
+
+@dataclass(frozen=True)
+class Grown:
+    """What one hostile input costs at two lengths."""
+
+    text: str
+    short: int
+    long: int
+
+    @property
+    def is_linear(self) -> bool:
+        """True if twice the input costs about twice as much; four times as much would be quadratic."""
+        return self.long <= 2.9 * self.short + 150
+
+
+def grown(parse: Callable[[str], Any], beginning: str, fragment: str, end: str = "") -> Grown:
+    """The operations that an input costs, and one of twice its length."""
+    short, long = (operations(lambda n=n: parse(beginning + fragment * n + end)) for n in (SHORT, LONG))  # type: ignore[misc]  # bound at once
+    return Grown(f"{beginning!r} + {fragment!r} * n + {end!r}", short, long)
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_a_parser_is_linear(name: str) -> None:
+    """Twice the input takes about twice the operations, for every run of a fragment behind every beginning."""
+    parse = PARSERS[name]
+    parse_once = [grown(parse, beginning, fragment) for beginning in BEGINNINGS for fragment in FRAGMENTS]
+    assert [each for each in parse_once if not each.is_linear] == []
+
+
+EXPRESSIONS = [
+    ("", "+", "1 > a"),
+    ("", "+", ""),
+    ("", "+(", "a"),
+    ("", "+ a OR + ", "a"),
+    ("", "(", "a = 1"),
+    ("", "NOT ", "TRUE"),
+    ("", "- ", "1 > a"),
+    ("a", " OR a = 1", " OR 5"),
+    ("a", " AND a", ""),
+    ("a", " = b", ""),
+    ("a", " IS NULL", ""),
+    ("a", " BETWEEN 1 AND 2 AND a", " BETWEEN 1 AND 2"),
+    ("a IN (", "'x', ", "'y')"),
+    ("a = ", "0", ""),
+    ("a > 1", " + ", ""),
+]
+
+
+@pytest.mark.parametrize(("beginning", "fragment", "end"), EXPRESSIONS)
+def test_a_whole_expression_is_compiled_in_linear_time(beginning: str, fragment: str, end: str) -> None:
+    """Also signs, whose operands are read ahead, and chains, each part of which has a text of its own."""
+    found = grown(SqlExpression, beginning, fragment, end)
+    assert found.is_linear, found
+
+
+def test_the_count_sees_a_parser_that_is_not_linear() -> None:
+    """Reading ahead for each sign is quadratic, and so is looking through what was found before."""
+
+    def quadratic(text: str) -> None:
+        seen: list[str] = []
+        for character in text:
+            seen.append(character)
+            for _ in seen:
+                pass
+
+    assert not grown(quadratic, "", "a").is_linear
+
+
+ONE_MEGABYTE = 1_000_000
+LONG_INPUTS = {
+    "SQL": ["+" * 15_000 + "1 > a", "a" + " OR a" * 20_000 + " OR 5", "a = '" + "x''" * 300_000, " " * ONE_MEGABYTE],
+    "properties": ["a\x01b\x02" * 250_000, "\x02" * ONE_MEGABYTE],
+    "tags": ["a||" * 300_000, "a" * ONE_MEGABYTE],
+    "double": ["0" * ONE_MEGABYTE + "!", "0" * 500_000 + "." + "0" * 500_000 + "!"],
+    "long": ["0" * ONE_MEGABYTE + "1", "9" * ONE_MEGABYTE],
+    "lenient JSON": ["{//" + "/" * ONE_MEGABYTE + "\n/", "{" + "//\n" * 300_000, '"' + "\\u0041" * 150_000],
+    "JSON header": ["{" + "//" * 30 + "\n/", "{" + " " * ONE_MEGABYTE, '{"' + "a" * ONE_MEGABYTE, "9" * ONE_MEGABYTE],
+    "JSON body": ["[" * ONE_MEGABYTE, '{"a":' * 200_000, "{'" + "\\'" * 500_000, "[" + ("9" * 4000 + ",") * 200],
+    "PROXY prologue 2": ["a" * 32_000],
+    "metadata": [" " * ONE_MEGABYTE + "!", "a," * 300_000],
+    "recall handle": ["a" * ONE_MEGABYTE, "=" * ONE_MEGABYTE],
+    "configuration key": ["a" * ONE_MEGABYTE, "brokerName" * 10],
+    "configuration number": ["9" * ONE_MEGABYTE],
+    "HPACK": ["\x7f" * 100_000, "\x40\x01a\x01b" * 50_000],
+    "gRPC request": ["\x0a\x00" * 500_000, "\x08\x01" * 500_000],
+}
+SECONDS = 6.0
+"""Of processor time for a megabyte. What is linear needs a tenth of it, what is quadratic hours."""
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("name", LONG_INPUTS)
+def test_a_long_input_takes_no_long(name: str) -> None:
+    """A megabyte is read or refused in seconds of processor time."""
+    for text in LONG_INPUTS[name]:
+        begun = time.process_time()
+        with suppress(Exception):  # how it is refused is another test's question
+            PARSERS[name](text)
+        assert time.process_time() - begun < SECONDS, text[:40]
+
+
+@pytest.mark.parametrize("digits", [19, 20, 4299, 4301, 100_000])
+def test_long_numbers_are_read_as_java_reads_them(digits: int) -> None:
+    """A field of thousands of digits counts as unreadable, whatever Python says to converting it."""
+    assert json.loads(json.dumps({"a": "9" * digits}))["a"] == "9" * digits
+    with pytest.raises(ValueError, match="For input string"):
+        parse_long("9" * digits)
+    assert parse_long("0" * digits + "7") == 7
