@@ -46,8 +46,9 @@ from rocketmq_testkit.grpc_v2.transport.huffman import decode_huffman
 from rocketmq_testkit.grpc_v2.transport.messages import MessageReader
 from rocketmq_testkit.grpc_v2.transport.metadata import decode_binary, parse_timeout, percent_encode
 from rocketmq_testkit.grpc_v2.transport.request_head import HeadReader
-from rocketmq_testkit.remoting import frame, header_binary, header_json, lenient_json
-from rocketmq_testkit.remoting.bodies import client, reading
+from rocketmq_testkit.remoting import frame, header_binary, header_json, json_values, lenient_json
+from rocketmq_testkit.remoting.bodies import reading
+from rocketmq_testkit.remoting.bodies.client import HeartbeatBody, LockBody
 from rocketmq_testkit.remoting.bodies.properties_text import read_properties
 from rocketmq_testkit.remoting.bodies.topic import attribute_changes
 from rocketmq_testkit.remoting.proxy_protocol import ProxyPrologue
@@ -130,8 +131,9 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "lenient JSON": lenient_json.loads,
     "binary header": _rest(lambda data: header_binary.decode(bytes(17) + bytes([0, 0, 1, 0]) + data)),
     "JSON body": _rest(reading.loads),
-    "heartbeat": _rest(lambda body: client.heartbeat(reading.loads(body), "JAVA", 479)),
-    "number of a body": reading.integer,
+    "heartbeat": _rest(HeartbeatBody.parse),
+    "lock": _rest(LockBody.parse),
+    "number of a body": lambda text: json_values.integer(text, "a"),
     "configuration body": _rest(read_properties),
     "topic attributes": attribute_changes,
     "gRPC topic": lambda text: check_topic(text, ()),
@@ -148,7 +150,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "status message": percent_encode,
     "request head": lambda text: HeadReader(65536).read(_fields(text)),
     "gRPC messages": lambda text: _bytewise(MessageReader(4096, gzip=True).feed)(text),
-    "duration": milliseconds,
+    "duration": lambda text: milliseconds(text, "by"),
     "topic option": TopicOption.parse,
     "address": split_host_port,
     "control body": _rest(json_object),
@@ -169,7 +171,7 @@ class Grown:
     @property
     def is_linear(self) -> bool:
         """True if twice the input costs about twice as much; four times as much would be quadratic."""
-        return self.long <= 2.9 * self.short + 150
+        return self.long <= 2.9 * self.short + 800
 
 
 def grown(parse: Callable[[str], Any], beginning: str, fragment: str, end: str = "") -> Grown:
