@@ -31,7 +31,7 @@ from .offsets import Offsets
 from .scheduler import Scheduler, Timer
 from .store import MessageStore
 from .topics import Topics
-from .transaction_ops import OpLog
+from .transaction_ops import OpLog, half_offsets
 
 ROUND_MAX_MS = 60_000
 NO_OPS_PAUSE_MS = 1000
@@ -102,6 +102,25 @@ class TransactionChecks:
             stored = self._store.record(names.HALF_TOPIC, 0, offset)
             if stored is not None:
                 yield self._timer.due_ms, HalfMessage(stored)
+
+    def undecided(self) -> list[bytes]:
+        """Stored half messages that are neither committed nor rolled back; of copies of one the newest."""
+        decided = self._op_log.gathered()
+        for offset in range(
+            self._store.min_offset(names.OP_HALF_TOPIC, 0), self._store.max_offset(names.OP_HALF_TOPIC, 0)
+        ):
+            if (stored := self._store.record(names.OP_HALF_TOPIC, 0, offset)) is not None:
+                decided.update(half_offsets(records.decode(stored).body))
+        first = max(self._committed(names.HALF_TOPIC), self._store.min_offset(names.HALF_TOPIC, 0))
+        found: dict[int, bytes] = {}
+        for offset in range(first, self._store.max_offset(names.HALF_TOPIC, 0)):
+            if (stored := self._store.record(names.HALF_TOPIC, 0, offset)) is not None:
+                origin = HalfMessage(stored).first_offset()
+                if offset in decided or origin in decided:
+                    found.pop(origin, None)
+                else:
+                    found[origin] = stored
+        return list(found.values())
 
     def _arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str]) -> None:
         """Watcher of the half and op topics: there is something for the next round."""

@@ -45,6 +45,10 @@ class OpLog:
             looks = (self._scheduler.now_ms - self._anchor_ms) // interval + 1
             self._timer = self._scheduler.call_at(self._anchor_ms + looks * interval, self._flush, "transaction op")
 
+    def gathered(self) -> set[int]:
+        """The half offsets that are gathered and not stored yet."""
+        return {int(entry.removesuffix(SEPARATOR)) for entry in self._pending}
+
     def catch_up(self) -> None:
         """Do what is due at this instant: the check, which starts after the gathering, finds it done."""
         if self._timer is not None and self._timer.due_ms <= self._scheduler.now_ms:
