@@ -17,9 +17,11 @@ __all__ = ["DefaultSource", "register"]
 
 def register(spark: "SparkSession") -> None:
     """Make `format("rocketmq")` known to a session that has not found it by itself."""
-    from .source import RocketMQDataSource
+    import sys
 
-    spark.dataSource.register(RocketMQDataSource)
+    from .registered import data_source
+
+    spark.dataSource.register(data_source(sys.executable))
 
 
 def __getattr__(name: str) -> Any:

@@ -66,6 +66,33 @@ def test_who_names_an_interpreter_has_it() -> None:
     assert [Path(each).parents[1].name for each in found] == ["pyspark.zip"] * 2
 
 
+def test_a_worker_without_the_package_names_both_interpreters() -> None:
+    """The one that it was started with, which has no package, and the program's; and how the first is chosen."""
+    bare = getattr(sys, "_base_executable", "")
+    assert bare
+    assert bare != sys.executable, "these tests run in a virtual environment"
+    program = """
+from pyspark.sql import SparkSession
+import pyspark_rocketmq
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+pyspark_rocketmq.register(spark)
+spark.read.format("rocketmq").load()
+"""
+
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYSPARK_PYTHON": bare, "PYSPARK_DRIVER_PYTHON": bare, "PYTHONPATH": ""},
+    )
+
+    assert (
+        f"Spark started this Python worker with {bare}, where pyspark_rocketmq is not installed, but the program runs "
+        f"with {sys.executable}; set PYSPARK_PYTHON={sys.executable} in the environment before the session starts, or "
+        "--conf spark.pyspark.python for spark-submit"
+    ) in done.stderr
+
+
 @pytest.fixture
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROCKETMQ_TESTKIT_CACHE", str(tmp_path))
