@@ -7,6 +7,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from .case import CaseError, Protocol, all_cases
@@ -14,6 +15,8 @@ from .catalogue import entries
 from .drivers import build as driver_build
 from .drivers import registry
 from .drivers.recipe import BuildError
+from .expected import Expected, ExpectedError
+from .outputs import OutputError, check_outputs, shown
 from .report import document, junit, page
 from .report.terminal import Terminal
 from .runner.plan import Selection, SelectionError, sdks_of
@@ -28,13 +31,34 @@ EXPECTED, UNEXPECTED, UNUSABLE = 0, 1, 2
 """Exit codes: all outcomes as expected; not; the command line cannot be used or a target does not start."""
 
 
+ERRORS = (
+    TargetError,
+    SelectionError,
+    TruthError,
+    CaseError,
+    BuildError,
+    ExpectedError,
+    OutputError,
+    document.DocumentError,
+)
+"""Each is one sentence for whoever typed the command."""
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     options = parser().parse_args(words)
+    options.command = shown(sys.argv[1:] if words is None else words)
+    if find_spec("grpc") is None:
+        print(
+            "rocketmq-conformance: grpcio is not installed; it comes with the extra `conformance`: "
+            "pip install '/path/to/rocketmq-testkit[conformance]'",
+            file=sys.stderr,
+        )
+        return UNUSABLE
     _end_in_order_on_sigterm()
     try:
         return int(options.run(options))
-    except (TargetError, SelectionError, TruthError, CaseError, BuildError, document.DocumentError) as error:
+    except ERRORS as error:
         print(f"rocketmq-conformance: {error}", file=sys.stderr)
         return UNUSABLE
     except KeyboardInterrupt:
@@ -87,6 +111,12 @@ def parser() -> argparse.ArgumentParser:
     running.add_argument("--json", type=Path, metavar="FILE", help="write the findings, for `report`")
     running.add_argument("--junit", type=Path, metavar="FILE", help="write the findings as JUnit XML")
     running.add_argument("--report", type=Path, metavar="DIR", help="write the findings as a page, DIR/index.html")
+    running.add_argument(
+        "--expected", type=Path, metavar="FILE", help="deviations of your own broker that are not held against it"
+    )
+    running.add_argument(
+        "--record-expected", type=Path, metavar="FILE", help="write what differs as such deviations, for --expected"
+    )
     running.set_defaults(run=_run)
     building = commands.add_parser("build", help="build the SDK drivers and fetch the jars of brokers")
     building.add_argument("--sdk", metavar="NAME,...", help=f"only these of {', '.join(registry.names())}")
@@ -123,11 +153,19 @@ def _selection(options: argparse.Namespace) -> Selection:
     return Selection(expression=options.expression, protocols=protocols, sdks=sdks_of(options.sdk))
 
 
+def _nothing(options: argparse.Namespace) -> str:
+    what = f"-k {options.expression!r}: " if options.expression else ""
+    return f"{what}no case or scenario matches; `rocketmq-conformance list` shows all of them"
+
+
 def _list(options: argparse.Namespace) -> int:
     selection = _selection(options)
-    for case in selection.of_cases(all_cases()):
+    cases, scenarios = selection.of_cases(all_cases()), selection.of_scenarios(all_scenarios())
+    if not cases and not scenarios:
+        raise SelectionError(_nothing(options))
+    for case in cases:
         print(f"{case.id:60} {case.mark.protocol:9} {case.sentence}")
-    for scenario in selection.of_scenarios(all_scenarios()):
+    for scenario in scenarios:
         print(f"scenarios.{scenario.id:50} {'SDKs':9} {scenario.sentence}")
     return EXPECTED
 
@@ -140,7 +178,10 @@ def _run(options: argparse.Namespace) -> int:
     scenarios = selection.of_scenarios(all_scenarios()) if sdks else []
     if not cases and not scenarios:
         hint = "" if options.sdk else "; scenarios need --sdk"
-        raise SelectionError(f"nothing matches; `rocketmq-conformance list` shows what there is{hint}")
+        raise SelectionError(f"{_nothing(options)}{hint}")
+    check_outputs({"--json": options.json, "--junit": options.junit, "--record-expected": options.record_expected})
+    check_outputs({"--report": options.report and options.report / page.NAME})
+    expected = Expected.read(options.expected)
     total = (len(cases) + len(scenarios) * len(sdks)) * len(targets)
     terminal = Terminal(sys.stdout, total)
     run = carry_out(
@@ -153,9 +194,14 @@ def _run(options: argparse.Namespace) -> int:
         sdks=sdks,
         attempts=options.attempts,
         repeated_max=options.repeated_max,
+        expected=expected,
     )
     terminal.conclude(run)
     _write(run, targets, options)
+    if options.record_expected is not None:
+        count = expected.put(run.outcomes, run.date).write(options.record_expected)
+        print(f"{options.record_expected}: {count} deviations; say in each `reason` why it is one")
+        return EXPECTED if not run.problem and not run.interrupted else UNEXPECTED
     if options.record:
         return _record(run, targets, truth)
     return EXPECTED if run.good else UNEXPECTED
@@ -177,7 +223,12 @@ def targets_of(options: argparse.Namespace) -> list[Target]:
 
 
 def _write(run: Run, targets: Sequence[Target], options: argparse.Namespace) -> None:
-    content = document.document(run, {each.name: each.describe() for each in targets}, entries())
+    content = document.document(
+        run,
+        {each.name: document.About(each.describe(), each.truth) for each in targets},
+        entries(),
+        options.command,
+    )
     if options.json is not None:
         document.write(options.json, content)
     if options.junit is not None:
@@ -208,6 +259,7 @@ def _build(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
+    check_outputs({"--report": options.report / page.NAME, "--junit": options.junit})
     content = document.read(options.files)
     print(f"report: {page.write(options.report, content)}")
     if options.junit is not None:

@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -63,7 +64,8 @@ def build(recipe: Recipe) -> Path:
     final.parent.mkdir(parents=True, exist_ok=True)
     with locked(final.with_name(final.name + ".lock")):
         if not final.is_dir():
-            _build_into(recipe, final)
+            with announced(recipe.name):
+                _build_into(recipe, final)
     return final
 
 
@@ -88,6 +90,30 @@ def _build_into(recipe: Recipe, final: Path) -> None:
         raise BuildError(f"the {recipe.name} driver cannot be built. {error}") from error
     finally:
         shutil.rmtree(target, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def announced(name: str, every_seconds: float = 15.0) -> Iterator[None]:
+    """Say on standard error that a build begins, that it goes on, and how long it took: it may take minutes."""
+    begin = time.monotonic()
+    done = threading.Event()
+
+    def say(what: str) -> None:
+        print(f"{name}: {what}", file=sys.stderr, flush=True)
+
+    def go_on() -> None:
+        while not done.wait(every_seconds):
+            say(f"still building, {time.monotonic() - begin:.0f} s")
+
+    say("building; once for each version of its sources")
+    thread = threading.Thread(target=go_on, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+    say(f"built in {time.monotonic() - begin:.0f} s")
 
 
 @contextlib.contextmanager

@@ -1,7 +1,8 @@
 """The findings of a run as one JSON document, from which every other form is made.
 
-    {"format": 1, "date": "2026-01-31", "seconds": 12.3, "problem": "",
-     "targets": [{"name": "emulator", "about": "..."}],
+    {"format": 1, "product": "rocketmq-testkit 0.1.0", "command": "rocketmq-conformance run", "date": "2026-01-31",
+     "seconds": 12.3, "problem": "",
+     "targets": [{"name": "emulator", "about": "...", "version": "5.3.3", "likely_causes": []}],
      "entries": {"send.a_message_is_stored":
                      {"noun": "send", "sentence": "...", "source": "...", "protocol": "remoting"}},
      "outcomes": [{"id": "...", "target": "emulator", "verdict": "same", "expected": true, "seconds": 0.1, "reason": "",
@@ -15,6 +16,7 @@ which is then `reference`.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +43,33 @@ class Entry:
     protocol: str
 
 
-def document(run: Run, about: Mapping[str, str], entries: Mapping[str, Entry]) -> Document:
-    """The document of a run. `about`: a line for each target; `entries`: by id, without an SDK's name."""
+@dataclass(frozen=True, slots=True)
+class About:
+    """A target in one line, and the version whose records it is compared with."""
+
+    line: str
+    version: str
+
+
+def document(run: Run, about: Mapping[str, About], entries: Mapping[str, Entry], command: str) -> Document:
+    """The document of a run. `about`: by target; `entries`: by id, without an SDK's name."""
     used = {entry_id(outcome.id) for outcome in run.outcomes}
     return {
         "format": FORMAT,
+        "product": f"rocketmq-testkit {metadata.version('rocketmq-testkit')}",
+        "command": command,
         "date": run.date,
         "seconds": round(run.seconds, 1),
         "problem": run.problem or ("interrupted" if run.interrupted else ""),
-        "targets": [{"name": name, "about": about.get(name, "")} for name in run.targets],
+        "targets": [
+            {
+                "name": name,
+                "about": about[name].line,
+                "version": about[name].version,
+                "likely_causes": run.likely_causes.get(name, []),
+            }
+            for name in run.targets
+        ],
         "entries": {
             id_: {"noun": each.noun, "sentence": each.sentence, "source": each.source, "protocol": each.protocol}
             for id_, each in entries.items()
@@ -97,10 +117,14 @@ def write(path: Path, content: Document) -> None:
 
 def read(paths: Iterable[Path]) -> Document:
     """One document out of several files; a later outcome of the same id and target wins. Errors: DocumentError."""
-    merged: Document = {"format": FORMAT, "date": "", "seconds": 0.0, "problem": "", "targets": [], "entries": {}}
+    merged: Document = {"format": FORMAT, "date": "", "seconds": 0.0, "targets": [], "entries": {}}
+    merged |= {"product": "", "command": "", "problem": ""}
     outcomes: dict[tuple[str, str], dict[str, Any]] = {}
     for path in paths:
         content = _read(path)
+        for name, joint in (("product", ", "), ("command", "; ")):
+            if content[name] not in merged[name].split(joint):
+                merged[name] = joint.join(filter(None, (merged[name], content[name])))
         merged["date"] = max(merged["date"], content["date"])
         merged["seconds"] += content["seconds"]
         merged["problem"] = "; ".join(filter(None, (merged["problem"], content["problem"])))

@@ -19,10 +19,13 @@ _SIGNS = {
 }
 
 
+NAME = "index.html"
+
+
 def write(folder: Path, content: Document) -> Path:
     """Write `index.html` into a folder; returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "index.html"
+    path = folder / NAME
     path.write_text(page(content))
     return path
 
@@ -31,7 +34,7 @@ def page(content: Document) -> str:
     """The whole page."""
     style = files(__package__).joinpath("page.css").read_text()
     script = files(__package__).joinpath("page.js").read_text()
-    title = f"RocketMQ conformance, {content['date']}"
+    title = f"RocketMQ conformance of {', '.join(each['name'] for each in content['targets'])}, {content['date']}"
     body = "\n".join([*_summary(content), *_cases(content), *_scenarios(content), *_details(content)])
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
@@ -40,24 +43,51 @@ def page(content: Document) -> str:
     )
 
 
+def _facts(content: Document) -> Iterator[str]:
+    minutes, seconds = divmod(round(content["seconds"]), 60)
+    facts = {
+        "product": content["product"],
+        "command": content["command"],
+        "date": content["date"],
+        "duration": f"{minutes} min {seconds} s" if minutes else f"{content['seconds']:.1f} s",
+    }
+    yield '<table class="facts"><tbody>'
+    yield from (f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in facts.items())
+    yield "</tbody></table>"
+
+
 def _summary(content: Document) -> Iterator[str]:
+    yield from _facts(content)
     if content["problem"]:
         yield f'<p class="problem">The run ended early: {escape(content["problem"])}</p>'
     verdicts = sorted({each["verdict"] for each in content["outcomes"]}, key=_severity)
-    yield "<table><thead><tr><th>target</th>" + "".join(f"<th>{escape(each)}</th>" for each in verdicts)
+    yield '<table class="summary"><thead><tr><th>target</th><th>compared with</th><th>as expected</th>'
+    yield "".join(f"<th>{escape(each)}</th>" for each in verdicts)
     yield "<th>otherwise than the reference version</th><th>seconds, summed</th></tr></thead><tbody>"
     for target in content["targets"]:
         mine = [each for each in content["outcomes"] if each["target"] == target["name"]]
         counts = Counter(each["verdict"] for each in mine)
         about = f"<br><small>{escape(target['about'])}</small>" if target["about"] != target["name"] else ""
-        yield f"<tr><th>{escape(target['name'])}{about}</th>"
-        yield "".join(f'<td class="number">{counts[each] or ""}</td>' for each in verdicts)
+        about += "".join(f"<br><small>likely cause: {escape(each)}</small>" for each in target["likely_causes"])
+        yield f'<tr><th>{escape(target["name"])}{about}</th><td class="number">{escape(target["version"])}</td>'
+        yield f'<td class="number">{_percent(sum(each["expected"] for each in mine), len(mine))}</td>'
+        yield "".join(
+            f'<td class="number">{counts[each]}<br><small>{_percent(counts[each], len(mine))}</small></td>'
+            if counts[each]
+            else "<td></td>"
+            for each in verdicts
+        )
         other = sum("reference" in each for each in mine)
         seconds = sum(each["seconds"] for each in mine)
         yield f'<td class="number">{other or ""}</td><td class="number">{seconds:.1f}</td></tr>'
     yield "</tbody></table>"
     yield '<p class="filter"><label><input type="checkbox" id="only"> only what was not expected</label>'
     yield ' <label>find <input type="search" id="find" placeholder="part of a name or sentence"></label></p>'
+
+
+def _percent(part: int, whole: int) -> str:
+    """Rounded down, so that 100 % means all."""
+    return f"{part * 1000 // whole / 10:.1f} %" if whole else ""
 
 
 def _severity(verdict: str) -> tuple[bool, str]:
@@ -71,7 +101,7 @@ def _cases(content: Document) -> Iterator[str]:
         return
     yield "<h2>Cases</h2>"
     for noun, ids in groupby(table, key=lambda id_: id_.partition(".")[0]):
-        yield f'<h3>{escape(noun)}</h3><table class="outcomes"><thead><tr><th>case</th>'
+        yield f'<h3>{escape(noun)}</h3><table class="outcomes">{_columns(len(targets))}<thead><tr><th>case</th>'
         yield "".join(f"<th>{escape(name)}</th>" for name in targets) + "</tr></thead><tbody>"
         for id_ in ids:
             entry = content["entries"].get(id_, {})
@@ -86,7 +116,7 @@ def _scenarios(content: Document) -> Iterator[str]:
     if not table:
         return
     sdks = list(dict.fromkeys(each["id"].partition("@")[2] for each in content["outcomes"] if "@" in each["id"]))
-    yield '<h2>Scenarios</h2><table class="outcomes"><thead>'
+    yield f'<h2>Scenarios</h2><table class="outcomes">{_columns(len(sdks) * len(targets))}<thead>'
     if len(targets) == 1:
         yield "<tr><th>scenario</th>" + "".join(f"<th>{escape(sdk)}</th>" for sdk in sdks) + "</tr>"
     else:
@@ -98,6 +128,11 @@ def _scenarios(content: Document) -> Iterator[str]:
         outcomes = [table.get(f"{id_}@{sdk}", {}).get(name) for sdk in sdks for name in targets]
         yield from _row(id_, content["entries"].get(id_, {}), outcomes)
     yield "</tbody></table>"
+
+
+def _columns(count: int) -> str:
+    """One width for the columns of all tables of a page, whatever is in them or hidden by the filter."""
+    return f'<colgroup><col class="what">{"<col>" * count}</colgroup>'
 
 
 def _by_id(outcomes: Iterable[dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:

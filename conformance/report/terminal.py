@@ -47,6 +47,8 @@ class Terminal:
                 self._print(f"  {each.id}: {each.verdict.value} {each.reason}; before:")
                 for line in "\n".join(each.earlier).splitlines():
                     self._print(f"    {line}")
+            for line in run.likely_causes.get(name, []):
+                self._print(f"  the broker has {line}: the likely cause of what differs")
             otherwise = [each.id for each in run.outcomes if each.target == name and each.otherwise]
             if otherwise:
                 self._print(f"  {len(otherwise)} of them as recorded for this version, other than the reference:")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from ..case import Case
+from ..expected import Expected
 from ..outcome import Outcome, Verdict
 from ..scenario import Scenario, truth_of
 from ..targets.target import Target
@@ -29,6 +30,8 @@ class Run:
     date: str = field(default_factory=lambda: datetime.date.today().isoformat())
     problem: str = ""
     interrupted: bool = False
+    likely_causes: dict[str, list[str]] = field(default_factory=dict)
+    """Keys of targets with outcomes that were not expected, where they differ from those of the recorded broker."""
     repeated_max: int | None = None
     """How many outcomes may have needed another attempt; None: any number."""
 
@@ -60,16 +63,21 @@ def carry_out(
     sdks: Sequence[str] = (),
     attempts: int = 1,
     repeated_max: int | None = None,
+    expected: Expected | None = None,
 ) -> Run:
     """Start the targets, run every case and every scenario with every SDK on each, stop the targets.
 
     `attempts` are those of a scenario, and of a case with a real broker; `repeated_max` may need more than one. What
-    has been found is there even after Ctrl-C.
+    has been found is there even after Ctrl-C. `expected`: deviations of a broker that is not this project's emulator.
     """
     run = Run([target.name for target in targets], repeated_max=repeated_max)
     begin = time.monotonic()
 
+    emulated = {target.name for target in targets if target.emulated}
+
     def note(outcome: Outcome) -> None:
+        if expected is not None and outcome.target not in emulated:
+            outcome = expected.judge(outcome)
         run.outcomes.append(outcome)
         each(outcome)
 
@@ -95,6 +103,9 @@ def carry_out(
             pool.run([*lines, Line(by_turns)], targets)
             if pool.problem is not None:
                 run.problem = f"{type(pool.problem).__name__}: {pool.problem}"
+            for target in targets:
+                if any(not outcome.expected for outcome in run.outcomes if outcome.target == target.name):
+                    run.likely_causes[target.name] = target.likely_causes()
     except KeyboardInterrupt:
         run.interrupted = True
     run.seconds = time.monotonic() - begin

@@ -7,7 +7,7 @@ from pathlib import Path
 from rocketmq_testkit.emulator.masking import masked_line
 from rocketmq_testkit.remoting.client import Credentials
 
-from .address import AddressTarget
+from .address import WAIT_SECONDS, AddressTarget
 from .apache import has_proxy
 from .apache_target import ApacheTarget
 from .control import ControlledTarget
@@ -16,11 +16,11 @@ from .target import REFERENCE_VERSION, Access, Target, TargetError, Tls
 
 FORMS = (
     "emulator | apache:VERSION[,KEY=VALUE...] | namesrv=HOST:PORT,endpoint=HOST:PORT[,version=V][,tls][,ca=FILE]"
-    "[,access_key=K,secret_key=K][,token=T][,read_only][,control=URL[,control_token=T]]"
+    "[,access_key=K,secret_key=K][,token=T][,read_only][,control=URL[,control_token=T]][,wait=SECONDS]"
 )
 _ADDRESS_WORDS = frozenset(
     {"namesrv", "endpoint", "version", "tls", "ca", "access_key", "secret_key", "token", "read_only", "control"}
-    | {"control_token"}
+    | {"control_token", "wait"}
 )
 _HOST_PORT = re.compile(r"^(\[[0-9a-fA-F:]+\]|[^:\[\]]+):\d{1,5}$")
 _VERSION = re.compile(r"^\d+\.\d+\.\d+$")
@@ -68,7 +68,13 @@ def _address(text: str) -> Target:
     version = words.get("version")
     if version is not None and not _VERSION.match(version):
         raise TargetError(f"{_shown(text)!r}: version must be one such as {REFERENCE_VERSION}")
-    addresses = AddressTarget(_shown(text), access, version=version, admin="read_only" not in words)
+    wait = words.get("wait", f"{WAIT_SECONDS:g}")
+    if not wait.isascii() or not wait.isdigit():
+        raise TargetError(
+            f"{_shown(text)!r}: wait must be a number of seconds, such as {WAIT_SECONDS:g}; 0 does not wait"
+        )
+    admin = "read_only" not in words
+    addresses = AddressTarget(_shown(text), access, version=version, admin=admin, wait_seconds=int(wait))
     if "control" not in words:
         return addresses
     if not _URL.match(words["control"]):

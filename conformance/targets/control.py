@@ -103,6 +103,10 @@ class ControlledTarget(Target):
         if "now_ms" not in self._control.ask("/v1/clock"):
             raise TargetError(f"control={self._control.url} is no control port of an emulator: it has no clock")
 
+    def likely_causes(self) -> list[str]:
+        """As of its addresses."""
+        return self._addresses.likely_causes()
+
     def check(self) -> None:
         """Raise TargetError when it has died."""
         with self._lent:  # it may be crashed on purpose meanwhile

@@ -193,6 +193,10 @@ class Target(ABC):
     def check(self) -> None:  # noqa: B027 what cannot die needs no look
         """Raise TargetError when it has died."""
 
+    def likely_causes(self) -> list[str]:
+        """Keys of its broker that differ from those of the recorded one; none where this project sets them."""
+        return []
+
     def describe(self) -> str:
         """One line for reports: what it turned out to be."""
         return self.name

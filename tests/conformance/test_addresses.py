@@ -3,6 +3,8 @@
 import itertools
 import types
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 from rocketmq_testkit.conformance.case import Case, all_cases
@@ -55,6 +57,29 @@ def test_a_broker_that_dies_ends_the_run(served: Emulator) -> None:
     assert [each.verdict for each in found.outcomes] == [Verdict.SAME] * 2
     assert found.problem == f"TargetError: namesrv={namesrv} cannot be reached: Connection refused"
     assert not found.good
+
+
+def test_a_broker_that_starts_is_waited_for() -> None:
+    """Nobody listens yet when the run begins; all its cases run on the broker that comes."""
+    with Emulator(profile="faithful", config=dict(COMMON_SETTINGS)) as gone:
+        namesrv, endpoint = gone.namesrv, gone.endpoint
+    ports = [int(address.rpartition(":")[2]) for address in (namesrv, endpoint)]
+    target = choose(f"namesrv={namesrv},endpoint={endpoint},wait=60")
+    with ExitStack() as late, ThreadPoolExecutor(1) as pool:
+        started = pool.submit(target.start)
+        with pytest.raises(TimeoutError):
+            started.result(0.3)
+        late.enter_context(Emulator(profile="faithful", namesrv_port=ports[0], grpc_port=ports[1]))
+        started.result(60)
+        target.check()
+
+
+def test_keys_that_differ_from_the_recorded_ones_are_found(served: Emulator) -> None:
+    """Of a broker that has those of the recorded one there are none; names, ports and threads do not count."""
+    with Emulator(profile="faithful", config={**COMMON_SETTINGS, "maxMessageSize": "1000", "brokerName": "x"}) as other:
+        assert choose(addresses(other)).likely_causes() == ["maxMessageSize=1000 (recorded with 4194304)"]
+    assert choose(addresses(served)).likely_causes() == []
+    assert choose("namesrv=127.0.0.1:1,endpoint=127.0.0.1:1").likely_causes() == []
 
 
 def test_cases_that_share_a_broker_do_not_see_each_other(served: Emulator) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -123,11 +125,19 @@ def test_drivers_are_built_by_name(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["run", "-k", "no_such_case_at_all"], "nothing matches"),
+        (["run", "-k", "no_such_case_at_all"], "-k 'no_such_case_at_all': no case or scenario matches"),
+        (["list", "-k", "no_such_case_at_all"], "-k 'no_such_case_at_all': no case or scenario matches"),
+        (["run", "-k", SENT, "--report", "/dev/null/page"], "--report: /dev/null/page/index.html cannot be written"),
+        (["run", "-k", SENT, "--json", "/dev/null/r.json"], "--json: /dev/null/r.json cannot be written"),
+        (["run", "-k", SENT, "--junit", "/dev/null/r.xml"], "--junit: /dev/null/r.xml cannot be written"),
+        (["run", "-k", SENT, "--record-expected", "/dev/null/e"], "--record-expected: /dev/null/e cannot be written"),
+        (["report", "/nowhere.json", "--report", "/dev/null"], "--report: /dev/null/index.html cannot be written"),
+        (["run", "-k", SENT, "--expected", "/nowhere.json"], "--expected /nowhere.json: No such file or directory"),
         (["run", "-k", "("], "a name is missing"),
         (["run", "--target", "emulater"], "is not a target"),
-        (["run", "--target", "namesrv=127.0.0.1:1,endpoint=127.0.0.1:1"], "namesrv=127.0.0.1:1 cannot be reached"),
-        (["run", "--target", "namesrv=127.0.0.1:99999,endpoint=127.0.0.1:1"], "namesrv=127.0.0.1:99999 cannot be"),
+        (["run", "--target", "namesrv=127.0.0.1:1,endpoint=127.0.0.1:1,wait=0"], "namesrv=127.0.0.1:1 cannot be"),
+        (["run", "--target", "namesrv=127.0.0.1:99999,endpoint=127.0.0.1:1,wait=0"], "namesrv=127.0.0.1:99999 cannot"),
+        (["run", "--target", "namesrv=127.0.0.1:1,endpoint=127.0.0.1:1,wait=soon"], "wait must be a number of seconds"),
         (["run", "--target", "emulator", "--target", "emulator"], "emulator is given 2 times"),
         (["run", "-k", SENT, "--record", "--target", "apache:5.3.3,flushDiskType=SYNC_FLUSH"], "flushDiskType=SYNC"),
         (["run", "-k", SENT, "--record", "--target", "namesrv=a:1,endpoint=b:2"], "add version=V"),
@@ -139,7 +149,7 @@ def test_drivers_are_built_by_name(capsys: pytest.CaptureFixture[str]) -> None:
         (["run", "-k", SENT, "--record"], "only what real brokers do is recorded"),
         (["run", "--sdk", "cobol"], "no SDK driver is called 'cobol'"),
         (["run", "-k", "scenarios.topics"], "scenarios need --sdk"),
-        (["report", "/nowhere.json", "--report", "/tmp"], "No such file"),
+        (["report", "/nowhere.json", "--report", "/tmp/rocketmq-report"], "No such file"),
         (["build", "--sdk", "cobol"], "no SDK driver is called 'cobol'"),
     ],
 )
@@ -152,6 +162,56 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert problem in said
     assert said.startswith("rocketmq-conformance: ")
     assert said.count("\n") == 1
+
+
+def test_without_the_extra_its_name_is_said() -> None:
+    """No traceback, and nothing else that is missing."""
+    program = "import sys; sys.modules['grpc'] = None; from rocketmq_testkit.conformance.command import main; "
+    done = subprocess.run(
+        [sys.executable, "-c", program + "sys.exit(main(['list']))"], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "rocketmq-conformance: grpcio is not installed; it comes with the extra `conformance`: "
+        "pip install '/path/to/rocketmq-testkit[conformance]'\n"
+    )
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of several the first wrong one is named; nothing runs, and no empty file stays."""
+    words = ["run", "-k", SENT, "--json", str(tmp_path / "r.json"), "--report", "/dev/null/page"]
+
+    assert main(words) == 2
+
+    assert capsys.readouterr().out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_deviations_of_ones_own_broker_are_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What differs is recorded once, with a place for its reason; then it is expected, and nothing else is."""
+    file = tmp_path / "expected.json"
+    with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
+        target = ["--target", f"namesrv={emulator.namesrv},endpoint={emulator.endpoint},version=5.3.3"]
+        words = ["run", "-k", f"auto_create.a_send_creates_its_topic or {SENT}", *target]
+        assert main(words) == 1
+        assert "autoCreateTopicEnable=false (recorded with true): the likely cause" in capsys.readouterr().out
+        assert main([*words, "--record-expected", str(file)]) == 0
+        assert "1 deviations; say in each `reason` why it is one" in capsys.readouterr().out
+        content = json.loads(file.read_text())
+        [entry] = content.values()
+        entry["reason"] = "topics are made by hand here"
+        file.write_text(json.dumps(content))
+
+        assert main([*words, "--expected", str(file)]) == 0
+        assert "1 same, 1 deliberate" in capsys.readouterr().out
+        assert main([*words, "--expected", str(file), "--record-expected", str(file)]) == 0
+        assert json.loads(file.read_text()) == content
+        entry["seen"][0] = ["before", "otherwise"]
+        file.write_text(json.dumps(content))
+        assert main([*words, "--expected", str(file)]) == 1
 
 
 @pytest.mark.parametrize(

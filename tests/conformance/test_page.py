@@ -3,12 +3,16 @@
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from importlib import metadata
+from importlib.resources import files
 
 import pytest
 from rocketmq_testkit.conformance.command import main
+from rocketmq_testkit.conformance.outputs import shown
+from rocketmq_testkit.conformance.targets.target import COMMON_SETTINGS
 from rocketmq_testkit.fixtures import Emulator
 
-VOID = frozenset({"meta", "input", "br"})
+VOID = frozenset({"meta", "input", "br", "col"})
 
 
 class Page(HTMLParser):
@@ -19,6 +23,8 @@ class Page(HTMLParser):
         self.tables: list[list[list[str]]] = []
         self.ids: list[str] = []
         self.links: set[str] = set()
+        self.columns: list[int] = []
+        """How many each table declares that declares any."""
         self._open: list[str] = []
         self.feed(text)
         self.close()
@@ -27,6 +33,10 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.ids += [value for name, value in attrs if name == "id" and value]
         self.links |= {value.removeprefix("#") for name, value in attrs if name == "href" and value}
+        if tag == "colgroup":
+            self.columns.append(0)
+        elif tag == "col":
+            self.columns[-1] += 1
         if tag == "table":
             self.tables.append([])
         elif tag == "tr":
@@ -53,7 +63,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def other() -> Iterator[str]:
     """A target that makes no topics by itself."""
-    with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
+    with Emulator(profile="faithful", config={**COMMON_SETTINGS, "autoCreateTopicEnable": "false"}) as emulator:
         yield f"namesrv={emulator.namesrv},endpoint={emulator.endpoint},control={emulator.control}"
 
 
@@ -69,10 +79,16 @@ def page(other: str, tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 def test_targets_stand_side_by_side(page: Page, other: str) -> None:
     """A column for each, with every outcome and how long it took."""
-    assert [row[:3] for row in page.table("target")] == [
-        ["target", "differs", "same"],
-        ["emulator", "", "2"],
-        [other, "2", ""],
+    assert [row[:5] for row in page.table("target")] == [
+        ["target", "compared with", "as expected", "differs", "same"],
+        ["emulator", "5.3.3", "100.0 %", "", "2 100.0 %"],
+        [
+            f"{other} likely cause: autoCreateTopicEnable=false (recorded with true)",
+            "5.3.3",
+            "0.0 %",
+            "2 100.0 %",
+            "",
+        ],
     ]
     cases = page.table("case")
     assert cases[0] == ["case", "emulator", other]
@@ -83,6 +99,36 @@ def test_targets_stand_side_by_side(page: Page, other: str) -> None:
         assert re.fullmatch(r"same \d+\.\d\d s", row[1])
         assert re.fullmatch(r"differs \d+\.\d\d s", row[2])
     assert (len(cases), len(scenarios)) == (2, 3)
+
+
+def test_a_page_says_what_made_it(page: Page, other: str) -> None:
+    """Product and version, the command as it can be typed again, the day, and how long it took."""
+    facts = dict(page.table("product"))
+
+    assert facts["product"] == f"rocketmq-testkit {metadata.version('rocketmq-testkit')}"
+    assert facts["command"].startswith("rocketmq-conformance run -k 'auto_create.a_send")
+    assert f"--target emulator --target {other} --report" in facts["command"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", facts["date"])
+    assert re.fullmatch(r"\d+\.\d s|\d+ min \d+ s", facts["duration"])
+
+
+def test_columns_have_one_width(page: Page) -> None:
+    """Each table of outcomes declares its columns, so that neither texts nor hidden rows move them."""
+    css = files("rocketmq_testkit.conformance.report").joinpath("page.css").read_text()
+
+    assert re.search(r"\.outcomes \{[^}]*table-layout: fixed", css)
+    assert page.columns == [3, 3]
+    assert page.columns == [len(page.table("case")[1]), len(page.table("scenario")[2])]
+
+
+def test_a_page_does_not_show_secrets() -> None:
+    """The rest of the command stays as it was typed."""
+    target = "namesrv=h:1,endpoint=h:2,access_key=me,secret_key=very secret,token=x,control_token=y"
+
+    assert shown(["run", "--target", target]) == (
+        "rocketmq-conformance run --target 'namesrv=h:1,endpoint=h:2,access_key=me,secret_key=***,token=***,"
+        "control_token=***'"
+    )
 
 
 def test_both_sides_of_a_difference_are_shown(page: Page) -> None:

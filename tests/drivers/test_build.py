@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -52,6 +53,25 @@ def test_a_build_is_made_once(recipe: Recipe, tmp_path: Path, cache: Path) -> No
     assert (place / "result").read_text() == "whole\n"
     assert (tmp_path / "log").read_text() == "built\n"
     assert sorted(path.name for path in cache.iterdir()) == [place.name, place.name + ".lock"]
+
+
+def test_a_build_says_that_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    """On standard error, from its begin to its end."""
+    with building.announced("toy", every_seconds=0.001):
+        said = ""
+        while "still building" not in said:
+            said += capsys.readouterr().err
+
+    assert said.startswith("toy: building; once for each version of its sources\ntoy: still building, 0 s\n")
+    assert re.fullmatch(r"(toy: still building, \d+ s\n)*toy: built in \d+ s\n", capsys.readouterr().err)
+
+
+def test_what_is_built_already_says_nothing(recipe: Recipe, capsys: pytest.CaptureFixture[str]) -> None:
+    """The line of a build comes with the first one alone."""
+    building.build(recipe)
+    assert capsys.readouterr().err.startswith(f"{recipe.name}: building;")
+    building.build(recipe)
+    assert capsys.readouterr().err == ""
 
 
 def test_two_processes_share_one_build(recipe: Recipe, tmp_path: Path) -> None:

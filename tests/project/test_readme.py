@@ -238,6 +238,19 @@ def test_somebodys_broker_is_held_against_the_record(served: Emulator, tmp_path:
     assert (tmp_path / "report" / "index.html").is_file()
 
 
+def test_deviations_are_recorded_and_expected(tmp_path: Path) -> None:
+    """Both commands, word for word but for ports and fewer cases; the file is what the second one reads."""
+    commands = only("sh", "--record-expected").strip()
+    with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
+        commands = commands.replace("127.0.0.1:9876", emulator.namesrv).replace("127.0.0.1:8081", emulator.endpoint)
+        commands = commands.replace("run ", "run -k auto_create.a_send_creates_its_topic ")
+        printed = run("bash", "-euc", commands, cwd=tmp_path)
+
+    assert "expected.json: 1 deviations" in printed
+    assert "1 deliberate" in printed
+    assert printed.endswith("as expected\n")
+
+
 def test_the_suite_runs_under_pytest(tmp_path: Path) -> None:
     """The line with pytest and xdist, word for word but for fewer cases."""
     command = only("sh", "--pyargs").strip().replace("-k send", "-k limits")

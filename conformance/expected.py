@@ -1,0 +1,81 @@
+"""Deviations that somebody expects of a broker of their own, in a file beside their build.
+
+    {"pop.a_popped_message_is_hidden": {"reason": "our broker hides nothing", "seen": [["label", value]]},
+     "timer.a_message_waits": {"reason": "no timer", "error": true}}
+
+An outcome that differs as its entry says is expected; one that differs in another way, or not at all any more, is not.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .outcome import Outcome, Verdict
+from .truth import comparable
+
+
+class ExpectedError(Exception):
+    """A file of expected deviations cannot be used; the text says which and why."""
+
+
+class Expected:
+    """The deviations by id: of a case, or `scenario@sdk`."""
+
+    def __init__(self, entries: Mapping[str, dict[str, Any]] | None = None, source: str = "") -> None:
+        self._entries = dict(entries or {})
+        self._source = source
+
+    @classmethod
+    def read(cls, path: Path | None) -> "Expected":
+        """The deviations of a file; none without one. Raises ExpectedError."""
+        if path is None:
+            return cls()
+        try:
+            content = json.loads(path.read_text())
+        except OSError as error:
+            raise ExpectedError(f"--expected {path}: {error.strerror}; --record-expected writes one") from error
+        except ValueError as error:
+            raise ExpectedError(f"--expected {path} is no JSON: {error}; --record-expected writes one") from error
+        if not isinstance(content, dict):
+            raise ExpectedError(f"--expected {path}: it must be a JSON object of ids; --record-expected writes one")
+        for id_, entry in content.items():
+            if not isinstance(entry, dict) or not isinstance(entry.get("reason"), str):
+                raise ExpectedError(f"--expected {path}: {id_} must be an object with a text `reason`")
+            if not (isinstance(entry.get("seen"), list) or entry.get("error") is True):
+                raise ExpectedError(f'--expected {path}: {id_} must have a list `seen`, or "error": true')
+        return cls(content, str(path))
+
+    def judge(self, outcome: Outcome) -> Outcome:
+        """The outcome, with its verdict changed if there is an entry for it."""
+        entry = self._entries.get(outcome.id)
+        if entry is None or outcome.verdict is Verdict.NOT_APPLICABLE:
+            return outcome
+        reason = entry["reason"] or "as expected"
+        if outcome.verdict is Verdict.ERROR and entry.get("error") is True:
+            return replace(outcome, verdict=Verdict.DELIBERATE, reason=f"{reason} ({outcome.reason})")
+        if outcome.verdict is Verdict.DIFFERS and entry.get("seen") == comparable(outcome.notes):
+            return replace(outcome, verdict=Verdict.DELIBERATE, reason=reason)
+        if outcome.verdict is Verdict.SAME:
+            reason = f"listed as a deviation in {self._source}, but there is none: take it out"
+            return replace(outcome, verdict=Verdict.STALE, reason=reason)
+        return outcome
+
+    def put(self, outcomes: Iterable[Outcome], date: str) -> "Expected":
+        """The deviations of a run, with the reasons that are known already; ids that were not run stay."""
+        entries = dict(self._entries)
+        for outcome in outcomes:
+            entries.pop(outcome.id, None)
+            known = self._entries.get(outcome.id, {}).get("reason") or f"recorded on {date}"
+            if outcome.verdict is Verdict.ERROR:
+                entries[outcome.id] = {"reason": known, "error": True}
+            elif outcome.verdict in (Verdict.DIFFERS, Verdict.DELIBERATE) and outcome.notes:
+                entries[outcome.id] = {"reason": known, "seen": comparable(outcome.notes)}
+        return Expected(entries, self._source)
+
+    def write(self, path: Path) -> int:
+        """Write the file; returns how many deviations it has."""
+        text = json.dumps(dict(sorted(self._entries.items())), ensure_ascii=False, indent=1)
+        path.write_text(text + "\n")
+        return len(self._entries)

@@ -1,0 +1,37 @@
+"""Keys of a broker that differ from those of the recorded one: the likely cause of what it does otherwise."""
+
+from collections.abc import Iterator
+
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.config.keys import parse_properties
+from rocketmq_testkit.remoting.request_code import RequestCode
+
+from .targets.target import COMMON_SETTINGS, Access, TargetError
+from .worlds.cluster import first_broker
+from .worlds.connections import open_connection
+
+OF_A_PLACE = frozenset(
+    {"brokerName", "brokerClusterName", "brokerId", "brokerIP1", "brokerIP2", "listenPort", "haListenPort"}
+)
+"""Keys that every broker has another value for."""
+
+
+def differing_keys(access: Access) -> list[str]:
+    """Lines such as `maxMessageSize=1024 (recorded with 4194304)` for the first broker; none if it tells nothing."""
+    try:
+        with open_connection(access, access.namesrv) as namesrv:
+            broker = first_broker(namesrv, access.namesrv)
+        with open_connection(access, broker.address) as client:
+            text = client.request(RequestCode.GET_BROKER_CONFIG).body.decode(errors="replace")
+    except (OSError, TargetError, ValueError, LookupError):
+        return []
+    return list(_differing(parse_properties(text)))
+
+
+def _differing(keys: dict[str, str]) -> Iterator[str]:
+    recorded = {**parse_properties(BrokerConfig().as_text()), **COMMON_SETTINGS}
+    for name, value in sorted(keys.items()):
+        known = recorded.get(name)
+        of_place = name in OF_A_PLACE or name.endswith("ThreadPoolNums")  # sizes of pools go by the processors
+        if known is not None and not of_place and known != value:
+            yield f"{name}={value} (recorded with {known})"

@@ -1,0 +1,73 @@
+"""Deviations that somebody expects of their own broker: how an entry changes a verdict, and what a file must be."""
+
+import json
+from pathlib import Path
+
+import pytest
+from rocketmq_testkit.conformance.expected import Expected, ExpectedError
+from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+
+SEEN = [("sent", {"code": 17})]
+ENTRY = {"reason": "ours", "seen": [["sent", {"code": 17}]]}
+
+
+def outcome(verdict: Verdict, notes: list[tuple[str, object]] | None = None, reason: str = "") -> Outcome:
+    """An outcome of one case on somebody's broker."""
+    return Outcome("send.x", "mine", verdict, 0.1, SEEN if notes is None else notes, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("entry", "before", "after", "reason"),
+    [
+        (ENTRY, outcome(Verdict.DIFFERS), Verdict.DELIBERATE, "ours"),
+        (ENTRY, outcome(Verdict.DIFFERS, [("sent", {"code": 1})]), Verdict.DIFFERS, ""),
+        (ENTRY, outcome(Verdict.SAME), Verdict.STALE, "listed as a deviation in , but there is none: take it out"),
+        (ENTRY, outcome(Verdict.ERROR, [], "TypeError: x"), Verdict.ERROR, "TypeError: x"),
+        (ENTRY, outcome(Verdict.NOT_APPLICABLE, [], "needs crash"), Verdict.NOT_APPLICABLE, "needs crash"),
+        (
+            {"reason": "no timer", "error": True},
+            outcome(Verdict.ERROR, [], "TypeError: x"),
+            Verdict.DELIBERATE,
+            "no timer (TypeError: x)",
+        ),
+        ({"reason": "no timer", "error": True}, outcome(Verdict.DIFFERS), Verdict.DIFFERS, ""),
+    ],
+)
+def test_an_entry_expects_one_deviation(entry: dict[str, object], before: Outcome, after: Verdict, reason: str) -> None:
+    """Neither another one nor none; another id is left alone."""
+    judged = Expected({"send.x": entry}).judge(before)
+
+    assert (judged.verdict, judged.reason) == (after, reason)
+    assert Expected({"send.y": entry}).judge(before) == before
+
+
+def test_recording_keeps_reasons_and_what_was_not_run() -> None:
+    """An entry goes when its case does as recorded."""
+    known = Expected({"send.x": ENTRY, "send.y": ENTRY, "send.z": ENTRY})
+    fixed = Outcome("send.z", "mine", Verdict.SAME, 0.1, SEEN)
+    failed = Outcome("send.w", "mine", Verdict.ERROR, 0.1, [], reason="TypeError: x")
+
+    changed = known.put([outcome(Verdict.DIFFERS, [("sent", {"code": 1})]), fixed, failed], "2026-01-31")
+
+    assert changed.judge(outcome(Verdict.DIFFERS, [("sent", {"code": 1})])).reason == "ours"
+    assert changed.judge(fixed).verdict is Verdict.SAME
+    assert changed.judge(failed).reason == "recorded on 2026-01-31 (TypeError: x)"
+    assert changed.judge(Outcome("send.y", "mine", Verdict.DIFFERS, 0.1, SEEN)).verdict is Verdict.DELIBERATE
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is no JSON"),
+        ("[]", "it must be a JSON object of ids"),
+        (json.dumps({"a.b": {"seen": []}}), "a.b must be an object with a text `reason`"),
+        (json.dumps({"a.b": {"reason": ""}}), "a.b must have a list `seen`"),
+    ],
+)
+def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    """With its name, and how a right one is made."""
+    file = tmp_path / "expected.json"
+    file.write_text(text)
+
+    with pytest.raises(ExpectedError, match=said):
+        Expected.read(file)
