@@ -29,6 +29,10 @@ class PopInFlight:
             config.enable_pop_message_threshold and self._counts.get(place, 0) > config.pop_inflight_message_threshold
         )
 
+    def count(self, place: Place) -> int:
+        """The messages of a place that are in flight."""
+        return self._counts.get(place, 0)
+
     def popped(self, place: Place, number: int) -> None:
         """So many more are out."""
         count = self._counts.get(place)
