@@ -15,6 +15,7 @@ from .effects import Effect
 from .errors import EngineError
 from .journal import Journal
 from .operations import Operation, Parked, Result
+from .raw_request import RawRequest, Rejection
 from .scheduler import Scheduler
 
 Outcome = Result | EngineError
@@ -120,6 +121,31 @@ class Gate:
             self._under_way -= 1
             if self._afterwards:
                 self._go_on()
+
+    def refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
+        """Answer an operation that is not carried out."""
+        self._under_way += 1
+        try:
+            client, label = call.channel.channel_id, call.label
+            self._journal.refused(self._scheduler.now_ms, node.name, client, label, operation, refusal)
+            call.reply(refusal)
+        finally:
+            self._under_way -= 1
+            if self._afterwards:
+                self._go_on()
+
+    def refused(
+        self, node: str, client: str, label: str, request: RawRequest, outcome: EngineError | Rejection
+    ) -> None:
+        """Write down a request that a protocol layer refused by itself.
+
+        `client` is the id of the channel, `label` the name of the request in its protocol.
+        """
+        self._journal.refused(self._scheduler.now_ms, node, client, label, request, outcome)
+
+    def served(self, node: str, client: str, label: str, request: RawRequest) -> None:
+        """Write down a request that a protocol layer answered by itself, with success."""
+        self._journal.served(self._scheduler.now_ms, node, client, label, request)
 
     def afterwards(self, action: Callable[[], None]) -> None:
         """Do what a request sets off once it has been answered, in turn; at once when none is under way.

@@ -1,4 +1,4 @@
-"""The journal: what was asked and what became of it, in order.
+"""The journal: every request that reached a server and its outcome, in order.
 
 Writing is one append of references; everything that costs is done when somebody reads. The number of entries is
 bounded, so that a long run does not grow: the oldest are dropped and counted.
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .effects import Effect
 from .errors import EngineError
-from .operations import Operation, Result
+from .operations import Done, Operation, Result
+from .raw_request import RawRequest, Rejection
 
 if TYPE_CHECKING:
     from .gate import Call, Channel
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 class Entry(NamedTuple):
     """One line: at `now_ms`, on `node`, `event` happened to `subject`.
 
-    `event` is `"answered"`, `"parked"` or `"pushed"`; `outcome` is set for answers only.
+    `event` is `"answered"`, `"parked"`, `"refused"` or `"pushed"`. A refused request was answered, or its connection
+    closed, before any service carried it out. Its subject is a RawRequest, or the operation if it had become one.
+    `outcome` is set for answered and refused requests.
     """
 
     now_ms: int
@@ -28,8 +31,8 @@ class Entry(NamedTuple):
     event: str
     client: str
     label: str
-    subject: Operation | Effect
-    outcome: Result | EngineError | None
+    subject: Operation | Effect | RawRequest
+    outcome: Result | EngineError | Rejection | None
 
 
 class Journal:
@@ -45,14 +48,33 @@ class Journal:
         """An operation got its outcome."""
         self.written += 1
         kept = outcome.journaled() if isinstance(outcome, Result) else outcome
-        asked = operation.journaled()
-        self._entries.append(Entry(now_ms, node, "answered", call.channel.channel_id, call.label, asked, kept))
+        client, label = call.channel.channel_id, call.label
+        self._entries.append(Entry(now_ms, node, "answered", client, label, operation.journaled(), kept))
+
+    def refused(
+        self,
+        now_ms: int,
+        node: str,
+        client: str,
+        label: str,
+        request: Operation | RawRequest,
+        outcome: EngineError | Rejection,
+    ) -> None:
+        """A request was refused before it was carried out. `client` is the id of its channel."""
+        self.written += 1
+        subject = request.journaled() if isinstance(request, Operation) else request
+        self._entries.append(Entry(now_ms, node, "refused", client, label, subject, outcome))
+
+    def served(self, now_ms: int, node: str, client: str, label: str, request: RawRequest) -> None:
+        """A request was answered that needed no operation."""
+        self.written += 1
+        self._entries.append(Entry(now_ms, node, "answered", client, label, request, Done()))
 
     def parked(self, now_ms: int, node: str, call: "Call", operation: Operation) -> None:
         """An operation waits."""
         self.written += 1
-        asked = operation.journaled()
-        self._entries.append(Entry(now_ms, node, "parked", call.channel.channel_id, call.label, asked, None))
+        client, label = call.channel.channel_id, call.label
+        self._entries.append(Entry(now_ms, node, "parked", client, label, operation.journaled(), None))
 
     def pushed(self, now_ms: int, node: str, channel: "Channel", effect: Effect) -> None:
         """An effect was sent to a client."""

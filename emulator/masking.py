@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 MASK = "***"
-_NAMES = ("password", "secret", "credential", "initauthenticationuser", "token")
+_NAMES = ("password", "secret", "credential", "initauthenticationuser", "token", "signature")
 """A key whose name contains one of these holds a secret."""
 _MEMBERS = ("password", "secretkey", "secret_key")
 """A value that contains one of these names is JSON with a secret, whatever its key is."""
+_GRPC_SIGNATURE = "Signature="
 
 
 def holds_secret(name: str, value: object) -> bool:
@@ -38,3 +39,9 @@ def masked_line(line: str) -> str:
 def masked_lines(text: str) -> str:
     """Properties lines, with secrets masked."""
     return "".join(masked_line(line) for line in text.splitlines(keepends=True))
+
+
+def masked_authorization(header: str) -> str:
+    """The `authorization` header of a gRPC call without its signature; all of it is masked if it has none."""
+    start, signature, _ = header.partition(_GRPC_SIGNATURE)
+    return f"{start}{signature}{MASK}" if signature else MASK

@@ -220,7 +220,7 @@ class RequestPools:
 
     def refuse(self, call: Call, operation: Operation, refusal: EngineError) -> None:
         """Answer an operation that is not carried out."""
-        self._gate.complete(self._node, call, operation, refusal)
+        self._gate.refuse(self._node, call, operation, refusal)
 
     @property
     def page_cache_busy(self) -> bool:

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from google.protobuf.message import Message
+from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Channel, Node, Outcome
 from rocketmq_testkit.emulator.operations import Operation
+from rocketmq_testkit.emulator.raw_request import Rejection
 
 from .proto import definition_pb2 as pb
-from .status import Refusal
+from .raw_requests import raw_request
+from .status import Refusal, rejection
 
 if TYPE_CHECKING:
     from .method_table import Rpc
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from .sessions import Session
 
 Then = Callable[[Outcome], None]
+
+NODE = "proxy"
+"""The node of journal lines about requests that the proxy answers by itself."""
 
 
 class ServerCall(Protocol):
@@ -80,7 +86,17 @@ class ServerCall(Protocol):
 class RpcCall:
     """A call of one RPC by one client."""
 
-    __slots__ = ("channel", "client_id", "on_reply", "proxy", "rpc", "server_call", "session")
+    __slots__ = (
+        "channel",
+        "client_id",
+        "engine_refused",
+        "message",
+        "on_reply",
+        "proxy",
+        "rpc",
+        "server_call",
+        "session",
+    )
 
     def __init__(
         self,
@@ -90,6 +106,7 @@ class RpcCall:
         client_id: str,
         session: "Session | None",
         channel: Channel,
+        message: Message | None,
     ) -> None:
         self.proxy = proxy
         self.rpc = rpc
@@ -97,6 +114,10 @@ class RpcCall:
         self.client_id = client_id
         self.session = session
         self.channel = channel
+        self.message = message
+        """The request; None for a stream of requests."""
+        self.engine_refused = False
+        """True if the journal already holds the refusal as the outcome of an operation."""
         self.on_reply: Callable[[], None] | None = None
         """Who keeps something for the call until it is answered."""
 
@@ -112,7 +133,20 @@ class RpcCall:
 
     def refuse(self, refusal: Refusal) -> None:
         """Answer with a Status."""
+        # A receive that found nothing was no refusal: the journal holds the outcomes of its pops.
+        if not self.engine_refused and refusal.code != pb.MESSAGE_NOT_FOUND:
+            self.journal_refusal(rejection(refusal), self.message)
         self.rpc.refuse(self, refusal)
+
+    def journal_refusal(self, outcome: Rejection, message: Message | None) -> None:
+        """Journal that a request was refused before it became an operation."""
+        request = raw_request(self.server_call.metadata, message)
+        self.proxy.engine.gate.refused(NODE, self.channel.channel_id, self.rpc.name, request, outcome)
+
+    def journal_success(self) -> None:
+        """Journal a request that was answered without an operation."""
+        request = raw_request(self.server_call.metadata, self.message)
+        self.proxy.engine.gate.served(NODE, self.channel.channel_id, self.rpc.name, request)
 
     def guard(self, function: Callable[..., None], *arguments: object) -> None:
         """Call a service; a Refusal becomes the answer, and so does our bug, which is logged and ends nothing else."""
@@ -149,7 +183,9 @@ class EngineCall:
 
     def reply(self, outcome: Outcome) -> None:
         """Go on with the service."""
-        self._rpc_call.guard(self._then, outcome)
+        call = self._rpc_call
+        call.engine_refused = isinstance(outcome, EngineError)
+        call.guard(self._then, outcome)
 
 
 class SilentCall:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 CallLater = Callable[[float, Callable[[], None]], object]
 """(seconds of the wall clock, what to do then); a reactor's `callLater`."""
 
+CLIENT_ID = "x-mq-client-id"
 NO_CLIENT_ID = "client id cannot be empty"
 
 
@@ -82,13 +83,14 @@ class Proxy:
     def serve(self, rpc: Rpc, server_call: ServerCall, request: object) -> None:
         """Begin a call. UNAUTHORIZED; CLIENT_ID_REQUIRED when it came without a client id; blanks are none."""
         self.tick()
-        client_id = server_call.metadata.get("x-mq-client-id", "")
+        client_id = server_call.metadata.get(CLIENT_ID, "")
         session = self.sessions.find(client_id)
         channel = SessionChannel(client_id, server_call.peer, None) if session is None else session.channel
-        call = RpcCall(self, rpc, server_call, client_id, session, channel)
-        if self.access.on and isinstance(request, Message):  # what comes on a stream is looked at there
+        message = request if isinstance(request, Message) else None
+        call = RpcCall(self, rpc, server_call, client_id, session, channel, message)
+        if self.access.on and message is not None:  # what comes on a stream is looked at there
             try:
-                check_access(self.access, server_call, request)
+                check_access(self.access, server_call, message)
             except Refusal as refusal:
                 call.refuse(refusal)
                 return

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from rocketmq_testkit.emulator.config import ConfigError
+from rocketmq_testkit.emulator.raw_request import Rejection
 from rocketmq_testkit.emulator.scheduler import Scheduler
 from rocketmq_testkit.emulator.thread_pool import ThreadPool
 
@@ -26,6 +27,7 @@ KEEP_THEIR_THREAD = ("EndTransaction", "RecallMessage")
 """What waits for a slave on the thread of its pool."""
 FLOW_LIMIT = Refusal(pb.TOO_MANY_REQUESTS, "flow limit")
 """What any request is told for which there is no room, where that is told."""
+_WITHOUT_ANSWER = Rejection(None, "TOO_MANY_REQUESTS", "flow limit, without a response: flowLimitAnswerEnable=false")
 
 
 class Pool(Enum):
@@ -123,8 +125,11 @@ class RequestPools:
         pool = _POOL_OF.get(call.rpc.name)
         if pool is None:
             call.guard(call.rpc.start, call, message)
-        elif (pool in self._refusing or not self._pools[pool].take(Request(call, message))) and self._answers:
-            call.refuse(FLOW_LIMIT)
+        elif pool in self._refusing or not self._pools[pool].take(Request(call, message)):
+            if self._answers:
+                call.refuse(FLOW_LIMIT)
+            else:
+                call.journal_refusal(_WITHOUT_ANSWER, call.message)
 
 
 def _pool(key: str, name: str) -> Pool:

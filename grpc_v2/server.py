@@ -5,10 +5,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rocketmq_testkit.emulator.raw_request import Rejection
+
+from .calls import NODE
 from .config import ProxyConfig
 from .delays import check
+from .method_table import SERVICE
 from .polls import nothing_new
-from .proxy import CallLater, Proxy
+from .proxy import CLIENT_ID, CallLater, Proxy
+from .raw_requests import raw_request
 from .receive_metrics import ReceiveMetrics
 from .reflection import Reflection
 from .request_size import decoder
@@ -16,9 +21,11 @@ from .routes import Endpoint
 from .services import RPCS
 from .services.clients import end_session
 from .services.pushes import pushed
-from .sessions import Session, SessionRegistry
+from .sessions import Session, SessionChannel, SessionRegistry
 from .transport import GrpcMethod
+from .transport.call import ConnectionFacts
 from .transport.health import HealthService, ServingStatus
+from .transport.refused import RefusedCall
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.broker import Broker
@@ -63,6 +70,16 @@ class MessagingService:
             for poll in list(session.polls):  # of a silent client they would have ended long before
                 poll.end(nothing_new())
             _expired(self._proxy, session)
+
+    def refused(self, facts: ConnectionFacts, call: RefusedCall) -> None:
+        """Journal a call, or a connection, that the transport refused."""
+        proxy, head = self._proxy, call.head
+        proxy.tick()
+        metadata = {} if head is None else head.metadata
+        client = SessionChannel(metadata.get(CLIENT_ID) or "{}:{}".format(*facts.peer), facts.peer, None).channel_id
+        label = "CONNECTION" if head is None else head.path.removeprefix(SERVICE)
+        outcome = Rejection(call.code, call.name, call.text)
+        proxy.engine.gate.refused(NODE, client, label, raw_request(metadata, None), outcome)
 
     def forget_clients(self) -> None:
         """Forget all clients without doing anything for them, as a proxy that dies does."""

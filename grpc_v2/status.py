@@ -9,9 +9,11 @@ from collections.abc import Iterable
 
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.raw_request import Rejection
 
 from .java_texts import PROXY_EXCEPTION, exception_text
 from .proto import definition_pb2 as pb
+from .transport import StatusCode
 
 _THROWN = re.compile(r"java\.(?:\w+\.)*(?P<name>\w+): (?P<text>.*), (?P<frame>[\w.$/]+\(\w+\.java:\d+\))\Z", re.DOTALL)
 
@@ -50,6 +52,17 @@ def status(code: int, message: str) -> pb.Status:
 def code_name(code: int) -> str:
     """The name of a Code (`OK`, `ILLEGAL_TOPIC`)."""
     return pb.Code.Name(code)
+
+
+def rejection(refusal: Refusal) -> Rejection:
+    """Return a refusal as the journal holds it."""
+    known = refusal.code in pb.Code.values()
+    return Rejection(int(refusal.code), code_name(refusal.code) if known else "UNRECOGNIZED", refusal.message)
+
+
+def status_rejection(grpc_status: int, message: str) -> Rejection:
+    """Return a gRPC status as the journal holds it."""
+    return Rejection(int(grpc_status), StatusCode(grpc_status).name, message)
 
 
 def named(code: int) -> pb.Status:

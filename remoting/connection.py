@@ -32,10 +32,11 @@ class ServerConnection:
             for serialize_type, header, body in self._splitter.feed(data):
                 handle(channel, serialize_type, header, body)
         except ProtocolError as error:
-            self._service.log(f"{channel.channel_id} closed: {error}")
+            self._service.unreadable(channel, str(error))
             return False
         except Exception as bug:
             self._service.report_bug(bug)
+            self._service.unreadable(channel, f"{type(bug).__name__}: {bug}")
             return False
         finally:
             channel.flush()

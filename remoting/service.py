@@ -15,6 +15,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Gate, Node
 from rocketmq_testkit.emulator.operations import ChannelClosed, PushAnswered
+from rocketmq_testkit.emulator.raw_request import RawRequest, Rejection
 from rocketmq_testkit.emulator.request_pools import RequestPools
 
 from . import access, frame, header_json
@@ -136,28 +137,41 @@ class RemotingService:
         if broker is not None and broker.access.on and broker.request_pools.farewell(version) is None:
             denied = self._denied(channel, code, ext, body, version)
             if denied is not None:
+                self._journal_refusal(broker, channel, code, ext, body, denied)
                 if not flag & ONEWAY:
                     channel.send(answer(opaque, denied.code, denied.remark))
                 return
         if served is None:
-            self._refuse_unserved(channel, code, opaque, bool(flag & ONEWAY), version)
+            refusal = self._unserved(code, version)
+            self._journal_refusal(self._owner(code), channel, code, ext, body, refusal)
+            if not flag & ONEWAY:
+                channel.send(answer(opaque, refusal.code, refusal.remark))
             return
         processor, node = served
         call = RemotingCall(self, channel, processor, opaque, flag & ONEWAY != 0, version, language)
         try:
             call.header = parsed = processor.header.parse(ext)
             operation = processor.translate(call, parsed, body)
-        except EngineError as refusal:
-            call.reply_failure(refusal)
+        except EngineError as malformed:
+            self._journal_refusal(node, channel, code, ext, body, malformed)
+            call.reply_failure(malformed)
             return
         except Exception as bug:
             self.report_bug(bug)
-            call.reply_failure(EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}"))
+            failure = EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
+            self._journal_refusal(node, channel, code, ext, body, failure)
+            call.reply_failure(failure)
             return
         if broker is node and broker is not None and broker.request_pools.on:
             broker.request_pools.enter(pool_of(code), call, operation, version)
             return
         self._gate.submit(node, call, operation)
+
+    def unreadable(self, channel: RemotingChannel, why: str) -> None:
+        """Log and journal that a connection is closed because its bytes are no request."""
+        self.log(f"{channel.channel_id} closed: {why}")
+        outcome = Rejection(None, "CONNECTION_CLOSED", why)
+        self._gate.refused(self._owner(None).name, channel.channel_id, "UNREADABLE", RawRequest({}), outcome)
 
     def closed(self, channel: RemotingChannel) -> None:
         """A connection is gone: tell the broker."""
@@ -174,9 +188,8 @@ class RemotingService:
         self, channel: RemotingChannel, code: int, ext: Mapping[str, Any], body: bytes, version: int
     ) -> AccessDenied | None:
         """Why somebody may not ask a broker; a name server asks nobody who he is."""
-        broker, served = self._broker, self._served.get(code)
-        unserved = self._name_server if code in NAME_SERVER_ONLY and self._name_server is not None else broker
-        if broker is None or (unserved if served is None else served[1]) is not broker:
+        broker = self._broker
+        if broker is None or self._owner(code) is not broker:
             return None
         asking = Asking(str(code), channel.channel_id, channel.remote_address[0])
         fields = header_json.ext_fields(dict(ext))
@@ -186,14 +199,21 @@ class RemotingService:
             return denied
         return None
 
-    def _refuse_unserved(
-        self, channel: RemotingChannel, code: int, opaque: int, oneway: bool, client_version: int
-    ) -> None:
+    def _owner(self, code: int | None) -> Node:
+        """Return the node that a request code is for, known or not; None stands for no code at all."""
+        served = None if code is None else self._served.get(code)
+        if served is not None:
+            return served[1]
+        first = (self._name_server, self._broker) if code in NAME_SERVER_ONLY else (self._broker, self._name_server)
+        owner = first[0] or first[1]
+        assert owner is not None, "a port serves a broker, a name server or both"
+        return owner
+
+    def _unserved(self, code: int, client_version: int) -> EngineError:
+        """Return the refusal of a request code that is not served: GO_AWAY or REQUEST_CODE_NOT_SUPPORTED."""
         farewell = None if self._broker is None else self._broker.request_pools.farewell(client_version)
         if farewell is not None:
-            if not oneway:
-                channel.send(answer(opaque, farewell.code, farewell.remark))
-            return
+            return farewell
         remark = f" request type {code} not supported"
         name = self._upcoming.get(code)
         if name is not None:
@@ -201,5 +221,20 @@ class RemotingService:
             if code not in self._told:
                 self._told.add(code)
                 self.log(f"request code {code} {name} is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED")
-        if not oneway:
-            channel.send(answer(opaque, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark))
+        return EngineError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
+
+    def _journal_refusal(
+        self,
+        node: Node,
+        channel: RemotingChannel,
+        code: int,
+        ext: Mapping[str, Any],
+        body: bytes,
+        refusal: EngineError,
+    ) -> None:
+        label = RequestCode(code).name if code in _KNOWN_CODES else str(code)
+        request = RawRequest.of(((str(name), str(value)) for name, value in ext.items()), len(body))
+        self._gate.refused(node.name, channel.channel_id, label, request, refusal)
+
+
+_KNOWN_CODES = frozenset(int(code) for code in RequestCode)

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from pyspark_rocketmq.audit import Event, JournalError, Kind, audit_events, events_of
 from pyspark_rocketmq.audit.recording import read_emulator
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AckMessage,
     BatchAck,
@@ -28,7 +31,9 @@ from rocketmq_testkit.emulator.operations import (
     UpdateConsumerOffset,
     bit_set,
 )
+from rocketmq_testkit.emulator.raw_request import RawRequest
 from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.host import Host
 
 pytestmark = pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"])
 INVISIBLE_MS = 10_000
@@ -260,3 +265,26 @@ def test_events_of_an_emulator_are_lines_of_a_journal(rocketmq: Emulator) -> Non
     """With a place for each and no gaps."""
     rocketmq.topic("orders").send(b"tea")
     assert [json.loads(event.line())["seq"] for event in told(rocketmq)] == [0]
+
+
+def test_refused_requests_are_no_events(rocketmq: Emulator) -> None:
+    """A pop that was refused owes its group nothing, and a refused acknowledgement settles nothing."""
+    clients = Clients(rocketmq)
+    rocketmq.topic("orders").send(b"tea")
+    busy = EngineError(ResponseCode.SYSTEM_BUSY, "busy")
+
+    def refuse(host: Host, operation: Operation) -> None:
+        broker = host.engine.brokers[0]
+        host.engine.gate.refuse(broker, DirectCall(DirectChannel("client")), operation, busy)
+        host.engine.gate.refused("proxy", "grpc:client", "AckMessage", RawRequest({"group.name": "shop"}), busy)
+
+    rocketmq.run_in_loop(
+        lambda host: refuse(host, PopMessage("late", "orders", -1, 8, INVISIBLE_MS, 0, 0, 0, "TAG", "*"))
+    )
+    assert [event.kind for event in events_of(rocketmq)] == [Kind.STORED]
+    handle = clients.pop()[0]
+    rocketmq.run_in_loop(lambda host: refuse(host, AckMessage("shop", "orders", 0, handle, 0)))
+    events = events_of(rocketmq)
+    assert {event.group for event in events if event.group} == {"shop"}
+    assert Kind.DELIVERED in [event.kind for event in events]
+    assert Kind.ACKED not in [event.kind for event in events]

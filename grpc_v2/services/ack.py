@@ -9,7 +9,7 @@ from ..method_table import NAMES, Rpc
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..receipt import ReceiptHandle
-from ..status import OK, Refusal, overall
+from ..status import OK, Refusal, overall, rejection
 
 
 class _Acks:
@@ -56,6 +56,9 @@ def _acknowledge(acks: _Acks, answer: sv.AckMessageResultEntry, topic: str, grou
         handle.check_not_expired(proxy.now_ms)
         broker = proxy.routes.holder(handle.broker_name)
     except Refusal as refusal:
+        entry = sv.AckMessageEntry(message_id=answer.message_id, receipt_handle=answer.receipt_handle)
+        one = sv.AckMessageRequest(group=pb.Resource(name=group), topic=pb.Resource(name=topic), entries=[entry])
+        call.journal_refusal(rejection(refusal), one)
         answer.status.CopyFrom(refusal.status())
         acks.done()
         return

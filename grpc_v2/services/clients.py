@@ -121,6 +121,8 @@ def heartbeat(call: RpcCall, request: sv.HeartbeatRequest) -> None:
         register(call, session, _language(call), group, subscribe=forgotten)
     elif session.settings.publishing.topics:
         register(call, session, _language(call), None)
+    else:
+        call.journal_success()
     call.proxy.sessions.seen(session)
     call.reply(sv.HeartbeatResponse(status=OK))
 

@@ -17,7 +17,7 @@ from ..proxy import NO_CLIENT_ID
 from ..proxy_rules import check_stream_language, is_blank
 from ..sessions import Session
 from ..settings import answered, with_defaults
-from ..status import OK, Refusal, StreamRefusal
+from ..status import OK, Refusal, StreamRefusal, rejection, status_rejection
 from ..transport import MethodKind, StatusCode
 from .clients import consume_type, register, subscriptions
 from .verification import take_result
@@ -49,12 +49,14 @@ class _Stream:
         call = self._call
         call.proxy.tick()
         if (denied := self._turned_away(command)) is not None:
+            call.journal_refusal(rejection(denied), command)
             self._send(sv.TelemetryCommand(status=denied.status()))
             self.end()
         elif command.WhichOneof("command") == "settings":
             try:
                 self._settle(command.settings)
             except StreamRefusal as refusal:
+                call.journal_refusal(status_rejection(refusal.grpc_status, refusal.message), command)
                 call.server_call.finish(refusal.grpc_status, refusal.message)
                 self.forget()
         elif command.WhichOneof("command") == "verify_message_result":

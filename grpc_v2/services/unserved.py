@@ -3,12 +3,15 @@
 from ..calls import RpcCall
 from ..method_table import Rpc
 from ..proto import service_pb2 as sv
+from ..status import status_rejection
 from ..transport import MethodKind, StatusCode
 
 
 def unimplemented(call: RpcCall, _request: object) -> None:
     """Not implemented by the proxy of 5.3.3: gRPC status UNIMPLEMENTED."""
-    call.server_call.finish(StatusCode.UNIMPLEMENTED, f"Method {call.rpc.path[1:]} is unimplemented")
+    text = f"Method {call.rpc.path[1:]} is unimplemented"
+    call.journal_refusal(status_rejection(StatusCode.UNIMPLEMENTED, text), call.message)
+    call.server_call.finish(StatusCode.UNIMPLEMENTED, text)
 
 
 PULL_MESSAGE = Rpc(

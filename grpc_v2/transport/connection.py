@@ -540,6 +540,7 @@ class Http2Connection:
         stream = self.streams.get(error.stream_id)
         if stream is not None:
             receiver = stream.receiver
+            self._application.broken(receiver, error.code, error.reason)
             self.reset_stream(stream, error.code)
             if receiver is not None:
                 receiver.lost(str(error))
@@ -547,11 +548,14 @@ class Http2Connection:
             # RST_STREAM is not allowed on a stream that was never opened.
             self._fail(error.code, error.reason)
         else:
+            if error.code is ErrorCode.REFUSED_STREAM:
+                self._application.broken(None, error.code, error.reason)
             self._streams.abandon(error.stream_id)
             self._sender.output.append(frames.rst_stream(error.stream_id, error.code))
 
     def _fail(self, code: ErrorCode, reason: str) -> None:
         self.failure = f"{code.name}: {reason}"
+        self._application.broken(None, code, reason)
         self._sender.output.append(frames.go_away(self._streams.last_id, code, reason))
         self.closing = Closing.AFTER_OUTPUT
 

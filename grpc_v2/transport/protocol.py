@@ -24,7 +24,7 @@ from .deadlines import Deadlines
 from .errors import ErrorCode
 from .limits import Limits
 from .method import GrpcMethod
-from .requests import Log
+from .refused import CallContext, OnRefused, ignore_refused
 from .session import GrpcSession
 
 _LOGGER: Final = logging.getLogger("rocketmq_testkit.grpc_v2.transport")
@@ -95,7 +95,8 @@ class GrpcServerProtocol(protocol.Protocol):
             transport.setTcpNoDelay(True)
         factory = self.factory
         self._facts = ConnectionFacts(_host_and_port(transport.getPeer()), _host_and_port(transport.getHost()), secure)
-        self._session = GrpcSession(factory.methods, self._facts, factory.limits, factory.deadlines, factory.log)
+        context = CallContext(self._facts, factory.limits, factory.log, factory.on_refused)
+        self._session = GrpcSession(factory.methods, context, factory.deadlines)
         self._connection = Http2Connection(self._session, factory.limits, self._on_output)
         if IConsumer.providedBy(transport):
             # A socket asks for more whenever its buffer is empty, a TLS transport tells when it is full and when empty.
@@ -214,6 +215,7 @@ class GrpcServerFactory(protocol.Factory):
     `methods` are all that is served, each path once.  `log` takes one line for each connection given up, and one with
     a traceback for each handler that raised; by default they go to the logger of this package as warnings.
     `max_message_bytes` is a short way to the one limit that is set most often.  `clock` is the reactor in use.
+    `on_refused` is called with each call that ends without a handler's answer.
     """
 
     noisy = False
@@ -223,7 +225,8 @@ class GrpcServerFactory(protocol.Factory):
         methods: Iterable[GrpcMethod],
         *,
         clock: Clock,
-        log: Log = _LOGGER.warning,
+        log: Callable[[str], None] = _LOGGER.warning,
+        on_refused: OnRefused = ignore_refused,
         max_message_bytes: int | None = None,
         limits: Limits | None = None,
     ) -> None:
@@ -238,6 +241,7 @@ class GrpcServerFactory(protocol.Factory):
             self.methods[method.path] = method
         self.clock = clock
         self.log = log
+        self.on_refused = on_refused
         self.deadlines = Deadlines()
         self.connections: set[GrpcServerProtocol] = set()
         self._timer: Timer | None = None

@@ -4,44 +4,38 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from .answers import plain_text_opening, trailers, trailers_only
-from .call import ConnectionFacts, ServerCall
+from .call import ServerCall
 from .errors import ErrorCode
-from .limits import Limits
 from .messages import PREFIX_BYTES, MessageReader
 from .method import GrpcMethod
+from .refused import CallContext
 from .request_head import RequestHead
 from .status import StatusCode, StatusError
 from .stream import State, Stream
-
-Log = Callable[[str], None]
-"""Takes one line, or a line and a traceback below it."""
 
 
 class CallRequest:
     """A request that has a method: the common part of both kinds; `timeout_ms` is None when the client waits."""
 
-    __slots__ = ("_facts", "_gzip", "_head", "_limits", "_log", "_method", "_reader", "_stream", "call", "timeout_ms")
+    __slots__ = ("_context", "_gzip", "_method", "_reader", "_stream", "call", "head", "timeout_ms")
 
     def __init__(
         self,
         stream: Stream,
         head: RequestHead,
         method: GrpcMethod,
-        facts: ConnectionFacts,
-        limits: Limits,
-        log: Log,
+        context: CallContext,
         timeout_ms: float | None,
         gzip: bool,
     ) -> None:
         self._stream = stream
-        self._head = head
+        self.head = head
         self._method = method
-        self._facts = facts
-        self._limits = limits
-        self._log = log
+        self._context = context
         self._gzip = gzip
         self._reader: MessageReader | None = None
         self.timeout_ms = timeout_ms
@@ -65,6 +59,8 @@ class CallRequest:
         if call is not None and call.finished:
             return
         opened = call is not None and call.opened
+        expired = StatusCode.DEADLINE_EXCEEDED
+        self._context.refused(self.head, expired, expired.name, f"no answer within {self.timeout_ms} ms")
         self.lost("the deadline has passed")
         if opened:
             # Messages may wait for credit that no longer comes, and an end would wait behind them.
@@ -75,14 +71,14 @@ class CallRequest:
 
     def _open_call(self) -> ServerCall:
         timeout_ms = self.timeout_ms
-        call = ServerCall(self._stream, self._head, self._facts, None if timeout_ms is None else int(timeout_ms))
+        call = ServerCall(self._stream, self.head, self._context.facts, None if timeout_ms is None else int(timeout_ms))
         self.call = call
         return call
 
     def _read(self, payload: bytes | memoryview) -> MessageReader:
         reader = self._reader
         if reader is None:
-            reader = self._reader = MessageReader(self._limits.max_message_bytes, gzip=self._gzip)
+            reader = self._reader = MessageReader(self._context.limits.max_message_bytes, gzip=self._gzip)
         reader.feed(payload)
         return reader
 
@@ -91,16 +87,19 @@ class CallRequest:
         try:
             function(*arguments)
         except Exception:
-            path = self._head.path
-            self._log(f"gRPC {path} failed in its handler\n{traceback.format_exc()}")
+            path = self.head.path
+            self._context.log(f"gRPC {path} failed in its handler\n{traceback.format_exc()}")
             self._refuse(StatusError(StatusCode.INTERNAL, f"{path[1:]} failed in the server, whose log says why"))
 
     def _refuse(self, error: StatusError) -> None:
         """Answer with an error, unless the handler has given its answer already."""
         call = self.call
+        if call is not None and call.finished:
+            return
+        self._context.refused(self.head, error.status, error.status.name, error.text)
         if call is None:
             self._stream.connection.send_end(self._stream, trailers_only(error.status, error.text, None))
-        elif not call.finished:
+        else:
             call.finish(error.status, error.text)
 
     def _decode(self, message: bytes) -> Any:
@@ -128,7 +127,7 @@ class SingleRequest(CallRequest):
                 and size >= PREFIX_BYTES
                 and not payload[0]
                 and size == PREFIX_BYTES + int.from_bytes(payload[1:PREFIX_BYTES], "big")
-                and size <= PREFIX_BYTES + self._limits.max_message_bytes
+                and size <= PREFIX_BYTES + self._context.limits.max_message_bytes
             ):
                 message = bytes(payload[PREFIX_BYTES:])
             else:
@@ -193,16 +192,20 @@ class HttpRefusal:
 
     __slots__ = ("_http_status", "_stream", "_text")
 
-    def __init__(self, stream: Stream, http_status: str, text: str) -> None:
+    def __init__(self, stream: Stream, http_status: HTTPStatus, text: str) -> None:
         self._stream = stream
         self._http_status = http_status
         self._text = text
+
+    def report(self, context: CallContext, head: RequestHead) -> None:
+        """Report the refusal."""
+        context.refused(head, self._http_status, self._http_status.name, self._text)
 
     def data(self, payload: bytes | memoryview, ended: bool) -> None:
         """Pass over the body and answer at its end."""
         if ended:
             connection = self._stream.connection
-            connection.send_headers(self._stream, plain_text_opening(self._http_status))
+            connection.send_headers(self._stream, plain_text_opening(str(int(self._http_status))))
             connection.send_data(self._stream, self._text.encode("utf-8"))
             connection.send_end(self._stream, trailers(StatusCode.INTERNAL, self._text, None))
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from .answers import trailers_only
-from .call import ConnectionFacts
 from .deadlines import Deadlines
-from .limits import Limits
+from .errors import ErrorCode
 from .metadata import parse_timeout
 from .method import GrpcMethod, MethodKind
+from .refused import CallContext
 from .request_head import RequestHead
-from .requests import CallRequest, HttpRefusal, Log, RequestStream, SingleRequest
+from .requests import CallRequest, HttpRefusal, RequestStream, SingleRequest
 from .status import StatusCode, StatusError
 from .stream import Receiver, Stream
 
@@ -25,35 +26,45 @@ in words of its own that it has passed, as in front of upstream's proxy.
 class GrpcSession:
     """The application of one connection; `methods` and `deadlines` are shared by all connections of a server."""
 
-    __slots__ = ("_deadlines", "_facts", "_fresh", "_limits", "_log", "_methods")
+    __slots__ = ("_context", "_deadlines", "_fresh", "_methods")
 
     def __init__(
         self,
         methods: Mapping[str, GrpcMethod],
-        facts: ConnectionFacts,
-        limits: Limits,
+        context: CallContext,
         deadlines: Deadlines,
-        log: Log,
     ) -> None:
         self._methods = methods
-        self._facts = facts
-        self._limits = limits
+        self._context = context
         self._deadlines = deadlines
-        self._log = log
         # Requests with a time-out that came in since `settle`.
         self._fresh: list[CallRequest] = []
 
     def begin(self, stream: Stream, head: RequestHead) -> Receiver | None:
         """Find the method of a request; what cannot be served is answered here."""
         try:
-            if head.list_bytes > self._limits.max_header_list_bytes:
-                text = f"metadata of {head.list_bytes} bytes exceeds the limit of {self._limits.max_header_list_bytes}"
+            most = self._context.limits.max_header_list_bytes
+            if head.list_bytes > most:
+                text = f"metadata of {head.list_bytes} bytes exceeds the limit of {most}"
                 raise StatusError(StatusCode.RESOURCE_EXHAUSTED, text)
-            return _not_grpc(stream, head) or self._begin(stream, head)
+            not_grpc = _not_grpc(stream, head)
+            if not_grpc is not None:
+                not_grpc.report(self._context, head)
+                return not_grpc
+            return self._begin(stream, head)
         except StatusError as error:
+            self._context.refused(head, error.status, error.status.name, error.text)
             block = trailers_only(error.status, error.text, None)
             stream.connection.send_end(stream, block)
             return None
+
+    def broken(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:
+        """Report a stream that the connection reset, or with None a stream without a request or the connection itself.
+
+        A call that was answered in full keeps its outcome.
+        """
+        head = receiver.head if isinstance(receiver, CallRequest) else None
+        self._context.refused(head, code, code.name, reason)
 
     def settle(self, now: float) -> bool:
         """Give deadlines to the calls that came in and were not answered at once; returns whether there are any.
@@ -82,11 +93,11 @@ class GrpcSession:
         timeout_ms = None if timeout is None else parse_timeout(timeout)
         gzip = encoding == "gzip"
         if method.kind is not MethodKind.BIDI:
-            single = SingleRequest(stream, head, method, self._facts, self._limits, self._log, timeout_ms, gzip)
+            single = SingleRequest(stream, head, method, self._context, timeout_ms, gzip)
             if timeout_ms is not None:
                 self._fresh.append(single)
             return single
-        request = RequestStream(stream, head, method, self._facts, self._limits, self._log, timeout_ms, gzip)
+        request = RequestStream(stream, head, method, self._context, timeout_ms, gzip)
         if timeout_ms is not None:
             self._fresh.append(request)
         request.begin()
@@ -96,7 +107,8 @@ class GrpcSession:
 def _not_grpc(stream: Stream, head: RequestHead) -> HttpRefusal | None:
     content_type = head.metadata.get("content-type", "")
     if head.method != "POST":
-        return HttpRefusal(stream, "405", f"gRPC requests are POST, not {head.method}")
+        return HttpRefusal(stream, HTTPStatus.METHOD_NOT_ALLOWED, f"gRPC requests are POST, not {head.method}")
     if content_type != "application/grpc" and not content_type.startswith(("application/grpc+", "application/grpc;")):
-        return HttpRefusal(stream, "415", f"gRPC requests have content-type application/grpc, not {content_type!r}")
+        text = f"gRPC requests have content-type application/grpc, not {content_type!r}"
+        return HttpRefusal(stream, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text)
     return None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from .connection import Http2Connection
+    from .errors import ErrorCode
     from .request_head import RequestHead
 
 
@@ -141,6 +142,9 @@ class Application(Protocol):
 
     def begin(self, stream: Stream, head: RequestHead) -> Receiver | None:
         """Take a new request and return who receives its body, or None when nobody does."""
+
+    def broken(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:
+        """Learn that the connection resets a stream, whose receiver is given, or fails as a whole (None)."""
 
 
 class Stream:

@@ -100,6 +100,8 @@ def interests(lines: Iterable[Line]) -> tuple[dict[tuple[str, str], Interest], s
     """What groups asked, by group and topic, and the groups that acknowledge what they get."""
     asked = _Asked()
     for line in lines:
+        if line["event"] == "refused":  # it changed nothing, so nothing is owed for it
+            continue
         subject = line["subject"]
         match line["operation"]:
             case "Heartbeat":

@@ -18,6 +18,8 @@ from rocketmq_testkit.conformance.worlds.grpc_answer import Received
 from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.journal import Entry
+from rocketmq_testkit.emulator.operations import Operation
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto.service_pb2 import TelemetryCommand
 from rocketmq_testkit.grpc_v2.services import RPCS
@@ -43,10 +45,14 @@ def answered() -> Pairs:
         with EmulatorTarget() as target, target.lend(case.mark.settings, alone=case.mark.alone) as place:
             with Remoting(place, token) as world:
                 case.run(world)
-            outcomes = [entry for entry in place.emulator.journal if entry.event == "answered"]  # type: ignore[attr-defined]  # what an EmulatorTarget lends
+            outcomes = [entry for entry in place.emulator.journal if _has_outcome(entry)]  # type: ignore[attr-defined]  # what an EmulatorTarget lends
             return {(type(entry.subject).__name__, _name(entry.outcome)) for entry in outcomes}
 
     return of_cases(Protocol.REMOTING, run)
+
+
+def _has_outcome(entry: Entry) -> bool:
+    return entry.event in ("answered", "refused") and isinstance(entry.subject, Operation)
 
 
 def _name(outcome: Any) -> str:

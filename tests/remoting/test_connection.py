@@ -344,7 +344,7 @@ def test_a_bug_in_reading_costs_its_connection_only(monkeypatch: pytest.MonkeyPa
     """It is logged whole, the connection is closed, others go on."""
     port, _ = recording()
     bad, good = port.peer(), port.peer()
-    monkeypatch.setattr(port.service, "_refuse_unserved", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(port.service, "_unserved", lambda *arguments: 1 / 0)
     assert not bad.connection.received(frame.encode(RemotingCommand(9999)))
     assert "ZeroDivisionError" in port.log[0]
     assert good.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET).code == 0

@@ -78,7 +78,7 @@ class MemoryCall:
             answer.ParseFromString(sent)
             for part in (answer, *getattr(answer, "entries", ())):
                 if part.HasField("status"):
-                    known = part.status.code in (pb.OK, *self.rpc.codes)
+                    known = part.status.code in (pb.OK, pb.UNAUTHORIZED, *self.rpc.codes)
                     assert known or part.status == FLOW_LIMIT.status(), part.status
 
     def on_cancel(self, callback: Callable[[], None]) -> None:

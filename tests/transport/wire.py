@@ -12,6 +12,7 @@ from rocketmq_testkit.grpc_v2.transport import frames as f
 from rocketmq_testkit.grpc_v2.transport.call import ConnectionFacts
 from rocketmq_testkit.grpc_v2.transport.connection import Http2Connection
 from rocketmq_testkit.grpc_v2.transport.deadlines import Deadlines
+from rocketmq_testkit.grpc_v2.transport.refused import CallContext, RefusedCall
 from rocketmq_testkit.grpc_v2.transport.session import GrpcSession
 from rocketmq_testkit.grpc_v2.transport.settings import encode_settings
 
@@ -101,7 +102,9 @@ class Peer:
         self.deadlines = Deadlines()
         self.log: list[str] = []
         table = {method.path: method for method in methods}
-        self.session = GrpcSession(table, FACTS, self.limits, self.deadlines, self.log.append)
+        self.refused: list[RefusedCall] = []
+        context = CallContext(FACTS, self.limits, self.log.append, lambda _facts, refused: self.refused.append(refused))
+        self.session = GrpcSession(table, context, self.deadlines)
         # What the server produced while it was not taking input, as (more to come, not final) flags.
         self.wakes: list[bool] = []
         self.connection = Http2Connection(self.session, self.limits, self.wakes.append)

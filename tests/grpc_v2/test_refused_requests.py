@@ -1,0 +1,247 @@
+"""Each request that the proxy answers by itself is in the journal, with the code and text that the client saw."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from google.protobuf.message import Message
+from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, publishing, subscribing
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.journal import Entry
+from rocketmq_testkit.emulator.raw_request import RawRequest, Rejection
+from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.grpc_v2.method_table import Rpc
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.request_pools import Pool
+from rocketmq_testkit.grpc_v2.services import RPCS
+
+_NAMED = [rpc for rpc in RPCS if not rpc.anonymous]
+_IN_POOLS = {rpc: pool for pool in Pool for rpc in pool.rpcs}
+
+
+def refused(world: GrpcWorld) -> list[Entry]:
+    """The refused requests of the journal."""
+    return [entry for entry in world.engine.journal if entry.event == "refused"]
+
+
+def outcome(entry: Entry) -> Rejection:
+    """The outcome of a refused request."""
+    assert isinstance(entry.outcome, Rejection)
+    return entry.outcome
+
+
+def fields(entry: Entry) -> Mapping[str, str]:
+    """The fields of a refused request."""
+    assert isinstance(entry.subject, RawRequest)
+    return entry.subject.fields
+
+
+@pytest.mark.parametrize("rpc", _NAMED, ids=[rpc.name for rpc in _NAMED])
+def test_a_call_without_client_id_is_journaled(rpc: Rpc) -> None:
+    """CLIENT_ID_REQUIRED of any RPC is a line of the journal."""
+    world = GrpcWorld()
+    world.client("").start(rpc.name, rpc.request())
+    (entry,) = refused(world)
+    assert (entry.node, entry.client, entry.label) == ("proxy", "grpc:", rpc.name)
+    assert outcome(entry) == Rejection(pb.CLIENT_ID_REQUIRED, "CLIENT_ID_REQUIRED", "client id cannot be empty")
+
+
+@pytest.mark.parametrize("rpc", sorted(_IN_POOLS))
+@pytest.mark.parametrize("answers", [True, False])
+def test_flow_control_is_journaled(rpc: str, answers: bool) -> None:
+    """TOO_MANY_REQUESTS is a line of the journal, also where the proxy leaves the client without a response."""
+    config = ProxyConfig(grpc_request_refusals=_IN_POOLS[rpc].title, flow_limit_answer_enable=answers)
+    world = GrpcWorld(proxy=config)
+    request = next(each for each in RPCS if each.name == rpc).request()
+    call = world.client().start(rpc, request)
+    assert call.finished is answers
+    (entry,) = refused(world)
+    assert (entry.label, outcome(entry).name) == (rpc, "TOO_MANY_REQUESTS")
+    assert outcome(entry).code == (pb.TOO_MANY_REQUESTS if answers else None)
+
+
+@pytest.mark.parametrize("rpc", [rpc for rpc in RPCS if rpc.name != "Telemetry"], ids=lambda rpc: rpc.name)
+def test_authentication_is_journaled_without_the_signature(rpc: Rpc) -> None:
+    """UNAUTHORIZED of any RPC is a line of the journal, which names the user and masks the signature."""
+    world = GrpcWorld(proxy=ProxyConfig(authentication_enabled=True))
+    signed = "MQv2-HMAC-SHA1 Credential=ann/region/RocketMQ, SignedHeaders=x-mq-date-time, Signature=ABCDEF0123"
+    world.client(authorization=signed).start(rpc.name, rpc.request())
+    (entry,) = refused(world)
+    assert (entry.client, entry.label, outcome(entry).name) == ("grpc:client-1", rpc.name, "UNAUTHORIZED")
+    assert "Credential=ann" in fields(entry)["authorization"]
+    assert "ABCDEF0123" not in repr(entry)
+
+
+def _telemetry(settings: pb.Settings) -> Callable[[Client], object]:
+    return lambda client: client.settle(settings)
+
+
+def _asking(rpc: str, request: Message) -> Callable[[Client], object]:
+    return lambda client: client.start(rpc, request)
+
+
+_TOPIC, _GROUP = pb.Resource(name="T"), pb.Resource(name="G")
+_BAD = pb.Resource(name="a b")
+_REFUSED: dict[str, tuple[Callable[[Client], object], str, str, dict[str, str]]] = {
+    "illegal topic of a send": (
+        _asking("SendMessage", a_send(a_message("a b", b"secret body"))),
+        "SendMessage",
+        "ILLEGAL_TOPIC",
+        {"messages[0].topic.name": "a b", "messages[0].body": "11 bytes"},
+    ),
+    "no message in a send": (_asking("SendMessage", a_send()), "SendMessage", "MESSAGE_CORRUPTED", {}),
+    "illegal topic of a route": (
+        _asking("QueryRoute", sv.QueryRouteRequest(topic=_BAD)),
+        "QueryRoute",
+        "ILLEGAL_TOPIC",
+        {"topic.name": "a b"},
+    ),
+    "no queue to read": (
+        _asking("QueryAssignment", sv.QueryAssignmentRequest(topic=pb.Resource(name="W"), group=_GROUP)),
+        "QueryAssignment",
+        "FORBIDDEN",
+        {"topic.name": "W", "group.name": "G"},
+    ),
+    "negative batch of a receive": (
+        _asking("ReceiveMessage", a_receive(batch=-1)),
+        "ReceiveMessage",
+        "INTERNAL_SERVER_ERROR",
+        {"batch_size": "-1"},
+    ),
+    "illegal receipt of an acknowledgement": (
+        _asking(
+            "AckMessage",
+            sv.AckMessageRequest(group=_GROUP, topic=_TOPIC, entries=[sv.AckMessageEntry(receipt_handle="1 2")]),
+        ),
+        "AckMessage",
+        "INTERNAL_SERVER_ERROR",
+        {"entries[0].receipt_handle": "1 2", "group.name": "G", "topic.name": "T"},
+    ),
+    "acknowledgement of nothing": (
+        _asking("AckMessage", sv.AckMessageRequest(group=_GROUP, topic=_TOPIC)),
+        "AckMessage",
+        "INTERNAL_SERVER_ERROR",
+        {},
+    ),
+    "illegal receipt of a change": (
+        _asking(
+            "ChangeInvisibleDuration",
+            sv.ChangeInvisibleDurationRequest(
+                group=_GROUP, topic=_TOPIC, receipt_handle="1 2", invisible_duration={"seconds": 30}
+            ),
+        ),
+        "ChangeInvisibleDuration",
+        "INTERNAL_SERVER_ERROR",
+        {"receipt_handle": "1 2", "invisible_duration.seconds": "30"},
+    ),
+    "illegal receipt of a dead letter": (
+        _asking(
+            "ForwardMessageToDeadLetterQueue",
+            sv.ForwardMessageToDeadLetterQueueRequest(group=_GROUP, topic=_TOPIC, receipt_handle="1 2"),
+        ),
+        "ForwardMessageToDeadLetterQueue",
+        "INTERNAL_SERVER_ERROR",
+        {"receipt_handle": "1 2"},
+    ),
+    "unknown transaction": (
+        _asking("EndTransaction", sv.EndTransactionRequest(topic=_TOPIC, transaction_id="x")),
+        "EndTransaction",
+        "INTERNAL_SERVER_ERROR",
+        {"transaction_id": "x"},
+    ),
+    "heartbeat without settings": (
+        _asking("Heartbeat", sv.HeartbeatRequest(group=_GROUP)),
+        "Heartbeat",
+        "UNRECOGNIZED_CLIENT_TYPE",
+        {"group.name": "G"},
+    ),
+    "termination without settings": (
+        _asking("NotifyClientTermination", sv.NotifyClientTerminationRequest(group=_GROUP)),
+        "NotifyClientTermination",
+        "UNRECOGNIZED_CLIENT_TYPE",
+        {"group.name": "G"},
+    ),
+    "recall without a handle": (
+        _asking("RecallMessage", sv.RecallMessageRequest(topic=_TOPIC)),
+        "RecallMessage",
+        "MESSAGE_PROPERTY_CONFLICT_WITH_TYPE",
+        {"topic.name": "T"},
+    ),
+    "settings of neither kind": (
+        _telemetry(pb.Settings(client_type=pb.PRODUCER)),
+        "Telemetry",
+        "INVALID_ARGUMENT",
+        {"settings.client_type": "PRODUCER"},
+    ),
+    "settings with an illegal group": (
+        _telemetry(subscribing("a b")),
+        "Telemetry",
+        "INVALID_ARGUMENT",
+        {"settings.subscription.group.name": "a b"},
+    ),
+    "unserved": (_asking("GetOffset", sv.GetOffsetRequest()), "GetOffset", "UNIMPLEMENTED", {}),
+}
+
+
+@pytest.mark.parametrize(("act", "label", "name", "shown"), _REFUSED.values(), ids=_REFUSED)
+def test_refusals_of_the_proxy_are_journaled(
+    act: Callable[[Client], object], label: str, name: str, shown: dict[str, str]
+) -> None:
+    """The line has the RPC, the client, the code and text of the response, and the fields of the request."""
+    world = GrpcWorld()
+    world.topic("T")
+    world.topic("W", perm=2)
+    act(world.client())
+    (entry,) = refused(world)
+    assert (entry.client, entry.label, outcome(entry).name) == ("grpc:client-1", label, name)
+    assert outcome(entry).remark
+    assert shown.items() <= fields(entry).items()
+
+
+def test_every_rpc_is_refused_in_one_of_these_tests() -> None:
+    """No RPC is missing from the table above."""
+    assert {label for _, label, _, _ in _REFUSED.values()} | {"PullMessage", "UpdateOffset", "QueryOffset"} == {
+        rpc.name for rpc in RPCS
+    }
+
+
+def test_what_the_engine_refuses_is_journaled_once() -> None:
+    """A missing topic is the outcome of the operation, and no second line."""
+    world = GrpcWorld()
+    world.client().ask("QueryRoute", sv.QueryRouteRequest(topic=_TOPIC))
+    (entry,) = world.engine.journal
+    assert (entry.event, entry.label) == ("answered", "QueryRoute")
+    assert isinstance(entry.outcome, EngineError)
+
+
+def test_a_receive_that_finds_nothing_is_no_refusal() -> None:
+    """The end of a long poll is the outcome of its pops."""
+    world = GrpcWorld()
+    world.topic("T")
+    world.consumer().receive(a_receive())
+    world.advance(60_000)
+    assert refused(world) == []
+
+
+@pytest.mark.parametrize("topics", [(), ("T",)])
+def test_heartbeats_of_producers_are_journaled(topics: tuple[str, ...]) -> None:
+    """A heartbeat is in the journal also when it tells the brokers nothing."""
+    world = GrpcWorld()
+    client = world.client()
+    client.settle(publishing(*topics))
+    before = world.engine.journal.written
+    client.ask("Heartbeat", sv.HeartbeatRequest())
+    (entry,) = world.engine.journal.newest(world.engine.journal.written - before)
+    assert (entry.event, entry.client, entry.label) == ("answered", "grpc:client-1", "Heartbeat")
+
+
+def test_long_requests_are_shortened() -> None:
+    """A line holds at most 32 fields and 200 characters of each, whatever a client sends."""
+    world = GrpcWorld()
+    many = {f"key-{number:04}": "v" * 10_000 for number in range(500)}
+    world.client().start("SendMessage", a_send(a_message("a b", user=many)))
+    (entry,) = refused(world)
+    assert len(fields(entry)) == 32
+    assert max(len(text) for text in fields(entry).values()) == 203
+    assert isinstance(entry.subject, RawRequest)
+    assert entry.subject.body_bytes > 5_000_000

@@ -1,0 +1,143 @@
+"""Each request of a remoting client that no service carries out is in the journal, with its outcome."""
+
+from dataclasses import replace
+
+import pytest
+from remoting_world import Port
+from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.journal import Entry
+from rocketmq_testkit.emulator.operations import AckMessage
+from rocketmq_testkit.emulator.raw_request import RawRequest, Rejection
+from rocketmq_testkit.emulator.request_pools import Form
+from rocketmq_testkit.remoting import frame
+from rocketmq_testkit.remoting.command import ONEWAY, RemotingCommand
+from rocketmq_testkit.remoting.processors import PROCESSORS
+from rocketmq_testkit.remoting.request_code import NAME_SERVER_ONLY, RequestCode
+from rocketmq_testkit.remoting.table import Role
+
+_PROVIDER = "org.apache.rocketmq.auth.authentication.provider.LocalAuthenticationMetadataProvider"
+_GUARDED = BrokerConfig(authentication_enabled=True, authentication_metadata_provider=_PROVIDER)
+_PASSWORD = b'{"username":"ann","password":"open sesame","userType":"Normal"}'
+
+
+def refused(port: Port) -> list[Entry]:
+    """The refused requests of the journal."""
+    return [entry for entry in port.engine.journal if entry.event == "refused"]
+
+
+def error(entry: Entry) -> tuple[str, str | None]:
+    """Code and remark of a refused request."""
+    assert isinstance(entry.outcome, EngineError)
+    return entry.outcome.code.name, entry.outcome.remark
+
+
+@pytest.mark.parametrize(("code", "label"), [(9_999, "9999"), (RequestCode.CONTROLLER_ELECT_MASTER, None)])
+@pytest.mark.parametrize("oneway", [False, True])
+def test_unserved_codes_are_journaled(code: int, label: str | None, oneway: bool) -> None:
+    """A request code that is not served is a line of the journal, with a response or without."""
+    port = Port()
+    peer = port.peer()
+    assert peer.send(RemotingCommand(code, opaque=1, flag=ONEWAY if oneway else 0, ext_fields={"topic": "T"}))
+    assert len(peer.received()) == (0 if oneway else 1)
+    (entry,) = refused(port)
+    assert (entry.node, entry.client) == (port.engine.brokers[0].name, peer.channel.channel_id)
+    assert entry.label == (label or RequestCode(code).name)
+    assert entry.subject == RawRequest({"topic": "T"})
+    assert error(entry)[0] == "REQUEST_CODE_NOT_SUPPORTED"
+
+
+@pytest.mark.parametrize("code", [int(code) for code, each in PROCESSORS.items() if each.role is Role.BROKER])
+def test_authentication_is_journaled_without_secrets(code: int) -> None:
+    """NO_PERMISSION of any request code is a line of the journal, which names the user and masks the signature."""
+    port = Port(Engine(brokers=[_GUARDED], now_ms=1_700_000_000_000))
+    peer = port.peer()
+    answer = peer.ask(code, {"AccessKey": "ann", "Signature": "c2lnbmVk", "SecurityToken": "t0k"}, _PASSWORD)
+    (entry,) = refused(port)
+    assert entry.label == RequestCode(code).name
+    assert error(entry) == ("NO_PERMISSION", answer.remark)
+    assert entry.subject == RawRequest(
+        {"AccessKey": "ann", "Signature": "***", "SecurityToken": "***"}, body_bytes=len(_PASSWORD)
+    )
+    assert "open sesame" not in repr(entry)
+
+
+def test_malformed_fields_are_journaled() -> None:
+    """A request whose fields or body make no sense is a line of the journal with the response."""
+    port = Port()
+    answer = port.peer().ask(RequestCode.PULL_MESSAGE, {"consumerGroup": "G", "queueId": "many"})
+    (entry,) = refused(port)
+    assert (entry.label, error(entry)[1]) == ("PULL_MESSAGE", answer.remark)
+    assert entry.subject == RawRequest({"consumerGroup": "G", "queueId": "many"})
+
+
+@pytest.mark.parametrize("data", [frame.join(b'{"code":'), b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 4 + bytes(60)])
+def test_bytes_that_are_no_request_are_journaled(data: bytes) -> None:
+    """A connection that is closed because of its bytes leaves a line that says why."""
+    port = Port()
+    peer = port.peer()
+    assert not peer.connection.received(data)
+    (entry,) = refused(port)
+    assert (entry.client, entry.label) == (peer.channel.channel_id, "UNREADABLE")
+    assert isinstance(entry.outcome, Rejection)
+    assert (entry.outcome.code, entry.outcome.name) == (None, "CONNECTION_CLOSED")
+    assert entry.outcome.remark
+
+
+def test_name_servers_journal_under_their_own_name() -> None:
+    """A request to a port of a name server, or one that only name servers know, is journaled as the name server's."""
+    engine = Engine(now_ms=1_700_000_000_000)
+    port = Port(engine, name_server=engine.name_server)
+    port.peer().ask(9_999)
+    port = Port(engine)
+    port.peer().ask(next(code for code in NAME_SERVER_ONLY if code not in PROCESSORS))
+    assert [entry.node for entry in refused(port)] == [engine.name_server.name] * 2
+
+
+@pytest.mark.parametrize("form", Form)
+def test_refusals_of_request_pools_are_journaled(form: Form) -> None:
+    """A pool that refuses leaves a line with the operation, which was not carried out."""
+    config = BrokerConfig(request_refusals=f"ack={form.name}")
+    port = Port(Engine(brokers=[config], now_ms=1_700_000_000_000))
+    fields = {"consumerGroup": "G", "topic": "T", "queueId": 0, "extraInfo": "0 1 2 3 0 b 0 5", "offset": 5}
+    answer = port.peer().ask(RequestCode.ACK_MESSAGE, fields)
+    (entry,) = refused(port)
+    assert isinstance(entry.subject, AckMessage)
+    assert (entry.subject.offset, entry.label) == (5, "ACK_MESSAGE")
+    assert error(entry)[1] == answer.remark
+
+
+def test_a_broker_that_goes_away_is_journaled() -> None:
+    """GO_AWAY is a line of the journal, for codes that are served and for those that are not."""
+    port = Port(Engine(brokers=[BrokerConfig(go_away_enable=True)], now_ms=1_700_000_000_000))
+    peer = port.peer()
+    for code in (RequestCode.GET_MAX_OFFSET, 9_999):
+        answer = peer.ask(code, {"topic": "T", "queueId": 0}, version=480)
+        assert answer.code == ResponseCode.GO_AWAY
+    assert [(entry.label, error(entry)[0]) for entry in refused(port)] == [
+        ("GET_MAX_OFFSET", "GO_AWAY"),
+        ("9999", "GO_AWAY"),
+    ]
+
+
+def test_secrets_of_served_requests_are_masked() -> None:
+    """Passwords of users and secret keys of configurations are masked in the journal, in requests and responses."""
+    config = replace(
+        _GUARDED,
+        authentication_enabled=False,
+        init_authentication_user='{"username":"root","password":"rosebud"}',
+    )
+    port = Port(Engine(brokers=[config], now_ms=1_700_000_000_000))
+    peer = port.peer()
+    peer.ask(RequestCode.AUTH_CREATE_USER, {"username": "ann"}, _PASSWORD)
+    peer.ask(RequestCode.AUTH_UPDATE_USER, {"username": "ann"}, _PASSWORD)
+    seen = peer.ask(RequestCode.AUTH_GET_USER, {"username": "ann"}).body
+    seen += peer.ask(RequestCode.AUTH_LIST_USER, {}).body
+    seen += peer.ask(RequestCode.GET_BROKER_CONFIG).body
+    peer.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, b"innerClientAuthenticationCredentials=sesame street\n")
+    assert b"open sesame" in seen
+    text = "\n".join(map(repr, port.engine.journal))
+    assert text.count("'ann'") >= 3
+    assert not [secret for secret in ("open sesame", "rosebud", "sesame street") if secret in text]
