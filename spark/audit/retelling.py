@@ -5,6 +5,7 @@ from the sends, and from the topics where no send tells it: copies for a retry, 
 Groups that broadcast, and those that only read and never commit, acknowledge nothing by nature and are left out.
 """
 
+from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -188,8 +189,9 @@ class _Teller:
             group, topic = ack["consumer_group"], ack["topic"]
             if ack["retry"] != "0":
                 topic = names.pop_retry_topic(topic, group, v2=ack["retry"] == "2")
-            for bit in range(ack["bits"].bit_length()):
-                if ack["bits"] >> bit & 1:
+            bits = int.from_bytes(b64decode(ack["bits"]), "little")
+            for bit in range(bits.bit_length()):
+                if bits >> bit & 1:
                     self._settle(line, group, topic, ack["queue_id"], ack["start_offset"] + bit)
 
     def _settle(self, line: Line, group: str, topic: str, queue_id: int, offset: int) -> None:
