@@ -317,7 +317,7 @@ class Broker:
             config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight, slow, self.mappings
         )
         broker_admin = BrokerAdministration(
-            config, self._scheduler, self.store, topics, self.timers.congestion, self._configured, self.request_pools
+            config, self._scheduler, self.store, self.timers.congestion, self._configured, self.request_pools
         )
         return {
             ops.SendMessage: self._send,

@@ -11,7 +11,6 @@ from .record import store_timestamp
 from .request_pools import Pool, RequestPools
 from .scheduler import Scheduler
 from .store import MessageStore
-from .topics import Topics
 
 VERSION = 479
 VERSION_TEXT = "V5_3_3"
@@ -32,7 +31,6 @@ class BrokerAdministration:
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
-        topics: Topics,
         timer_congestion: Callable[[], int],
         config_changed: Callable[[], None],
         request_pools: RequestPools,
@@ -40,7 +38,6 @@ class BrokerAdministration:
         self._config = config
         self._scheduler = scheduler
         self._store = store
-        self._topics = topics
         self._timer_congestion = timer_congestion
         self._config_changed = config_changed
         self._request_pools = request_pools

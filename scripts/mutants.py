@@ -3,9 +3,9 @@
     python scripts/mutants.py [--seed N] [--number N] [--minutes N] [--workers N] [--record] [ROOM or FILE ...]
     python scripts/mutants.py --sample
 
-The tests are measured first if the checkout has changed; that takes as long as the tests do. Verdicts are kept
-in `.cache/mutants`, so that a run with the same seed goes on where the last one was stopped. `--again` tries survivors
-once more, with the tests as they are now. The exit code is 0 if every mutant was killed or is known as equivalent.
+Tests that have changed are run once before, to see which functions they call. Verdicts are kept in `.cache/mutants`, so
+that a run with the same seed goes on where the last one was stopped. `--again` tries survivors once more, with the
+tests as they are now. The exit code is 0 if every mutant was killed or is known as equivalent.
 """
 
 import argparse
@@ -43,20 +43,22 @@ def main(words: Sequence[str] | None = None) -> int:
     equivalent = named.read(DATA / "equivalent.toml", "equivalent", "reason")
     if options.sample:
         return _sample(named.read(DATA / "sample.toml", "mutant", "test"))
+    scratch = CACHE / "tree"
+    tree.copy(ROOT, scratch)
     try:
-        files = rooms.files(ROOT, options.where)
+        files = rooms.files(scratch, options.where)
     except ValueError as wrong:
         print(wrong, file=sys.stderr)
         return 2
     by_room: dict[str, list[Mutant]] = defaultdict(list)
     for file in files:
-        by_room[str(rooms.of(file))] += mutants(file, (ROOT / file).read_bytes())
+        by_room[str(rooms.of(file))] += mutants(file, (scratch / file).read_bytes())
     chosen = sample(by_room, options.number, options.seed)
     results = Results(CACHE / "results.jsonl")
     waiting = [mutant for mutant in chosen if _is_due(results.of(mutant), again=options.again)]
     if waiting:
         try:
-            _try(waiting, results, options)
+            _try(waiting, results, scratch, options)
         except RuntimeError as wrong:
             print(wrong, file=sys.stderr)
             return 2
@@ -85,6 +87,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=1, help="processes that try mutants (default: 1)")
     parser.add_argument("--test-seconds", type=float, default=40.0, help="processor time of one trial (default: 40)")
     parser.add_argument("--tests", action="append", metavar="FILE", help="test files or folders (default: all)")
+    parser.add_argument("--measure", action="store_true", help="measure all tests again, not only those that changed")
     parser.add_argument("--again", action="store_true", help="try mutants that survived before once more")
     parser.add_argument("--sample", action="store_true", help="try only the fixed sample of tests/mutants/sample.toml")
     parser.add_argument("--record", action="store_true", help="write tests/mutants/record.json")
@@ -117,10 +120,10 @@ def _is_due(verdict: Verdict | None, *, again: bool) -> bool:
     return verdict is None or (again and verdict.fate is Fate.SURVIVED)
 
 
-def _try(waiting: Sequence[Mutant], results: Results, options: argparse.Namespace) -> None:
+def _try(waiting: Sequence[Mutant], results: Results, scratch: Path, options: argparse.Namespace) -> None:
     """Try mutants in the scratch copy. Raises RuntimeError if the tests cannot be run."""
-    scratch = CACHE / "tree"
-    tree.copy(ROOT, scratch)
+    if options.measure:
+        (CACHE / "map.json").unlink(missing_ok=True)
     tests = CallMap(scratch, CACHE / "map.json", options.tests or TESTS)
     if tests.missing:
         print(f"measure {len(tests.missing)} test files", flush=True)

@@ -9,7 +9,7 @@ class Mutant:
     """`new` replaces the bytes from `begin` to `end`, which are in line `line` (from 1) and now are `old`.
 
     `scope` is the qualified name of the function or class around it, empty at the level of the module; `function` that
-    of the outermost function, empty for what the import executes.
+    of the outermost function, empty for what the import executes. `number` counts those that are alike in a scope.
     """
 
     file: str
@@ -21,11 +21,14 @@ class Mutant:
     new: str
     scope: str
     function: str
+    number: int = 0
 
     @property
     def key(self) -> str:
         """Name it without line numbers, so that changes elsewhere in the file do not matter."""
         text = "\0".join((self.file, self.scope, self.operator, self.old, self.new))
+        if self.number:
+            text += f"\0{self.number}"
         return sha256(text.encode()).hexdigest()[:12]
 
     def applied(self, source: bytes) -> bytes:

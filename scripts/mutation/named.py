@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .mutant import Mutant
 
-_PLACE = ("file", "scope", "old", "new")
+_PLACE = ("file", "scope", "old", "new", "number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Named:
     scope: str
     old: str
     new: str
+    number: int
     says: str
 
     def is_meant(self, mutant: Mutant) -> bool:
@@ -40,13 +41,15 @@ class NamedError(ValueError):
 def read(file: Path, table: str, field: str) -> list[Named]:
     """All entries of a table. Raises NamedError for one with other fields, or with nothing to say."""
     found = []
-    for number, entry in enumerate(tomllib.loads(file.read_text()).get(table, ()), 1):
-        wanted = {*_PLACE, field}
-        if set(entry) != wanted:
-            raise NamedError(f"{file.name}: entry {number} has {sorted(entry)}; give exactly {sorted(wanted)}")
-        if not entry[field].strip():
-            raise NamedError(f"{file.name}: entry {number} has an empty {field}; give one")
-        found.append(Named(entry["file"], entry["scope"], entry["old"], entry["new"], entry[field]))
+    wanted = {*_PLACE, field}
+    for at, entry in enumerate(tomllib.loads(file.read_text()).get(table, ()), 1):
+        given = {"number": 0, **entry}
+        if set(given) != wanted:
+            raise NamedError(f"{file.name}: entry {at} has {sorted(entry)}; give exactly {sorted(wanted)}")
+        says = given.pop(field)
+        if not says.strip():
+            raise NamedError(f"{file.name}: entry {at} has an empty {field}; give one")
+        found.append(Named(**given, says=says))
     return found
 
 
@@ -58,4 +61,4 @@ def said(mutant: Mutant, entries: Iterable[Named]) -> str | None:
 def stale(entries: Iterable[Named], mutants: Iterable[Mutant]) -> list[Named]:
     """Entries whose mutant does not exist any more, because the code has changed."""
     present = {tuple(getattr(mutant, name) for name in _PLACE) for mutant in mutants}
-    return [entry for entry in entries if (entry.file, entry.scope, entry.old, entry.new) not in present]
+    return [entry for entry in entries if tuple(getattr(entry, name) for name in _PLACE) not in present]

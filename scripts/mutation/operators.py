@@ -5,7 +5,9 @@ f-strings (their positions are not exact before Python 3.12), `assert`, imports,
 """
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import ClassVar
 
@@ -51,7 +53,13 @@ def mutants(file: str, source: bytes) -> list[Mutant]:
     """All mutants of a file in the order of its text, none of them twice."""
     finder = _Finder(file, source)
     finder.visit(ast.parse(source))
-    return sorted(set(finder.found))
+    alike: Counter[tuple[str, ...]] = Counter()
+    found = []
+    for each in sorted(set(finder.found)):
+        place = each.scope, each.operator, each.old, each.new
+        found.append(replace(each, number=alike[place]))
+        alike[place] += 1
+    return found
 
 
 class _Finder(ast.NodeVisitor):
@@ -232,6 +240,7 @@ class _Finder(ast.NodeVisitor):
         if isinstance(node.func, ast.Name) and node.func.id in _TWINS:
             twin = ast.Name(_TWINS[node.func.id])
             yield "min/max", node, _text(ast.Call(twin, node.args, node.keywords))
+            return  # they do not mind the order of their arguments
         for index, (first, second) in enumerate(pairwise(node.args)):
             if isinstance(first, ast.Starred) or isinstance(second, ast.Starred):
                 continue

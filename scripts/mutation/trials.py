@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.machinery import SourceFileLoader
+from itertools import zip_longest
 from pathlib import Path
 from types import CodeType
 
@@ -86,7 +87,7 @@ class Collected(Chosen):
         before = path.read_bytes()
         count = patch.replace(alive.get(str(path), ()), str(path), before, trial.mutant.applied(before))
         print(trial.mutant, f"is in {count} functions", flush=True)
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        for item, following in zip_longest(items, items[1:]):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self.failed is not None:
                 return self.failed

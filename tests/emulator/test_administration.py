@@ -132,6 +132,13 @@ def test_topic_attributes(world: World) -> None:
     assert create(world, "A", del_message__type="").attributes == {}
 
 
+def test_attributes_after_a_deleted_one_are_changed(world: World) -> None:
+    """One update deletes an attribute and adds another, in either order."""
+    create(world, "A", add_message__type="FIFO")
+    assert create(world, "A", del_message__type="", add_reserve__time="5").attributes == {"reserve.time": "5"}
+    assert create(world, "A", add_message__type="DELAY", del_reserve__time="").attributes == {"message.type": "DELAY"}
+
+
 @pytest.mark.parametrize(
     ("attributes", "code", "text"),
     [
@@ -225,6 +232,14 @@ def topics_with_progress(world: World, topic: str | None = None, topics: list[st
     """The topics of which the statistics of group G tell."""
     found = world.ask(ConsumeStatsResult, GetConsumeStats("G", topic, topics or []))
     return sorted({queue.topic for queue in found.offsets})
+
+
+def test_stats_skip_a_topic_that_does_not_exist(world: World) -> None:
+    """The topics behind it in the list are in the result."""
+    world.engine.ask(world.broker, GetGroup("G"))
+    for topic in ("A", "C"):
+        world.topic(topic)
+    assert topics_with_progress(world, topics=["A", "none", "C"]) == ["A", "C"]
 
 
 def test_stats_of_what_a_live_group_wants(world: World) -> None:
@@ -433,3 +448,25 @@ def test_all_offsets_and_the_slowest(world: World) -> None:
     assert slowest("nobody") == {0: 0, 1: 4}
     assert slowest("slow", "gone") == {0: 2, 1: 4}
     assert ("gone", "T") not in world.ask(AllOffsetsResult, GetAllConsumerOffset()).offsets
+
+
+def test_the_name_server_forgets_its_own_changes_with_the_broker(world: World) -> None:
+    """A broker that registers again has all topics with the permissions of its own; those of others stay changed."""
+    configs = [BrokerConfig(broker_name="a"), BrokerConfig(broker_name="b")]
+    engine = Engine(brokers=configs)
+    ns, (first, second) = engine.name_server, engine.brokers
+    for broker in (first, second):
+        for topic in ("deleted", "kept"):
+            engine.ask(broker, CreateTopic(TopicConfig(topic, 1, 1, 6)))
+        engine.ask(ns, SetPermOfBroker(broker.name, add=False))
+    engine.ask(ns, DeleteTopicInNamesrv("deleted"))
+    engine.stop(first)
+    engine.start(first)
+
+    def perms(topic: str) -> dict[str, int]:
+        found = engine.ask(ns, GetRouteInfo(topic))
+        assert isinstance(found, RouteResult)
+        return {queue.broker_name: queue.perm for queue in found.queues}
+
+    assert perms("deleted") == {"a": 6}
+    assert perms("kept") == {"a": 6, "b": 4}

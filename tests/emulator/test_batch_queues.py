@@ -4,6 +4,7 @@ import pytest
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.consume_queue import number_within
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
@@ -177,3 +178,22 @@ def test_a_slave_has_the_same_queue() -> None:
     queue = slave.store.queue("T", 0)
     assert queue is not None
     assert (queue.max_offset, queue.unit(2)) == (3, queue.unit(0))
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("3", 3), ("0", 1), ("", 1), ("-2", 1), ("x", 1), ("1.5", 1), ("\u0665", 1), ("\u00b2", 1)]
+)
+def test_a_record_holds_the_number_of_messages_that_it_states(text: str, number: int) -> None:
+    """One if that is no number, or none that a batch can have."""
+    assert number_within({"INNER_NUM": text}) == number
+    assert number_within({}) == 1
+
+
+@pytest.mark.parametrize(("topic", "flag"), [("T", 0), ("U", 0), ("U", 0x80)])
+def test_a_record_that_states_a_number_needs_flag_and_queue(world: World, topic: str, flag: int) -> None:
+    """Both the system flag of a batch and a batch queue."""
+    world.topic("U")
+    message = SendMessage("PG", topic, 0, b"x", {"INNER_NUM": "2"}, ("10.0.0.1", 5000), world.now_ms, sys_flag=flag)
+    with pytest.raises(EngineError) as found:
+        world.ask(SendResult, message)
+    assert found.value.code == ResponseCode.MESSAGE_ILLEGAL

@@ -154,11 +154,11 @@ def test_modes_of_requests(world: World) -> None:
 
 def test_limits_for_cold_messages(world: World) -> None:
     """Numbers are kept until the broker stops, other words are not."""
-    world.ask(Done, UpdateColdDataFlowCtrConfig({"G": "5", "H": "many", "I": "-7"}))
+    world.ask(Done, UpdateColdDataFlowCtrConfig({"G": "5", "H": "many", "I": "-7", "J": "9"}))
     world.ask(Done, RemoveColdDataFlowCtrConfig("I"))
     world.ask(Done, RemoveColdDataFlowCtrConfig("nobody"))
     told = world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo())
-    assert told == ColdDataFlowCtrResult({"G": 5}, 3_145_728, 104_857_600)
+    assert told == ColdDataFlowCtrResult({"G": 5, "J": 9}, 3_145_728, 104_857_600)
     world.broker.stop()
     world.broker.start()
     assert world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo()).thresholds == {}

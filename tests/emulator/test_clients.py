@@ -3,7 +3,7 @@
 import pytest
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.effects import NotifyConsumerIdsChanged
-from rocketmq_testkit.emulator.engine import DirectCall
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AssignmentResult,
@@ -223,3 +223,29 @@ def test_a_jump_of_the_clock_is_not_held_against_clients(world: World) -> None:
     assert granted == LockBatchResult([])
     world.advance(100_001)
     assert world.broker.clients.consumers == {}
+
+
+def test_a_producer_that_is_connected_is_found_among_many_that_are_not(world: World) -> None:
+    """Of five, three are tried in turn, then all of them from the last one; nobody is found if all are gone."""
+    channels = [DirectChannel(f"p{number}") for number in range(5)]
+    for channel in channels:
+        world.engine.submit(world.broker, Heartbeat(channel.channel_id, ["PG"], []), channel)
+    clients = world.broker.clients
+    for left in range(5):
+        for number, channel in enumerate(channels):
+            channel.active = number == left
+        assert [clients.available_channel("PG") for _ in range(5)] == 5 * [channels[left]]
+    channels[left].active = False
+    assert clients.available_channel("PG") is None
+
+
+def test_a_silent_client_is_forgotten_at_the_first_scan_after_its_timeout(world: World) -> None:
+    """A scan at the very end of the timeout of 120 s still keeps it."""
+    world.heartbeat("c")
+    world.advance(120_000)
+    assert list(world.broker.clients.consumers["G"].members)
+    world.advance(9_999)
+    assert list(world.broker.clients.consumers["G"].members)
+    world.advance(1)
+    group = world.broker.clients.consumers.get("G")
+    assert group is None or not group.members

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.errors import EngineError
@@ -17,6 +18,7 @@ from rocketmq_testkit.emulator.operations import (
     GetTopicConfig,
     Operation,
     Parked,
+    PullMessage,
     PullResult,
     Result,
 )
@@ -91,3 +93,41 @@ def test_one_seed_gives_one_journal_under_any_hash_seed() -> None:
     }
     assert len(texts) == 1
     assert len(texts.pop().splitlines()) > 300
+
+
+def test_the_journal_tells_the_channel_and_the_call_apart(world: World) -> None:
+    """Each entry has the connection, and how the request arrived."""
+    world.topic("A")
+    call = DirectCall(DirectChannel("the-connection"))
+    call.label = "the-call"
+    pull = PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
+    world.engine.gate.submit(world.broker, call, pull)
+    world.send("A")
+    found = [
+        (entry.now_ms, entry.node, entry.event, entry.client, entry.label)
+        for entry in world.engine.journal
+        if entry.subject is pull
+    ]
+    place = (world.now_ms, "broker-a")
+    assert found == [(*place, event, "the-connection", "the-call") for event in ("parked", "answered")]
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "client_ms", "engine_ms"),
+    [
+        (0, START_MS, START_MS),
+        (60_000, START_MS - 60_000, START_MS),
+        (60_000, START_MS - 30_001, START_MS + 29_999),
+        (60_000, START_MS - 30_000, START_MS - 30_000),
+        (60_000, START_MS, START_MS),
+        (-60_000, START_MS + 60_000, START_MS),
+        (60_000, 0, 0),
+        (60_000, -5, -5),
+    ],
+)
+def test_a_time_of_a_client_is_of_the_clock_that_is_nearer(
+    world: World, ahead_ms: int, client_ms: int, engine_ms: int
+) -> None:
+    """The engine's time wins a tie; 0 and below state no time."""
+    world.engine.gate.ahead_ms = lambda: ahead_ms
+    assert world.engine.gate.engine_time_ms(client_ms) == engine_ms

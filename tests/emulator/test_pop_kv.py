@@ -505,3 +505,13 @@ def test_a_crash_empties_the_cache_and_reads_again(cached: World) -> None:
     assert bodies(world.popped("A", invisible_ms=120_000)) == [b"1", b"2", b"3", b"4", b"5"]
     world.advance(100_000)
     assert held(world, RETRY) == 0
+
+
+def test_the_cache_is_passed_by_while_it_is_switched_off(cached: World) -> None:
+    """The key counts for each pop: records are in the table at once, or wait in the cache."""
+    filled(cached, 4)
+    assert len(cached.popped("A", count=2)) == 2
+    assert len(cached.broker.pop_records) == 0
+    cached.broker.config.enable_pop_buffer_merge = False
+    assert len(cached.popped("A", count=2)) == 2
+    assert len(cached.broker.pop_records) == 2

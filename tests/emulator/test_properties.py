@@ -1,5 +1,6 @@
 """The text of properties."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.properties import decode, encode, encode_with
@@ -13,3 +14,19 @@ def test_one_more_value(properties: dict[str, str], name: str, value: str) -> No
     """A text with one value changed or added is that of the changed properties, whatever else they say."""
     text = encode(properties)
     assert encode_with(text, properties, name, value) == encode({**properties, name: value})
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a\x011\x02b\x012\x02", {"a": "1", "b": "2"}),
+        ("a\x01\x02b\x012", {"b": "2"}),
+        ("a\x02b\x012\x02", {"b": "2"}),
+        ("\x011\x02b\x012\x02", {"b": "2"}),
+        ("\x02\x02b\x012\x02", {"b": "2"}),
+        ("", {}),
+    ],
+)
+def test_a_part_without_name_or_value_is_no_property(text: str, found: dict[str, str]) -> None:
+    """The parts behind it are read."""
+    assert decode(text) == found

@@ -9,6 +9,7 @@ from rocketmq_testkit.emulator.gate import Outcome
 from rocketmq_testkit.emulator.operations import (
     ChannelClosed,
     CreateGroup,
+    ForgetWaiting,
     GroupConfig,
     OffsetResult,
     PullMessage,
@@ -265,3 +266,18 @@ def test_a_message_that_is_sent_with_the_first_response_wakes_no_pull_twice(worl
     assert [call.replies for call in calls] == [1, 1, 1]
     assert [len(result(call).records) for call in calls] == [1, 2, 3]
     assert len(world.broker.pulls.hold) == 0
+
+
+def test_a_waiting_pull_whose_connection_lives_is_kept(world: World) -> None:
+    """Of two pulls of one connection, only the one that nobody waits for any more is forgotten."""
+    world.topic("A")
+    channel = DirectChannel("c")
+    gone, kept = DirectCall(channel), DirectCall(channel)
+    for call in (gone, kept):
+        pull = PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
+        world.engine.gate.submit(world.broker, call, pull)
+    gone.active = False
+    world.engine.submit(world.broker, ForgetWaiting(), channel)
+    assert len(world.broker.pulls.hold) == 1
+    world.send("A")
+    assert (gone.outcome, len(result(kept).records)) == (None, 1)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.sql_filter import SqlError, compile_sql
+from rocketmq_testkit.emulator.sql_values import JavaType, number_text
 
 _VECTORS: dict[str, Any] = json.loads(Path(__file__).with_name("sql_vectors.json").read_text())
 
@@ -241,3 +242,26 @@ def test_not_not_is_the_same(expression: str, properties: dict[str, str]) -> Non
     twice = compile_sql(f"NOT NOT ({expression})")
     assert not (plain.matches(properties) and negated.matches(properties))
     assert plain.matches(properties) == twice.matches(properties)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.0"),
+        (0.001, "0.001"),
+        (0.00099, "9.9E-4"),
+        (0.000123456, "1.23456E-4"),
+        (9999999.0, "9999999.0"),
+        (10000000.0, "1.0E7"),
+        (123456789.5, "1.234567895E8"),
+        (-123456789.0, "-1.23456789E8"),
+        (1e16, "1.0E16"),
+        (1.5e300, "1.5E300"),
+        (1e-10, "1.0E-10"),
+        (float("inf"), "Infinity"),
+        (float("-inf"), "-Infinity"),
+    ],
+)
+def test_a_double_has_the_digits_that_java_prints(value: float, text: str) -> None:
+    """As few digits as tell it apart, and an exponent below 0.001 and from 10,000,000 on (Double.toString)."""
+    assert number_text(value, JavaType.DOUBLE) == text

@@ -328,6 +328,21 @@ def test_what_is_kept_out_waits_over_the_end_of_a_broker(end: str) -> None:
     assert len(stored_bodies(world, "A")) == 2
 
 
+def test_a_crash_keeps_all_of_a_slot_that_was_read_and_filled_again() -> None:
+    """The file knows neither the read nor the fill, so that the next run delivers what was read once more."""
+    world = make_world(flush_disk_type="SYNC_FLUSH", timer_flush_interval_ms=60_000)
+    world.topic("A")
+    deliver(world, 5_000, b"read")
+    world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "true"}))
+    deliver(world, 5_000, b"kept out")
+    world.advance(5_200)
+    assert stored_bodies(world, "A") == [b"read"]
+    world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "false"}))
+    world.engine.crash(power_loss=False)
+    world.advance(10_000)
+    assert stored_bodies(world, "A") == [b"read", b"read", b"kept out"]
+
+
 def test_a_next_run_may_take_in_what_was_kept_out(world: World) -> None:
     """A broker that starts without timerStopEnqueue."""
     world.topic("A")

@@ -575,3 +575,15 @@ def test_a_round_pauses_when_op_messages_were_deleted() -> None:
     assert questions(channel) == []
     world.advance(1)
     assert [decode(question.record).body for question in questions(channel)] == [b"open"]
+
+
+def test_one_round_reads_as_many_op_messages_as_it_needs() -> None:
+    """70 op messages of one end each are three reads; the open message behind them is asked about in that round."""
+    world = make_world(transaction_check_interval=30_000, transaction_time_out=1000, transaction_op_batch_interval=1)
+    channel = producer(world)
+    for _ in range(70):
+        end(world, half(world), COMMIT)
+        world.advance(10)
+    half(world, b"open")
+    world.advance(32_000)
+    assert [decode(question.record).body for question in questions(channel)] == [b"open"]

@@ -28,7 +28,16 @@ from rocketmq_testkit.emulator.operations import (
     UserResult,
     UsersResult,
 )
-from rocketmq_testkit.emulator.rights import Action, Resource, ResourceType, topic_resource
+from rocketmq_testkit.emulator.rights import (
+    Action,
+    Decision,
+    Entry,
+    Pattern,
+    Resource,
+    ResourceType,
+    _first,
+    topic_resource,
+)
 
 PACKAGE = "org.apache.rocketmq.auth"
 KEEPING: dict[str, Any] = {
@@ -243,3 +252,30 @@ def test_resources_are_written_as_they_are_read(key: str) -> None:
 @pytest.mark.parametrize("key", [None, "", " ", "orders", "Queue:orders", ":orders"])
 def test_what_is_no_resource(key: str | None) -> None:
     assert Resource.parse(key) is None
+
+
+def test_any_of_the_sources_is_enough() -> None:
+    """An address and a range; without sources every address fits."""
+    orders, other = topic_resource("orders"), topic_resource("other")
+    for sources, fits in (
+        (("10.0.0.1", "10.1.0.0/16"), {"10.0.0.1": True, "10.1.2.3": True, "10.2.0.1": False}),
+        ((), {"10.2.0.1": True}),
+    ):
+        entry = Entry(orders, (Action.PUB,), sources, Decision.ALLOW)
+        assert {source: entry.fits(orders, [Action.SUB, Action.PUB], source) for source in fits} == fits
+        assert not entry.fits(other, [Action.PUB], "10.0.0.1")
+        assert not entry.fits(orders, [Action.SUB], "10.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("order", "first"),
+    [("abc", "a"), ("cba", "a"), ("bca", "a"), ("cab", "a"), ("acb", "a"), ("bac", "a"), ("dcba", "a"), ("cdba", "a")],
+)
+def test_the_entry_with_the_shortest_prefix_comes_first(order: str, first: str) -> None:
+    """However the entries are listed: a, ab, abc, abcd."""
+    prefixes = {letter: "abcd"[: number + 1] for number, letter in enumerate("abcd")}
+    entries = [
+        Entry(Resource(ResourceType.TOPIC, prefixes[each], Pattern.PREFIXED), (Action.PUB,), (), Decision.ALLOW)
+        for each in order
+    ]
+    assert _first(entries).resource.name == prefixes[first]

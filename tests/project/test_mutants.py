@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -50,7 +51,7 @@ def found(source: str) -> set[tuple[str, str]]:
         ("7", {("constant", "8")}),
         ("'text'", {("constant", "''")}),
         ("f(a, b)", {("swapped arguments", "f(b, a)")}),
-        ("max(*a)", {("min/max", "min(*a)")}),
+        ("max(a, b)", {("min/max", "min(a, b)")}),
     ],
 )
 def test_expressions_have_mutants(line: str, expected: set[tuple[str, str]]) -> None:
@@ -109,6 +110,13 @@ def test_a_mutant_knows_its_function() -> None:
     )
     places = {each.old: (each.scope, each.function) for each in mutants("f.py", source) if each.operator == "constant"}
     assert places == {"1": ("A", ""), "2": ("A.f", ""), "3": ("A.f.g", "A.f"), "4": ("A.f.g", "A.f")}
+
+
+def test_mutants_that_are_alike_have_keys_of_their_own() -> None:
+    """They are counted in their scope."""
+    first, second = mutants("f.py", b"def f():\n    g(1)\n    h(1)\n")[1::2]
+    assert (first.old, first.number, second.old, second.number) == ("1", 0, "1", 1)
+    assert first.key != second.key
 
 
 def test_every_mutant_of_the_engine_is_python() -> None:
@@ -352,10 +360,12 @@ ENTRY = '[[equivalent]]\nfile = "a.py"\nscope = "f0"\nold = "1"\nnew = "2"\n'
 def test_named_mutants_are_found_wherever_they_are(tmp_path: Path) -> None:
     """By file, scope and texts; entries whose code is gone are stale."""
     file = tmp_path / "equivalent.toml"
-    file.write_text(f'{ENTRY}reason = "nobody reads it"\n')
+    file.write_text(f'{ENTRY}reason = "nobody reads it"\n{ENTRY}number = 1\nreason = "nor that"\n')
     entries = named.read(file, "equivalent", "reason")
-    assert [named.said(each, entries) for each in some("a.py", 2)] == ["nobody reads it", None]
-    assert named.stale(entries, some("a.py", 2)) == []
+    first, other = some("a.py", 2)
+    alike = replace(first, line=9, number=1)
+    assert [named.said(each, entries) for each in (first, other, alike)] == ["nobody reads it", None, "nor that"]
+    assert named.stale(entries, [first]) == entries[1:]
     assert named.stale(entries, some("b.py", 2)) == entries
 
 

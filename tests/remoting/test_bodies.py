@@ -125,6 +125,7 @@ def test_topic_configurations_come_back() -> None:
     [
         ("+message.type=FIFO", {"+message.type": "FIFO"}),
         ("+a=1,-b,+c=d=e", {"+a": "1", "-b": "", "+c": "d"}),
+        (",+a=1,,-b,", {"+a": "1", "-b": ""}),
         ("", {}),
     ],
 )

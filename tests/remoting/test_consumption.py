@@ -96,3 +96,18 @@ def test_groups_are_made_together(peer: Peer) -> None:
         for group in ("G1", "G2")
     ]
     assert times == [2, 16]
+
+
+@pytest.mark.parametrize(
+    ("listed", "topics"),
+    [("A", ["A"]), (";B;;A;", ["A", "B"]), ("none;B", ["B"]), (";", ["A", "B"]), (" ", ["A", "B"]), ("", ["A", "B"])],
+)
+def test_a_list_of_topics_may_have_empty_parts(peer: Peer, listed: str, topics: list[str]) -> None:
+    """They name nothing; a list of nothing else means all topics with an offset of the group."""
+    assert peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, b'{"groupName":"G"}').code == 0
+    for topic in ("A", "B"):
+        create(peer, topic, 1)
+        ext = {"consumerGroup": "G", "topic": topic, "queueId": 0, "commitOffset": 0}
+        assert peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, ext).code == 0
+    answer = peer.ask(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G", "topicList": listed})
+    assert [topic for topic in ("A", "B") if f'"topic":"{topic}"'.encode() in answer.body] == topics

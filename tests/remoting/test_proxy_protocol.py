@@ -32,6 +32,7 @@ V2_V6 = SIGNATURE + bytes([0x21, 0x21]) + pack(">H", 36) + bytes(15) + b"\x01" +
         (V2, ("10.9.8.6", 5556)),
         (V2_V6, ("::1", 5557)),
         (SIGNATURE + bytes([0x20, 0x00]) + pack(">H", 0), None),
+        (SIGNATURE + bytes([0x20]) + V2[13:], None),
         (SIGNATURE + bytes([0x21, 0x31]) + pack(">H", 4) + b"unix", None),
         (b"", None),
     ],

@@ -1,0 +1,44 @@
+"""The sentences about values of configuration keys."""
+
+from dataclasses import fields
+
+import pytest
+from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError, EmulationConfig, NamesrvConfig
+from rocketmq_testkit.emulator.config.keys import Config, _range
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (None, None, "a 64-bit number"),
+        (0, None, "at least 0"),
+        (None, 0, "at most 0"),
+        (0, 5, "a value from 0 to 5"),
+        (-1, 0, "a value from -1 to 0"),
+    ],
+)
+def test_a_range_is_stated_by_the_bounds_that_it_has(low: int | None, high: int | None, text: str) -> None:
+    """A bound of 0 is a bound."""
+    assert _range(low, high) == text
+
+
+BOUNDED = [
+    (config, each.name)
+    for config in (BrokerConfig, NamesrvConfig, EmulationConfig)
+    for each in fields(config)
+    if each.metadata.get("low") is not None or each.metadata.get("high") is not None
+]
+
+
+@pytest.mark.parametrize(("config", "attribute"), BOUNDED, ids=lambda value: getattr(value, "__name__", value))
+def test_the_bounds_of_a_key_are_values_of_it(config: type[Config], attribute: str) -> None:
+    """The next whole number beyond a bound is refused."""
+    made = config()
+    [name] = [name for name, each in made.attributes().items() if each == attribute]
+    [declared] = [each for each in fields(config) if each.name == attribute]
+    for bound, step in ((declared.metadata["low"], -1), (declared.metadata["high"], 1)):
+        if bound is not None:
+            made.update({name: str(bound)})
+            assert getattr(made, attribute) == bound
+            with pytest.raises(ConfigError, match=f"{name}={bound + step}: expected"):
+                made.update({name: str(bound + step)})
