@@ -100,6 +100,7 @@ class Engine:
         )
         for broker in self.brokers:
             broker.topics.on_change = partial(self.name_server.topic_registered, broker)
+            broker.topics.on_delete = partial(self.name_server.topic_deleted, broker)
             broker.peer = self.broker
             broker.read_queues = self.name_server.read_queues
         self._replicas = [

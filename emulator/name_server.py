@@ -87,6 +87,8 @@ class NameServer:
         """What administrators have made of permissions, until the broker registers the topic anew."""
         self._hidden: set[_Entry] = set()
         """Entries that administrators have deleted here alone."""
+        self._deleted: dict[_Entry, TopicConfig] = {}
+        """Topics that were deleted at their broker alone, as they were registered last."""
         self._left: set[Broker] = set()
         """Masters that have stopped while a slave of theirs runs on: what they registered stays."""
         self.handlers: Mapping[type[Operation], Callable[[Call, Any], Result | Parked]] = {
@@ -128,8 +130,19 @@ class NameServer:
         if self._speaker(broker.name) is broker:
             self._hidden.discard((broker.name, topic))
             self._perms.pop((broker.name, topic), None)
+            self._deleted.pop((broker.name, topic), None)
+
+    def topic_deleted(self, broker: "Broker", config: TopicConfig) -> None:
+        """A broker has deleted a topic: its route stays until it is deleted here, or the broker goes away.
+
+        Source: RouteInfoManager.registerBroker, deleteTopicWithBrokerRegistration is false (5.3.3).
+        """
+        entry = (broker.name, config.topic_name)
+        if self._speaker(broker.name) is broker and entry not in self._hidden:
+            self._deleted[entry] = config
 
     def _forget(self, name: str) -> None:
+        self._deleted = {entry: config for entry, config in self._deleted.items() if entry[0] != name}
         self._hidden = {entry for entry in self._hidden if entry[0] != name}
         self._perms = {entry: perm for entry, perm in self._perms.items() if entry[0] != name}
 
@@ -161,6 +174,9 @@ class NameServer:
                 config = broker.topics.registered(topic)
                 if config is not None:
                     return broker, config
+            deleted, speaker = self._deleted.get((name, topic)), self._speaker(name)
+            if deleted is not None and speaker is not None:
+                return speaker, deleted
         return None
 
     def _topics(self, name: str) -> dict[str, None]:
@@ -169,6 +185,7 @@ class NameServer:
         for broker in self._tables(name):
             known = chain(broker.topics.table, broker.topics.told)
             found |= dict.fromkeys(topic for topic in known if (name, topic) not in self._hidden)
+        found |= dict.fromkeys(topic for owner, topic in self._deleted if owner == name)
         return found
 
     # routes
@@ -303,6 +320,8 @@ class NameServer:
         for broker in self._brokers:
             if (broker.name, operation.topic) in gone:
                 broker.topics.told.pop(operation.topic, None)  # nobody registers it again
+        for entry in gone:
+            self._deleted.pop(entry, None)
         self._hidden |= gone
         elapsed = self._scheduler.now_ms - self._start_ms
         register_ms = self._start_ms + (elapsed // REGISTER_PERIOD_MS + 1) * REGISTER_PERIOD_MS

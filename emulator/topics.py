@@ -82,6 +82,8 @@ class Topics:
         """Light queues that administrators have made all the same: name servers know them, the broker does not."""
         self.on_change: Callable[[str], None] = lambda topic: None
         """Told of each topic that is created or changed, as a name server is by a registration."""
+        self.on_delete: Callable[[TopicConfig], None] = lambda config: None
+        """Called with each topic that is deleted; name servers keep its route."""
         self._create_at_start()
 
     def _create_at_start(self) -> None:
@@ -270,8 +272,10 @@ class Topics:
 
     def delete(self, topic: str) -> bool:
         """Forget a topic; False when there was none."""
-        self.told.pop(topic, None)
-        if self.table.pop(topic, None) is None:
+        light, deleted = self.told.pop(topic, None), self.table.pop(topic, None)
+        if (last := deleted or light) is not None:
+            self.on_delete(last)
+        if deleted is None:
             return False
         for kind in self._kinds():
             kind.discard(topic)

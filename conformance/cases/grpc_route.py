@@ -44,6 +44,15 @@ def queues_of_one_direction_come_first(t: Grpc) -> None:
     t.see("read 2, write 4", _queues(t, t.route(t.topic(kind="NORMAL", read=2, write=4))))
 
 
+@grpc_case("RouteInfoManager.registerBroker")
+def a_topic_deleted_at_its_broker_keeps_its_route(t: Grpc) -> None:
+    """A topic that is deleted at its broker alone has its queues still, which accept no type of messages."""
+    topic = t.topic(kind="NORMAL", queues=2)
+    t.require(t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic}).code == 0, "the topic was not deleted")
+    t.see("route", t.route(topic), 20000)
+    t.see("sent", t.send(t.message(topic)))
+
+
 @grpc_case("GrpcValidator.validateTopic")
 def bad_names_are_refused(t: Grpc) -> None:
     """A route of a name that no topic may have is refused as ILLEGAL_TOPIC, each name with its reason."""

@@ -50,6 +50,26 @@ def a_created_topic_is_as_asked_for(t: Remoting) -> None:
     t.see("route", t.route(topic), 0)
 
 
+@remoting_case("RouteInfoManager.registerBroker")
+def a_topic_deleted_at_its_broker_keeps_its_route(t: Remoting) -> None:
+    """A topic that is deleted at its broker alone keeps its route and is listed; a send through it creates it anew."""
+    topic, other = t.topic(queues=3), t.topic(queues=2)
+    ext = {"topic": topic}
+    t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, ext), 0)
+    t.see("config", t.config_of(topic), 17)
+    t.see("route", t.route(topic), 0)
+    create(t, other, readQueueNums=1)
+    t.see("route after another registration", t.route(topic), 0)
+    listed = t.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {}, to=t.namesrv)
+    t.see("listed", topic in listed.json["topicList"])
+    t.see("sent", t.send(topic), 0)
+    t.see("config of the topic that the send has created", t.config_of(topic), 0)
+    t.see("route of it", t.route(topic), 0)
+    for place, answer in zip(("broker", "name server"), delete(t, topic), strict=True):
+        t.see(f"deleted at the {place}", answer, 0)
+    t.see("no route", t.route(topic), 17)
+
+
 @remoting_case("AdminBrokerProcessor.getTopicConfig")
 def an_unknown_topic_has_no_config(t: Remoting) -> None:
     """Asking for the configuration of a topic that is not there fails."""

@@ -199,8 +199,6 @@ def test_deleting_a_topic_takes_everything_along(world: World) -> None:
     world.engine.ask(world.broker, DeleteTopic("unknown"))
     assert world.broker.topics.find("%RETRY%G_A") is None
     assert world.broker.offsets.query("G", "A", 0) == -1
-    with pytest.raises(EngineError):
-        world.engine.ask(world.engine.name_server, GetRouteInfo("A"))
     world.topic("A")
     assert world.send("A").queue_offset == 0
 
@@ -300,6 +298,34 @@ def test_a_topic_deleted_in_the_name_server_alone_comes_back(world: World) -> No
         world.engine.ask(ns, GetRouteInfo("A"))
     world.advance(30_000)
     assert isinstance(world.engine.ask(ns, GetRouteInfo("A")), RouteResult)
+
+
+def test_a_topic_deleted_at_its_broker_keeps_its_route(world: World) -> None:
+    """Registrations take no topic away: the name server has to be asked, or the broker goes away."""
+    ns = world.engine.name_server
+    for topic in ("A", "B", "C"):
+        world.topic(topic, 3)
+        before = world.engine.ask(ns, GetRouteInfo(topic))
+        world.ask(Done, DeleteTopic(topic))
+        world.advance(75_000)
+        after = world.engine.ask(ns, GetRouteInfo(topic))
+        assert isinstance(before, RouteResult)
+        assert isinstance(after, RouteResult)
+        assert after.queues == before.queues
+    listed = world.engine.ask(ns, GetNamesrvTopicList())
+    assert isinstance(listed, TopicListResult)
+    assert {"A", "B", "C"} <= set(listed.topics)
+    world.engine.ask(ns, DeleteTopicInNamesrv("A"))
+    world.advance(75_000)
+    with pytest.raises(EngineError, match="No topic route info"):
+        world.engine.ask(ns, GetRouteInfo("A"))
+    world.topic("B", 5)
+    again = world.engine.ask(ns, GetRouteInfo("B"))
+    assert isinstance(again, RouteResult)
+    assert [queue.read_queue_nums for queue in again.queues] == [5]
+    world.engine.restart()
+    with pytest.raises(EngineError, match="No topic route info"):
+        world.engine.ask(ns, GetRouteInfo("C"))
 
 
 @pytest.mark.parametrize("deleted_ms", [0, 1, 29_999, 30_000, 71_000])

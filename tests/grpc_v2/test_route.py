@@ -4,7 +4,7 @@ import pytest
 from grpc_texts import no_route
 from grpc_world import GrpcWorld
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import DeleteTopic, TopicConfig
+from rocketmq_testkit.emulator.operations import DeleteTopic, DeleteTopicInNamesrv, TopicConfig
 from rocketmq_testkit.grpc_v2.calls import ServerCall
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -98,6 +98,8 @@ def test_routes_are_never_stale(world: GrpcWorld) -> None:
     world.topic()
     assert route(world).status.code == 20000
     world.ask(DeleteTopic("T"))
+    assert route(world).status.code == 20000
+    world.engine.ask(world.engine.name_server, DeleteTopicInNamesrv("T"))
     assert route(world).status.code == 40402
 
 
