@@ -16,20 +16,20 @@ REAL := --target apache:5.3.3 --target apache:5.5.0 --sdk all
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 26
 
-demo: $(VENV)/demo.stamp ## Test a small order application, as an example of how a project uses this one (half a minute)
+demo: $(VENV)/demo.stamp ## Test a small order application, as an example of how a project uses this one (a minute or two)
 	cd examples/orders && ../../$(BIN)/pytest -v
 
 demo-spark: $(VENV)/spark.stamp ## Test two Spark pipelines from topic to topic, as an example (a minute; needs Java 17)
 	cd examples/pipelines && ../../$(BIN)/pytest -v
 
-test: $(VENV)/dev.stamp ## Install all that tests need and run all of them (forty minutes)
+test: $(VENV)/dev.stamp ## Install all that tests need and run all of them (half an hour)
 	$(STAGES)
 
 test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host (a minute)
 	$(STAGES) fast
 
 test-oldest: $(VENV)/dev.stamp ## Test with the oldest dependencies that are allowed, other protobufs and Pythons
-	$(STAGES) oldest protobuf spark-oldest
+	$(STAGES) oldest protobuf libraries spark-oldest
 
 test-recovery: $(VENV)/dev.stamp ## Kill and restart drivers, workers and brokers under Spark; RUNS=20 says how often (half an hour)
 	nice $(BIN)/pytest -q -m recovery --times $${RUNS:-20} spark_tests

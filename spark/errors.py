@@ -31,3 +31,7 @@ class RecordError(RocketMQError):
 
 class SendError(RocketMQError):
     """Messages were not acknowledged after all retries; the task fails and Spark may run it again."""
+
+
+INSTALL_SPARK = "the extra `spark`: pip install '/path/to/rocketmq-testkit[spark]'"
+"""How a command's error ends that misses a package."""

@@ -7,6 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from .errors import INSTALL_SPARK
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -28,7 +30,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _said(str(error), UNUSABLE)
     except ModuleNotFoundError as error:
-        return _said(f"{error}; install the extra `spark` of rocketmq-testkit", UNUSABLE)
+        return _said(f"{error}; it comes with {INSTALL_SPARK}", UNUSABLE)
     except KeyboardInterrupt:
         return FAILED
 

@@ -101,7 +101,7 @@ def _cases(content: Document) -> Iterator[str]:
         return
     yield "<h2>Cases</h2>"
     for noun, ids in groupby(table, key=lambda id_: id_.partition(".")[0]):
-        yield f'<h3>{escape(noun)}</h3><table class="outcomes">{_columns(len(targets))}<thead><tr><th>case</th>'
+        yield f"<h3>{escape(noun)}</h3>{_table(len(targets))}<thead><tr><th>case</th>"
         yield "".join(f"<th>{escape(name)}</th>" for name in targets) + "</tr></thead><tbody>"
         for id_ in ids:
             entry = content["entries"].get(id_, {})
@@ -116,7 +116,7 @@ def _scenarios(content: Document) -> Iterator[str]:
     if not table:
         return
     sdks = list(dict.fromkeys(each["id"].partition("@")[2] for each in content["outcomes"] if "@" in each["id"]))
-    yield f'<h2>Scenarios</h2><table class="outcomes">{_columns(len(sdks) * len(targets))}<thead>'
+    yield f"<h2>Scenarios</h2>{_table(len(sdks) * len(targets))}<thead>"
     if len(targets) == 1:
         yield "<tr><th>scenario</th>" + "".join(f"<th>{escape(sdk)}</th>" for sdk in sdks) + "</tr>"
     else:
@@ -130,9 +130,10 @@ def _scenarios(content: Document) -> Iterator[str]:
     yield "</tbody></table>"
 
 
-def _columns(count: int) -> str:
-    """One width for the columns of all tables of a page, whatever is in them or hidden by the filter."""
-    return f'<colgroup><col class="what">{"<col>" * count}</colgroup>'
+def _table(count: int) -> str:
+    """A table's begin, with one width for the columns of all tables, whatever is in them or hidden by the filter."""
+    columns = f'<colgroup><col class="what">{"<col>" * count}</colgroup>'
+    return f'<table class="outcomes" style="min-width: calc(28rem + {count} * 5rem)">{columns}'
 
 
 def _by_id(outcomes: Iterable[dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..errors import INSTALL_SPARK
 from .events import JournalError, write_lines
 from .rules import FAILURES, VERDICTS, Rules
 
@@ -25,7 +26,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"rocketmq-audit: {error}", file=sys.stderr)
         return UNUSABLE
     except ModuleNotFoundError as error:
-        print(f"rocketmq-audit: {error}; install the extra `spark` of rocketmq-testkit", file=sys.stderr)
+        print(f"rocketmq-audit: {error}; it comes with {INSTALL_SPARK}", file=sys.stderr)
         return UNUSABLE
     except KeyboardInterrupt:
         return FAILED

@@ -51,7 +51,7 @@ def test_a_red_stage_is_bad_although_its_tests_passed(reports: Path, capsys: pyt
     junit(reports)
 
     assert stages.conclude([WELL, stages.Result("types", "mypy ended with code 1", 3.0)], 4) == 1
-    assert "types           3.0 s  mypy ended with code 1" in capsys.readouterr().out
+    assert "types             3.0 s of    0  mypy ended with code 1" in capsys.readouterr().out
 
 
 def test_a_run_without_tests_can_be_good(reports: Path) -> None:
@@ -74,6 +74,36 @@ def test_tests_that_leave_no_report_fail_their_stage(
 
     assert result.problem == "tests has left no report: nobody knows what it ran"
     assert stages.conclude([result], 1) == 1
+
+
+def test_the_budget_fits_into_the_run() -> None:
+    """Every stage has a part of it, those of today take 26 minutes, and what is reserved fits as well."""
+    used = sum(stage.seconds for stage in stages.STAGES)
+
+    assert all(stage.seconds > 0 for stage in (*stages.STAGES, *stages.ON_REQUEST))
+    assert used <= 26 * 60
+    assert used + sum(stages.RESERVED.values()) <= stages.RUN_SECONDS_MAX
+
+
+def test_a_stage_over_its_budget_is_bad_on_the_build_server(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By more than the margin, which quick stages have in seconds; elsewhere the machine may be anybody's."""
+    junit(reports)
+    slow, quick = stages.Result("spark", "", 176.0, 100.0), stages.Result("lint", "", 64.0, 5.0)
+
+    assert stages.conclude([slow, quick], 240, stages.RUN_SECONDS_MAX) == 1
+    told = capsys.readouterr().out
+    assert "spark           176.0 s of  100  TOO SLOW\n" in told
+    assert "lint             64.0 s of    5  ok\n" in told
+    assert stages.conclude([slow, quick], 240) == 0
+    assert stages.conclude([stages.Result("spark", "", 175.0, 100.0)], 240, stages.RUN_SECONDS_MAX) == 0
+
+
+def test_a_stage_knows_what_it_was_allowed() -> None:
+    """The result has the part of the budget of its stage."""
+    [result] = stages.run([stages.Stage("one", "", lambda: None, 12.0)])
+
+    assert result.allowed == 12.0
+    assert not result.too_slow
 
 
 def test_a_run_that_takes_too_long_is_bad(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -195,7 +195,7 @@ def test_the_command_makes_a_first_user() -> None:
 
 def test_the_command_is_ready_as_the_page_says(tmp_path: Path) -> None:
     """The lines for CI start it in the background and wait; its ready line has the keys and the ports of the page."""
-    lines = only("sh", "emulator.json")
+    lines = only("sh", "--profile fast --topic orders > emulator.json")
     stop = "\nkill -TERM %1\nwait %1\necho ended with $?\n"
 
     # RocketMQ's usual ports are free in a network of its own, whatever else runs on this machine.
@@ -203,9 +203,30 @@ def test_the_command_is_ready_as_the_page_says(tmp_path: Path) -> None:
     printed = run("unshare", "--net", "bash", "-uc", script, cwd=tmp_path, seconds=60)
 
     ready = next(line for line in printed.splitlines() if line.startswith("{"))
-    # curl has printed the answer of /readyz before it, without a line break of its own
-    assert json.loads(ready[ready.rindex('{"ready"') :]) == json.loads(only("json", '"ready"'))
+    assert json.loads(ready) == json.loads(only("json", '"ready"'))
     assert "ended with 0" in printed
+
+
+@pytest.mark.parametrize("shell", ["bash", "sh"])
+def test_a_command_that_dies_at_once_ends_the_step(shell: str, tmp_path: Path) -> None:
+    """The lines for CI do not wait for what is gone: they end with 1, behind the command's own sentence."""
+    lines = only("sh", "--profile fast --topic orders > emulator.json").replace(
+        "--topic orders", "--topic orders:FIFOO"
+    )
+
+    done = subprocess.run(
+        [shell, "-euc", lines],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "FIFOO" in done.stderr
 
 
 def test_the_token_of_the_environment_guards_the_control_port(tmp_path: Path) -> None:

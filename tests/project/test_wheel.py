@@ -97,7 +97,10 @@ def test_who_has_no_spark_is_told(stranger: Path, tmp_path: Path) -> None:
     )
 
     assert done.returncode == 2
-    assert done.stderr == ("rocketmq-audit: No module named 'pyspark'; install the extra `spark` of rocketmq-testkit\n")
+    assert done.stderr == (
+        "rocketmq-audit: No module named 'pyspark'; it comes with the extra `spark`: "
+        "pip install '/path/to/rocketmq-testkit[spark]'\n"
+    )
 
 
 def test_the_installed_suite_knows_what_real_brokers_did(stranger: Path, tmp_path: Path) -> None:

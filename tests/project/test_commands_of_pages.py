@@ -1,0 +1,140 @@
+"""Commands that pages and errors tell people to type: programs, options, targets, extras and files exist.
+
+`test_readme.py`, `tests/sidecar` and `spark_tests/test_pages.py` run what can be run here. This reads all the others,
+so that no page names a command that does not exist.
+"""
+
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark_rocketmq import replay_command
+from pyspark_rocketmq.audit import command as audit_command
+from rocketmq_testkit.conformance import command as conformance_command
+from rocketmq_testkit.fixtures import command_options
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    path
+    for folder in (".", "docs", "docker", "bench", "examples/*")
+    for path in ROOT.glob(f"{folder}/*.md")
+    if path.name != "CHANGELOG.md"
+)
+SOURCES = ("conformance", "emulator", "fixtures", "grpc_v2", "remoting", "scripts", "spark", "testkit")
+"""Folders whose error texts may name a command."""
+BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"(?<=\n\n)(?: {4}\S.*\n)+", re.MULTILINE)
+INLINE = re.compile(r"`((?:make|pip install|rocketmq-[a-z]+) [^`]+)`")
+PIP = re.compile(r"pip install [^`\"\n]*?'?[\w./-]*\[?[\w,]*\]?'?(?=[`\"\n;,:]|$)")
+ELLIPSIS = ("...", "NAME", "DIR", "FILE")
+"""Parts of a command that stands for many."""
+PARSERS: dict[str, Callable[[Sequence[str]], object]] = {
+    "rocketmq-emulator": command_options.parse,
+    "rocketmq-conformance": lambda words: conformance_command.parser().parse_args(words),
+    "rocketmq-audit": lambda words: audit_command.parser().parse_args(words),
+    "rocketmq-replay": lambda words: replay_command.parser().parse_args(words),
+}
+OTHERS = frozenset(
+    {
+        *("cd", "curl", "docker", "exit", "go", "grep", "java", "javac", "kill", "mvn", "pytest", "python", "python3"),
+        *("sleep", "git", "do", "done", "while", "unzip"),
+    }
+)
+"""Programs of other people and words of the shell; tests that run a block see whether it works."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command and the page that tells it."""
+
+    page: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.text[:60]}"
+
+
+def commands() -> Iterator[Command]:
+    """All commands of all pages: of blocks, and those between backquotes that have a program's name and more."""
+    for path in PAGES:
+        text, page = path.read_text(), path.relative_to(ROOT).as_posix()
+        blocks = [*BLOCK.findall(text), *(each for each in INDENTED.findall(text) if path.parts[-3] == "examples")]
+        for block in blocks:
+            for line in block.replace("\\\n", " ").splitlines():
+                for part in re.split(r"&&|\|\||;|&$", line):
+                    if part.strip() and not part.strip().startswith("#"):
+                        yield Command(page, part.strip())
+        for found in INLINE.findall(text):
+            if not any(each in found for each in ELLIPSIS):
+                yield Command(page, " ".join(found.split()))
+
+
+ALL = list(commands())
+
+
+def targets_of_make() -> set[str]:
+    """The targets of the Makefile."""
+    return set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def extras() -> set[str]:
+    """The extras of the package."""
+    return set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+
+
+def test_pages_tell_commands() -> None:
+    """The reader of pages finds those that are there."""
+    assert len(ALL) > 60
+    assert {"README.md", "docs/command.md", "docs/conformance.md", "docs/audit.md", "examples/orders/README.md"} <= {
+        each.page for each in ALL
+    }
+
+
+@pytest.mark.parametrize("command", ALL, ids=str)
+def test_a_command_can_be_typed(command: Command) -> None:
+    """Its program is known; our own programs understand all its words, and `make` has the target."""
+    words = shlex.split(command.text, comments=True)
+    while words and re.fullmatch(r"\w+=.*", words[0], re.DOTALL):
+        words.pop(0)
+    if not words:
+        return
+    program = words[0].rpartition("/")[2] if "bin/" in words[0] else words[0]
+    if program in PARSERS:
+        cut = next((at for at, word in enumerate(words) if word in (">", "|", "&")), len(words))
+        PARSERS[program](words[1:cut])
+    elif program == "make":
+        named = [word for word in words[1:] if "=" not in word and not word.startswith(("-", ".", "/"))]
+        assert named
+        assert set(named) <= targets_of_make()
+    elif program == "pip":
+        check_pip(command.text)
+    else:
+        assert program in OTHERS, command.text
+
+
+def check_pip(text: str) -> None:
+    """The project is installed from a clone, because no index has it; extras are those of the package."""
+    for word in shlex.split(text, comments=True)[2:]:
+        name, bracket, found = word.partition("[")
+        if bracket:
+            assert set(found.rstrip("]").split(",")) <= extras(), text
+        assert name != "rocketmq-testkit", f"{text}: no index has it; say /path/to/rocketmq-testkit"
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """Sources that name an installation, and the text of each."""
+    for folder in SOURCES:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for found in PIP.findall(path.read_text()):
+                yield path.relative_to(ROOT).as_posix(), found
+
+
+@pytest.mark.parametrize(("source", "text"), list(sources()))
+def test_errors_tell_installations_that_work(source: str, text: str) -> None:
+    """In errors and docstrings as on pages."""
+    assert source
+    check_pip(text)
