@@ -104,18 +104,13 @@ class Relay:
         to_client.close()
 
 
-def _direct(address: str) -> str:
-    """The same port without the relay."""
-    return address.replace(RELAYED, "127.0.0.1")
-
-
 @contextlib.contextmanager
 def _failing_once(sdk: str, refused: Refused, *, silent: bool = False) -> Iterator[tuple[Emulator, Driver, Relay]]:
     """A push consumer whose listener fails the one message once, behind a relay that refuses what follows from it."""
     with (
         Emulator(advertise=RELAYED, topics=[f"{TOPIC}:NORMAL:1", f"{retry_topic(GROUP)}:NORMAL:1"]) as emulator,
         Relay(int(emulator.broker.rpartition(":")[2]), refused, silent=silent) as relay,
-        start(sdk, Addresses(namesrv=_direct(emulator.namesrv), endpoint=_direct(emulator.endpoint))) as driver,
+        start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)) as driver,
     ):
         emulator.group(GROUP)
         made: Fields = {"sub": {TOPIC: {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
