@@ -1,6 +1,7 @@
 """The command `rocketmq-conformance`."""
 
 import argparse
+import logging
 import os
 import signal
 import sys
@@ -56,6 +57,9 @@ def main(words: Sequence[str] | None = None) -> int:
         )
         return UNUSABLE
     _end_in_order_on_sigterm()
+    log = logging.getLogger("rocketmq_testkit.warnings")
+    level = log.level
+    log.setLevel(logging.ERROR)  # cases make on purpose the mistakes that the emulator warns about
     try:
         return int(options.run(options))
     except ERRORS as error:
@@ -63,6 +67,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return UNUSABLE
     except KeyboardInterrupt:
         return UNEXPECTED
+    finally:
+        log.setLevel(level)
 
 
 def _end_in_order_on_sigterm() -> None:

@@ -119,6 +119,8 @@ class Broker:
         """The master of a name, for what static topics have there."""
         self.read_queues: Callable[[str], list[MessageQueue] | None] = lambda topic: None
         """The queues of all brokers that consumers of a topic may read, None for one that has no route."""
+        self.on_configured: Callable[[], None] = lambda: None
+        """Called when keys have changed."""
         self.replicas: list[Replica] = []
         """What links it to its slaves, or to its master."""
         self.running = True
@@ -545,6 +547,7 @@ class Broker:
         self.slow_readers.configured()
         self.timers.configured()
         self.views.index.configured()
+        self.on_configured()
 
     def _complete(self, call: Call, operation: Operation, outcome: Result | EngineError) -> None:
         self._gate.complete(self, call, operation, outcome)

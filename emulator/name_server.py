@@ -89,6 +89,8 @@ class NameServer:
         """Entries that administrators have deleted here alone."""
         self._deleted: dict[_Entry, TopicConfig] = {}
         """Topics that were deleted at their broker alone, as they were registered last."""
+        self.on_missing_topic: Callable[[Call, str], None] | None = None
+        """Called with each request for the route of a topic that does not exist."""
         self._left: set[Broker] = set()
         """Masters that have stopped while a slave of theirs runs on: what they registered stays."""
         self.handlers: Mapping[type[Operation], Callable[[Call, Any], Result | Parked]] = {
@@ -208,6 +210,8 @@ class NameServer:
             )
         if topic is None or message_type is None:
             text = "null" if topic is None else topic
+            if topic is not None and self.on_missing_topic is not None:
+                self.on_missing_topic(call, topic)
             raise EngineError(
                 ResponseCode.TOPIC_NOT_EXIST, f"No topic route info in name server for the topic: {text}\n{FAQ}"
             )

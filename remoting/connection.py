@@ -6,6 +6,9 @@ from .frame import FrameSplitter
 from .proxy_protocol import ProxyPrologue
 from .service import RemotingService
 
+_FIRST_BYTES = 32
+"""As many bytes of a connection are kept, to tell the protocol of a client that is at the wrong port."""
+
 
 class ServerConnection:
     """Reads a client's bytes and has the service answer them.
@@ -18,6 +21,7 @@ class ServerConnection:
         self._service = service
         self._splitter = FrameSplitter()
         self._prologue: ProxyPrologue | None = ProxyPrologue()
+        self._first = b""
 
     def received(self, data: bytes) -> bool:
         """Handle bytes of the client. False: they are no remoting protocol, close the connection."""
@@ -29,14 +33,15 @@ class ServerConnection:
                 if rest is None:
                     return True
                 data = rest
+                self._first = data[:_FIRST_BYTES]
             for serialize_type, header, body in self._splitter.feed(data):
                 handle(channel, serialize_type, header, body)
         except ProtocolError as error:
-            self._service.unreadable(channel, str(error))
+            self._service.unreadable(channel, str(error), self._first)
             return False
         except Exception as bug:
             self._service.report_bug(bug)
-            self._service.unreadable(channel, f"{type(bug).__name__}: {bug}")
+            self._service.unreadable(channel, f"{type(bug).__name__}: {bug}", b"")
             return False
         finally:
             channel.flush()

@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 
 from .channel import RemotingChannel
 from .connection import ServerConnection
-from .service import BrokerAddress, BrokerNode, Log, RemotingService
+from .service import BrokerAddress, BrokerNode, Log, RemotingService, Strangers
 
 IDLE_SECONDS = 120
 
@@ -165,7 +165,8 @@ class RemotingServerFactory(Factory):
 
     `broker` and `name_server` are the nodes that the port serves, at least one; `broker_address` tells the address of
     a broker for a client; `tick` is called before bytes are handled and brings the engine's time up to date; `log`
-    gets one line a time. `clock` is the reactor, by which idle connections are closed; without it they stay.
+    gets one line a time; `strangers` warns about clients that are at the wrong port. `clock` is the reactor, by which
+    idle connections are closed; without it they stay.
     """
 
     noisy = False
@@ -180,11 +181,17 @@ class RemotingServerFactory(Factory):
         tick: Callable[[], None],
         log: Log,
         clock: Clock | None = None,
+        strangers: Strangers | None = None,
     ) -> None:
         if broker is None and name_server is None:
             raise ValueError("a remoting port needs a broker, a name server or both")
         self.service = RemotingService(
-            gate=engine.gate, broker=broker, name_server=name_server, broker_address=broker_address, log=log
+            gate=engine.gate,
+            broker=broker,
+            name_server=name_server,
+            broker_address=broker_address,
+            log=log,
+            strangers=strangers,
         )
         self.tick = tick
         self.clock = clock

@@ -48,6 +48,28 @@ BrokerAddress = Callable[[str, int, RemotingChannel], str]
 
 Log = Callable[[str], None]
 
+
+class Strangers(Protocol):
+    """Warns about clients that are at the wrong port."""
+
+    def turned_away(self, peer: tuple[str, int], local: tuple[str, int], first: bytes) -> bool:
+        """Warn about a connection that begins with bytes of another protocol; False if they are of no known one."""
+
+    def misdirected(self, label: str, peer: tuple[str, int], local: tuple[str, int], *, to_name_server: bool) -> None:
+        """Warn about a request for a name server that only a broker got, or the other way round."""
+
+
+class NoWarnings:
+    """Warns about nobody."""
+
+    def turned_away(self, _peer: tuple[str, int], _local: tuple[str, int], _first: bytes) -> bool:
+        """Do nothing."""
+        return False
+
+    def misdirected(self, label: str, peer: tuple[str, int], local: tuple[str, int], *, to_name_server: bool) -> None:
+        """Do nothing."""
+
+
 _BEYOND_INT = 1 << 31
 _LANGUAGES = frozenset(LANGUAGES)
 
@@ -63,7 +85,9 @@ class RemotingService:
         name_server: Node | None,
         broker_address: BrokerAddress,
         log: Log,
+        strangers: Strangers | None = None,
     ) -> None:
+        self._strangers = strangers or NoWarnings()
         self.broker_config = BrokerConfig() if broker is None else broker.config
         self.broker_address = broker_address
         self.log = log
@@ -143,6 +167,7 @@ class RemotingService:
                 return
         if served is None:
             refusal = self._unserved(code, version)
+            self._warn_of_wrong_port(channel, code)
             self._journal_refusal(self._owner(code), channel, code, ext, body, refusal)
             if not flag & ONEWAY:
                 channel.send(answer(opaque, refusal.code, refusal.remark))
@@ -167,9 +192,13 @@ class RemotingService:
             return
         self._gate.submit(node, call, operation)
 
-    def unreadable(self, channel: RemotingChannel, why: str) -> None:
-        """Log and journal that a connection is closed because its bytes are no request."""
-        self.log(f"{channel.channel_id} closed: {why}")
+    def unreadable(self, channel: RemotingChannel, why: str, first: bytes) -> None:
+        """Log and journal that a connection is closed because its bytes are no request.
+
+        `first` are the first bytes of the connection.
+        """
+        if not self._strangers.turned_away(channel.peer_address, channel.local_address, first):
+            self.log(f"{channel.channel_id} closed: {why}")
         outcome = Rejection(None, "CONNECTION_CLOSED", why)
         self._gate.refused(self._owner(None).name, channel.channel_id, "UNREADABLE", RawRequest({}), outcome)
 
@@ -198,6 +227,15 @@ class RemotingService:
         except AccessDenied as denied:
             return denied
         return None
+
+    def _warn_of_wrong_port(self, channel: RemotingChannel, code: int) -> None:
+        processor = PROCESSORS.get(code)
+        if processor is None:
+            return
+        to_name_server = processor.role is Role.NAME_SERVER
+        if (self._name_server if to_name_server else self._broker) is None:
+            peer, local = channel.peer_address, channel.local_address
+            self._strangers.misdirected(processor.label, peer, local, to_name_server=to_name_server)
 
     def _owner(self, code: int | None) -> Node:
         """Return the node that a request code is for, known or not; None stands for no code at all."""

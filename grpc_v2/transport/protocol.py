@@ -27,7 +27,13 @@ from .method import GrpcMethod
 from .refused import CallContext, OnRefused, ignore_refused
 from .session import GrpcSession
 
+_FIRST_BYTES: Final = 32
+TurnedAway = Callable[[tuple[str, int], tuple[str, int], bytes], bool]
 _LOGGER: Final = logging.getLogger("rocketmq_testkit.grpc_v2.transport")
+
+
+def _nobody_turned_away(_peer: tuple[str, int], _local: tuple[str, int], _first: bytes) -> bool:
+    return False
 
 
 class Timer(Protocol):
@@ -80,6 +86,7 @@ class GrpcServerProtocol(protocol.Protocol):
     def __init__(self, factory: GrpcServerFactory) -> None:
         self.factory = factory
         self._closed = False
+        self._first = b""
         # Twisted's buffer has output that is not yet in the socket, so many bytes as far as is known.
         self._buffered = False
         self._unread_bytes = 0
@@ -111,6 +118,8 @@ class GrpcServerProtocol(protocol.Protocol):
         """Serve what the client sent, and write all answers at once."""
         factory = self.factory
         now = factory.clock.seconds()
+        if not self._first:
+            self._first = data[:_FIRST_BYTES]
         try:
             self._connection.receive(data, now)
         except Exception:
@@ -194,7 +203,8 @@ class GrpcServerProtocol(protocol.Protocol):
         if self._closed:
             return
         self._closed = True
-        if self._connection.failure is not None:
+        turned_away = self.factory.turned_away
+        if self._connection.failure is not None and not turned_away(self._facts.peer, self._facts.local, self._first):
             self.factory.log(f"gRPC connection from {self._peer()} closed: {self._connection.failure}")
         if closing is Closing.ABORT:
             transport.abortConnection()
@@ -215,7 +225,9 @@ class GrpcServerFactory(protocol.Factory):
     `methods` are all that is served, each path once.  `log` takes one line for each connection given up, and one with
     a traceback for each handler that raised; by default they go to the logger of this package as warnings.
     `max_message_bytes` is a short way to the one limit that is set most often.  `clock` is the reactor in use.
-    `on_refused` is called with each call that ends without a handler's answer.
+    `on_refused` is called with each call that ends without a handler's answer. `turned_away` is called with both ends
+    and the first bytes of a connection that failed, and returns True if it has warned about a client that speaks
+    another protocol; then nothing is logged.
     """
 
     noisy = False
@@ -227,6 +239,7 @@ class GrpcServerFactory(protocol.Factory):
         clock: Clock,
         log: Callable[[str], None] = _LOGGER.warning,
         on_refused: OnRefused = ignore_refused,
+        turned_away: TurnedAway = _nobody_turned_away,
         max_message_bytes: int | None = None,
         limits: Limits | None = None,
     ) -> None:
@@ -242,6 +255,7 @@ class GrpcServerFactory(protocol.Factory):
         self.clock = clock
         self.log = log
         self.on_refused = on_refused
+        self.turned_away = turned_away
         self.deadlines = Deadlines()
         self.connections: set[GrpcServerProtocol] = set()
         self._timer: Timer | None = None

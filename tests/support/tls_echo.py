@@ -2,13 +2,17 @@
 
 import socket
 import ssl
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rocketmq_testkit.fixtures.certificates import Authority
 from rocketmq_testkit.fixtures.event_loop import EventLoop
+from rocketmq_testkit.fixtures.reach import Reach
+from rocketmq_testkit.fixtures.strangers import Door, DoorKeeper, Strangers
 from rocketmq_testkit.fixtures.tls import Contexts, TlsSettings, TwoFacedFactory
+from rocketmq_testkit.fixtures.warnings import Warnings
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
@@ -49,6 +53,11 @@ class EchoFactory(Factory):
         self.lost = 0
 
 
+def door_keeper(log: Callable[[str], None]) -> DoorKeeper:
+    """The keeper of a port that no emulator owns."""
+    return DoorKeeper(Strangers(Reach("127.0.0.1", None), Warnings(log)), Door.REMOTING)
+
+
 class EchoServer:
     """Listens on a free port of three addresses of this machine."""
 
@@ -62,6 +71,7 @@ class EchoServer:
             settings=settings,
             contexts=contexts,
             log_line=self.lines.append,
+            keeper=door_keeper(self.lines.append),
             clock=event_loop.reactor,
             reads_prologue=reads_prologue,
         )
