@@ -45,6 +45,13 @@ class QueueLocks:
                 if is_there(group, owner):
                     held[queue] = (owner, since + ms)
 
+    def expire(self, client_id: str) -> None:
+        """Let the locks of a client run out, as if it had not renewed them for too long."""
+        for held in self._held.values():
+            for queue, (owner, since) in held.items():
+                if owner == client_id:
+                    held[queue] = (owner, since - LOCK_MAX_LIVE_MS - 1)
+
     def any_held(self, group: str) -> bool:
         """Does a client of the group hold an unexpired lock?"""
         now = self._scheduler.now_ms

@@ -1,5 +1,8 @@
 """Real consumers whose process is killed: they say goodbye to nobody, and others of their group take over."""
 
+import os
+import signal
+
 import pytest
 from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
@@ -61,6 +64,38 @@ def test_another_takes_the_queues_of_a_consumer_that_was_killed(sdk: str) -> Non
             second.wait_until(
                 lambda _: sent <= {body(event["msg"]) for event in second.events("c") if event["ev"] == "msg"}, SECONDS
             )
+
+
+@pytest.mark.parametrize(("sdk", "mode"), [("java-remoting", "orderly"), ("go-remoting", "concurrent")])
+def test_another_takes_the_queues_of_a_consumer_that_hangs(sdk: str, mode: str) -> None:
+    """A stopped process keeps its connections; expired, it loses queues and locks without a wait of 130 s."""
+    with Emulator(time="frozen", topics=["orders:NORMAL:2"]) as emulator:
+        emulator.group("billing", orderly=mode == "orderly")
+        with started(emulator, sdk) as first, started(emulator, sdk) as second:
+            for driver in (first, second):
+                driver.call("push", as_="c", **{**PUSHED, "mode": mode})
+            until_members(emulator, 2)
+            for driver in (first, second):
+                until_held(driver, 1)
+            before = set(emulator.clients)
+            first.call("hello")
+            [process] = first.pids
+            os.kill(process, signal.SIGSTOP)
+            try:
+                hung = next(client for client in emulator.clients.values() if str(process) in client.id)
+                hung.expire()
+                assert set(emulator.clients) == before - {hung.id}
+                until_held(second, 2)
+                sent = {b"%d" % number for number in range(8)}
+                for content in sent:
+                    emulator.topic("orders").send(content)
+                second.wait_until(
+                    lambda _: sent <= {body(event["msg"]) for event in second.events("c") if event["ev"] == "msg"},
+                    SECONDS,
+                )
+                emulator.clock.advance("150s", wait="60s")
+            finally:
+                os.kill(process, signal.SIGCONT)
 
 
 @pytest.mark.parametrize("sdk", ["java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust"])
