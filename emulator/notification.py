@@ -40,6 +40,9 @@ from .scheduler import Scheduler, Timer
 from .store import MessageStore
 from .topics import PERM_READ, Topics
 
+PEEKS_TO_RETRY_FIRST = 5
+"""One peek of so many looks at the retry topic first (PeekMessageProcessor.processRequest, 5.3.3)."""
+
 Complete = Callable[[Call, Operation, Result | EngineError], None]
 
 
@@ -181,9 +184,8 @@ class NotificationService:
         retry_name = pop_retry_topic(operation.topic, group, v2=self._config.enable_retry_topic_v2)
         if self._topics.find(retry_name) is not None:
             retry_place = (retry_name, 0)
-            places = (
-                [retry_place, *places] if draw < self._config.pop_from_retry_probability else [*places, retry_place]
-            )
+            # With a chance of its own: popFromRetryProbability is for pops alone.
+            places = [retry_place, *places] if draw % PEEKS_TO_RETRY_FIRST == 0 else [*places, retry_place]
         for name, queue_id in places:
             offset = max(self._offsets.query(group, name, queue_id), self._store.min_offset(name, queue_id))
             offset = self._buffer.beyond((name, group, queue_id), offset)

@@ -5,7 +5,7 @@ from typing import Any
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
-from ..settings import STRICT, with_keys
+from ..settings import ODD, STRICT, VARIED, with_keys
 from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, popping, see_refused_places
 from ..worlds.remoting import Remoting
@@ -48,6 +48,29 @@ def a_backlog_is_told_at_once(t: Remoting) -> None:
     group.pop()
     group.reaches(1)
     t.see("popped", notification(group), 0)
+
+
+def _see_copy(t: Remoting) -> None:
+    """Note ten notifications of a group whose only message is in its retry topic, for all queues and for queue 1."""
+    group = popping(t, 1, queues=2)
+    group.bring_back(1)
+    for queue in (-1, 1):
+        t.see(f"queue {queue}", [notification(group, queue=queue)["hasMsg"] for _ in range(10)])
+    group.pop()
+    group.copies(1)
+    t.see("popped", notification(group), 0)
+
+
+@remoting_case("NotificationProcessor.processRequest", settings=with_keys(VARIED, "popFromRetryProbability"))
+def a_copy_is_told_that_is_looked_for_first(t: Remoting) -> None:
+    """With a probability of 100 a message in the retry topic is told each time, whichever queue is asked for."""
+    _see_copy(t)
+
+
+@remoting_case("NotificationProcessor.processRequest", settings=with_keys(ODD, "popFromRetryProbability"))
+def a_copy_is_told_that_is_looked_for_last(t: Remoting) -> None:
+    """With a probability of 0 a message in the retry topic is told each time, too."""
+    _see_copy(t)
 
 
 @remoting_case("NotificationProcessor.hasMsgFromQueue")

@@ -3,6 +3,7 @@
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 from ..case import remoting_case
+from ..settings import ODD, VARIED, with_keys
 from ..worlds.answer import Answer
 from ..worlds.pops import PopGroup, popping, see_refused_places
 from ..worlds.remoting import Remoting
@@ -44,6 +45,34 @@ def a_look_goes_over_all_queues(t: Remoting) -> None:
     t.see("seven", [answer.code, answer.remark, len(answer.messages), answer["restNum"]])
     answer = peek(group, queue=1)
     t.see("queue 1", [[message.queue_id for message in answer.messages], answer["restNum"]])
+
+
+def _copy_and_new(t: Remoting) -> PopGroup:
+    """A group with one message in its retry topic and a new one, `new`, in the topic."""
+    group = popping(t, 1)
+    group.bring_back(1)
+    t.readable(group.topic, group.send("new"))
+    return group
+
+
+def _see_share_of_copies(t: Remoting) -> None:
+    """Note how often a peek with room for one message shows the one of the retry topic."""
+    group = _copy_and_new(t)
+    shown = [peek(group, count=1).bodies[0] for _ in range(300)]
+    share = 100 * (len(shown) - shown.count("new")) / len(shown)
+    t.see("share of the copy", "12 to 28 %" if 12 <= share <= 28 else f"{share:.0f} %")
+
+
+@remoting_case("PeekMessageProcessor.processRequest", settings=with_keys(VARIED, "popFromRetryProbability"))
+def a_look_begins_with_copies_one_time_in_five(t: Remoting) -> None:
+    """A peek looks at the retry topic first in one of five cases, though pops look there first each time."""
+    _see_share_of_copies(t)
+
+
+@remoting_case("PeekMessageProcessor.processRequest", settings=with_keys(ODD, "popFromRetryProbability"))
+def a_look_begins_with_copies_though_pops_never_do(t: Remoting) -> None:
+    """A peek looks at the retry topic first in one of five cases, though pops look there last."""
+    _see_share_of_copies(t)
 
 
 @remoting_case("PeekMessageProcessor.peekMsgFromQueue")
