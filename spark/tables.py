@@ -156,7 +156,8 @@ class TableWrite:
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows without that column. Raises RowError if they do not come from a default."""
         for batch in batches:
-            if not pc.all(pc.equal(batch.column(HOLDER), self._text)).as_py():
+            is_default = pc.fill_null(pc.equal(batch.column(HOLDER), self._text), False)
+            if not pc.all(is_default, min_count=0).as_py():
                 raise RowError(f"the rows have a brokerName{NO_OPTIONS}")
             yield batch.drop_columns([HOLDER])
 

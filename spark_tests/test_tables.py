@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StringType, StructField, StructType
 from pyspark_rocketmq import tables
-from pyspark_rocketmq.errors import OptionError, SchemaError
+from pyspark_rocketmq.errors import OptionError, RowError, SchemaError
 from pyspark_rocketmq.testing import SparkRocketMQ
 
 CREATED = {
@@ -177,6 +178,25 @@ def test_the_schema_of_a_table_gives_its_options_back() -> None:
     write = tables.TableWrite.found(filled)
     assert write is not None
     assert write.options({"sendwindow": "4"}) == {"nameserver": "127.0.0.1:1", "topic": "orders", "sendwindow": "4"}
+
+
+def test_rows_without_the_default_are_refused() -> None:
+    """A batch without rows is none of those; the column itself is not sent."""
+    schema = tables.schema_of(CREATED)
+    fields = [StructField(each.name, each.dataType, each.name != "brokerName", each.metadata) for each in schema]
+    write = tables.TableWrite.found(StructType(fields))
+    assert write is not None
+    default = str(schema["brokerName"].metadata["CURRENT_DEFAULT"])[1:-1]
+
+    def batch(*brokers: str | None) -> pa.RecordBatch:
+        return pa.record_batch({"body": ["x"] * len(brokers), "brokerName": pa.array(brokers, pa.string())})
+
+    kept = list(write.rows([batch(default, default), batch()]))
+
+    assert [(each.schema.names, each.num_rows) for each in kept] == [(["body"], 2), (["body"], 0)]
+    for wrong in ("broker-a", None):
+        with pytest.raises(RowError, match="the rows have a brokerName; Spark gives a write no options"):
+            list(write.rows([batch(default, wrong)]))
 
 
 def test_other_schemas_hold_no_options() -> None:

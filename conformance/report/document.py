@@ -1,6 +1,6 @@
 """The findings of a run as one JSON document, from which every other form is made.
 
-    {"format": 1, "product": "rocketmq-testkit 0.1.0", "command": "rocketmq-conformance run", "date": "2026-01-31",
+    {"format": 2, "product": "rocketmq-testkit 0.1.0", "command": "rocketmq-conformance run", "date": "2026-01-31",
      "seconds": 12.3, "problem": "",
      "targets": [{"name": "emulator", "about": "...", "version": "5.3.3", "likely_causes": []}],
      "entries": {"send.a_message_is_stored":
@@ -24,7 +24,7 @@ from ..outcome import Outcome
 from ..runner.run import Run
 from ..truth import comparable
 
-FORMAT = 1
+FORMAT = 2
 
 Document = dict[str, Any]
 
