@@ -22,6 +22,7 @@ TESTS = (
     "tests/remoting",
     "tests/grpc_v2",
     "tests/behaviour",
+    "tests/project/test_pages.py",
     *(f"tests/transport/test_{name}.py" for name in TRANSPORT.split()),
 )
 """Tests that run in one process and need no other program."""
@@ -79,14 +80,14 @@ class CallMap:
         return list(dict.fromkeys([*near, *self._ordered(mutant, self.seconds)]))
 
     def _ordered(self, mutant: Mutant, names: Iterable[str]) -> list[str]:
-        """Those named after the file first, then one case of each test before the second of any, short ones first."""
-        word = Path(mutant.file).stem.rstrip("s")
+        """Sort by a word shared with the file's name, then one case of each test before any second one, then time."""
+        words = _words(mutant.file)
         ranks: dict[str, int] = defaultdict(int)
         keys = {}
         found = sorted(set(names), key=self.seconds.__getitem__)
         for name in found:
             test = name.partition("[")[0]
-            keys[name] = (word not in Path(_file_of(test)).stem, ranks[test])
+            keys[name] = (words.isdisjoint(_words(_file_of(test))), ranks[test])
             ranks[test] += 1
         return sorted(found, key=keys.__getitem__)
 
@@ -108,6 +109,11 @@ def measured(out: Path) -> Mapping[str, tuple[float, list[str]]]:
 
 def _test_files(place: Path) -> Iterable[Path]:
     return [place] if place.suffix else place.rglob("test_*.py")
+
+
+def _words(file: str) -> set[str]:
+    """The words in the name of a file, without the s of plurals."""
+    return {word.rstrip("s") for word in Path(file).stem.split("_")} - {"test"}
 
 
 def _file_of(test: str) -> str:

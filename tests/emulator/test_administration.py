@@ -496,3 +496,16 @@ def test_the_name_server_forgets_its_own_changes_with_the_broker(world: World) -
 
     assert perms("deleted") == {"a": 6}
     assert perms("kept") == {"a": 6, "b": 4}
+
+
+def test_topics_deleted_in_the_name_server_one_after_the_other_are_all_gone(world: World) -> None:
+    """A second deletion does not bring back the first topic."""
+    ns = world.engine.name_server
+    for topic in ("A", "B", "C"):
+        world.topic(topic)
+    for topic in ("A", "B"):
+        world.engine.ask(ns, DeleteTopicInNamesrv(topic))
+    for topic in ("A", "B"):
+        with pytest.raises(EngineError):
+            world.engine.ask(ns, GetRouteInfo(topic))
+    assert isinstance(world.engine.ask(ns, GetRouteInfo("C")), RouteResult)

@@ -281,3 +281,16 @@ def test_a_waiting_pull_whose_connection_lives_is_kept(world: World) -> None:
     assert len(world.broker.pulls.hold) == 1
     world.send("A")
     assert (gone.outcome, len(result(kept).records)) == (None, 1)
+
+
+def test_a_subscription_that_is_older_than_the_request_is_rejected(world: World) -> None:
+    """The version of the heartbeat is below that of the pull."""
+    world.topic("A")
+    world.heartbeat("c", topics={"A": "*"}, version=5)
+    for version, code in ((6, ResponseCode.SUBSCRIPTION_NOT_LATEST), (5, None)):
+        call = world.engine.submit(world.broker, PullMessage("G", "A", 0, 0, 32, 0, 0, 0, version))
+        if code is None:
+            assert not isinstance(call.outcome, EngineError)
+        else:
+            refusal = refused(call)
+            assert (refusal.code, refusal.remark) == (code, "the consumer's subscription not latest")

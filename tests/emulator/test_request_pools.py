@@ -304,3 +304,12 @@ def test_a_broker_tells_who_waits() -> None:
     table = world.ask(RuntimeInfoResult, GetBrokerRuntimeInfo()).table
     told = [table[f"sendThreadPoolQueue{what}"] for what in ("Size", "HeadWaitTimeMills", "Capacity")]
     assert told == ["1", "30", "2"]
+
+
+@pytest.mark.parametrize(
+    ("role", "replicas", "on"), [("SYNC_MASTER", 2, True), ("SYNC_MASTER", 1, False), ("ASYNC_MASTER", 2, False)]
+)
+def test_requests_wait_for_threads_where_sends_wait_for_slaves(role: str, replicas: int, on: bool) -> None:
+    """A master that waits for nobody but itself keeps no thread."""
+    world = make_world(broker_role=role, in_sync_replicas=replicas)
+    assert world.broker.request_pools.on is on

@@ -4,7 +4,14 @@ import pytest
 from grpc_texts import PROXY_EXCEPTION
 from grpc_world import GrpcWorld, a_change, a_message, a_receive, a_send, an_ack, subscribing
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import CreateGroup, GroupConfig, PutKvConfig, SetPermOfBroker
+from rocketmq_testkit.emulator.operations import (
+    CreateGroup,
+    CreateTopic,
+    GroupConfig,
+    PutKvConfig,
+    SetPermOfBroker,
+    TopicConfig,
+)
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
@@ -292,3 +299,16 @@ def test_a_message_group_stays_in_one_queue(world: GrpcWorld) -> None:
     world.engine.start(home)
     assert len(send(3)) == 2
     assert home.store.max_offset("F", queue_id) == 6
+
+
+@pytest.mark.parametrize("unreadable", [0, 1])
+def test_a_broker_that_is_not_readable_is_left_out_of_assignments(unreadable: int) -> None:
+    """The brokers behind it are assigned."""
+    world = make_world()
+    broker = world.engine.brokers[unreadable]
+    world.engine.ask(broker, CreateTopic(TopicConfig("T", 2, 2, 2)))
+    request = sv.QueryAssignmentRequest(topic=pb.Resource(name="T"), group=pb.Resource(name="G"), endpoints=ENDPOINTS)
+    answer = world.client().ask("QueryAssignment", request)
+    assert [each.message_queue.broker.name for each in answer.assignments] == [
+        each.name for each in world.engine.brokers if each is not broker
+    ]

@@ -386,6 +386,19 @@ class TestOffsets:
         answer = peer.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext)
         assert answer.body == b'{"offsetTable":{{"brokerName":"broker-a","queueId":0,"topic":"P"}:0}}'
 
+    @pytest.mark.parametrize(("queue_id", "expected"), [("0", 1), ("-1", 0)])
+    def test_a_reset_to_an_offset_of_one_queue(self, peer: Peer, queue_id: str, expected: int) -> None:
+        """Queue 0 is a queue; without a queue the timestamp decides."""
+        create(peer, "P")
+        for _ in range(2):
+            ext = {"a": "PG", "b": "P", "e": 0, "f": 0, "g": NOW, "h": 0, "i": ""}
+            assert peer.ask(RequestCode.SEND_MESSAGE_V2, ext, b"m").code == 0
+        peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "G"})
+        reset = {"group": "G", "topic": "P", "timestamp": "0", "isForce": "true", "queueId": queue_id, "offset": "1"}
+        answer = peer.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, reset)
+        expected_body = f'{{"offsetTable":{{{{"brokerName":"broker-a","queueId":0,"topic":"P"}}:{expected}}}}}'
+        assert answer.body == expected_body.encode()
+
 
 class TestClients:
     """Heartbeats, memberships, locks."""

@@ -221,3 +221,13 @@ def test_extensions_of_a_type_without_any(both: Probed) -> None:
     answer = both.ask("grpc.reflection.v1", all_extension_numbers_of_type="true.name.Outer")
     numbers = answer.all_extension_numbers_response
     assert (numbers.base_type_name, list(numbers.extension_number)) == ("true.name.Outer", [])
+
+
+def test_each_method_is_in_the_service_that_it_is_added_to() -> None:
+    """A service is added with its first method, whichever services there are before it."""
+    builder = FileBuilder("private/two.proto", "private.two")
+    builder.message("Empty")
+    for service, name in (("One", "A"), ("Two", "B"), ("One", "C"), ("Two", "D")):
+        builder.method(service, name, "Empty", "Empty", streams=(False, False))
+    found = {service.name: [method.name for method in service.method] for service in builder.file.service}
+    assert found == {"One": ["A", "C"], "Two": ["B", "D"]}

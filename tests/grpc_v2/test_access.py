@@ -1,0 +1,126 @@
+"""Rights that RPCs need, and the signatures of their metadata, as tables."""
+
+from collections.abc import Iterable
+
+import pytest
+from google.protobuf.message import Message
+from grpc_world import a_change, a_forward, a_message, a_receive, a_send, an_ack, publishing, subscribing
+from rocketmq_testkit.emulator.access import AccessDenied, Signed
+from rocketmq_testkit.grpc_v2.access import _NEEDS, _signed
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.status import Refusal
+
+TOPIC, GROUP, RETRY = pb.Resource(name="T"), pb.Resource(name="G"), pb.Resource(name="%RETRY%G")
+CONSUMPTION = ["Group:G: Sub", "Topic:T: Sub"]
+
+
+def needed(request: Message) -> list[str]:
+    """Each need as `resource: actions`."""
+    needs: Iterable = _NEEDS[type(request)](request)  # type: ignore[type-arg]  # of the table
+    return [f"{need.resource.key}: {' '.join(action.value for action in need.actions)}" for need in needs]
+
+
+def heartbeat(kind: int, group: str) -> sv.HeartbeatRequest:
+    """The heartbeat of a client of a kind."""
+    return sv.HeartbeatRequest(client_type=kind, group=pb.Resource(name=group))  # type: ignore[arg-type]  # open enum
+
+
+def settings(made: pb.Settings) -> sv.TelemetryCommand:
+    """The first message of a telemetry stream."""
+    return sv.TelemetryCommand(settings=made)
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (a_send(a_message("T"), a_message("U")), ["Topic:T: Pub"]),
+        (sv.RecallMessageRequest(topic=TOPIC), ["Topic:T: Pub"]),
+        (sv.EndTransactionRequest(topic=TOPIC), ["Topic:T: Pub"]),
+        (a_receive("T", "G"), CONSUMPTION),
+        (an_ack("handle"), CONSUMPTION),
+        (a_forward("handle"), CONSUMPTION),
+        (sv.QueryAssignmentRequest(topic=TOPIC, group=GROUP), CONSUMPTION),
+        (sv.QueryAssignmentRequest(topic=TOPIC, group=RETRY), CONSUMPTION),
+        (a_change("handle", 1000), ["Group:G: Sub"]),
+        (sv.QueryRouteRequest(topic=TOPIC), ["Topic:T: Pub Sub"]),
+        (heartbeat(pb.PUSH_CONSUMER, "G"), ["Group:G: Sub"]),
+        (heartbeat(pb.SIMPLE_CONSUMER, "G"), ["Group:G: Sub"]),
+        (heartbeat(pb.PULL_CONSUMER, "G"), ["Group:G: Sub"]),
+        (heartbeat(pb.PRODUCER, ""), []),
+        (sv.NotifyClientTerminationRequest(group=GROUP), ["Group:G: Sub"]),
+        (sv.NotifyClientTerminationRequest(), []),
+        (settings(publishing("T", "U")), ["Topic:T: Pub", "Topic:U: Pub"]),
+        (settings(subscribing("G", "T")), CONSUMPTION),
+        (settings(subscribing("G", None)), ["Group:G: Sub"]),
+        (sv.TelemetryCommand(), []),
+    ],
+)
+def test_needs_of_requests(request_: Message, expected: list[str]) -> None:
+    """Producers need PUB on topics, consumers SUB on group and topic, routes either."""
+    assert needed(request_) == expected
+
+
+@pytest.mark.parametrize(
+    ("request_", "text"),
+    [
+        (sv.SendMessageRequest(), "message is null."),
+        (a_send(a_message(" ")), "topic is null."),
+        (sv.QueryRouteRequest(), "topic is null."),
+        (sv.ReceiveMessageRequest(group=GROUP), "messageQueue is null."),
+        (a_receive("T", ""), "group is null."),
+        (a_receive("", "G"), "topic is null."),
+        (a_change("handle", 1000, group=""), "group is null."),
+        (heartbeat(pb.PUSH_CONSUMER, ""), "group is null."),
+        (settings(subscribing("", "T")), "group is null."),
+        (settings(publishing("")), "topic is null."),
+    ],
+)
+def test_a_request_that_names_nothing_is_denied(request_: Message, text: str) -> None:
+    """The text names the first thing that is missing."""
+    with pytest.raises(AccessDenied, match=text):
+        needed(request_)
+
+
+def test_settings_of_neither_kind_are_an_error_of_the_server() -> None:
+    """They are no matter of rights."""
+    with pytest.raises(Refusal) as refused:
+        needed(settings(pb.Settings()))
+    assert refused.value.code == pb.INTERNAL_SERVER_ERROR
+
+
+HEAD = "MQv2-HMAC-SHA1 Credential={0}, SignedHeaders=x-mq-date-time, Signature={1}"
+NOW = "20260101T000000Z"
+DATE = {"x-mq-date-time": NOW}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "signed"),
+    [
+        ({}, Signed()),
+        (DATE, Signed()),
+        ({"authorization": HEAD.format("ann/region/RocketMQ", "0aff"), **DATE}, Signed("ann", "Cv8=", NOW.encode())),
+        ({"authorization": HEAD.format("ann", ""), **DATE}, Signed("ann", "", NOW.encode())),
+        ({"authorization": "x Signature=0aff", **DATE}, Signed(None, "Cv8=", NOW.encode())),
+        ({"authorization": "x Credential=ann,,", **DATE}, Signed("ann", None, NOW.encode())),
+    ],
+)  # fmt: skip
+def test_a_signature_is_read(metadata: dict[str, str], signed: Signed) -> None:
+    """The first part of the credential is the user; without a header nobody has signed."""
+    assert _signed(metadata) == signed
+
+
+@pytest.mark.parametrize(
+    ("metadata", "text"),
+    [
+        ({"authorization": HEAD.format("ann", "0aff")}, "datetime is null."),
+        ({"authorization": "word", **DATE}, "authentication header is incorrect."),
+        ({"authorization": "x word", **DATE}, "authentication keyValues length is incorrect, actual length=1."),
+        ({"authorization": "x Credential=//", **DATE}, "credential length is incorrect, actual length=0."),
+        ({"authorization": HEAD.format("ann", "no-hex"), **DATE}, "create authentication context error."),
+    ],
+)  # fmt: skip
+def test_a_signature_that_cannot_be_read_is_denied(metadata: dict[str, str], text: str) -> None:
+    """With upstream's text."""
+    with pytest.raises(AccessDenied, match=text):
+        _signed(metadata)
