@@ -3,6 +3,8 @@
 import json
 import os
 import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
@@ -20,6 +22,8 @@ from mutation.sample import sample
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "mutants"
+SAMPLE_SECONDS_MAX = 300
+"""Wall time of the fixed sample on a machine with much else to do; it takes six seconds of processor time."""
 
 
 def found(source: str) -> set[tuple[str, str]]:
@@ -376,3 +380,25 @@ def test_a_named_mutant_needs_something_to_say(tmp_path: Path, rest: str) -> Non
     file.write_text(ENTRY + rest)
     with pytest.raises(named.NamedError, match=r"equivalent\.toml: entry 1 has "):
         named.read(file, "equivalent", "reason")
+
+
+# what the build server tries
+
+
+def test_the_fixed_sample_is_killed() -> None:
+    """Each mutant by its own test, in forks of one process, without a change of any file."""
+    begun = time.monotonic()
+    before = changes()
+    command = [sys.executable, "scripts/mutants.py", "--sample"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SAMPLE_SECONDS_MAX, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    listed = named.read(DATA / "sample.toml", "mutant", "test")
+    assert f" of {len(listed)} mutants of the sample exist, 0 survived" in done.stdout
+    assert time.monotonic() - begun < SAMPLE_SECONDS_MAX
+    assert changes() == before
+
+
+def changes() -> str:
+    """What git says about the checkout."""
+    status = ["git", "status", "--porcelain"]
+    return subprocess.run(status, cwd=ROOT, capture_output=True, text=True, check=True).stdout
