@@ -75,9 +75,9 @@ def main(words: Sequence[str] | None = None) -> int:
         commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True)
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         form = report.form(today, commit.stdout.strip(), options.seed)
-        wrong = record.problems(form, rooms.names)
-        if wrong:
-            print("not recorded:", *wrong, sep="\n  ")
+        problems = record.problems(form, rooms.names)
+        if problems:
+            print("not recorded:", *problems, sep="\n  ")
             return 1
         record.write(DATA / "record.json", form)
     return 1 if report.survived else 0

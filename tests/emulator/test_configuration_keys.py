@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError, EmulationConfig, NamesrvConfig
-from rocketmq_testkit.emulator.config.keys import Config, _range
+from rocketmq_testkit.emulator.config.keys import Config, _range, parse_properties
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,18 @@ def test_the_bounds_of_a_key_are_values_of_it(config: type[Config], attribute: s
             assert getattr(made, attribute) == bound
             with pytest.raises(ConfigError, match=f"{name}={bound + step}: expected"):
                 made.update({name: str(bound + step)})
+
+
+def test_comments_and_blank_lines_are_no_properties() -> None:
+    """The lines behind them are read; blanks around names and values do not count."""
+    text = "# one\n! two\n\n  a = 1 \n   \nb=2=3\n#c=4\nd="
+    assert parse_properties(text) == {"a": "1", "b": "2=3", "d": ""}
+    with pytest.raises(ConfigError, match=r"line 2: 'word' is not of the form key=value"):
+        parse_properties("a=1\nword")
+
+
+def test_an_unknown_key_is_refused_with_the_nearest() -> None:
+    """Also when its value is asked for."""
+    with pytest.raises(ConfigError, match=r"unknown configuration key brokerNam.*did you mean brokerName"):
+        BrokerConfig().get("brokerNam")
+    assert BrokerConfig().get("brokerName") == "broker-a"

@@ -33,8 +33,11 @@ from rocketmq_testkit.emulator.rights import (
     Decision,
     Entry,
     Pattern,
+    Policy,
+    PolicyType,
     Resource,
     ResourceType,
+    Rights,
     _first,
     topic_resource,
 )
@@ -279,3 +282,56 @@ def test_the_entry_with_the_shortest_prefix_comes_first(order: str, first: str) 
         for each in order
     ]
     assert _first(entries).resource.name == prefixes[first]
+
+
+@pytest.mark.parametrize(
+    ("address", "source", "within"),
+    [
+        ("10.0.0.0", "10.0.0.0/8", True),
+        ("10.255.255.255", "10.0.0.0/8", True),
+        ("11.0.0.0", "10.0.0.0/8", False),
+        ("9.255.255.255", "10.0.0.0/8", False),
+        ("10.1.2.3", "10.9.9.9/8", True),
+        ("10.0.0.1", "10.0.0.1/32", True),
+        ("10.0.0.2", "10.0.0.1/32", False),
+        ("10.0.0.1", "10.0.0.1", True),
+        ("10.0.0.2", "10.0.0.1", False),
+        ("1.2.3.4", "0.0.0.0/0", True),
+    ],
+)
+def test_a_range_begins_and_ends_with_addresses_of_it(address: str, source: str, within: bool) -> None:
+    """The first and the last address are in it."""
+    entry = Entry(topic_resource("T"), (Action.PUB,), (source,), Decision.ALLOW)
+    assert entry.fits(topic_resource("T"), [Action.PUB], address) is within
+
+
+def rights(**kinds: str) -> Rights:
+    """Rights to topics by kind of policy; each letter is a topic."""
+    policies = [
+        Policy(
+            PolicyType[kind], tuple(Entry(topic_resource(each), (Action.PUB,), (), Decision.ALLOW) for each in topics)
+        )
+        for kind, topics in kinds.items()
+    ]
+    return Rights(tuple(policies))
+
+
+@pytest.mark.parametrize(
+    ("kind", "topic", "left"),
+    [
+        ("CUSTOM", "a", {"CUSTOM": "bc", "DEFAULT": "a"}),
+        ("CUSTOM", "b", {"CUSTOM": "ac", "DEFAULT": "a"}),
+        ("CUSTOM", "x", {"CUSTOM": "abc", "DEFAULT": "a"}),
+        ("DEFAULT", "a", {"CUSTOM": "abc"}),
+        ("DEFAULT", "b", {"CUSTOM": "abc", "DEFAULT": "a"}),
+    ],
+)
+def test_a_right_is_taken_from_one_policy(kind: str, topic: str, left: dict[str, str]) -> None:
+    """The other policy stays, and a policy without entries goes."""
+    before = rights(CUSTOM="abc", DEFAULT="a")
+    assert before.without(PolicyType[kind], topic_resource(topic)) == rights(**left)
+
+
+def test_a_right_is_taken_from_a_policy_that_is_not_there() -> None:
+    """Nothing changes."""
+    assert rights(CUSTOM="a").without(PolicyType.DEFAULT, topic_resource("a")) == rights(CUSTOM="a")
