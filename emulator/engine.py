@@ -89,7 +89,7 @@ class Engine:
         self.emulation = emulation or state.emulation
         self.scheduler = Scheduler(state.now_ms if now_ms is None else now_ms)
         self.chance = Chance(state.seed, state.streams) if seed is None else Chance(seed)
-        self.journal = Journal(self.emulation.journal_max_entries)
+        self.journal = Journal(self.emulation.journal_max_entries, self.emulation.journal_max_bytes)
         self.gate = Gate(self.scheduler, self.journal, report_bug)
         self.brokers = [
             Broker(config, self.emulation, self.scheduler, self.chance, self.journal, self.gate, left)

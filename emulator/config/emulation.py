@@ -21,6 +21,12 @@ class EmulationConfig(Config):
         low=1024 * 1024,
     )
     journal_max_entries: int = key(100_000, "Entries that the journal holds; the oldest are dropped.", low=0)
+    journal_max_bytes: int = key(
+        64 * 1024 * 1024,
+        "Memory that the entries of the journal take, by an estimate; the oldest are dropped.",
+        unit="bytes",
+        low=0,
+    )
     topic_queue_nums_max: int = key(
         16_384,
         "Read or write queues of a topic, and of a group's retry topic; a request for more is refused. Upstream accepts"

@@ -82,5 +82,5 @@ def _refuse_gaps(dropped: int) -> None:
     if dropped:
         raise JournalError(
             f"the emulator has dropped {dropped} lines of its journal, so nobody can tell what they said; "
-            "set journalMaxEntries higher"
+            "set journalMaxEntries and journalMaxBytes higher"
         )
