@@ -21,18 +21,19 @@ HEARTBEAT = json.dumps(
 ).encode()
 PULL = {"consumerGroup": "G", "topic": "T", "queueId": "0", "queueOffset": "0", "maxMsgNums": "32", "sysFlag": "4",
         "commitOffset": "0", "suspendTimeoutMillis": "0", "subVersion": "0", "subscription": "*"}  # fmt: skip
+MANY = {f"k{number}": "v" for number in range(2_000)}
 WORK: dict[str, tuple[int, Callable[[Peer], Any]]] = {
     "sends": (300, lambda peer: send(peer, "T", b"x" * 100, UNIQ_KEY="7F00000100002A139B80B12FD7F", KEYS="k")),
     "pulls": (300, lambda peer: exchange(peer, RequestCode.PULL_MESSAGE, PULL, b"")),
     "heartbeats": (10, lambda peer: exchange(peer, RequestCode.HEART_BEAT, {}, HEARTBEAT)),
-    "many properties": (10, lambda peer: send(peer, "T", b"x", **{f"k{number}": "v" for number in range(2_000)})),
+    "many properties": (10, lambda peer: send(peer, "T", b"x", queue=0, **MANY)),
     "long texts": (50, lambda peer: exchange(peer, RequestCode.GET_MAX_OFFSET, {**PULL, "topic": "x" * 20_000}, b"")),
 }  # fmt: skip
 
 
-def port_of(**keys: int) -> tuple[Port, Peer]:
+def port_of(emulation: EmulationConfig | None = None) -> tuple[Port, Peer]:
     """A port with a topic, and a client of it."""
-    port = Port(Engine(now_ms=1_700_000_000_000, emulation=EmulationConfig(**keys)))
+    port = Port(Engine(now_ms=1_700_000_000_000, emulation=emulation))
     peer = port.peer()
     create(peer, "T", 2)
     return port, peer
@@ -59,7 +60,7 @@ def test_the_estimate_is_near_the_truth(count: int, work: Callable[[Peer], Any])
 
 def test_heavy_entries_push_out_older_ones() -> None:
     """What does not fit is counted as dropped; the newest that fit stay."""
-    port, peer = port_of(journal_max_bytes=MIB)
+    port, peer = port_of(EmulationConfig(journal_max_bytes=MIB))
     journal = port.engine.journal
     for _ in range(20):
         exchange(peer, RequestCode.HEART_BEAT, {}, HEARTBEAT)
@@ -74,7 +75,7 @@ def test_heavy_entries_push_out_older_ones() -> None:
 
 def test_an_entry_that_is_too_heavy_is_dropped_itself() -> None:
     """A journal without bytes holds nothing, and counts."""
-    port, peer = port_of(journal_max_bytes=0)
+    port, peer = port_of(EmulationConfig(journal_max_bytes=0))
     exchange(peer, RequestCode.HEART_BEAT, {}, HEARTBEAT)
     journal = port.engine.journal
     assert (len(journal), journal.held_bytes) == (0, 0)
@@ -83,9 +84,9 @@ def test_an_entry_that_is_too_heavy_is_dropped_itself() -> None:
 
 def test_weights_are_added_and_taken_away_alike() -> None:
     """After any number of entries the sum is that of the entries that are held."""
-    port, peer = port_of(journal_max_entries=7)
+    port, peer = port_of(EmulationConfig(journal_max_entries=7))
     for number in range(50):
-        send(peer, "T", b"x", **{f"k{number}": "v" * number})
+        send(peer, "T", b"x", queue=0, **{f"k{number}": "v" * number})
     journal = port.engine.journal
     held = [(entry.subject, entry.outcome) for entry in journal]
     assert journal.held_bytes == sum(
