@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from google.protobuf.message import Message
+from rocketmq_testkit.emulator import bugs
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Channel, Node, Outcome
 from rocketmq_testkit.emulator.operations import Operation
@@ -156,7 +157,9 @@ class RpcCall:
             self.refuse(refusal)
         except Exception as bug:
             name = self.rpc.name
-            self.proxy.log(f"{name} of client {self.client_id} failed\n{traceback.format_exc()}")
+            report = f"{name} of client {self.client_id} failed\n{traceback.format_exc()}"
+            self.proxy.log(report)
+            bugs.note(report)
             if not self.server_call.finished:
                 self.refuse(Refusal(pb.INTERNAL_SERVER_ERROR, f"the emulator failed: {type(bug).__name__}: {bug}"))
 

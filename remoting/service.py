@@ -8,6 +8,7 @@ from itertools import count
 from traceback import format_exception
 from typing import Any, Protocol
 
+from rocketmq_testkit.emulator import bugs
 from rocketmq_testkit.emulator.access import Access, AccessDenied, Asking
 from rocketmq_testkit.emulator.broker_stats import CLOSED, CONNECTED
 from rocketmq_testkit.emulator.codes import ResponseCode
@@ -211,7 +212,9 @@ class RemotingService:
 
     def report_bug(self, bug: BaseException) -> None:
         """Log an error of this layer's own; requests of others are not affected."""
-        self.log("".join(format_exception(bug)).rstrip())
+        report = "".join(format_exception(bug)).rstrip()
+        self.log(report)
+        bugs.note(report)
 
     def _denied(
         self, channel: RemotingChannel, code: int, ext: Mapping[str, Any], body: bytes, version: int

@@ -27,6 +27,8 @@ REPORTS = ROOT / ".reports"
 CASES = REPORTS / "cases.json"
 MATRIX = REPORTS / "scenarios.json"
 """What the emulator did in all cases, and in all scenarios through every SDK."""
+BUGS = REPORTS / "bugs.txt"
+"""Bugs of its own that the emulator reported outside of tests, as in conformance runs; there should be none."""
 WORKERS = os.environ.get("TEST_WORKERS", "2")
 WAITING = str(5 * int(WORKERS) // 2)
 """Workers for tests that wait for other processes half of their time."""
@@ -116,7 +118,9 @@ def call(*words: str | Path, cwd: Path = ROOT) -> None:
     """Run a command with its output going where ours goes. Raises StageFailed."""
     command = [str(word) for word in words]
     print("$", " ".join(command), flush=True)
-    done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, check=False)
+    # Every emulator of a stage writes bugs of its own there; the tests' own processes have files of their own.
+    environment = {**os.environ, "ROCKETMQ_TESTKIT_BUG_REPORTS": str(BUGS)}
+    done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, check=False, env=environment)
     if done.returncode != 0:
         raise StageFailed(f"{command[0]} ended with code {done.returncode}")
 
@@ -361,12 +365,15 @@ def conclude(results: Sequence[Result], seconds: float, limit: float | None = No
         print(f"UNEXPECTED SKIP {name}: {why}")
     for line in (*verdict.unexpected_outcomes(CASES), *verdict.unexpected_outcomes(MATRIX)):
         print(line)
+    bugs = BUGS.read_text(encoding="utf-8") if BUGS.is_file() else ""
+    if bugs:
+        print(f"BUGS of the emulator's own were reported:\n{bugs}")
     in_time = limit is None or seconds <= limit
     if not in_time:
         print(f"TOO SLOW: {seconds:.0f} s, at most {limit:.0f} s")
     stages_in_time = limit is None or not any(result.too_slow for result in results)
     stages_good = stages_in_time and all(not result.problem for result in results)
-    good = in_time and stages_good and (not files or found.good)
+    good = in_time and not bugs and stages_good and (not files or found.good)
     if files:
         print(found.line(seconds), flush=True)
     return 0 if good else 1

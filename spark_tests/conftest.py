@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from bug_reports import pytest_configure, pytest_runtest_teardown, pytest_sessionfinish  # noqa: F401 - hooks
 from rocketmq_testkit.emulator.client_versions import version_number
 
 if TYPE_CHECKING:

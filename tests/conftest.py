@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from bug_reports import pytest_configure, pytest_runtest_teardown, pytest_sessionfinish  # noqa: F401 - hooks
 
 FIGURE = "figure"
 

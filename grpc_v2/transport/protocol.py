@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final, Protocol, cast
 
+from rocketmq_testkit.emulator import bugs
 from twisted.internet import protocol
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IAddress, IConsumer, IPullProducer, IPushProducer, ISSLTransport, ITCPTransport
@@ -123,7 +124,9 @@ class GrpcServerProtocol(protocol.Protocol):
         try:
             self._connection.receive(data, now)
         except Exception:
-            factory.log(f"gRPC connection from {self._peer()} failed in the server\n{traceback.format_exc()}")
+            report = f"gRPC connection from {self._peer()} failed in the server\n{traceback.format_exc()}"
+            factory.log(report)
+            bugs.note(report)
             self._connection.go_away(ErrorCode.INTERNAL_ERROR)
             self._connection.close(Closing.AFTER_OUTPUT)
         if self._session.settle(now):

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from rocketmq_testkit.emulator import bugs
+
 from .answers import plain_text_opening, trailers, trailers_only
 from .call import ServerCall
 from .errors import ErrorCode
@@ -88,7 +90,9 @@ class CallRequest:
             function(*arguments)
         except Exception:
             path = self.head.path
-            self._context.log(f"gRPC {path} failed in its handler\n{traceback.format_exc()}")
+            report = f"gRPC {path} failed in its handler\n{traceback.format_exc()}"
+            self._context.log(report)
+            bugs.note(report)
             self._refuse(StatusError(StatusCode.INTERNAL, f"{path[1:]} failed in the server, whose log says why"))
 
     def _refuse(self, error: StatusError) -> None:

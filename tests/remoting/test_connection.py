@@ -106,6 +106,7 @@ def test_a_refusal_has_code_and_remark() -> None:
     assert (answer.code, answer.remark, answer.ext_fields) == (2, 'too "much"\n', None)
 
 
+@pytest.mark.provokes_bugs
 def test_a_bug_of_ours_is_answered_and_logged() -> None:
     """An answer that cannot be worded is code 1; the connection goes on."""
     port, _ = recording(GetMaxOffset("T", 0))  # no result of anything
@@ -340,6 +341,7 @@ def test_any_json_header_is_served_or_refused(members: dict[str, Any], ascii_onl
     assert [line for line in port.log if "Traceback" in line] == []
 
 
+@pytest.mark.provokes_bugs
 def test_a_bug_in_reading_costs_its_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is logged whole, the connection is closed, others go on."""
     port, _ = recording()

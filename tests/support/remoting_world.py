@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from rocketmq_testkit.emulator.access import Access
+from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.gate import Call, Node
-from rocketmq_testkit.emulator.operations import Done, Operation, Result
+from rocketmq_testkit.emulator.operations import Operation, Result
 from rocketmq_testkit.emulator.request_pools import RequestPools
 from rocketmq_testkit.remoting import frame
 from rocketmq_testkit.remoting.channel import RemotingChannel
@@ -58,7 +60,9 @@ class RecordingNode:
         self.calls.append(call)
         self.operations.append(operation)
         made = self._answers.get(type(operation))
-        return Done() if made is None else made(operation)
+        if made is None:  # a result of the wrong kind would be a bug of ours
+            raise EngineError(ResponseCode.SYSTEM_ERROR, "recorded, not carried out")
+        return made(operation)
 
 
 class Peer:

@@ -287,6 +287,7 @@ def _broken_half_close(call: ServerCall, request: Any) -> None:
 @pytest.mark.parametrize(
     "method", [unary(_broken_unary), bidi(_broken_unary), bidi(_broken_message), bidi(_broken_half_close)]
 )
+@pytest.mark.provokes_bugs
 def test_a_handler_that_raises(method: GrpcMethod) -> None:
     """Its call ends with INTERNAL, the log has one entry with the traceback, and the connection goes on."""
     peer = Peer([method, unary(path="/test.Echo/Fine")]).greet()
@@ -298,6 +299,7 @@ def test_a_handler_that_raises(method: GrpcMethod) -> None:
     assert peer.connection.failure is None
 
 
+@pytest.mark.provokes_bugs
 def test_a_handler_that_raises_after_its_answer() -> None:
     """The answer stands, and the log tells of the error."""
 
@@ -385,6 +387,7 @@ def test_no_cancellation_after_the_answer() -> None:
     assert not heard
 
 
+@pytest.mark.provokes_bugs
 def test_a_callback_that_raises() -> None:
     """The other callbacks are called all the same, and the log has the error."""
     heard: list[str] = []

@@ -116,6 +116,7 @@ def test_a_broken_connection_is_logged_once() -> None:
     assert not wired.factory.connections
 
 
+@pytest.mark.provokes_bugs
 def test_an_error_of_our_own_ends_the_connection_only() -> None:
     """An exception below the handlers is logged with its traceback, and that connection is closed."""
     wired = Wired([unary()])

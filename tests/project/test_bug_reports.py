@@ -1,0 +1,90 @@
+"""A bug that the emulator reports fails the test in which it happened, or the run."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import stages
+from bug_reports import take
+from rocketmq_testkit.emulator import bugs
+
+ROOT = Path(__file__).parents[2]
+SUITE = """
+import subprocess
+import sys
+import pytest
+from rocketmq_testkit.emulator import bugs
+
+def test_usual(): pass
+def test_reports(): bugs.note("one\\nline of a traceback")
+def test_starts_a_process_that_reports():
+    code = "from rocketmq_testkit.emulator import bugs; bugs.note('in another process')"
+    subprocess.run([sys.executable, "-c", code], check=True)
+@pytest.mark.provokes_bugs
+def test_provokes(): bugs.note("wanted")
+@pytest.mark.provokes_bugs
+def test_provokes_nothing(): pass
+"""
+LATE = """
+from rocketmq_testkit.emulator import bugs
+
+def pytest_runtest_logfinish(nodeid, location):
+    bugs.note("too late")
+"""
+
+
+def run(folder: Path, suite: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run a suite of its own with the hooks of ours."""
+    hooks = "pytest_configure, pytest_runtest_teardown, pytest_sessionfinish"
+    (folder / "conftest.py").write_text(f"from bug_reports import {hooks}\n")
+    (folder / "test_it.py").write_text(suite)
+    support = ROOT / "tests" / "support"
+    (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {support} {folder}\nmarkers = provokes_bugs\n")
+    command = [Path(sys.executable).with_name("pytest"), "-p", "no:cacheprovider", "-rA", *words, folder]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("words", [(), ("-n", "2")])
+def test_the_test_that_provokes_a_report_fails(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Also with workers, and for a process that a test starts; a declared report is no failure, a missing one is."""
+    done = run(tmp_path, SUITE, *words)
+    errors = {line.split("::")[1].split(" ")[0] for line in done.stdout.splitlines() if line.startswith("ERROR ")}
+    assert errors == {"test_reports", "test_starts_a_process_that_reports", "test_provokes_nothing"}
+    assert "line of a traceback" in done.stdout
+    assert "in another process" in done.stdout
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("words", [(), ("-n", "2")])
+def test_a_report_between_tests_fails_the_run(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """It belongs to no test, and the emulator of a session may send it when the last one has ended."""
+    suite = "def test_usual(): pass\n"
+    assert run(tmp_path, suite, *words).returncode == 0
+    (tmp_path / "late.py").write_text(LATE)
+    done = run(tmp_path, suite, "-p", "late", *words)
+    assert "too late" in done.stdout
+    assert done.returncode == 1
+
+
+def test_reports_are_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is whole, and none is left."""
+    path = tmp_path / "reports"
+    monkeypatch.setenv(bugs.REPORTS_FILE, str(path))
+    bugs.note("first\nsecond line\n")
+    bugs.note("half of a pair: \ud800")
+    assert take(path) == ["first\nsecond line\n", "half of a pair: ?\n"]
+    assert take(path) == []
+
+
+def test_a_report_outside_of_tests_makes_a_bad_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A conformance run whose emulator reported one, though every case came out as recorded."""
+    monkeypatch.setattr(stages, "REPORTS", tmp_path)
+    monkeypatch.setattr(stages, "BUGS", tmp_path / "bugs.txt")
+    assert stages.conclude([stages.Result("conformance", "", 1.0)], 1.0) == 0
+    code = "from rocketmq_testkit.emulator import bugs; bugs.note('an IndexError')"
+    stages.call(sys.executable, "-c", code)
+    assert stages.conclude([stages.Result("conformance", "", 1.0)], 1.0) == 1
+    assert "an IndexError" in capsys.readouterr().out

@@ -1,0 +1,62 @@
+"""Fail each test during which the emulator reported a bug of its own, in this process or in one that it started.
+
+A test that provokes such a report on purpose is marked `provokes_bugs`, and fails if there is none. Reports that come
+when no test runs fail the whole run. The hooks are imported by the `conftest.py` of a suite.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocketmq_testkit.emulator.bugs import END, REPORTS_FILE
+
+MARKER = "provokes_bugs"
+_FOLDER = "ROCKETMQ_TESTKIT_BUG_FOLDER"
+"""Where the processes of one run leave the reports that no test answers for; set by the first of them."""
+_KEY = pytest.StashKey[Path]()
+
+
+def take(path: Path) -> list[str]:
+    """Return the reports in a file, and remove them from it."""
+    if not path.is_file():
+        return []
+    found = path.read_text(encoding="utf-8").split(END)[:-1]
+    path.unlink()
+    return found
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have each worker, and the processes that it starts, write into a file of its own."""
+    if _KEY in config.stash:
+        return
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    if worker == "main" or _FOLDER not in os.environ:
+        os.environ[_FOLDER] = tempfile.mkdtemp(prefix="bug-reports-")
+    config.stash[_KEY] = Path(os.environ[_FOLDER]) / worker
+    os.environ[REPORTS_FILE] = str(config.stash[_KEY])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Any:
+    """After the fixtures of a test have ended, look for reports."""
+    result = yield
+    reports = take(item.config.stash[_KEY])
+    expected = item.get_closest_marker(MARKER) is not None
+    if reports and not expected:
+        pytest.fail("the emulator reported a bug of its own:\n" + "\n".join(reports), pytrace=False)
+    if expected and not reports:
+        pytest.fail(f"the test is marked {MARKER}, and no bug was reported", pytrace=False)
+    return result
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail the run for reports that came when no test ran; the process that started the workers speaks for all."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    folder = session.config.stash[_KEY].parent
+    reports = [report for path in sorted(folder.iterdir()) for report in take(path)] if folder.is_dir() else []
+    if reports:
+        print("\nbetween tests the emulator reported a bug of its own:\n" + "\n".join(reports))
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
