@@ -2,7 +2,10 @@
 
 import re
 import tomllib
+from datetime import UTC, date, datetime
 from pathlib import Path
+
+import advisories
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -38,3 +41,24 @@ def test_every_dependency_has_its_reason() -> None:
 def test_what_the_client_side_needs_is_no_dependency() -> None:
     """grpcio comes with an extra: the emulator serves gRPC without it."""
     assert not any(requirement.startswith("grpcio") for requirement in PROJECT["dependencies"])
+
+
+def test_no_bound_allows_a_version_with_an_advisory() -> None:
+    """Except where the table says why the code in question never runs here."""
+    assert [*advisories.left_open(advisories.bounds())] == []
+
+
+def test_every_package_was_looked_up() -> None:
+    """Each with a lower bound has advisories or is listed as one without, and the table says when that was."""
+    known = {each.package for each in advisories.ADVISORIES} | set(advisories.NONE_KNOWN)
+    assert set(advisories.bounds()) == known
+    assert not {each.package for each in advisories.ADVISORIES} & set(advisories.NONE_KNOWN)
+    assert date(2026, 11, 1) <= advisories.LOOKED_UP <= datetime.now(UTC).date()
+
+
+def test_a_bound_that_is_too_low_is_named() -> None:
+    """With the advisory, and with the version that fixes it."""
+    (found,) = advisories.left_open({"orjson": "3.9.15"})
+    assert found.startswith("orjson>=3.9.15 allows CVE-2025-67221 (")
+    assert found.endswith("; raise it to 3.11.6")
+    assert [*advisories.left_open({"Twisted": "24.7", "unknown": "0.1"})] == []

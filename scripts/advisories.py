@@ -1,0 +1,121 @@
+"""Known security advisories of the packages in pyproject.toml, and the versions that fix them.
+
+    python scripts/advisories.py
+
+prints the advisories that the lower bounds leave open; the exit code is 1 if there are any. pip-audit asks a service on
+the network that the build server does not reach, and packages with advisory data are years old, so the table is kept
+here. Look each package up in https://osv.dev when you change a bound, and before a release, and set LOOKED_UP.
+"""
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOOKED_UP = date(2026, 11, 26)
+"""The day on which all packages were last looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advisory:
+    """One advisory. `unreached` says why the code in question never runs here, and then no bound has to follow."""
+
+    package: str
+    name: str
+    fixed: str
+    what: str
+    unreached: str = ""
+
+
+ADVISORIES = (
+    Advisory("orjson", "CVE-2024-27454", "3.9.15", "loads of deeply nested JSON overflows the stack"),
+    Advisory("orjson", "CVE-2025-67221", "3.11.6", "dumps of deeply nested objects overflows the stack"),
+    Advisory("Twisted", "CVE-2022-39348", "22.10", "the name of an unknown virtual host is not escaped"),
+    Advisory("Twisted", "CVE-2023-46137", "23.10", "twisted.web answers pipelined requests out of order"),
+    Advisory("Twisted", "CVE-2024-41671", "24.7", "twisted.web answers pipelined requests out of order"),
+    Advisory("Twisted", "CVE-2024-41810", "24.7", "twisted.web does not escape the target of a redirect"),
+    Advisory(
+        "Twisted", "CVE-2026-42304", "26.4", "twisted.names expands names without limit", "no DNS server is served"
+    ),
+    Advisory("protobuf", "CVE-2025-4565", "4.25.8", "the pure Python decoder recurses without limit"),
+    Advisory(
+        "protobuf", "CVE-2026-0994", "5.29.6", "json_format.ParseDict recurses without limit", "json_format is not used"
+    ),
+    Advisory("cryptography", "CVE-2023-49083", "41.0.6", "PKCS7 certificates crash the loader"),
+    Advisory("cryptography", "CVE-2023-50782", "42.0.0", "RSA decryption tells by its time whether padding was right"),
+    Advisory("cryptography", "CVE-2024-26130", "42.0.4", "a PKCS12 key that does not fit its certificate crashes"),
+    Advisory("cryptography", "CVE-2024-12797", "44.0.1", "the OpenSSL in the wheels accepts an unverified raw key"),
+    Advisory("cryptography", "CVE-2026-26007", "46.0.5", "points of SECT curves are not checked"),
+    Advisory("cryptography", "CVE-2026-34073", "46.0.6", "name constraints are not applied to wildcard names"),
+    Advisory("cryptography", "CVE-2026-39892", "46.0.7", "buffers that are not contiguous are read past their end"),
+    Advisory(
+        "cryptography",
+        "GHSA-537c-gmf6-5ccf",
+        "49.0.0",
+        "the OpenSSL in the wheels has advisories of its own",
+        "certificates are issued with it, nothing that clients send is read",
+    ),
+    Advisory(
+        "cryptography",
+        "CVE-2026-69247",
+        "50.0.0",
+        "PKCS7 decryption tells whether padding was right",
+        "nothing is decrypted with PKCS7",
+    ),
+    Advisory("grpcio", "CVE-2024-7246", "1.65.4", "a misencoded header poisons the HPACK table behind a proxy"),
+    Advisory("grpcio", "CVE-2024-11407", "1.66.2", "zero-copy sends corrupt data"),
+    Advisory("pyarrow", "CVE-2023-47248", "14.0.1", "reading IPC and Parquet files executes code"),
+    Advisory("pyarrow", "CVE-2026-25087", "23.0.1", "the IPC file reader uses freed memory"),
+    Advisory("pyspark", "CVE-2025-55039", "4.0.0", "RPC is encrypted without authentication"),
+    Advisory("pytest", "CVE-2025-71176", "9.0.3", "other users of the machine can foresee temporary folders"),
+    Advisory("setuptools", "CVE-2025-47273", "78.1.1", "a downloaded package is written outside of its folder"),
+)
+NONE_KNOWN = ("construct", "hpack", "msgspec", "uvloop", "pytest-xdist", "hypothesis", "build", "grpcio-tools")
+"""Packages without any advisory for the versions that are allowed, when they were looked up."""
+
+_BOUND = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*(>=|==)\s*([0-9][0-9.]*)")
+
+
+def bounds() -> dict[str, str]:
+    """The lowest version of each package that pyproject.toml allows, those that build it included."""
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = content["project"]
+    requirements = [*content["build-system"]["requires"], *project["dependencies"]]
+    for extra in project["optional-dependencies"].values():
+        requirements += extra
+    found: dict[str, str] = {}
+    for requirement in requirements:
+        bound = _BOUND.match(requirement)
+        if bound is not None and bound[2] == ">=":
+            lowest = found.get(bound[1], bound[3])
+            found[bound[1]] = min(lowest, bound[3], key=version)
+    return found
+
+
+def version(text: str) -> tuple[int, ...]:
+    """A version as numbers that can be compared; `24.7` is `24.7.0`."""
+    numbers = [int(part) for part in text.split(".")]
+    return tuple(numbers + [0] * (4 - len(numbers)))
+
+
+def left_open(allowed: dict[str, str]) -> Iterator[str]:
+    """A sentence for each advisory that concerns an allowed version."""
+    for each in ADVISORIES:
+        if each.package in allowed and not each.unreached and version(allowed[each.package]) < version(each.fixed):
+            lowest = allowed[each.package]
+            yield f"{each.package}>={lowest} allows {each.name} ({each.what}); raise it to {each.fixed}"
+
+
+def main() -> int:
+    """Print what is left open."""
+    found = [*left_open(bounds())]
+    print("\n".join(found) or f"none of {len(ADVISORIES)} advisories, as of {LOOKED_UP}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
