@@ -74,7 +74,18 @@ ADVISORIES = (
     Advisory("pytest", "CVE-2025-71176", "9.0.3", "other users of the machine can foresee temporary folders"),
     Advisory("setuptools", "CVE-2025-47273", "78.1.1", "a downloaded package is written outside of its folder"),
 )
-NONE_KNOWN = ("construct", "hpack", "msgspec", "uvloop", "pytest-xdist", "hypothesis", "build", "grpcio-tools")
+NONE_KNOWN = (
+    "construct",
+    "hpack",
+    "msgspec",
+    "uvloop",
+    "pytest-xdist",
+    "hypothesis",
+    "build",
+    "grpcio-tools",
+    "anyio",
+    "pytest-asyncio",
+)
 """Packages without any advisory for the versions that are allowed, when they were looked up."""
 
 _BOUND = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*(>=|==)\s*([0-9][0-9.]*)")

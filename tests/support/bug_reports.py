@@ -27,14 +27,20 @@ def take(path: Path) -> list[str]:
     return found
 
 
+def _worker(config: pytest.Config) -> str | None:
+    """The name of a worker of xdist, None in the process that started the workers, or that has none."""
+    given = getattr(config, "workerinput", None)  # an attribute that xdist adds
+    return None if given is None else str(given["workerid"])
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Have each worker, and the processes that it starts, write into a file of its own."""
     if _KEY in config.stash:
         return
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    if worker == "main" or _FOLDER not in os.environ:
+    worker = _worker(config)
+    if worker is None:
         os.environ[_FOLDER] = tempfile.mkdtemp(prefix="bug-reports-")
-    config.stash[_KEY] = Path(os.environ[_FOLDER]) / worker
+    config.stash[_KEY] = Path(os.environ[_FOLDER]) / (worker or "main")
     os.environ[REPORTS_FILE] = str(config.stash[_KEY])
 
 
@@ -53,7 +59,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Any:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail the run for reports that came when no test ran; the process that started the workers speaks for all."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if _worker(session.config) is not None:
         return
     folder = session.config.stash[_KEY].parent
     reports = [report for path in sorted(folder.iterdir()) for report in take(path)] if folder.is_dir() else []
