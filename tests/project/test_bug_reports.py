@@ -41,7 +41,7 @@ def run(folder: Path, suite: str, *words: str) -> "subprocess.CompletedProcess[s
     (folder / "test_it.py").write_text(suite)
     support = ROOT / "tests" / "support"
     (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {support} {folder}\nmarkers = provokes_bugs\n")
-    command = [Path(sys.executable).with_name("pytest"), "-p", "no:cacheprovider", "-rA", *words, folder]
+    command = [str(Path(sys.executable).with_name("pytest")), "-p", "no:cacheprovider", "-rA", *words, str(folder)]
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=120, check=False)
 
 
