@@ -22,6 +22,7 @@ PAGES = (
     "README.md",
     "docs/fixtures.md",
     "docs/waiting.md",
+    "docs/real-time-consumption.md",
     "docs/snapshots.md",
     "docs/access.md",
     "docs/command.md",
