@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rocketmq_testkit.fixtures.advertised import Advertised
 from rocketmq_testkit.fixtures.certificates import Authority
 from rocketmq_testkit.fixtures.event_loop import EventLoop
 from rocketmq_testkit.fixtures.reach import Reach
@@ -55,7 +56,7 @@ class EchoFactory(Factory):
 
 def door_keeper(log: Callable[[str], None]) -> DoorKeeper:
     """The keeper of a port that no emulator owns."""
-    return DoorKeeper(Strangers(Reach("127.0.0.1", None), Warnings(log)), Door.REMOTING)
+    return DoorKeeper(Strangers(Reach("127.0.0.1", Advertised()), Warnings(log)), Door.REMOTING)
 
 
 class EchoServer:
