@@ -12,14 +12,18 @@ if TYPE_CHECKING:
         ClockTimeout,
         Emulator,
         EmulatorOptions,
+        EmulatorWarning,
         Group,
         Message,
         NotFound,
+        NotRegistered,
         NotRunning,
         OptionError,
         PortTaken,
         Scheduled,
         Topic,
+        WarningKind,
+        WarningList,
     )
 
 __all__ = [
@@ -27,14 +31,18 @@ __all__ = [
     "ClockTimeout",
     "Emulator",
     "EmulatorOptions",
+    "EmulatorWarning",
     "Group",
     "Message",
     "NotFound",
+    "NotRegistered",
     "NotRunning",
     "OptionError",
     "PortTaken",
     "Scheduled",
     "Topic",
+    "WarningKind",
+    "WarningList",
 ]
 
 

@@ -180,7 +180,19 @@ def test_a_slave_goes_on_with_what_it_knew_of_its_master() -> None:
     assert saved(engine) == saved(other)
 
 
-WIRING = frozenset({"_chance", "_emulation", "_gate", "_journal", "_scheduler", "peer", "read_queues", "replicas"})
+WIRING = frozenset(
+    {
+        "_chance",
+        "_emulation",
+        "_gate",
+        "_journal",
+        "_scheduler",
+        "on_configured",
+        "peer",
+        "read_queues",
+        "replicas",
+    }
+)
 SAVED = frozenset(  # see BrokerState
     {"config", "topics", "groups", "offsets", "store", "pop_records", "_request_modes", "mappings", "accounts"}
 )
