@@ -168,7 +168,7 @@ def _number(value: Any) -> tuple[int, bool]:
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int) or (abs(exponent) > _SCALE_MAX and value):
         raise ValueError("beyond the scale that is cut")
-    if exponent == 0 and abs(value) >= 1 << 64:
+    if exponent == 0 and value.copy_abs() >= 1 << 64:  # unlike abs(), without rounding to the context
         raise ValueError("a whole number of too many digits")
     return (int(value) if value else 0), False
 
