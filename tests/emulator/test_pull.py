@@ -20,6 +20,7 @@ from rocketmq_testkit.emulator.operations import (
     UpdateConsumerOffset,
 )
 from rocketmq_testkit.emulator.record import decode
+from stored import scheduled
 
 
 def result(call: DirectCall) -> PullResult:
@@ -294,3 +295,15 @@ def test_a_subscription_that_is_older_than_the_request_is_rejected(world: World)
         else:
             refusal = refused(call)
             assert (refusal.code, refusal.remark) == (code, "the consumer's subscription not latest")
+
+
+def test_a_pull_that_has_ended_leaves_no_timer(world: World) -> None:
+    """Neither one that a message woke, nor one whose connection is gone."""
+    world.topic("A")
+    woken, gone = world.pull("A", suspend_ms=15_000), world.pull("A", suspend_ms=15_000)
+    assert len(scheduled(world, "pull")) == 2
+    gone.active = False
+    world.engine.submit(world.broker, ForgetWaiting(), gone.channel)
+    assert len(scheduled(world, "pull")) == 1
+    world.send("A")
+    assert (len(result(woken).records), scheduled(world, "pull")) == (1, [])

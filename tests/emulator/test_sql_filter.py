@@ -265,3 +265,13 @@ def test_not_not_is_the_same(expression: str, properties: dict[str, str]) -> Non
 def test_a_double_has_the_digits_that_java_prints(value: float, text: str) -> None:
     """As few digits as tell it apart, and an exponent below 0.001 and from 10,000,000 on (Double.toString)."""
     assert number_text(value, JavaType.DOUBLE) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "column"), [("a = 'x' ! 1", 9), ("a = '\U0001f600' ! 1", 10), ("a = '\uffff' ! 1", 9)]
+)
+def test_columns_count_the_units_of_java(text: str, column: int) -> None:
+    """A character beyond U+FFFF is two of them, wherever it stands among others."""
+    with pytest.raises(SqlError) as caught:
+        compile_sql(text)
+    assert f"at line 1, column {column}." in str(caught.value)

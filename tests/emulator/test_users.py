@@ -335,3 +335,13 @@ def test_a_right_is_taken_from_one_policy(kind: str, topic: str, left: dict[str,
 def test_a_right_is_taken_from_a_policy_that_is_not_there() -> None:
     """Nothing changes."""
     assert rights(CUSTOM="a").without(PolicyType.DEFAULT, topic_resource("a")) == rights(CUSTOM="a")
+
+
+@pytest.mark.parametrize("subject", [None, "", "alice", "Group:alice"])
+def test_rights_of_no_user_are_refused_like_rights_of_nowhere(subject: str | None) -> None:
+    """Before anything else is looked at; the text is that of upstream's failed look."""
+    world = make_world(**KEEPING)
+    call = world.engine.submit(world.broker, PutAcl(None, subject, []))
+    known = world.engine.submit(world.broker, PutAcl(None, "User:alice", []))
+    assert refused(call).remark != refused(known).remark
+    assert "policies is empty" in (refused(known).remark or "")

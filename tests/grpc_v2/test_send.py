@@ -9,6 +9,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.operations import PullMessage, PullResult
 from rocketmq_testkit.emulator.properties import string_hash
 from rocketmq_testkit.emulator.record import Record, decode
+from rocketmq_testkit.grpc_v2.config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.routes import consistent_hash
 
@@ -384,3 +385,13 @@ def test_several_brokers_share_the_messages() -> None:
         assert all(handle.split(" ")[5] == broker_name for handle in received.handles)
         seen.append(len(received.bodies))
     assert seen == [4, 4]
+
+
+@pytest.mark.parametrize(("most", "code"), [(13, pb.OK), (12, pb.MESSAGE_PROPERTIES_TOO_LARGE)])
+def test_properties_may_be_as_large_as_the_limit(most: int, code: int) -> None:
+    """Names and values of user properties, the tag, and the keys count."""
+    world = GrpcWorld(proxy=ProxyConfig(max_user_property_size=most))
+    world.topic()
+    message = a_message(user={"ab": "cde"}, tag="tag", keys=["k1", "k2", "k"])
+    answer = world.client().ask("SendMessage", a_send(message))
+    assert (answer.entries[0].status.code if answer.entries else answer.status.code) == code

@@ -12,6 +12,7 @@ from rocketmq_testkit.remoting.bodies.client import HeartbeatBody
 from rocketmq_testkit.remoting.bodies.group import GroupConfigBody
 from rocketmq_testkit.remoting.bodies.properties_text import read_properties
 from rocketmq_testkit.remoting.bodies.topic import TopicConfigBody
+from rocketmq_testkit.remoting.bodies.users import AclBody
 from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.request_code import RequestCode
 from rocketmq_testkit.remoting.table import Role
@@ -293,3 +294,13 @@ def test_the_offset_of_a_reset_needs_its_queue() -> None:
     for queue_id, offset in (("-1", None), ("2", 7)):
         peer.exchange(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {**base, "queueId": queue_id})
         assert node.operations.pop() == ops.ResetOffset("G", "T", -1, int(queue_id), offset, True)
+
+
+def test_rights_without_a_policy_are_refused() -> None:
+    """Policies without entries are left out."""
+    entry = {"resource": "Topic:T", "actions": ["Pub"], "sourceIps": [], "decision": "Allow"}
+    policies = [{"policyType": "Custom", "entries": [entry]}, {"policyType": "Default", "entries": []}]
+    found = AclBody.read({"subject": "User:alice", "policies": policies}).infos()
+    assert [(policy.policy_type, len(policy.entries)) for policy in found] == [("Custom", 1)]
+    with pytest.raises(EngineError, match="The body of acl is null"):
+        AclBody.read({"subject": "User:alice", "policies": []}).infos()

@@ -2,6 +2,7 @@
 
 import ssl
 from collections.abc import Iterator
+from struct import pack
 from time import time
 
 import pytest
@@ -18,6 +19,7 @@ from rocketmq_testkit.remoting.client import (
     properties_text,
     signature,
 )
+from rocketmq_testkit.remoting.client.messages import split_records
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
 from rocketmq_testkit.remoting.request_code import RequestCode
 
@@ -194,3 +196,12 @@ def certificates() -> tuple[ssl.SSLContext, ssl.SSLContext]:
         server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         server.load_cert_chain(file.name)
     return server, ssl.create_default_context(cadata=pem.decode())
+
+
+def test_records_are_split_where_their_sizes_say() -> None:
+    """The smallest one is its own size; anything shorter is an error."""
+    small, larger = pack(">i", 4), pack(">i", 7) + b"abc"
+    assert list(split_records(small + larger + small)) == [small, larger, small]
+    for broken in (small + b"abc", pack(">i", 3), pack(">i", 8), larger[:-1]):
+        with pytest.raises(ValueError, match=r"bytes after the last record|record of \d+ bytes"):
+            list(split_records(broken))
