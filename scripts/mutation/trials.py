@@ -8,7 +8,7 @@ written, so that nothing has to be repaired when a run is stopped.
 import importlib
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.machinery import SourceFileLoader
 from itertools import zip_longest
@@ -19,7 +19,7 @@ import pytest
 
 from . import patch
 from . import tree as scratch
-from .forked import Verdict, judged
+from .forked import Fate, Verdict, judged
 from .mutant import Mutant
 from .reached import Reached
 
@@ -40,6 +40,26 @@ class Trial:
     mutant: Mutant
     tests: Sequence[str]
     seconds: float
+
+
+Attempt = Callable[[Sequence[str], Mutant | None], str | None]
+"""Runs tests with a mutant, or with the code as it is, and returns what an `Action` returns."""
+
+
+def controlled(trial: Trial, tests: Sequence[str], attempt: Attempt, log: Path) -> Verdict:
+    """Try a mutant; a test kills it only if the same tests up to that one pass without it.
+
+    A test that fails without it, in this order or in such a process, proves nothing and is left out.
+    """
+    left = list(tests)
+    while True:
+        verdict = judged(partial(attempt, left, trial.mutant), trial.seconds, log)
+        if verdict.by not in left:
+            return verdict
+        before = left[: left.index(verdict.by) + 1]
+        if judged(partial(attempt, before, None), trial.seconds, log).fate is Fate.SURVIVED:
+            return verdict
+        left.remove(verdict.by)
 
 
 class Chosen:
@@ -77,16 +97,24 @@ class Collected(Chosen):
         alive = patch.functions()
         for trial in self._trials:
             chosen = [items[name] for name in trial.tests if name in items]
-            verdict = judged(partial(self._try, trial, chosen, alive), trial.seconds, self._log)
-            if not self._told(trial.mutant, verdict):
+            names = [item.nodeid for item in chosen]
+
+            def attempt(
+                tests: Sequence[str], mutant: Mutant | None, chosen: Sequence[pytest.Item] = chosen
+            ) -> str | None:
+                wanted = set(tests)
+                return self._try(mutant, [item for item in chosen if item.nodeid in wanted], alive)
+
+            if not self._told(trial.mutant, controlled(trial, names, attempt, self._log)):
                 break
         return True
 
-    def _try(self, trial: Trial, items: Sequence[pytest.Item], alive: patch.Functions) -> str | None:
-        path = self._tree / trial.mutant.file
-        before = path.read_bytes()
-        count = patch.replace(alive.get(str(path), ()), str(path), before, trial.mutant.applied(before))
-        print(trial.mutant, f"is in {count} functions", flush=True)
+    def _try(self, mutant: Mutant | None, items: Sequence[pytest.Item], alive: patch.Functions) -> str | None:
+        if mutant is not None:
+            path = self._tree / mutant.file
+            before = path.read_bytes()
+            count = patch.replace(alive.get(str(path), ()), str(path), before, mutant.applied(before))
+            print(mutant, f"is in {count} functions", flush=True)
         for item, following in zip_longest(items, items[1:]):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self.failed is not None:
@@ -135,27 +163,29 @@ class Trials:
         called = [trial for trial in trials if trial.mutant.function]
         for trial in trials:
             if not trial.mutant.function:
-                verdict = judged(partial(self._imported, trial), trial.seconds + 10, self._log)
-                if not told(trial.mutant, verdict):
+                slow = replace(trial, seconds=trial.seconds + 10)
+                if not told(trial.mutant, controlled(slow, trial.tests, self._imported, self._log)):
                     return
         if called:
             _prepare(self._root, self._tree, self._log)
             plugin = Collected(self._tree, self._log, called, told)
-            code = pytest.main([*WORDS, *SILENT, *_files(called)], plugins=[plugin])
+            names = [name for trial in called for name in trial.tests]
+            code = pytest.main([*WORDS, *SILENT, *_files(names)], plugins=[plugin])
             if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
                 raise RuntimeError(f"pytest ended with code {int(code)}")
 
-    def _imported(self, trial: Trial) -> str | None:
+    def _imported(self, tests: Sequence[str], mutant: Mutant | None) -> str | None:
         _prepare(self._root, self._tree, self._log)
-        path = self._tree / trial.mutant.file
-        _replace(path, trial.mutant.applied(path.read_bytes()))
-        chosen = Chosen(trial.tests)
-        code = pytest.main([*WORDS, "-x", *_files([trial])], plugins=[chosen])
+        if mutant is not None:
+            path = self._tree / mutant.file
+            _replace(path, mutant.applied(path.read_bytes()))
+        chosen = Chosen(tests)
+        code = pytest.main([*WORDS, "-x", *_files(tests)], plugins=[chosen])
         return None if code == pytest.ExitCode.OK else chosen.failed or "import"
 
 
-def _files(trials: Iterable[Trial]) -> list[str]:
-    return list(dict.fromkeys(name.partition("::")[0] for trial in trials for name in trial.tests))
+def _files(tests: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(name.partition("::")[0] for name in tests))
 
 
 def _prepare(root: Path, tree: Path, log: Path) -> None:
