@@ -509,3 +509,18 @@ def test_topics_deleted_in_the_name_server_one_after_the_other_are_all_gone(worl
         with pytest.raises(EngineError):
             world.engine.ask(ns, GetRouteInfo(topic))
     assert isinstance(world.engine.ask(ns, GetRouteInfo("C")), RouteResult)
+
+
+def test_stats_show_how_far_a_group_has_pulled(world: World) -> None:
+    """At least as far as it has committed, whichever is further."""
+    world.topic("A", 2)
+    world.engine.ask(world.broker, GetGroup("G"))
+    for queue in (0, 1):
+        for _ in range(3):
+            world.send("A", queue=queue)
+    world.pull("A", 0, queue=0)
+    for queue, committed in ((0, 2), (1, 1)):
+        world.engine.ask(world.broker, UpdateConsumerOffset("G", "A", queue, committed))
+    found = world.ask(ConsumeStatsResult, GetConsumeStats("G", "A")).offsets
+    rows = [found[MessageQueue("A", "broker-a", queue)] for queue in (0, 1)]
+    assert [(row.consumer_offset, row.pull_offset) for row in rows] == [(2, 3), (1, 1)]

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError, EmulationConfig, NamesrvConfig
-from rocketmq_testkit.emulator.config.keys import Config, _range, parse_properties
+from rocketmq_testkit.emulator.config.keys import _NAME_LENGTH_MAX, Config, _range, parse_properties, unknown_key
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,9 @@ def test_an_unknown_key_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"unknown configuration key brokerNam.*did you mean brokerName"):
         BrokerConfig().get("brokerNam")
     assert BrokerConfig().get("brokerName") == "broker-a"
+
+
+@pytest.mark.parametrize(("length", "whole"), [(_NAME_LENGTH_MAX, True), (_NAME_LENGTH_MAX + 1, False)])
+def test_a_long_name_is_shown_up_to_a_limit(length: int, whole: bool) -> None:
+    """A name of exactly that length is shown as it is."""
+    assert unknown_key("x" * length, ["brokerName"]).endswith("x" if whole else "x...")

@@ -515,3 +515,17 @@ def test_the_cache_is_passed_by_while_it_is_switched_off(cached: World) -> None:
     cached.broker.config.enable_pop_buffer_merge = False
     assert len(cached.popped("A", count=2)) == 2
     assert len(cached.broker.pop_records) == 2
+
+
+def test_the_cache_counts_what_is_left_in_it(cached: World) -> None:
+    """Each acknowledgement takes one record away."""
+    filled(cached, 4)
+    messages = cached.popped("A")
+    consumer = cached.broker.pop_consumer
+    assert consumer is not None
+    assert consumer._cache is not None
+    left = [len(consumer._cache)]
+    for message in messages:
+        cached.ack("A", cached.receipt(message))
+        left.append(len(consumer._cache))
+    assert left == [4, 3, 2, 1, 0]

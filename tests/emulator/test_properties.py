@@ -30,3 +30,8 @@ def test_one_more_value(properties: dict[str, str], name: str, value: str) -> No
 def test_a_part_without_name_or_value_is_no_property(text: str, found: dict[str, str]) -> None:
     """The parts behind it are read."""
     assert decode(text) == found
+
+
+def test_an_empty_value_is_no_property() -> None:
+    """It is not written."""
+    assert encode({"a": "", "b": "2", "c": ""}) == "b\x012\x02"

@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from engine_world import START_MS, AnyResult, World, refused
+from engine_world import START_MS, AnyResult, World, make_world, refused
 from rocketmq_testkit.emulator.broker import Broker
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
@@ -485,3 +485,18 @@ def test_whatever_happens_the_slave_is_a_copy(seed: int) -> None:
             assert {place: list(queue.physical) for place, queue in slave.store.queues.items() if queue.physical} == {
                 place: list(queue.physical) for place, queue in master.store.queues.items() if queue.physical
             }
+
+
+@pytest.mark.parametrize(
+    ("flush", "timeout", "code"),
+    [
+        ("SYNC_FLUSH", 0, ResponseCode.FLUSH_DISK_TIMEOUT),
+        ("SYNC_FLUSH", 1, ResponseCode.SUCCESS),
+        ("ASYNC_FLUSH", 0, ResponseCode.SUCCESS),
+    ],
+)
+def test_a_send_waits_for_the_disk_only_where_that_is_set(flush: str, timeout: int, code: ResponseCode) -> None:
+    """With no time to wait it is too late at once."""
+    world = make_world(flush_disk_type=flush, sync_flush_timeout=timeout)
+    world.topic("A")
+    assert world.send("A").code == code

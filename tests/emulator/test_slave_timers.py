@@ -157,3 +157,11 @@ def test_a_slave_that_was_away_goes_on(world: World) -> None:
     assert check_point(world, slave(world)) == known
     world.advance(10_000)
     assert check_point(world, slave(world)) == check_point(world, world.broker)
+
+
+def test_a_slave_counts_each_record_that_it_copied(world: World) -> None:
+    """As one that was stored."""
+    before = slave(world).store.stats.puts
+    for _ in range(3):
+        world.send("T")
+    assert slave(world).store.stats.puts - before == 3

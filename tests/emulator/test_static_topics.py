@@ -327,3 +327,16 @@ def test_other_topics_are_what_they_are(world: World) -> None:
     outcome = world.pull("U").outcome
     assert isinstance(outcome, PullResult)
     assert outcome.offset_delta is None
+
+
+def test_a_time_is_found_in_the_part_that_is_decided(world: World) -> None:
+    """The last part, whose first offset is not decided yet, is left out."""
+    create(world, {0: [QueuePart(0, 0, HERE, 0)]}, queues=1)
+    times = []
+    for _ in range(3):
+        times.append(world.now_ms)
+        send(world, 0)
+        world.advance(1000)
+    first, open_end = QueuePart(0, 0, HERE, 0, 0, 3), QueuePart(1, 0, THERE, -1)
+    create(world, {0: [first, open_end]}, queues=2, epoch=2, broker=there(world))
+    assert [offset(world, SearchOffset("T", 0, time), there(world)) for time in times] == [0, 1, 2]

@@ -1,5 +1,6 @@
 """Messages with an arbitrary delay: visible at the first slot boundary at or after their time."""
 
+from contextlib import suppress
 from struct import pack
 from typing import Any
 
@@ -371,3 +372,26 @@ def test_what_was_deleted_before_it_was_taken_in_is_passed_by() -> None:
     deliver(world, 5_000, b"later")
     world.advance(10_000)
     assert stored_bodies(world, "A") == [b"later"]
+
+
+def test_a_crowded_slot_refuses_by_chance_and_less_often_the_fuller_it_is() -> None:
+    """As upstream has it: nine of ten just above the limit, one of ten just below twice the limit, then all."""
+    refusals = []
+    for held in (10, 11, 19, 20):
+        count = 0
+        for seed in range(30):
+            world = make_world(seed, timer_congest_num_each_slot=10)
+            world.topic("A")
+            world.broker.timers.slots.clear()
+            while not world.broker.timers.slots or next(iter(world.broker.timers.slots.values())).number < held:
+                with suppress(EngineError):
+                    deliver(world, 5_000)
+            try:
+                deliver(world, 5_000)
+            except EngineError:
+                count += 1
+        refusals.append(count)
+    none, most, few, all_of_them = refusals
+    assert (none, all_of_them) == (0, 30)
+    assert most > 20
+    assert few < 12

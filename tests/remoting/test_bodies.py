@@ -304,3 +304,12 @@ def test_rights_without_a_policy_are_refused() -> None:
     assert [(policy.policy_type, len(policy.entries)) for policy in found] == [("Custom", 1)]
     with pytest.raises(EngineError, match="The body of acl is null"):
         AclBody.read({"subject": "User:alice", "policies": []}).infos()
+
+
+def test_a_lock_without_a_group_has_an_empty_one() -> None:
+    """As an unlock has."""
+    node = RecordingNode(Role.BROKER)
+    peer = Port(None, node).peer()
+    for code in (RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ):
+        peer.exchange(code, {}, b'{"clientId":"c","mqSet":[]}')
+    assert [getattr(operation, "consumer_group", None) for operation in node.operations] == ["", ""]
