@@ -131,3 +131,30 @@ def test_a_time_of_a_client_is_of_the_clock_that_is_nearer(
     """The engine's time wins a tie; 0 and below state no time."""
     world.engine.gate.ahead_ms = lambda: ahead_ms
     assert world.engine.gate.engine_time_ms(client_ms) == engine_ms
+
+
+def test_what_a_request_sets_off_comes_after_its_own_answer(world: World) -> None:
+    """Also if it answers another one, which was parked, on the way."""
+    told: list[str] = []
+    gate = world.engine.gate
+
+    class Told(DirectCall):
+        def reply(self, outcome: object) -> None:
+            told.append(self.label)
+
+    parked, own = Told(DirectChannel()), Told(DirectChannel())
+    parked.label, own.label = "parked", "own"
+
+    class Node:
+        name = "node"
+
+        def __init__(self) -> None:
+            self.handlers: dict[type[Operation], Callable[[Call, Any], Result | Parked]] = {GetTopicConfig: self.handle}
+
+        def handle(self, call: Call, operation: Operation) -> Done:
+            gate.afterwards(lambda: told.append("afterwards"))
+            gate.complete(self, parked, GetTopicConfig("A"), Done())
+            return Done()
+
+    gate.submit(Node(), own, GetTopicConfig("A"))
+    assert told == ["parked", "own", "afterwards"]

@@ -529,3 +529,14 @@ def test_the_cache_counts_what_is_left_in_it(cached: World) -> None:
         cached.ack("A", cached.receipt(message))
         left.append(len(consumer._cache))
     assert left == [4, 3, 2, 1, 0]
+
+
+def test_a_retry_message_behind_others_has_its_handle() -> None:
+    """The messages of the topic itself have none."""
+    world = kv_world(pop_response_return_actual_retry_topic=True)
+    filled(world, 1)
+    world.popped("A", invisible_ms=1000)
+    world.advance(2000)
+    world.send("A", b"new")
+    found = [decode(message.record) for message in world.popped("A")]
+    assert [(record.topic, "POP_CK" in record.property_map()) for record in found] == [("A", False), (RETRY, True)]

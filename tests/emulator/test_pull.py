@@ -307,3 +307,12 @@ def test_a_pull_that_has_ended_leaves_no_timer(world: World) -> None:
     assert len(scheduled(world, "pull")) == 1
     world.send("A")
     assert (len(result(woken).records), scheduled(world, "pull")) == (1, [])
+
+
+def test_queues_that_brought_messages_are_noted(world: World) -> None:
+    """By topic and group; a pull that brings nothing is not."""
+    world.topic("A", 3)
+    world.send("A", queue=1)
+    for queue in (0, 1):
+        world.pull("A", queue=queue)
+    assert world.broker.store.stats.by_name._given.find("A", "G") == {1}

@@ -8,6 +8,7 @@ from rocketmq_testkit.emulator.access import Access, AccessDenied, Asking, Need,
 from rocketmq_testkit.emulator.accounts import User, UserStatus, UserType
 from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import ConfigError
+from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AclResult,
     AclsResult,
@@ -345,3 +346,16 @@ def test_rights_of_no_user_are_refused_like_rights_of_nowhere(subject: str | Non
     known = world.engine.submit(world.broker, PutAcl(None, "User:alice", []))
     assert refused(call).remark != refused(known).remark
     assert "policies is empty" in (refused(known).remark or "")
+
+
+def test_a_super_user_is_changed_by_super_users_alone() -> None:
+    """Where requests are signed; the name of the signer is looked up."""
+    world = make_world(**GUARDED)
+    for name, kind in (("other", "Super"), ("ann", "Normal")):
+        world.ask(Done, CreateUser(name, UserInfo(f"{name}-secret", kind), "root"))
+    for signer, allowed in (("ann", False), ("nobody", False), ("root", True), ("", True)):
+        for operation in (UpdateUser("other", UserInfo("new-secret", None), signer), DeleteUser("other", signer)):
+            if allowed and isinstance(operation, DeleteUser) and signer == "root":
+                continue
+            call = world.engine.submit(world.broker, operation)
+            assert isinstance(call.outcome, EngineError) is not allowed, (signer, operation)

@@ -313,3 +313,10 @@ def test_a_lock_without_a_group_has_an_empty_one() -> None:
     for code in (RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ):
         peer.exchange(code, {}, b'{"clientId":"c","mqSet":[]}')
     assert [getattr(operation, "consumer_group", None) for operation in node.operations] == ["", ""]
+
+
+def test_the_address_of_a_broker_name_is_its_masters() -> None:
+    """Of a name with a master and a slave."""
+    result = ops.TopicListResult(["T"], ops.BrokerMember("DefaultCluster", "broker-a", [1, 0]))
+    answer = answered(ops.GetNamesrvTopicList, result, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
+    assert b'"brokerAddr":"127.0.0.1:10911"' in answer.body

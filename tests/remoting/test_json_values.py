@@ -11,6 +11,7 @@ from rocketmq_testkit.remoting.bodies.client import ConsumerBody, HeartbeatBody,
 from rocketmq_testkit.remoting.bodies.group import GroupConfigBody, RetryPolicyBody
 from rocketmq_testkit.remoting.errors import ProtocolError
 from rocketmq_testkit.remoting.header_json import decode
+from rocketmq_testkit.remoting.json_values import fast_read
 
 INTS = {
     "5": 5, "2147483647": 2147483647, "-2147483648": -2147483648, "1.5": 1, "-1.9": -1, "1e3": 1000, "-0": 0,
@@ -201,3 +202,19 @@ def test_numbers_of_a_megabyte_are_read_in_linear_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 16 * len(body)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("-9223372036854775808", -(1 << 63)),
+        ("9223372036854775807", (1 << 63) - 1),
+        ("9223372036854775808", "9223372036854775808"),
+        ("-9223372036854775809", "-9223372036854775809"),
+        ("18446744073709551617", 1),
+        ("-18446744073709551617", -1),
+    ],
+)
+def test_a_long_at_its_limits_as_the_fast_reader_takes_it(text: str, found: object) -> None:
+    """It wraps around where the sign stays; else the value is left as it is."""
+    assert fast_read(text, 64) == found
