@@ -165,3 +165,15 @@ def test_a_slave_counts_each_record_that_it_copied(world: World) -> None:
     for _ in range(3):
         world.send("T")
     assert slave(world).store.stats.puts - before == 3
+
+
+def test_a_slave_has_taken_what_its_own_file_says(world: World) -> None:
+    """It knows sooner what its master has taken; it shows the smaller number until its own file is written."""
+    for _ in range(3):
+        world.send("T", TIMER_DELAY_SEC="3600")
+    seen = []
+    for ms in (9_999, 1, 999, 1):
+        world.advance(ms)
+        found = check_point(world, slave(world))
+        seen.append((found.taken, found.master_taken))
+    assert seen == [(0, 0), (0, 3), (0, 3), (3, 3)]

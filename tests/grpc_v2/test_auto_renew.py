@@ -363,3 +363,12 @@ class TestRenewed:
 def test_when_a_message_comes_again_by_the_policy_of_its_group(policy: RetryPolicy, times: int, delay_ms: int) -> None:
     """The third delay stands for the first retry, and the last one for all further ones."""
     assert retry_delay_ms(GroupConfig("G", retry_policy=policy), times) == delay_ms
+
+
+def test_a_client_without_settings_is_given_messages_for_their_time(renewing: GrpcWorld) -> None:
+    """Nobody renews them, and they come back."""
+    renewing.store(b"m")
+    received = renewing.client("no-settings").receive(a_receive(auto_renew=True, invisible_ms=None))
+    assert received.bodies == [b"m"]
+    renewing.advance(MINUTE + REVIVED)
+    assert come_back(renewing) == [b"m"]
