@@ -524,3 +524,12 @@ def test_stats_show_how_far_a_group_has_pulled(world: World) -> None:
     found = world.ask(ConsumeStatsResult, GetConsumeStats("G", "A")).offsets
     rows = [found[MessageQueue("A", "broker-a", queue)] for queue in (0, 1)]
     assert [(row.consumer_offset, row.pull_offset) for row in rows] == [(2, 3), (1, 1)]
+
+
+@pytest.mark.parametrize(("of_broker", "of_topic", "of_route"), [(6, 6, 6), (4, 6, 4), (2, 6, 2), (4, 2, 0), (6, 7, 7)])
+def test_a_route_has_the_permissions_of_broker_and_topic(of_broker: int, of_topic: int, of_route: int) -> None:
+    """A broker that is open in full takes nothing away, not even bits that stand for other things."""
+    world = make_world(broker_permission=of_broker)
+    world.topic("A", perm=of_topic)
+    route = world.ask(RouteResult, GetRouteInfo("A"), world.engine.name_server)
+    assert [queue.perm for queue in route.queues] == [of_route]

@@ -147,7 +147,7 @@ def test_a_stream_that_has_ended_gets_no_more_answers(world: GrpcWorld) -> None:
     world.config.settings_push_again_millis = ""
     other = world.client("other").settle(publishing("T"))
     world.advance(10_000)
-    assert (len(stream.commands), len(other.commands)) == (1, 1)
+    assert (len(stream.commands), len(other.commands), world.log) == (1, 1, [])
 
 
 @pytest.mark.parametrize(

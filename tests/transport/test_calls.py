@@ -440,6 +440,16 @@ def test_a_deadline_before_the_request_is_whole() -> None:
     assert peer.answer(1).status == (4, "deadline exceeded")
 
 
+def test_a_deadline_of_a_bidirectional_stream() -> None:
+    """Its client sends nothing more, and has not closed its side."""
+    peer = Peer([bidi(lambda call, request: None)]).greet()
+    peer.feed(peer.headers(1, request_fields(grpc_timeout="2S")))
+    _expire(peer, 2 + GRACE_SECONDS - 0.001)
+    assert not peer.answer(1).ended
+    _expire(peer, 0.001)
+    assert peer.answer(1).status == (4, "deadline exceeded")
+
+
 def test_a_deadline_that_was_kept() -> None:
     """Calls that were answered need no timer, and those answered later are left alone."""
     parked: list[ServerCall] = []
