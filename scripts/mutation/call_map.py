@@ -15,8 +15,8 @@ from . import reached
 from .mutant import Mutant
 
 TRANSPORT = (
-    "aborts calls connection deadlines flow_control header_decoder health_and_reflection messages metadata protocol "
-    "request_head stream_table"
+    "aborts calls connection deadlines flow_control header_decoder health_and_reflection limits messages metadata "
+    "protocol request_head stream_table"
 )
 TESTS = (
     "tests/emulator",

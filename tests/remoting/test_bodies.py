@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from remoting_world import Peer, Port, RecordingNode
 from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.errors import EngineError
 from rocketmq_testkit.emulator.operations import Operation, Result
 from rocketmq_testkit.remoting.bodies import client, group, topic
@@ -320,3 +321,16 @@ def test_the_address_of_a_broker_name_is_its_masters() -> None:
     result = ops.TopicListResult(["T"], ops.BrokerMember("DefaultCluster", "broker-a", [1, 0]))
     answer = answered(ops.GetNamesrvTopicList, result, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
     assert b'"brokerAddr":"127.0.0.1:10911"' in answer.body
+
+
+@pytest.mark.parametrize(
+    ("code", "handle"), [(RequestCode.SEND_MESSAGE_V2, "the-handle"), (RequestCode.SEND_BATCH_MESSAGE, None)]
+)
+def test_a_batch_that_is_stored_whole_is_answered_with_its_id(code: RequestCode, handle: str | None) -> None:
+    """Beside its recall handle, which the request code of batches leaves out."""
+    result = ops.WholeBatchSendResult(ResponseCode.SUCCESS, "the-id", 1, 2, "the-batch", 3, "the-handle")
+    ext = {"a": "PG", "b": "T", "e": "0", "f": "0", "g": "0", "h": "0", "i": ""}
+    answer = answered(ops.SendMessage, result, code, ext, body=b"m")
+    assert answer.code == 0, answer
+    fields = answer.ext_fields or {}
+    assert (fields.get("batchUniqId"), fields.get("recallHandle")) == ("the-batch", handle)

@@ -8,7 +8,6 @@ import tracemalloc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.grpc_v2.transport import Limits
 from rocketmq_testkit.grpc_v2.transport.messages import MessageReader
 from rocketmq_testkit.grpc_v2.transport.status import StatusCode, StatusError
 
@@ -97,8 +96,3 @@ def test_a_message_is_damaged(data: bytes, packed: bool, text: str) -> None:
     with pytest.raises(StatusError, match=text) as caught:
         reader.take()
     assert caught.value.status is StatusCode.INTERNAL
-
-
-def test_a_message_may_be_as_large_as_upstream_takes_it() -> None:
-    """130 MiB (grpcMaxInboundMessageSize of the proxy, 5.3.3)."""
-    assert Limits().max_message_bytes == 136_314_880
