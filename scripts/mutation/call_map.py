@@ -18,12 +18,14 @@ TRANSPORT = (
     "aborts calls connection deadlines flow_control header_decoder health_and_reflection limits messages metadata "
     "protocol request_head stream_table"
 )
+PAGES = "tests/project/test_pages.py"
+"""What the import executes is declarations, for a good part, and the generated pages show these."""
 TESTS = (
     "tests/emulator",
     "tests/remoting",
     "tests/grpc_v2",
     "tests/behaviour",
-    "tests/project/test_pages.py",
+    PAGES,
     *(f"tests/transport/test_{name}.py" for name in TRANSPORT.split()),
 )
 """Tests that run in one process and need no other program."""
@@ -73,12 +75,14 @@ class CallMap:
     def of(self, mutant: Mutant) -> list[str]:
         """The tests that a mutant may fail, those first that are likely and quick. Empty if none calls the function.
 
-        For what the import executes these are the tests that call something of the file, then all others.
+        For what the import executes these are the tests that call something of the file, those of the generated pages,
+        then all others.
         """
         if mutant.function:
             return self._ordered(mutant, self._by_function.get(f"{mutant.file}:{mutant.function}", ()))
         near = self._ordered(mutant, self._by_file.get(mutant.file, ()))
-        return list(dict.fromkeys([*near, *self._ordered(mutant, self.seconds)]))
+        pages = [name for name in self.seconds if _file_of(name) == PAGES]
+        return list(dict.fromkeys([*near, *pages, *self._ordered(mutant, self.seconds)]))
 
     def _ordered(self, mutant: Mutant, names: Iterable[str]) -> list[str]:
         """Sort by a word shared with the file's name, then one case of each test before any second one, then time."""

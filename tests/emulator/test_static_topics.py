@@ -340,3 +340,8 @@ def test_a_time_is_found_in_the_part_that_is_decided(world: World) -> None:
     first, open_end = QueuePart(0, 0, HERE, 0, 0, 3), QueuePart(1, 0, THERE, -1)
     create(world, {0: [first, open_end]}, queues=2, epoch=2, broker=there(world))
     assert [offset(world, SearchOffset("T", 0, time), there(world)) for time in times] == [0, 1, 2]
+
+
+def test_a_part_is_open_until_something_ends_it() -> None:
+    """It starts at offset 0 of its queue, and has neither an end nor times (LogicQueueMappingItem, 5.3.3)."""
+    assert QueuePart(0, 0, HERE, 0) == QueuePart(0, 0, HERE, 0, 0, -1, -1, -1)
