@@ -135,14 +135,14 @@ def _try(waiting: Sequence[Mutant], results: Results, scratch: Path, options: ar
         out = CACHE / "measured.json"
         Trials(ROOT, scratch, CACHE / "measured.txt").measure(tests.missing, out)
         tests.add(measured(out), tests.missing)
-    trials = []
+    called: list[Trial] = []
+    imported: list[Trial] = []
     for mutant in waiting:
-        # What the import executes needs a new import and a new collection of the tests, so that fewer have to do.
-        chosen = tests.within(tests.of(mutant), options.test_seconds / (1 if mutant.function else 4))
-        if chosen:
-            trials.append(Trial(mutant, chosen, sum(map(tests.seconds.__getitem__, chosen))))
-        else:
-            results.add(mutant, Verdict(Fate.SURVIVED, "no test calls it"))
+        is_called = tests.is_called(mutant)
+        # Without a call it needs a new import and a new collection of the tests, so that fewer have to do.
+        chosen = tests.within(tests.of(mutant), options.test_seconds / (1 if is_called else 4))
+        seconds = sum(map(tests.seconds.__getitem__, chosen))
+        (called if is_called else imported).append(Trial(mutant, chosen, seconds, imported=not is_called))
     deadline = time.monotonic() + 60 * options.minutes
 
     def told(mutant: Mutant, verdict: Verdict) -> bool:
@@ -151,8 +151,6 @@ def _try(waiting: Sequence[Mutant], results: Results, scratch: Path, options: ar
         return bool(time.monotonic() < deadline)
 
     codes = []
-    called = [trial for trial in trials if trial.mutant.function]
-    imported = [trial for trial in trials if not trial.mutant.function]
     for share in (called, imported):  # the quick ones first
         parts = [share[part :: options.workers] for part in range(options.workers)]
         children = [_worker(part, scratch, told) for part in parts if part]

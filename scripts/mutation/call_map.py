@@ -68,21 +68,25 @@ class CallMap:
                 continue
             for test, (spent, places) in kept["tests"].items():
                 self.seconds[test] = spent
-                for place in places:
+                for place in {place.partition(".<locals>")[0] for place in places}:
                     self._by_function[place].append(test)
                     self._by_file[place.partition(":")[0]].add(test)
 
     def of(self, mutant: Mutant) -> list[str]:
-        """The tests that a mutant may fail, those first that are likely and quick. Empty if none calls the function.
+        """The tests that a mutant may fail, those first that are likely and quick.
 
-        For what the import executes these are the tests that call something of the file, those of the generated pages,
-        then all others.
+        For what the import executes, and for what no test calls, these are the tests that call something of the file,
+        those of the generated pages, then all others.
         """
-        if mutant.function:
-            return self._ordered(mutant, self._by_function.get(f"{mutant.file}:{mutant.function}", ()))
+        if self.is_called(mutant):
+            return self._ordered(mutant, self._by_function[f"{mutant.file}:{mutant.function}"])
         near = self._ordered(mutant, self._by_file.get(mutant.file, ()))
         pages = [name for name in self.seconds if _file_of(name) == PAGES]
         return list(dict.fromkeys([*near, *pages, *self._ordered(mutant, self.seconds)]))
+
+    def is_called(self, mutant: Mutant) -> bool:
+        """True if a test calls the function that a mutant is in, or one that this function has made."""
+        return bool(mutant.function) and f"{mutant.file}:{mutant.function}" in self._by_function
 
     def _ordered(self, mutant: Mutant, names: Iterable[str]) -> list[str]:
         """Sort by a word shared with the file's name, then one case of each test before any second one, then time."""

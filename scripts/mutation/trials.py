@@ -35,11 +35,15 @@ Told = Callable[[Mutant, Verdict], bool]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A mutant, its tests in the order in which they run, and the processor time that they take without it."""
+    """A mutant, its tests in the order in which they run, and the processor time that they take without it.
+
+    `imported` says that only the import executes it.
+    """
 
     mutant: Mutant
     tests: Sequence[str]
     seconds: float
+    imported: bool = False
 
 
 Attempt = Callable[[Sequence[str], Mutant | None], str | None]
@@ -160,9 +164,9 @@ class Trials:
 
     def run(self, trials: Sequence[Trial], told: Told) -> None:
         """Try each; those that the import executes come first, for the others import it. Raises RuntimeError."""
-        called = [trial for trial in trials if trial.mutant.function]
+        called = [trial for trial in trials if not trial.imported]
         for trial in trials:
-            if not trial.mutant.function:
+            if trial.imported:
                 slow = replace(trial, seconds=trial.seconds + 10)
                 if not told(trial.mutant, controlled(slow, trial.tests, self._imported, self._log)):
                     return

@@ -181,7 +181,7 @@ def test_tests_are_chosen_by_the_functions_that_they_call(tmp_path: Path) -> Non
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
     names = ["tests/test_log.py::a[1]", "tests/test_log.py::a[2]", "tests/test_other.py::b", "tests/test_other.py::c"]
-    functions = [["emulator/log.py:f"], ["emulator/log.py:f"], ["emulator/log.py:f"], ["emulator/x.py:g"]]
+    functions = [["emulator/log.py:f"], ["emulator/log.py:f.<locals>.g"], ["emulator/log.py:f"], ["emulator/x.py:g"]]
     tests = CallMap(tmp_path, tmp_path / "map.json", ["tests"])
     assert tests.missing == ["tests/test_log.py", "tests/test_other.py"]
     found = {name: (0.1 * at, called) for at, (name, called) in enumerate(zip(names, functions, strict=True), 1)}
@@ -193,7 +193,8 @@ def test_tests_are_chosen_by_the_functions_that_they_call(tmp_path: Path) -> Non
     nobody = Mutant("emulator/log.py", 1, 0, 1, "constant", "1", "2", "h", "h")
     assert tests.of(called) == [names[0], names[1], names[2]]
     assert tests.of(imported) == names
-    assert tests.of(nobody) == []
+    assert tests.of(nobody) == names
+    assert [tests.is_called(each) for each in (called, imported, nobody)] == [True, False, False]
     assert tests.within(names, 0.35) == names[:2]
     assert tests.within(names[3:], 0.1) == names[3:]
     (tmp_path / names[3].partition("::")[0]).write_text("# changed")
