@@ -15,8 +15,8 @@ from . import reached
 from .mutant import Mutant
 
 TRANSPORT = (
-    "aborts calls connection deadlines flow_control header_decoder health_and_reflection limits messages metadata "
-    "protocol request_head stream_table"
+    "aborts calls connection deadlines floods flow_control header_decoder health_and_reflection limits messages "
+    "metadata protocol request_head stream_table"
 )
 PAGES = "tests/project/test_pages.py"
 """What the import executes is declarations, for a good part, and the generated pages show these."""

@@ -250,3 +250,11 @@ def test_a_slave_has_the_same_queues() -> None:
         queue = engine.brokers[1].store.queue(name, 0)
         assert queue is not None
         assert queue.max_offset == length
+
+
+@pytest.mark.parametrize(("source", "dest", "cloned"), [("G", "H", 3), (A, "H", -1), ("G", B, -1)])
+def test_a_group_is_cloned_unless_it_is_a_light_queue(world: World, source: str, dest: str, cloned: int) -> None:
+    """From one group to another, by topic."""
+    world.broker.offsets.commit(source, "T", 0, 3)
+    world.broker.offsets.clone(source, dest, "T")
+    assert world.broker.offsets.query(dest, "T", 0) == cloned

@@ -483,3 +483,18 @@ def test_an_invisible_time_beyond_the_timer_is_stored_later(world: World) -> Non
     assert world.broker.offsets.query("G", "A", 0) == 2
     world.advance(3 * day + 4000)
     assert bodies(world.popped("A")) == [b"0"]
+
+
+def test_a_wait_that_would_find_a_message_by_now_is_overdue(world: World) -> None:
+    """An offset that was set back wakes nobody; waits of other queues are not overdue."""
+    world.topic("A", 2)
+    world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
+    world.send("A", queue=0)
+    world.broker.offsets.commit("G", "A", 0, 1)
+    waits = [world.engine.submit(world.broker, Notification("G", "A", queue, 20_000, world.now_ms)) for queue in (0, 1)]
+    assert [wait.outcome for wait in waits] == [None, None]
+    assert list(world.broker.notifications.overdue_polls()) == []
+    world.broker.offsets.commit("G", "A", 0, 0)
+    assert len(list(world.broker.notifications.overdue_polls())) == 1
+    waits[0].active = False
+    assert list(world.broker.notifications.overdue_polls()) == []

@@ -137,3 +137,13 @@ def test_streams_of_chance_are_independent() -> None:
     assert [one.stream("b").bits() for _ in range(5)] == [other.stream("b").bits() for _ in range(5)]
     assert Chance(8).stream("b").bits() != Chance(7).stream("b").bits()
     assert all(0 <= Chance(3).stream(str(n)).below(10) < 10 for n in range(100))
+
+
+def test_one_timer_that_is_wanted_is_enough() -> None:
+    """Among others at the same and at other instants, and until it has run."""
+    scheduler = Scheduler(0)
+    for kind, after_ms in (("a", 10), ("b", 10), ("c", 20)):
+        scheduler.call_later(after_ms, lambda: None, kind)
+    assert [scheduler.has(lambda timer, kind=kind: timer.kind == kind) for kind in "abcd"] == [True] * 3 + [False]
+    scheduler.advance_to(10)
+    assert [scheduler.has(lambda timer, kind=kind: timer.kind == kind) for kind in "abc"] == [False, False, True]

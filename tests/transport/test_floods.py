@@ -288,3 +288,12 @@ def test_a_repeated_field_is_joined_in_one_go() -> None:
         return executed_lines(lambda: peer.connection.receive(frame, peer.now)) / fields
 
     assert work_for_each(1_600) <= 1.2 * work_for_each(200)
+
+
+def test_the_stream_with_the_largest_window_decides() -> None:
+    """Whichever was opened first."""
+    for large in (1, 3):
+        peer = Peer([unary(lambda call, request: None)]).greet({INITIAL_WINDOW_SIZE: 10})
+        peer.feed(peer.request(1, b"") + peer.request(3, b"") + f.window_update(large, f.LARGEST_WINDOW - 10))
+        peer.feed(_initial_window(11))
+        assert peer.connection.failure == "FLOW_CONTROL_ERROR: a stream's window overflows"
