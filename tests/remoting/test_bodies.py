@@ -334,3 +334,8 @@ def test_a_batch_that_is_stored_whole_is_answered_with_its_id(code: RequestCode,
     assert answer.code == 0, answer
     fields = answer.ext_fields or {}
     assert (fields.get("batchUniqId"), fields.get("recallHandle")) == ("the-batch", handle)
+
+
+def test_a_topic_that_states_nothing_has_the_defaults_of_java() -> None:
+    """16 queues of either kind, readable and writable (TopicConfig, 5.3.3)."""
+    assert TopicConfigBody.read({"topicName": "T"}).config() == ops.TopicConfig("T", 16, 16, 6)
