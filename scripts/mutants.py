@@ -72,7 +72,9 @@ def main(words: Sequence[str] | None = None) -> int:
     for entry in named.stale([each for each in equivalent if each.file in files], present):
         print(f"equivalent.toml: {entry.file} has no mutant {entry.old} -> {entry.new} any more; remove the entry")
     if options.record:
-        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True)
+        # The last one that changed the code, which mutants are made of.
+        words = ["git", "log", "-1", "--format=%H", "--", *rooms.tops]
+        commit = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True)
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         form = report.form(today, commit.stdout.strip(), options.seed)
         problems = record.problems(form, rooms.names)

@@ -14,6 +14,11 @@ class Rooms:
         self.names = list(rooms)
         self._places = {place: room for room, places in rooms.items() for place in places}
 
+    @property
+    def tops(self) -> list[str]:
+        """The folders that all rooms lie in."""
+        return sorted({place.split("/")[0] for place in self._places})
+
     @classmethod
     def read(cls, file: Path) -> "Rooms":
         """From a file with one table `rooms`."""
@@ -31,7 +36,7 @@ class Rooms:
         """
         found = sorted(
             str(path.relative_to(root))
-            for top in {place.split("/")[0] for place in self._places}
+            for top in self.tops
             for path in (root / top).rglob("*.py")
             if not str(path.relative_to(root)).startswith(GENERATED)
         )
