@@ -587,15 +587,3 @@ def test_one_round_reads_as_many_op_messages_as_it_needs() -> None:
     half(world, b"open")
     world.advance(32_000)
     assert [decode(question.record).body for question in questions(channel)] == [b"open"]
-
-
-def test_a_half_message_that_was_put_back_is_undecided_once() -> None:
-    """Of its copies the newest counts; an end that names the first one decides all of them."""
-    world = make_world(transaction_check_interval=3000, transaction_time_out=1000)
-    first, second = (half(world, body, CHECK_IMMUNITY_TIME_IN_SECONDS="3600") for body in (b"first", b"second"))
-    world.advance(7000)
-    checks = world.broker.checks
-    assert [decode(each).body for each in checks.undecided()] == [b"first", b"second"]
-    end(world, first, COMMIT)
-    assert [decode(each).body for each in checks.undecided()] == [b"second"]
-    assert second.queue_offset == 1
