@@ -43,11 +43,11 @@ def secure(server: Server, sdk: str, host: str = "127.0.0.1") -> Driver:
 
 
 def somebody_waits(emulator: Emulator, topic: str) -> None:
-    """Return when a pull or a pop of a topic waits for a message."""
+    """Return when a pull or a pop of a topic waits for a message; a proxy waits with a notification before it pops."""
 
     def waiting(host: Host) -> bool:
         return any(
-            type(entry.subject).__name__ in ("PullMessage", "PopMessage")
+            type(entry.subject).__name__ in ("PullMessage", "PopMessage", "Notification")
             and getattr(entry.subject, "topic", None) == topic
             and entry.outcome is None
             for entry in host.direct.journal
