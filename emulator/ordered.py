@@ -107,6 +107,10 @@ class Orders:
             return None
         return info
 
+    def has_batch(self, place: Place) -> bool:
+        """True if the last pop of a queue was an ordered one: its messages stay behind the committed offset."""
+        return place in self._infos
+
     def blocks(self, place: Place, attempt_id: str | None, invisible_ms: int) -> bool:
         """May this pop not read the queue? The attempt that took the batch may have it again."""
         info = self._current(place)
