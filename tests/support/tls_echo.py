@@ -66,7 +66,7 @@ class EchoServer:
         self.authority = Authority()
         self.echo = EchoFactory()
         self.lines: list[str] = []
-        contexts = Contexts(settings, NAMES, ["h2"], lambda: self.authority)
+        contexts = Contexts(settings, lambda: NAMES, ["h2"], lambda: self.authority)
         factory = TwoFacedFactory(
             self.echo,
             settings=settings,
