@@ -22,6 +22,12 @@ class EngineError(Exception):
     def __str__(self) -> str:
         return f"{self.code.name}: {self.remark}"
 
+    def journaled(self) -> "EngineError":
+        """A copy for the journal without the traceback, whose frames hold the body of the request and much more."""
+        kept = self.__class__.__new__(self.__class__, *self.args)
+        kept.__dict__.update(self.__dict__)
+        return kept
+
 
 class TurnedAway(EngineError):
     """A request was refused before its processor saw it: clients get the code and the remark, and nothing besides."""

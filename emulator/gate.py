@@ -175,7 +175,8 @@ class Gate:
             try:
                 outcome = handler(call, operation)
             except EngineError as refusal:
-                outcome = refusal
+                # Its traceback would hold this frame, which holds it: memory that only the garbage collector frees.
+                outcome = refusal.with_traceback(None)
             except Exception as bug:
                 self._report_bug(bug)
                 outcome = EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")

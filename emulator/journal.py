@@ -56,7 +56,7 @@ class Journal:
         self, now_ms: int, node: str, call: "Call", operation: Operation, outcome: Result | EngineError
     ) -> None:
         """An operation got its outcome."""
-        kept = outcome.journaled() if isinstance(outcome, Result) else outcome
+        kept = outcome.journaled()
         asked = operation.journaled()
         entry = _make(Entry, (now_ms, node, "answered", call.channel.channel_id, call.label, asked, kept))
         weight = SUBJECTS[asked.__class__](asked) + OUTCOMES[kept.__class__](kept)
@@ -79,8 +79,9 @@ class Journal:
     ) -> None:
         """A request was refused before it was carried out. `client` is the id of its channel."""
         subject = request.journaled() if isinstance(request, Operation) else request
-        weight = SUBJECTS[subject.__class__](subject) + OUTCOMES[outcome.__class__](outcome)
-        self._append(Entry(now_ms, node, "refused", client, label, subject, outcome), weight)
+        kept = outcome.journaled() if isinstance(outcome, EngineError) else outcome
+        weight = SUBJECTS[subject.__class__](subject) + OUTCOMES[kept.__class__](kept)
+        self._append(Entry(now_ms, node, "refused", client, label, subject, kept), weight)
 
     def served(self, now_ms: int, node: str, client: str, label: str, request: RawRequest) -> None:
         """A request was answered that needed no operation."""

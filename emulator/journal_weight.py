@@ -44,7 +44,7 @@ class _Weighs(dict[type, Weigh]):
 
 
 def _form(hint: Any) -> str:
-    """What a field of a declared type holds: `number`, `text`, `optional text`, `texts` (a map of texts) or `more`."""
+    """The form of a field of a declared type: `number`, `text`, `optional text`, `texts` (a map of texts) or `more`."""
     if get_origin(hint) is Annotated:
         return _form(get_args(hint)[0])
     if get_origin(hint) in (Union, UnionType):
@@ -71,6 +71,8 @@ def _of_subjects(kind: type) -> Weigh:
             terms.append(f"len(subject.{name}{' or ()' if form == 'optional text' else ''})")
         elif form == "texts":
             texts = f"len(''.join(subject.{name})) + len(''.join(subject.{name}.values()))"
+            if f"{name}_length" in forms:
+                texts = f"(subject.{name}_length or {texts})"
             terms.append(f"{_PAIR} * len(subject.{name}) + {texts}")
     made: Weigh = eval(f"lambda subject: {' + '.join(terms)}")
     return made

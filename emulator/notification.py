@@ -97,7 +97,7 @@ class NotificationService:
         try:
             outcome: Result | Parked | EngineError = self.notify(call, operation)
         except EngineError as refusal:
-            outcome = refusal
+            outcome = refusal.with_traceback(None)
         if not isinstance(outcome, Parked):
             self._complete(call, operation, outcome)
 

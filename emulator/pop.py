@@ -112,7 +112,7 @@ class PopService:
             self._groups.get_enabled(operation.consumer_group)
             outcome: Result | Parked | EngineError = self._pop_or_park(call, operation, topic, self._filter(operation))
         except EngineError as refusal:
-            outcome = refusal
+            outcome = refusal.with_traceback(None)
         if not isinstance(outcome, Parked):
             self._complete(call, operation, outcome)
 

@@ -137,7 +137,7 @@ class PullService:
             code = self._suggestions.code(self._code(operation, read))
             outcome: Result | EngineError = self._result(code, read, topic_sys_flag, group, behind)
         except EngineError as refusal:
-            outcome = refusal
+            outcome = refusal.with_traceback(None)
         self._complete(call, operation, outcome)
 
     def _check(self, call: Call, operation: PullMessage) -> tuple[GroupConfig, int]:

@@ -1,5 +1,7 @@
 """Storing messages: send, send back, end of a transaction, recall."""
 
+from dataclasses import field, replace
+
 from ..codes import ResponseCode
 from ..java_types import Int
 from ..names import AUTO_CREATE_TOPIC
@@ -14,7 +16,8 @@ class SendMessage(Operation):
     `queue_id` < 0 lets the broker choose. `born_host` is the client's (address, port). `sys_flag` bits: compression
     0x1 and 0x700, transaction type 0xC (prepared or rolled back: no queue gets it). The store takes the body: after
     the append the operation no longer holds it. `through_proxy`: the gRPC proxy hands it over, past the question
-    whether the broker takes requests (rejectRequest). Source: SendMessageRequestHeader (5.3.3).
+    whether the broker takes requests (rejectRequest). `properties_length` is the length of the text from which
+    `properties` were decoded, 0 if there was none. Source: SendMessageRequestHeader (5.3.3).
     """
 
     producer_group: str
@@ -32,6 +35,7 @@ class SendMessage(Operation):
     max_reconsume_times: Int | None = None
     unit_mode: bool = False
     batch: bool = False
+    properties_length: int = field(default=0, repr=False, compare=False)
     through_proxy: bool = False
 
     def take_body(self) -> bytes:
@@ -39,6 +43,10 @@ class SendMessage(Operation):
         body = self.body
         self.body = b""
         return body
+
+    def journaled(self) -> "SendMessage":
+        """Without the body, which a message that was not stored still has."""
+        return replace(self, body=b"") if self.body else self
 
 
 @value
@@ -50,6 +58,10 @@ class SendReplyMessage(Operation):
     """
 
     message: SendMessage
+
+    def journaled(self) -> Operation:
+        """Without the body of the message."""
+        return replace(self, message=self.message.journaled())
 
 
 @value

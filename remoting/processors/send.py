@@ -150,6 +150,7 @@ def send_message(
         header.max_reconsume_times,
         header.unit_mode,
         header.batch,
+        len(header.properties),
     )
 
 

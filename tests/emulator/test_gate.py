@@ -33,6 +33,17 @@ def test_an_operation_that_a_node_does_not_know(world: World) -> None:
     assert (outcome.code, outcome.remark) == (3, "GetRouteInfo is not supported by broker-a")
 
 
+def test_the_journal_keeps_refusals_without_their_tracebacks(world: World) -> None:
+    """A copy: its code and text are those of the error, whose frames hold what the request brought."""
+    with pytest.raises(EngineError) as caught:
+        world.engine.ask(world.broker, GetTopicConfig("missing"))
+    kept = list(world.engine.journal)[-1].outcome
+    assert isinstance(kept, EngineError)
+    assert (kept.code, kept.remark, kept.details) == (caught.value.code, caught.value.remark, caught.value.details)
+    assert str(kept) == str(caught.value)
+    assert (kept.__traceback__, kept.__context__) == (None, None)
+
+
 def test_a_bug_of_ours_is_reported_and_answered() -> None:
     """An exception in a handler reaches the reporter, the client gets SYSTEM_ERROR, and the next request works."""
     bugs: list[BaseException] = []

@@ -11,7 +11,8 @@ from remoting_world import Peer, Port, create, send
 from rocketmq_testkit.emulator.config import EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.journal_weight import OUTCOMES, SUBJECTS, walked
-from rocketmq_testkit.emulator.operations import Done, GetMaxOffset, OffsetResult, SubscriptionData
+from rocketmq_testkit.emulator.operations import Done, GetMaxOffset, OffsetResult, SendMessage, SubscriptionData
+from rocketmq_testkit.emulator.properties import encode
 from rocketmq_testkit.remoting.request_code import RequestCode
 
 MIB = 1024 * 1024
@@ -27,6 +28,8 @@ WORK: dict[str, tuple[int, Callable[[Peer], Any]]] = {
     "pulls": (300, lambda peer: exchange(peer, RequestCode.PULL_MESSAGE, PULL, b"")),
     "heartbeats": (10, lambda peer: exchange(peer, RequestCode.HEART_BEAT, {}, HEARTBEAT)),
     "many properties": (10, lambda peer: send(peer, "T", b"x", queue=0, **MANY)),
+    "refused bodies": (50, lambda peer: exchange(peer, RequestCode.HEART_BEAT, {}, b"{" * 200_000)),
+    "refused messages": (50, lambda peer: send(peer, "T", b"x" * 200_000, queue=99)),
     "long texts": (50, lambda peer: exchange(peer, RequestCode.GET_MAX_OFFSET, {**PULL, "topic": "x" * 20_000}, b"")),
 }  # fmt: skip
 
@@ -93,6 +96,17 @@ def test_weights_are_added_and_taken_away_alike() -> None:
         SUBJECTS[type(subject)](subject) + OUTCOMES[type(outcome)](outcome) for subject, outcome in held
     )
     assert len(held) == 7
+
+
+def test_properties_weigh_the_same_however_they_came() -> None:
+    """Their text's length is known if they were decoded from one, and counted if they were not."""
+    properties = {f"k{number}": "v" * 50 for number in range(20)}
+    decoded, counted = (
+        SendMessage("PG", "T", 0, b"", properties, ("h", 1), 0, properties_length=length)
+        for length in (len(encode(properties)), 0)
+    )
+    weigh = SUBJECTS[SendMessage]
+    assert weigh(decoded) - weigh(counted) == 2 * len(properties)  # the separators
 
 
 def test_weights_of_single_values() -> None:
