@@ -188,8 +188,10 @@ class Poll:
         self.call.proxy.polls.ended(self)
         if self.call.session is not None:
             self.call.session.polls.pop(self, None)
-        for wait in self._waits:
-            wait.forget()
+        # Without its parts it is freed at once, and with it the request, not when the cycle collector runs.
+        waits, self._waits = self._waits, []
+        for wait in waits:
+            wait.close()
 
 
 class _Wait:
@@ -262,6 +264,11 @@ class _Wait:
             self._waiting = False
             call = self._poll.call
             call.proxy.tell(self.broker, call.channel, call.rpc.name, ForgetWaiting())
+
+    def close(self) -> None:
+        """Want nothing any more."""
+        self.forget()
+        self._then = None
 
     def _look(self) -> None:
         self._ask(self._poll.pop_for(0), self._looked)

@@ -1,0 +1,105 @@
+"""Calls leave no reference cycles: what they brought is freed at once, not when the garbage collector runs."""
+
+import gc
+from collections.abc import Callable
+from itertools import count
+
+import pytest
+from google.protobuf.message import Message
+from grpc_world import GrpcWorld, a_change, a_message, a_receive, a_send, an_ack
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
+from rocketmq_testkit.grpc_v2.method_table import SERVICE
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+from tests.transport.wire import Peer
+
+ROUNDS = 20
+
+
+class Caller:
+    """A consumer of topic T, behind the bytes of a connection."""
+
+    def __init__(self) -> None:
+        world = GrpcWorld(
+            BrokerConfig(auto_create_topic_enable=False), emulation=EmulationConfig(journal_max_entries=5)
+        )
+        world.topic()
+        self._world = world
+        self._stream = world.consumer("c")
+        self._peer = Peer(world.service).greet()
+        self._stream_ids = count(1, 2)
+
+    def ask(self, name: str, request: Message, client_id: str = "c") -> list[bytes]:
+        """The messages of the response of a call that is over."""
+        return self.ended(self.begin(name, request, client_id))
+
+    def begin(self, name: str, request: Message, client_id: str = "c") -> int:
+        """Begin a call and return the id of its stream."""
+        stream_id = next(self._stream_ids)
+        headers = {"x_mq_client_id": client_id, "x_mq_language": "JAVA", "x_mq_client_version": "5.0.8"}
+        headers["grpc_timeout"] = "30S"
+        self._peer.feed(self._peer.request(stream_id, request.SerializeToString(), SERVICE + name, **headers))
+        return stream_id
+
+    def ended(self, stream_id: int) -> list[bytes]:
+        """The messages of the response of a call that is over by now."""
+        self._peer.read()
+        self._peer.frames.clear()
+        answer = self._peer.answers.pop(stream_id)
+        assert answer.ended
+        return answer.messages
+
+    def wait(self) -> None:
+        """Receive a message that comes later, and wait for another one in vain."""
+        waiting = self.begin("ReceiveMessage", a_receive())
+        self.ask("SendMessage", a_send(a_message()))
+        assert len(self.ended(waiting)) > 1
+        waiting = self.begin("ReceiveMessage", a_receive())
+        self._world.advance(6_000)
+        self.ended(waiting)
+
+    def acknowledge(self) -> None:
+        """Send a message, receive, hide, and acknowledge it."""
+        self.ask("SendMessage", a_send(a_message()))
+        parts = map(sv.ReceiveMessageResponse.FromString, self.ask("ReceiveMessage", a_receive(batch=1)))
+        (message,) = (part.message for part in parts if part.HasField("message"))
+        (data,) = self.ask("ChangeInvisibleDuration", a_change(message, 20_000))
+        handle = sv.ChangeInvisibleDurationResponse.FromString(data).receipt_handle
+        (data,) = self.ask("AckMessage", an_ack(handle))
+        assert sv.AckMessageResponse.FromString(data).status.code == pb.OK
+
+
+ROUTE = sv.QueryRouteRequest(topic=pb.Resource(name="T"))
+MISSING = sv.QueryRouteRequest(topic=pb.Resource(name="missing"))
+WORK: dict[str, Callable[[Caller], object]] = {
+    "send": lambda caller: caller.ask("SendMessage", a_send(a_message())),
+    "send to a topic with an illegal name": lambda caller: caller.ask("SendMessage", a_send(a_message("a b"))),
+    "send to a missing topic": lambda caller: caller.ask("SendMessage", a_send(a_message("missing"))),
+    "receive and acknowledgement": Caller.acknowledge,
+    "receives that wait": Caller.wait,
+    "receive of a missing topic": lambda caller: caller.ask("ReceiveMessage", a_receive("missing")),
+    "acknowledgement of an illegal handle": lambda caller: caller.ask("AckMessage", an_ack("1 2")),
+    "heartbeat": lambda caller: caller.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name="G"))),
+    "route": lambda caller: caller.ask("QueryRoute", ROUTE),
+    "route of a missing topic": lambda caller: caller.ask("QueryRoute", MISSING),
+    "no client id": lambda caller: caller.ask("QueryRoute", ROUTE, ""),
+    "unknown method": lambda caller: caller.ask("Missing", ROUTE),
+}
+
+
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK)
+def test_a_call_leaves_no_garbage(work: Callable[[Caller], object]) -> None:
+    """Of many calls, and of dropping their lines of the journal, the collector finds less than one object each."""
+    caller = Caller()
+    for _ in range(10):
+        work(caller)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(ROUNDS):
+            work(caller)
+        found = gc.collect()
+    finally:
+        gc.enable()
+    assert found < ROUNDS
