@@ -483,7 +483,7 @@ class Http2Connection:
     def _check_windows(self) -> None:
         """Raise FLOW_CONTROL_ERROR if the initial window makes the window of an open stream overflow.
 
-        Only credit of almost 2 GiB leads here, so the visit to all streams counts as one frame for each.
+        Only windows of almost 2 GiB lead here, so the visit to all streams counts as one frame for each.
         """
         self._controls.spend(self._now, len(self.streams))
         highest = max((stream.credit for stream in self.streams.values()), default=0)

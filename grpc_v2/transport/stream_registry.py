@@ -51,5 +51,6 @@ class StreamRegistry:
         order.append(stream_id)
         if len(order) > _REMEMBERED:
             oldest = order.popleft()
-            if self._ended[oldest] is state:
+            # An id that came into another state since may have been forgotten with that one.
+            if self._ended.get(oldest) is state:
                 del self._ended[oldest]

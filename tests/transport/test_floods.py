@@ -278,6 +278,19 @@ def test_ended_streams_are_remembered_one_kind_apart_from_another() -> None:
     assert registry.state_of(8 * 1_029 + 3) is State.ABANDONED
 
 
+def test_a_stream_that_ended_in_two_ways_is_forgotten_once() -> None:
+    """DATA behind the client's reset gives a stream up; later ends of either kind do not miss it."""
+    peer = Peer([unary()]).greet()
+    peer.feed(peer.headers(1, request_fields()) + f.rst_stream(1, ErrorCode.CANCEL) + f.frame(f.DATA, 0, 1, b"x"))
+    assert peer.answer(1).reset == ErrorCode.STREAM_CLOSED
+    for stream_id in range(3, 2_063, 2):
+        peer.feed(peer.headers(stream_id, request_fields("/test.Echo/Missing")))
+    for stream_id in range(2_063, 4_123, 2):
+        peer.feed(peer.headers(stream_id, request_fields()) + f.rst_stream(stream_id, ErrorCode.CANCEL))
+    assert peer.connection.failure is None
+    assert peer.connection._streams.state_of(1) is State.SKIPPED
+
+
 def test_a_repeated_field_is_joined_in_one_go() -> None:
     """Fields of one name cost the same for each, however many are joined."""
 
