@@ -36,7 +36,13 @@ _FULL = "the message store is not writeable, so putMessage is forbidden"
 Hook = Callable[[Message], None]
 Watcher = Callable[[int, int, dict[str, str]], None]
 
-tags_code_of = lru_cache(maxsize=65536)(props.string_hash)
+_SHORT_TAG = 128
+_code_of_short_tag = lru_cache(maxsize=65536)(props.string_hash)
+
+
+def tags_code_of(tag: str) -> int:
+    """The hash of a tag, by which consume queues filter. It is remembered for short tags, of which clients use few."""
+    return _code_of_short_tag(tag) if len(tag) <= _SHORT_TAG else props.string_hash(tag)
 
 
 class MessageStore:

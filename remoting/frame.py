@@ -23,22 +23,26 @@ HEADER_BYTES_MAX = 4 * 1024 * 1024
 _HEAD = Struct(">II")
 
 
+_SMALL_BYTES = 4096
+"""Pieces of a frame that are shorter are joined as they come: an object takes forty bytes besides those in it."""
+_JOINED_BYTES = 64 * 1024
+
+
 class FrameSplitter:
     """Cuts a stream into (serialize type, header, body).
 
-    Bytes of an unfinished frame are kept as they came and joined once, when the frame is complete.
+    Bytes of an unfinished frame are kept until it is complete, and joined then.
     """
 
     def __init__(self) -> None:
-        self._chunks: list[bytes] = []
+        self._chunks: list[bytes | bytearray] = []
         self._have = 0
         self._need = 0
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
         """The frames that are complete now. Raises ProtocolError where the stream stops making sense."""
         if self._have:
-            self._chunks.append(data)
-            self._have += len(data)
+            self._keep(data)
             if self._have < self._need:
                 return
             data = b"".join(self._chunks)
@@ -74,6 +78,17 @@ class FrameSplitter:
         if at < end:
             self._chunks.append(data[at:] if at else data)
             self._have = end - at
+
+    def _keep(self, data: bytes) -> None:
+        """Keep a further piece of the unfinished frame."""
+        self._have += len(data)
+        last = self._chunks[-1]
+        if len(data) >= _SMALL_BYTES:
+            self._chunks.append(data)
+        elif isinstance(last, bytearray) and len(last) < _JOINED_BYTES:
+            last += data
+        else:
+            self._chunks.append(bytearray(data))
 
 
 def decode(serialize_type: int, header: bytes, body: bytes) -> RemotingCommand:

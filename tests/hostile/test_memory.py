@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable
 
 import pytest
-from remoting_world import Peer, Port
+from remoting_world import Peer, Port, create, send
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
@@ -142,6 +142,44 @@ def test_a_frame_costs_at_most_four_frames(name: str) -> None:
     """Whatever it holds, whether it is answered or ends its connection."""
     _, peak = handled(FRAMES[name]())
     assert peak <= LIMIT
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+def test_a_frame_in_small_pieces_costs_at_most_four_frames(size: int) -> None:
+    """A client chooses the pieces; each is an object of forty bytes until it is joined with others."""
+    data = frame.join(b"{}", bytes(range(256)) * 800)
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    splitter = frame.FrameSplitter()
+    tracemalloc.start()
+    try:
+        found = [each for piece in pieces for each in splitter.feed(bytes(bytearray(piece)))]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [body for _, _, body in found] == [bytes(range(256)) * 800]
+    assert peak <= 4 * len(data)
+
+
+def test_tags_that_a_client_makes_up_are_not_kept() -> None:
+    """Neither those of subscriptions nor those of messages, once the journal has dropped the requests."""
+    port = Port(Engine(now_ms=1_700_000_000_000))
+    peer = port.peer()
+    create(peer, "T")
+
+    def ask(number: int) -> None:
+        peer.exchange(RequestCode.PULL_MESSAGE, {**PULL, "sysFlag": "4", "subscription": f"{number}" + "x" * 100_000})
+        send(peer, "T", TAGS=f"{number}" + "x" * 30_000)
+
+    for number in range(40):
+        if number == 10:
+            port.engine.journal.clear()
+            tracemalloc.start()
+            stored = port.engine.brokers[0].store.log.max_offset
+        ask(number)
+    port.engine.journal.clear()
+    grown = tracemalloc.get_traced_memory()[0] - (port.engine.brokers[0].store.log.max_offset - stored)
+    tracemalloc.stop()
+    assert grown < 1_000_000  # of 3,900,000 characters
 
 
 @pytest.mark.parametrize("count", [1, 50])

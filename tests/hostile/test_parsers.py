@@ -16,7 +16,7 @@ from operation_counts import operations
 from pyspark_rocketmq.option import read_options
 from pyspark_rocketmq.options import SinkOptions, SourceOptions
 from pyspark_rocketmq.schema import parse as parse_columns
-from rocketmq_testkit.emulator import names, properties
+from rocketmq_testkit.emulator import names, properties, store
 from rocketmq_testkit.emulator.batch import are_usual, split_batch
 from rocketmq_testkit.emulator.check_point import Ack, CheckPoint
 from rocketmq_testkit.emulator.codes import ResponseCode
@@ -30,7 +30,6 @@ from rocketmq_testkit.emulator.recall import RecallHandle
 from rocketmq_testkit.emulator.receipt import parse_extra_info, parse_for_record
 from rocketmq_testkit.emulator.rights import Resource
 from rocketmq_testkit.emulator.sql_filter import SqlExpression
-from rocketmq_testkit.emulator.store import tags_code_of
 from rocketmq_testkit.fixtures.addresses import split_host_port
 from rocketmq_testkit.fixtures.control.checks import _object as json_object
 from rocketmq_testkit.fixtures.durations import milliseconds
@@ -83,7 +82,7 @@ def _prologue(text: str) -> None:
 
 
 def _tags(text: str) -> None:
-    tags_code_of.cache_clear()
+    store._code_of_short_tag.cache_clear()
     build_subscription("T", text)
 
 
