@@ -90,9 +90,13 @@ class TopicAdministration:
         self._orders.forget_topic(name, queues)
 
     def create_all(self, call: Call, operation: CreateTopics) -> Done:
-        """Create or change topics, none if one of the names is bad. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
+        """Create or change topics, none if a name or a number of queues is bad.
+
+        Errors: INVALID_PARAMETER, SYSTEM_ERROR.
+        """
         for each in operation.topics:
             self._topics.check_name(each.config.topic_name)
+            self._topics.check_queues(each.config)
         for each in operation.topics:
             self._put(each)
         return Done()

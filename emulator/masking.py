@@ -7,14 +7,18 @@ MASK = "***"
 _NAMES = ("password", "secret", "credential", "initauthenticationuser", "token", "signature")
 """A key whose name contains one of these holds a secret."""
 _MEMBERS = ("password", "secretkey", "secret_key")
-"""A value that contains one of these names is JSON with a secret, whatever its key is."""
+"""A value that contains one of these names is JSON with a secret, whatever its key is, unless it is a mere name."""
+_OF_NAMES = "abcdefghijklmnopqrstuvwxyz0123456789_-%|"
+"""The characters of a topic's or group's name, in lower case."""
 _GRPC_SIGNATURE = "Signature="
 
 
 def holds_secret(name: str, value: object) -> bool:
     """True if a key of that name and value holds a secret, also if the name is misspelled."""
     lower, text = name.lower(), str(value).lower()
-    return any(part in lower for part in _NAMES) or any(part in text for part in _MEMBERS)
+    if any(part in lower for part in _NAMES):
+        return True
+    return any(part in text for part in _MEMBERS) and bool(text.strip(_OF_NAMES))
 
 
 def masked(name: str, value: object) -> object:

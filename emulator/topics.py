@@ -190,10 +190,14 @@ class Topics:
                 "give fewer, or raise the key topicQueueNumsMax",
             )
 
-    def put(self, config: TopicConfig) -> None:
-        """Store a configuration, or only pass it on if it is a light queue's. Errors: see `check_queue_nums`."""
+    def check_queues(self, config: TopicConfig) -> None:
+        """Errors: see `check_queue_nums`."""
         self.check_queue_nums("readQueueNums", config.read_queue_nums)
         self.check_queue_nums("writeQueueNums", config.write_queue_nums)
+
+    def put(self, config: TopicConfig) -> None:
+        """Store a configuration, or only pass it on if it is a light queue's. Errors: see `check_queue_nums`."""
+        self.check_queues(config)
         if self.light and names.is_lmq(config.topic_name):
             self.told[config.topic_name] = config
             self.on_change(config.topic_name)

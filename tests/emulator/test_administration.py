@@ -2,6 +2,7 @@
 
 import pytest
 from engine_world import World, make_world
+from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import BrokerConfig, NamesrvConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.errors import EngineError
@@ -12,6 +13,7 @@ from rocketmq_testkit.emulator.operations import (
     ConsumeStatsResult,
     CorrectionOffsetResult,
     CreateTopic,
+    CreateTopics,
     DeleteGroup,
     DeleteTopic,
     DeleteTopicInNamesrv,
@@ -386,6 +388,17 @@ def test_administrators_may_be_let_change_the_brokers_own_topics(world: World) -
     world.ask(Done, DeleteTopic("TBW102"))
     with pytest.raises(EngineError, match="topic\\[B\\] not exist"):
         send_to(world, "B")
+
+
+@pytest.mark.parametrize(
+    "bad", [TopicConfig("B", 16_385, 1), TopicConfig("B", 1, 16_385), TopicConfig("a b", 1, 1)], ids=repr
+)
+def test_of_several_topics_none_is_made_if_one_is_bad(world: World, bad: TopicConfig) -> None:
+    """A number of queues above topicQueueNumsMax counts like a bad name."""
+    with pytest.raises(EngineError) as caught:
+        world.engine.ask(world.broker, CreateTopics([CreateTopic(TopicConfig("A", 1, 1)), CreateTopic(bad)]))
+    assert caught.value.code is ResponseCode.INVALID_PARAMETER
+    assert world.broker.topics.find("A") is None
 
 
 def test_name_server_configuration(world: World) -> None:
