@@ -7,7 +7,7 @@ from .proxy_protocol import ProxyPrologue
 from .service import RemotingService
 
 _FIRST_BYTES = 32
-"""As many bytes of a connection are kept, to tell the protocol of a client that is at the wrong port."""
+"""The first bytes of a connection are kept, to recognize the protocol of a client that is at the wrong port."""
 
 
 class ServerConnection:

@@ -1,4 +1,4 @@
-"""How a field of a custom header or of a JSON body is declared: one declaration for both.
+"""The declaration of a field, one for custom headers and JSON bodies.
 
 A class declares fields typed `str`, `Int` (32 bits), `Long` (64 bits) or `bool`, each with `| None` if it may be
 absent. Fields of bodies may also be a list, a set, a map or another class of fields, and an enum, which is a `Literal`

@@ -5,6 +5,7 @@ The layout is declared in `layout`. Source: RocketMQSerializable (5.3.3).
 """
 
 from struct import Struct
+from struct import error as StructError
 
 from .command import LANGUAGES, RemotingCommand
 from .errors import ProtocolError
@@ -69,8 +70,8 @@ def _ext_fields(header: bytes, at: int, end: int) -> dict[str, str]:
             (key_length,) = _SHORT.unpack_from(header, at)
             value_at = at + 2 + key_length + 4
             (value_length,) = _INT.unpack_from(header, value_at - 4)
-        except Exception as short:
-            raise ProtocolError("an ext field of a binary header is cut off") from short
+        except StructError:
+            raise ProtocolError("an ext field of a binary header is cut off") from None
         at = value_at + value_length
         if key_length > 0x7FFF or value_length < 0 or at > end:
             raise ProtocolError("an ext field of a binary header is longer than the header")

@@ -16,7 +16,7 @@ class UserInfo:
     user_status: str | None = None
 
     def masked(self) -> "UserInfo":
-        """The same without the password."""
+        """A copy without the password."""
         return replace(self, password=None if self.password is None else MASK)
 
 

@@ -66,7 +66,7 @@ class TopicListBody(Bean):
     topic_config_list: list[TopicConfigBody] | None = None
 
     def creations(self) -> list[CreateTopic]:
-        """What to create. Errors: SYSTEM_ERROR without a list."""
+        """The topics to create. Errors: SYSTEM_ERROR without a list."""
         if self.topic_config_list is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, null_list("topicConfigList"))
         return [CreateTopic(each.config(), each.attributes) for each in self.topic_config_list]
