@@ -195,7 +195,7 @@ def test_deviations_of_ones_own_broker_are_expected(tmp_path: Path, capsys: pyte
     file = tmp_path / "expected.json"
     with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
         target = ["--target", f"namesrv={emulator.namesrv},endpoint={emulator.endpoint},version=5.3.3"]
-        words = ["run", "-k", f"auto_create.a_send_creates_its_topic or {SENT}", *target]
+        words = ["run", "-k", f"auto_create.a_client_may_ask_for_no_queues or {SENT}", *target]
         assert main(words) == 1
         assert "autoCreateTopicEnable=false (recorded with true): the likely cause" in capsys.readouterr().out
         assert main([*words, "--record-expected", str(file)]) == 0
@@ -209,7 +209,7 @@ def test_deviations_of_ones_own_broker_are_expected(tmp_path: Path, capsys: pyte
         assert "1 same, 1 deliberate" in capsys.readouterr().out
         assert main([*words, "--expected", str(file), "--record-expected", str(file)]) == 0
         assert json.loads(file.read_text()) == content
-        entry["seen"][0] = ["before", "otherwise"]
+        entry["seen"][0][1] = "otherwise"
         file.write_text(json.dumps(content))
         assert main([*words, "--expected", str(file)]) == 1
 

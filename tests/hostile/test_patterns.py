@@ -85,9 +85,8 @@ def _steps(pattern: "re.Pattern[str]", work: Callable[[StepCounter, str], object
     return counter.steps
 
 
-def hostile_growth(found: Found) -> list[str]:
+def hostile_growth(found: Found) -> Iterator[str]:
     """Texts whose doubling takes clearly more than twice the steps."""
-    bad = []
     works: list[Callable[[StepCounter, str], object]] = [StepCounter.match, StepCounter.full_match]
     if found.searched:
         works.append(StepCounter.find_all)
@@ -96,22 +95,21 @@ def hostile_growth(found: Found) -> list[str]:
         for work in works:
             short, long = (_steps(found.pattern, work, text) for text in texts)
             if long > 2.4 * short + 60:
-                bad.append(f"{prefix!r} + {pumped!r} * n + {poison!r}: {short} steps, then {long}")
-    return bad
+                yield f"{prefix!r} + {pumped!r} * n + {poison!r}: {short} steps, then {long}"
 
 
 @pytest.mark.parametrize("found", every_pattern(), ids=lambda found: found.place)
 def test_a_pattern_is_linear(found: Found) -> None:
     """Twice the text takes twice the steps, for any run of a fragment behind any beginning and before any end."""
-    assert hostile_growth(found) == []
+    assert list(hostile_growth(found)) == []
 
 
 def test_the_measure_sees_the_patterns_that_were_not_linear() -> None:
     """A nested repeat is exponential, blanks around a comma that is looked for are quadratic."""
     comments = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*(?:[{}]|[^\s{}/]+|$)", re.DOTALL)
-    assert hostile_growth(Found("", comments, False))
-    assert hostile_growth(Found("", re.compile(r"\s*,\s*"), True))
-    assert not hostile_growth(Found("", re.compile(r"\s*,\s*"), False))
+    assert any(hostile_growth(Found("", comments, False)))
+    assert any(hostile_growth(Found("", re.compile(r"\s*,\s*"), True)))
+    assert not any(hostile_growth(Found("", re.compile(r"\s*,\s*"), False)))
 
 
 def test_the_counter_matches_as_python_does() -> None:

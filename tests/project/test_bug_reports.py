@@ -1,5 +1,6 @@
 """A bug that the emulator reports fails the test in which it happened, or the run."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -42,10 +43,14 @@ def run(folder: Path, suite: str, *words: str) -> "subprocess.CompletedProcess[s
     support = ROOT / "tests" / "support"
     (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {support} {folder}\nmarkers = provokes_bugs\n")
     command = [str(Path(sys.executable).with_name("pytest")), "-p", "no:cacheprovider", "-rA", *words, str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=120, check=False)
+    # Plugins of others have no part in it, and each process would import them all.
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, timeout=120, check=False, env=environment
+    )
 
 
-@pytest.mark.parametrize("words", [(), ("-n", "2")])
+@pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n", "2")])
 def test_the_test_that_provokes_a_report_fails(tmp_path: Path, words: tuple[str, ...]) -> None:
     """Also with workers, and for a process that a test starts; a declared report is no failure, a missing one is."""
     done = run(tmp_path, SUITE, *words)
@@ -56,7 +61,7 @@ def test_the_test_that_provokes_a_report_fails(tmp_path: Path, words: tuple[str,
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("words", [(), ("-n", "2")])
+@pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n", "2")])
 def test_a_report_between_tests_fails_the_run(tmp_path: Path, words: tuple[str, ...]) -> None:
     """It belongs to no test, and the emulator of a session may send it when the last one has ended."""
     suite = "def test_usual(): pass\n"

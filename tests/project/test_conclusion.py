@@ -1,5 +1,6 @@
 """What a run of the stages ends with: its closing lines and its exit code."""
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -141,9 +142,21 @@ def test_only_a_whole_run_of_the_build_server_is_limited(
 
     monkeypatch.setattr(stages, "STAGES", (stages.Stage("one", "", lambda: None),))
     monkeypatch.setattr(stages, "conclude", note)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")  # the run removes it
     if ci is None:
         monkeypatch.delenv("CI", raising=False)
     else:
         monkeypatch.setenv("CI", ci)
     assert stages.main(names) == 0
     assert limits == [limit]
+
+
+def test_processes_of_a_run_keep_what_they_compile(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in containers that forbid it; otherwise each process of a run compiles the whole package."""
+    found: list[str | None] = []
+    look = stages.Stage("one", "", lambda: found.append(os.environ.get("PYTHONDONTWRITEBYTECODE")))
+    monkeypatch.setattr(stages, "STAGES", (look,))
+    monkeypatch.setattr(stages, "conclude", lambda *_: 0)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert stages.main([]) == 0
+    assert found == [None]

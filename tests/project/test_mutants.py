@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
@@ -396,14 +395,12 @@ def test_the_record_is_complete_and_high_enough() -> None:
 
 def test_the_fixed_sample_is_killed() -> None:
     """Each mutant by its own test, in forks of one process, without a change of any file."""
-    begun = time.monotonic()
     before = changes()
     command = [sys.executable, "scripts/mutants.py", "--sample"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SAMPLE_SECONDS_MAX, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     listed = named.read(DATA / "sample.toml", "mutant", "test")
     assert f" of {len(listed)} mutants of the sample exist, 0 survived" in done.stdout
-    assert time.monotonic() - begun < SAMPLE_SECONDS_MAX
     assert changes() == before
 
 

@@ -209,6 +209,12 @@ class TestStages:
             f"cases: 2 outcomes in 60.5 s, at most {limit} s\n" for limit in (61, 60)
         )
 
+    def test_tests_that_run_alone_are_found_by_their_marker(self) -> None:
+        """In files of all folders but those that have stages of their own."""
+        found = stages.files_with("alone")
+        assert {"tests/project/test_demo.py", "tests/fixtures/test_container_gateway.py"} <= set(found)
+        assert not [file for file in found if file.startswith(("tests/clients/", "tests/sidecar/"))]
+
     def test_every_test_belongs_to_a_stage(self) -> None:
         """The stages that leave folders out leave out those that another stage runs."""
         assert {stage.name for stage in stages.STAGES} >= {"tests", "alone", "clients", "sidecar", "oldest", "protobuf"}

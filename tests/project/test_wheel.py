@@ -72,7 +72,7 @@ def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
-def test_a_test_suite_uses_the_installed_plugin(stranger: Path, tmp_path: Path) -> None:
+def a_test_suite_uses_the_installed_plugin(stranger: Path, tmp_path: Path) -> None:
     """A test file that stands alone gets its emulator from the wheel, and PyPI's `fixtures` is untouched."""
     (tmp_path / "test_use.py").write_text(USE)
 
@@ -82,14 +82,14 @@ def test_a_test_suite_uses_the_installed_plugin(stranger: Path, tmp_path: Path) 
     run(stranger / "python", "-m", "pip", "check", cwd=tmp_path)
 
 
-def test_the_commands_are_installed(stranger: Path, tmp_path: Path) -> None:
+def the_commands_are_installed(stranger: Path, tmp_path: Path) -> None:
     """The wheel brings the commands; the emulator knows its version."""
     assert run(stranger / "rocketmq-emulator", "--version", cwd=tmp_path).startswith("rocketmq-emulator ")
     assert run(stranger / "rocketmq-audit", "--help", cwd=tmp_path).startswith("usage: rocketmq-audit ")
     assert run(stranger / "rocketmq-replay", "--help", cwd=tmp_path).startswith("usage: rocketmq-replay ")
 
 
-def test_who_has_no_spark_is_told(stranger: Path, tmp_path: Path) -> None:
+def who_has_no_spark_is_told(stranger: Path, tmp_path: Path) -> None:
     """In one sentence, with the extra that brings it."""
     (tmp_path / "journal.jsonl").write_text('{"ts_us": 1, "event": "stored", "topic": "orders", "msgId": "m1"}\n')
     done = subprocess.run(
@@ -103,14 +103,14 @@ def test_who_has_no_spark_is_told(stranger: Path, tmp_path: Path) -> None:
     )
 
 
-def test_the_installed_suite_knows_what_real_brokers_did(stranger: Path, tmp_path: Path) -> None:
+def the_installed_suite_knows_what_real_brokers_did(stranger: Path, tmp_path: Path) -> None:
     """Records come with the package, so that a run from the wheel has something to compare with."""
     printed = run(stranger / "rocketmq-conformance", "run", "-k", "tag", cwd=tmp_path)
 
     assert "as expected" in printed
 
 
-def test_the_installed_suite_knows_what_sdks_saw(stranger: Path, tmp_path: Path) -> None:
+def the_installed_suite_knows_what_sdks_saw(stranger: Path, tmp_path: Path) -> None:
     """The same for scenarios: one through an SDK whose driver is built from the sources in the wheel."""
     words = ("--sdk", "python", "-k", "scenarios.topics.a_send_to_an_unknown_topic")
     printed = run(stranger / "rocketmq-conformance", "run", *words, cwd=tmp_path)
@@ -118,7 +118,25 @@ def test_the_installed_suite_knows_what_sdks_saw(stranger: Path, tmp_path: Path)
     assert "emulator: 1 same" in printed
 
 
-def test_the_wheel_holds_what_it_should(wheel: Path) -> None:
+USES = (
+    a_test_suite_uses_the_installed_plugin,
+    the_commands_are_installed,
+    who_has_no_spark_is_told,
+    the_installed_suite_knows_what_real_brokers_did,
+    the_installed_suite_knows_what_sdks_saw,
+)
+
+
+def test_the_wheel_is_used_and_holds_what_it_should(wheel: Path, stranger: Path, tmp_path: Path) -> None:
+    """In one test, because each worker that has one of several builds and installs the wheel anew."""
+    the_wheel_holds_what_it_should(wheel)
+    for use in USES:
+        folder = tmp_path / use.__name__
+        folder.mkdir()
+        use(stranger, folder)
+
+
+def the_wheel_holds_what_it_should(wheel: Path) -> None:
     """All files lie in our namespace; typing marks, .proto files, records and sources of drivers are among them."""
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
