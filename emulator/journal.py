@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .effects import Effect
 from .errors import EngineError
-from .journal_weight import OUTCOMES, SUBJECTS
+from .journal_weight import OUTCOMES, SUBJECTS, weightless
 from .operations import Done, Operation, Result
 from .raw_request import RawRequest, Rejection
 
@@ -50,7 +50,13 @@ class Journal:
         self._weights: deque[int] = deque()
         self.held_bytes = 0
         """The weight of the entries that are held."""
-        self.written = 0
+        self.dropped = 0
+        """How many entries were written but are no longer held."""
+
+    @property
+    def written(self) -> int:
+        """How many entries were written."""
+        return self.dropped + len(self._entries)
 
     def answered(
         self, now_ms: int, node: str, call: "Call", operation: Operation, outcome: Result | EngineError
@@ -59,13 +65,16 @@ class Journal:
         kept = outcome.journaled()
         asked = operation.journaled()
         entry = _make(Entry, (now_ms, node, "answered", call.channel.channel_id, call.label, asked, kept))
-        weight = SUBJECTS[asked.__class__](asked) + OUTCOMES[kept.__class__](kept)
-        # Written out as `_append` has it: this is done for every request.
-        self.written += 1
-        self._entries.append(entry)
+        # Written out as `_append` has it, and without a call for an outcome without weight: each request comes here.
+        weight = SUBJECTS[asked.__class__](asked)
+        weigh = OUTCOMES[kept.__class__]
+        if weigh is not weightless:
+            weight += weigh(kept)
+        entries = self._entries
+        entries.append(entry)
         self._weights.append(weight)
-        self.held_bytes += weight
-        if self.held_bytes > self._max_bytes or len(self._entries) > self._max_entries:
+        self.held_bytes = held_bytes = self.held_bytes + weight
+        if held_bytes > self._max_bytes or len(entries) > self._max_entries:
             self._drop()
 
     def refused(
@@ -100,7 +109,6 @@ class Journal:
         self._append(entry, SUBJECTS[effect.__class__](effect))
 
     def _append(self, entry: Entry, weight: int) -> None:
-        self.written += 1
         self._entries.append(entry)
         self._weights.append(weight)
         self.held_bytes += weight
@@ -111,11 +119,7 @@ class Journal:
         while len(self._entries) > self._max_entries or self.held_bytes > self._max_bytes:
             self._entries.popleft()
             self.held_bytes -= self._weights.popleft()
-
-    @property
-    def dropped(self) -> int:
-        """How many entries were written but are no longer held."""
-        return self.written - len(self._entries)
+            self.dropped += 1
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -133,4 +137,4 @@ class Journal:
         """Forget all entries."""
         self._entries.clear()
         self._weights.clear()
-        self.written = self.held_bytes = 0
+        self.dropped = self.held_bytes = 0

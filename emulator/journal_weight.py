@@ -31,6 +31,11 @@ _NUMBERS = (int, bool, float, NoneType)
 _TEXTS = ("text", "optional text")
 
 
+def weightless(_value: object) -> int:
+    """Weighs outcomes that list nothing, as most."""
+    return 0
+
+
 class _Weighs(dict[type, Weigh]):
     """The function that weighs the objects of a class, made when the first one is weighed."""
 
@@ -85,7 +90,7 @@ def _of_outcomes(kind: type) -> Weigh:
     of_kind: Any = kind
     listing = [name for name, hint in declared_types(of_kind).items() if _form(hint) in ("more", "texts")]
     if not listing:
-        return lambda _: 0
+        return weightless
     return lambda outcome: sum(_listed(getattr(outcome, name)) for name in listing)
 
 

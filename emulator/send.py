@@ -123,7 +123,8 @@ class SendService:
         if self._special and operation.topic in self._topics.compacted and not properties.get(props.KEYS, "").strip():
             raise EngineError(ResponseCode.MESSAGE_ILLEGAL, "Required message key is missing")
         self._add_own(properties)
-        message = self._message(operation, queue_id, operation.take_body(), properties)
+        body = operation.take_body()
+        message = self._message(operation, queue_id, body, properties)
         if names.is_retry(operation.topic):
             self._hooks.redirect_retry(message, operation)
         prepared = is_half(properties)
@@ -135,7 +136,9 @@ class SendService:
                 )
             self._hooks.prepare_transaction(message, operation)
         refuse_to_store(self._config, self._store)
-        return self._sent(SendResult, message, queue_id, unique_key, self._store.put(message))
+        stored = self._store.put(message)
+        operation.properties_length = stored.size - len(body)
+        return self._sent(SendResult, message, queue_id, unique_key, stored)
 
     def _sent(
         self, kind: type[SendResult], message: Message, queue_id: int, unique_key: str, stored: Stored

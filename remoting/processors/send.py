@@ -150,7 +150,6 @@ def send_message(
         header.max_reconsume_times,
         header.unit_mode,
         header.batch,
-        len(header.properties),
     )
 
 

@@ -99,7 +99,7 @@ def test_weights_are_added_and_taken_away_alike() -> None:
 
 
 def test_properties_weigh_the_same_however_they_came() -> None:
-    """Their text's length is known if they were decoded from one, and counted if they were not."""
+    """Their length is known once the message is stored, and counted if it was not."""
     properties = {f"k{number}": "v" * 50 for number in range(20)}
     decoded, counted = (
         SendMessage("PG", "T", 0, b"", properties, ("h", 1), 0, properties_length=length)
