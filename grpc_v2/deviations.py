@@ -71,4 +71,14 @@ DEVIATIONS = (
         "it has queues in routes, as upstream; receives go to the other brokers and assignments leave it out until its"
         " master is back",
     ),
+    Deviation(
+        "request with more than 100,000 fields, those of its inner messages included",
+        "served up to the limit of its length",
+        "gRPC status UNKNOWN, as for bytes that are not protobuf",
+    ),
+    Deviation(
+        "responses that wait for the client's flow-control credit",
+        "kept without a limit",
+        "256 MiB a connection; above it new streams are refused with REFUSED_STREAM",
+    ),
 )

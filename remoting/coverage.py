@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rocketmq_testkit.emulator.engine import Engine
 
+from .deviations import DEVIATIONS
 from .header import Header
 from .processors import PROCESSORS
 from .push import PUSHED, QUESTIONS
@@ -31,6 +32,16 @@ that is not emulated yet is answered code 3 with a remark that names it. Codes t
 or in other programs than brokers and name servers, are answered like unknown ones: code 3.
 """
 
+DIFFERENCES = """
+## Deliberate differences
+
+These differences from 5.3.3 have no configuration key. Limits keep one client from using up the memory of the process;
+the other rows concern values that no SDK sends.
+
+| where | 5.3.3 | emulator |
+|---|---|---|
+"""
+
 _SUFFIXES = {"str": "", "Int": ":i", "Long": ":l", "bool": ":b"}
 
 
@@ -45,7 +56,8 @@ def page() -> str:
         f" {len(pushed)} are sent to clients.\n"
     )
     head = "| code | name | who | operation | fields |\n|---|---|---|---|---|\n"
-    return f"{INTRODUCTION}\n{counts}\n{head}{''.join(rows)}"
+    differences = [f"| {each.where} | {each.upstream} | {each.here} |\n" for each in DEVIATIONS]
+    return f"{INTRODUCTION}\n{counts}\n{head}{''.join(rows)}{DIFFERENCES}{''.join(differences)}"
 
 
 def served_codes() -> dict[int, Processor]:
