@@ -26,7 +26,7 @@ upstream that it comes from; and the version and day of the real broker that was
 SDK that can express them. A second version is one that does *otherwise*; how, is in {differences}.
 
 By its name the test is run against the emulator, or against a
-[broker of yours](conformance.md#i-run-my-own-broker-at-this-address): `rocketmq-conformance run -k NAME`, a scenario
+[broker of yours](conformance.md#run-against-your-own-broker): `rocketmq-conformance run -k NAME`, a scenario
 with `--sdk all` or the names of some. Where the emulator does something else than {reference} for ever, as in
 {deliberate} rows, the reason stands behind **Here otherwise**.
 """

@@ -7,9 +7,12 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+
+from rocketmq_testkit.fixtures.command_line import Parser, UsageError, value_of, whole_number
+from rocketmq_testkit.fixtures.option_forms import choice, whole
 
 from .case import CaseError, Protocol, all_cases
 from .catalogue import entries
@@ -47,7 +50,11 @@ ERRORS = (
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    options = parser().parse_args(words)
+    try:
+        options = parser().read(words)
+    except UsageError as error:
+        print(f"rocketmq-conformance: {error}", file=sys.stderr)
+        return UNUSABLE
     options.command = shown(sys.argv[1:] if words is None else words)
     if find_spec("grpc") is None:
         print(
@@ -85,73 +92,92 @@ def _end_in_order_on_sigterm() -> None:
         signal.signal(signal.SIGTERM, interrupt)
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The options of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="rocketmq-conformance",
-        description="Runs the behaviours that clients of Apache RocketMQ can see on the emulator and on real brokers.",
+        description="Compare the emulator, real brokers or your broker with recorded outcomes of Apache RocketMQ.",
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    listing = commands.add_parser("list", help="show the cases and scenarios")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="chosen_command")
+    listing = commands.add_parser("list", help="list cases and scenarios")
     _select(listing)
     listing.set_defaults(run=_list)
-    running = commands.add_parser("run", help="run them on targets and compare with what is recorded")
+    running = commands.add_parser(
+        "run", help="run cases and scenarios on targets and compare the outcomes with the recorded ones"
+    )
     _select(running)
-    running.add_argument("--target", action="append", metavar="TARGET", help=f"{FORMS}; may be given several times")
+    running.add_argument(
+        "--target",
+        action="append",
+        metavar="TARGET",
+        help=f"run on this target: {FORMS} (default emulator); may be repeated",
+    )
     running.add_argument(
         "--jobs",
-        type=_count,
+        type=_count("--jobs", "number of jobs"),
         default=os.cpu_count() or 2,
         metavar="N",
-        help="how many at once; with several, one that only waits makes room for another",
+        help="run N cases at once, not counting waiting ones (default: number of processors)",
     )
     running.add_argument(
         "--attempts",
-        type=_count,
+        type=_count("--attempts", "number of attempts"),
         default=1,
         metavar="N",
-        help="run again what is not as expected; on the emulator, scenarios only",
-    )
-    running.add_argument("--repeated-max", type=_limit, metavar="N", help="end badly when more needed another attempt")
-    running.add_argument("--record", action="store_true", help="write down what real brokers did, as the new truth")
-    running.add_argument("--json", type=Path, metavar="FILE", help="write the findings, for `report`")
-    running.add_argument("--junit", type=Path, metavar="FILE", help="write the findings as JUnit XML")
-    running.add_argument("--report", type=Path, metavar="DIR", help="write the findings as a page, DIR/index.html")
-    running.add_argument(
-        "--expected", type=Path, metavar="FILE", help="deviations of your own broker that are not held against it"
+        help="run an unexpected outcome up to N times; on the emulator, scenarios only (default 1)",
     )
     running.add_argument(
-        "--record-expected", type=Path, metavar="FILE", help="write what differs as such deviations, for --expected"
+        "--repeated-max",
+        type=_count("--repeated-max", "number of repeated cases", 0),
+        metavar="N",
+        help="exit with code 1 if more than N cases needed another attempt (default: no limit)",
+    )
+    running.add_argument(
+        "--record", action="store_true", help="record the outcomes of real brokers as the new reference"
+    )
+    running.add_argument("--json", type=Path, metavar="FILE", help="write the outcomes as JSON, for `report`")
+    running.add_argument("--junit", type=Path, metavar="FILE", help="write the outcomes as JUnit XML")
+    running.add_argument("--report", type=Path, metavar="DIR", help="write the outcomes as a page, DIR/index.html")
+    running.add_argument(
+        "--expected", type=Path, metavar="FILE", help="accept the deviations of your broker in this file"
+    )
+    running.add_argument(
+        "--record-expected", type=Path, metavar="FILE", help="write differing outcomes as deviations, for --expected"
     )
     running.set_defaults(run=_run)
-    building = commands.add_parser("build", help="build the SDK drivers and fetch the jars of brokers")
-    building.add_argument("--sdk", metavar="NAME,...", help=f"only these of {', '.join(registry.names())}")
-    building.add_argument("--apache", action="append", metavar="VERSION", help="also the jars of this broker")
+    building = commands.add_parser("build", help="build SDK drivers and download jars of brokers")
+    building.add_argument(
+        "--sdk", metavar="NAME,...", help=f"build only these drivers: {', '.join(registry.names())} (default: all)"
+    )
+    building.add_argument(
+        "--apache", action="append", metavar="VERSION", help="download the jars of this version, too; may be repeated"
+    )
     building.set_defaults(run=_build)
-    reporting = commands.add_parser("report", help="make a page out of files that `run --json` has written")
+    reporting = commands.add_parser("report", help="join files of `run --json` to one page")
     reporting.add_argument("files", type=Path, nargs="+", metavar="FILE")
-    reporting.add_argument("--report", type=Path, required=True, metavar="DIR", help="where index.html goes")
-    reporting.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML as well")
+    reporting.add_argument("--report", type=Path, required=True, metavar="DIR", help="write the page to DIR/index.html")
+    reporting.add_argument("--junit", type=Path, metavar="FILE", help="write the outcomes as JUnit XML, too")
     reporting.set_defaults(run=_report)
     return parser
 
 
 def _select(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-k", dest="expression", default="", metavar="EXPR", help="ids that match: 'pop and not order'")
-    parser.add_argument("--protocol", choices=[each.value for each in Protocol], help="only what speaks it")
-    parser.add_argument("--sdk", metavar="NAME,...", help="also scenarios, with these SDKs, or with all")
+    parser.add_argument(
+        "-k", dest="expression", default="", metavar="EXPR", help="select ids: 'pop and not order' (default: all)"
+    )
+    protocols = [each.value for each in Protocol]
+    parser.add_argument(
+        "--protocol",
+        type=value_of("--protocol", choice("protocol", protocols)),
+        metavar="PROTOCOL",
+        help=f"select one protocol: {' or '.join(protocols)} (default: both)",
+    )
+    parser.add_argument("--sdk", metavar="NAME,...", help="select scenarios through these SDKs, or all (default: none)")
 
 
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: give a number from 1 up")
-    return int(text)
-
-
-def _limit(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r}: give a number from 0 up")
-    return int(text)
+def _count(flag: str, noun: str, low: int = 1) -> Callable[[str], int]:
+    """The `type` of an option that is a count."""
+    return value_of(flag, whole(noun, low, None, f"use {{option}}={max(low, 1)}"), whole_number)
 
 
 def _selection(options: argparse.Namespace) -> Selection:
@@ -161,7 +187,7 @@ def _selection(options: argparse.Namespace) -> Selection:
 
 def _nothing(options: argparse.Namespace) -> str:
     what = f"-k {options.expression!r}: " if options.expression else ""
-    return f"{what}no case or scenario matches; `rocketmq-conformance list` shows all of them"
+    return f"{what}no case or scenario matches; list them with `rocketmq-conformance list`"
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -186,7 +212,7 @@ def _run(options: argparse.Namespace) -> int:
         hint = "" if options.sdk else "; scenarios need --sdk"
         raise SelectionError(f"{_nothing(options)}{hint}")
     check_outputs({"--json": options.json, "--junit": options.junit, "--record-expected": options.record_expected})
-    check_outputs({"--report": options.report and options.report / page.NAME})
+    check_outputs({"--report": options.report}, page.NAME)
     expected = Expected.read(options.expected)
     total = (len(cases) + len(scenarios) * len(sdks)) * len(targets)
     terminal = Terminal(sys.stdout, total)
@@ -218,7 +244,7 @@ def targets_of(options: argparse.Namespace) -> list[Target]:
     targets = [target(text) for text in options.target or ["emulator"]]
     for name, count in Counter(each.name for each in targets).items():
         if count > 1:
-            raise TargetError(f"--target {name} is given {count} times; once is enough")
+            raise TargetError(f"--target={name}: given {count} times; a run has each target once; give it once")
     if options.record:
         # Said before anything runs. The emulator may stand beside a broker that is recorded.
         real = [each for each in targets if not each.emulated]
@@ -253,7 +279,7 @@ def _record(run: Run, targets: Sequence[Target], truth: Truth) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
-    names = options.sdk.split(",") if options.sdk else registry.names()
+    names = sdks_of(options.sdk) or registry.names()
     try:
         recipes = [registry.recipe(name) for name in names]
     except LookupError as error:
@@ -265,7 +291,8 @@ def _build(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    check_outputs({"--report": options.report / page.NAME, "--junit": options.junit})
+    check_outputs({"--report": options.report}, page.NAME)
+    check_outputs({"--junit": options.junit})
     content = document.read(options.files)
     print(f"report: {page.write(options.report, content)}")
     if options.junit is not None:

@@ -20,6 +20,11 @@ class ExpectedError(Exception):
     """A file of expected deviations cannot be used; the text says which and why."""
 
 
+def _refused(path: Path, wrong: str) -> ExpectedError:
+    allowed = "the file is a JSON object of deviations by id"
+    return ExpectedError(f"--expected={path}: {wrong}; {allowed}; write one with --record-expected")
+
+
 class Expected:
     """The deviations by id: of a case, or `scenario@sdk`."""
 
@@ -35,16 +40,16 @@ class Expected:
         try:
             content = json.loads(path.read_text())
         except OSError as error:
-            raise ExpectedError(f"--expected {path}: {error.strerror}; --record-expected writes one") from error
+            raise _refused(path, f"cannot be read, {error.strerror}") from error
         except ValueError as error:
-            raise ExpectedError(f"--expected {path} is no JSON: {error}; --record-expected writes one") from error
+            raise _refused(path, f"not JSON, {error}") from error
         if not isinstance(content, dict):
-            raise ExpectedError(f"--expected {path}: it must be a JSON object of ids; --record-expected writes one")
+            raise _refused(path, "not a JSON object")
         for id_, entry in content.items():
             if not isinstance(entry, dict) or not isinstance(entry.get("reason"), str):
-                raise ExpectedError(f"--expected {path}: {id_} must be an object with a text `reason`")
+                raise _refused(path, f"{id_} is not an object with a text `reason`")
             if not (isinstance(entry.get("seen"), list) or entry.get("error") is True):
-                raise ExpectedError(f'--expected {path}: {id_} must have a list `seen`, or "error": true')
+                raise _refused(path, f'{id_} has neither a list `seen` nor "error": true')
         return cls(content, str(path))
 
     def judge(self, outcome: Outcome) -> Outcome:

@@ -12,17 +12,22 @@ class OutputError(Exception):
     """A file cannot be written; one sentence with its option and the reason."""
 
 
-def check_outputs(files: Mapping[str, Path | None]) -> None:
-    """Raise OutputError unless each file, by its option, can be written. Missing folders are made."""
-    for option, path in files.items():
-        if path is None:
+def check_outputs(files: Mapping[str, Path | None], name: str = "") -> None:
+    """Raise OutputError unless each file, by its option, can be written. Missing folders are made.
+
+    With `name`, paths are those of folders, and the file of that name in each is checked.
+    """
+    for option, given in files.items():
+        if given is None:
             continue
+        path = given / name if name else given
         new = not path.exists()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.open("a").close()
         except OSError as error:
-            raise OutputError(f"{option}: {path} cannot be written: {error.strerror}; name another place") from error
+            what = f"{name} cannot be written there" if name else "cannot be written"
+            raise OutputError(f"{option}={given}: {what}, {error.strerror}; name another place") from error
         if new:
             path.unlink()
 

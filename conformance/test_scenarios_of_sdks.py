@@ -20,7 +20,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     try:
         sdks = Selection(sdks=sdks_of(config.getoption("sdk", None))).of_sdks()
     except SelectionError as error:
-        raise pytest.UsageError(f"--sdk: {error}") from error
+        raise pytest.UsageError(str(error)) from error
     grouped = any(line.startswith("xdist_group") for line in config.getini("markers"))
     tests = [
         pytest.param(

@@ -115,17 +115,24 @@ def check_columns(fields: Sequence[tuple[str, str]], topic_option: str | None) -
         allowed = COLUMNS.get(name)
         if allowed is None:
             near = get_close_matches(name, COLUMNS, 1, 0.5) or get_close_matches(name, IGNORED, 1, 0.8)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(COLUMNS)}"
-            raise SchemaError(f"unknown column {name} of a write; {hint}")
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COLUMNS)}"
+            way_out = f'use withColumnRenamed("{name}", "{near[0]}")' if near else f'use drop("{name}")'
+            raise SchemaError(f"column {name}: a write has no such column; {hint}; {way_out}")
         if kind not in allowed:
-            raise SchemaError(f"column {name} of a write is {kind}; it can be {' or '.join(allowed)}")
+            raise SchemaError(
+                f"column {name} {kind}: a write cannot have this type; it can be {' or '.join(allowed)}; cast it"
+            )
     given = {name for name, _ in fields}
     if "body" not in given:
-        raise SchemaError("a write needs a column body")
+        raise SchemaError(
+            'column body: missing; it is the content of messages; name a column body, as in selectExpr("value AS body")'
+        )
     if "topic" not in given and topic_option is None:
-        raise SchemaError("a write needs a column topic or the option topic")
+        raise SchemaError("topic: missing; a write has the option topic or a column topic; use topic=orders")
     if {"shardingKey", "messageGroup"} <= given:
-        raise SchemaError("columns shardingKey and messageGroup of a write are the same; leave one out")
+        raise SchemaError(
+            "columns shardingKey, messageGroup: names of the same value; a write has one of them; drop one"
+        )
     if topic_option is not None:
         _check_topic(topic_option, "option topic")
 

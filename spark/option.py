@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, TypeVar
 
+from rocketmq_testkit.emulator.masking import MASK, masked
 from rocketmq_testkit.emulator.names import GROUP_MAX_LENGTH, is_legal_group
 
 from .errors import OptionError
@@ -28,6 +29,7 @@ class Form:
 
     words: str
     read: Callable[[str], Any]
+    example: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,15 @@ class Declared:
     def names(self) -> tuple[str, ...]:
         """All names, in lower case."""
         return tuple(name.lower() for name in (self.name, *self.aliases))
+
+    @property
+    def way_out(self) -> str:
+        """The end of a sentence about a wrong value: a value that works."""
+        if isinstance(self.default, bool):
+            return f"use {self.name}={str(self.default).lower()}, the default"
+        if isinstance(self.default, int | str):
+            return f"use {self.name}={self.default}, the default"
+        return f"use {self.name}={self.form.example}" if self.form.example else "leave it out for the default"
 
     def spelt(self, name: str) -> str:
         """One of its names as it is declared; Spark hands names over in lower case."""
@@ -79,16 +90,15 @@ def read_options(cls: type[T], given: Mapping[str, str], kind: str, hint: str = 
     for attribute, each in declared:
         found = [left.pop(name) for name in each.names if name in left]
         if len(found) > 1:
-            names = " and ".join(each.spelt(name) for name, _ in found)
-            raise OptionError(f"options {names} are the same option; give one of them")
+            names = ", ".join(each.spelt(name) for name, _ in found)
+            raise OptionError(f"{names}: names of the same option; an option is given once; give one of them")
         if found:
             values[attribute] = _read(each, *found[0])
         elif each.default is REQUIRED:
-            raise OptionError(f"option {each.name} is required for a {kind}: {each.doc.rstrip('.')}{hint}")
+            raise OptionError(f"{each.name}: missing; a {kind} needs {each.form.words}; {each.way_out}{hint}")
     unknown = [name for name in left if name not in SPARKS_OWN]
     if unknown:
-        written = left[unknown[0]][0]
-        raise OptionError(f"unknown option {written} for a {kind}{_nearest(written, declared)}")
+        raise OptionError(no_such_option(*left[unknown[0]], kind, [option for _, option in declared]))
     return cls(**values)
 
 
@@ -96,15 +106,22 @@ def _read(declared: Declared, name: str, text: str) -> Any:
     try:
         return declared.form.read(text.strip())
     except ValueError as error:
-        shown = "the value given" if declared.secret else repr(text)
+        shown = MASK if declared.secret else text
         reason = f" ({error})" if str(error) else ""
-        raise OptionError(f"option {declared.spelt(name)} must be {declared.form.words}, not {shown}{reason}") from None
+        wrong = f"{declared.spelt(name)}={shown}: expected {declared.form.words}{reason}"
+        raise OptionError(f"{wrong}; {declared.way_out}") from None
 
 
-def _nearest(name: str, declared: Iterable[tuple[str, Declared]]) -> str:
-    known = {each.lower(): each for _, option in declared for each in (option.name, *option.aliases)}
+def no_such_option(name: str, text: str, kind: str, declared: Iterable[Declared]) -> str:
+    """The sentence for an unknown option of a read, write or table (`kind`): the nearest name, or all names."""
+    known = {each.lower(): each for option in declared for each in (option.name, *option.aliases)}
     near = difflib.get_close_matches(name.lower(), known, 1, 0.5)
-    return f"; did you mean {known[near[0]]}?" if near else f"; known are {', '.join(sorted(known.values()))}"
+    shown = masked(known[near[0]] if near else name, text)
+    if near:
+        hint = f"did you mean {known[near[0]]}?; use {known[near[0]]}={shown}"
+    else:
+        hint = f"there are {', '.join(sorted(known.values()))}; leave it out"
+    return f"{name}={shown}: a {kind} has no such option; {hint}"
 
 
 # forms
@@ -181,6 +198,6 @@ def _pattern(text: str) -> "re.Pattern[str]":
 
 
 GROUP_NAME = Form(f"at most {GROUP_MAX_LENGTH} letters, digits and any of % | _ -", _group)
-ADDRESSES = Form("host:port, several with ; between", _addresses)
+ADDRESSES = Form("host:port, several with ; between", _addresses, "127.0.0.1:9876")
 NAMES = Form("topics with commas between", _names)
 PATTERN = Form("a regular expression", _pattern)

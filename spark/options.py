@@ -94,11 +94,14 @@ class ConnectionOptions:
 
     def _check_connection(self) -> None:
         if (self.access_key is None) != (self.secret_key is None):
-            raise OptionError("options accessKey and secretKey belong together; one is missing")
+            given, missing = ("accessKey", "secretKey") if self.secret_key is None else ("secretKey", "accessKey")
+            raise OptionError(f"{given}: given without {missing}; the two belong together; give {missing}, too")
         if self.security_token is not None and self.access_key is None:
-            raise OptionError("option securityToken needs accessKey and secretKey")
+            raise OptionError(
+                "securityToken: given without accessKey; a token belongs to a key; give accessKey and secretKey"
+            )
         if self.tls_ca_file is not None and not self.tls:
-            raise OptionError("option tlsCaFile says nothing without tls=true")
+            raise OptionError(f"tlsCaFile={self.tls_ca_file}: no effect without TLS; tls is false; use tls=true, too")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,17 +221,24 @@ class SourceOptions(ConnectionOptions):
             if value is not None
         ]
         if len(given) != 1:
-            said = f"{' and '.join(given)} are given" if given else "none is given"
-            raise OptionError(f"give exactly one of the options topic, topics, topicsPattern and assign; {said}")
+            allowed = "a read has one of topic, topics, topicsPattern and assign"
+            if given:
+                raise OptionError(f"{', '.join(given)}: more than one is given; {allowed}; leave out {given[-1]}")
+            raise OptionError(f"topic: missing; {allowed}; use topic=orders")
         if self.columns is not None and self.include_metadata:
-            raise OptionError("options columns and includeMetadata are both given; columns names metadata, too")
+            wrong = "columns, includeMetadata: both are given; columns can name columns of metadata"
+            raise OptionError(f"{wrong}; leave out includeMetadata")
         if self.consumer_group == DEFAULT_GROUP:
             if self.starting_offsets == GROUP:
-                raise OptionError("startingOffsets=group needs the option consumerGroup")
+                raise OptionError(
+                    "startingOffsets=group: no group is named; consumerGroup names it; give consumerGroup, too"
+                )
             if self.commit_offsets_to_broker:
-                raise OptionError("commitOffsetsToBroker=true needs the option consumerGroup")
+                wrong = "commitOffsetsToBroker=true: no group is named; consumerGroup names it"
+                raise OptionError(f"{wrong}; give consumerGroup, too")
         if None not in (self.min_partitions, self.max_partitions) and self.min_partitions > self.max_partitions:  # type: ignore[operator]  # neither is None
-            raise OptionError(f"minPartitions={self.min_partitions} is more than maxPartitions={self.max_partitions}")
+            wrong = f"minPartitions={self.min_partitions}: more than maxPartitions={self.max_partitions}"
+            raise OptionError(f"{wrong}; it is at most maxPartitions; use maxPartitions={self.min_partitions}")
         for option_name, positions in (
             ("startingOffsets", self.starting_offsets),
             ("endingOffsets", self.ending_offsets),
@@ -241,9 +251,8 @@ class SourceOptions(ConnectionOptions):
             and self.ending_timestamp is not None
             and self.starting_timestamp > self.ending_timestamp
         ):
-            raise OptionError(
-                f"startingTimestamp={self.starting_timestamp} is after endingTimestamp={self.ending_timestamp}"
-            )
+            wrong = f"startingTimestamp={self.starting_timestamp}: after endingTimestamp={self.ending_timestamp}"
+            raise OptionError(f"{wrong}; a range ends after its start; exchange the two")
         if self.starting_timestamp is None and self.ending_timestamp is None:
             self._check_order(
                 "OffsetsByTimestamp", self.starting_offsets_by_timestamp, self.ending_offsets_by_timestamp
@@ -271,15 +280,20 @@ class SourceOptions(ConnectionOptions):
     def of_batch(self) -> "SourceOptions":
         """The same, checked for what means something to a batch alone. Errors: OptionError."""
         if self.starting_offsets == LATEST:
-            raise OptionError("startingOffsets=latest leaves a batch with nothing to read; it starts at earliest")
+            wrong = "startingOffsets=latest: leaves a batch with nothing to read; a batch starts at earliest by default"
+            raise OptionError(f"{wrong}; use startingOffsets=earliest")
         if isinstance(self.starting_offsets, dict) and -1 in self.starting_offsets.values():
-            raise OptionError("startingOffsets of a batch cannot have -1 (latest)")
+            raise OptionError(
+                "startingOffsets: a batch cannot start at -1 (latest); -2 is earliest; use -2 or an offset"
+            )
         if isinstance(self.ending_offsets, dict) and -2 in self.ending_offsets.values():
-            raise OptionError("endingOffsets cannot have -2 (earliest)")
+            raise OptionError("endingOffsets: a batch cannot end at -2 (earliest); -1 is latest; use -1 or an offset")
         if self.max_offsets_per_trigger is not None:
-            raise OptionError("maxOffsetsPerTrigger is for streams; a batch is bounded by endingOffsets")
+            wrong = f"maxOffsetsPerTrigger={self.max_offsets_per_trigger}: for streams alone"
+            raise OptionError(f"{wrong}; endingOffsets bounds a batch; leave it out")
         if self.commit_offsets_to_broker:
-            raise OptionError("commitOffsetsToBroker is for streams")
+            wrong = "commitOffsetsToBroker=true: for streams alone; a batch commits no offsets"
+            raise OptionError(f"{wrong}; leave it out")
         return self
 
     def of_stream(self) -> "SourceOptions":
@@ -290,9 +304,10 @@ class SourceOptions(ConnectionOptions):
             ("endingOffsetsByTimestamp", self.ending_offsets_by_timestamp),
         ):
             if value is not None:
-                raise OptionError(f"{name} is for batches; a stream ends by its trigger")
+                raise OptionError(f"{name}: for batches alone; a stream ends by its trigger; leave it out")
         if self.filter_pushdown:
-            raise OptionError("filterPushdown is for batches; Spark pushes no filters to streams")
+            wrong = "filterPushdown=true: for batches alone; Spark pushes no filters to streams"
+            raise OptionError(f"{wrong}; leave it out")
         return self
 
     def _check_order(self, name: str, starts: object, ends: object) -> None:
@@ -302,7 +317,8 @@ class SourceOptions(ConnectionOptions):
         for key, start in starts.items():
             if 0 <= ends.get(key, start) < start:
                 where = key if isinstance(key, MessageQueue) else f"topic {key}"
-                raise OptionError(f"starting{name} of {where} is {start}, after ending{name}, which is {ends[key]}")
+                wrong = f"starting{name}: {where} starts at {start}, after its end at {ends[key]}"
+                raise OptionError(f"{wrong}; a range ends after its start; correct starting{name} or ending{name}")
 
     def _check_topics(self, option_name: str, positions: object) -> None:
         if not isinstance(positions, Mapping):
@@ -310,7 +326,8 @@ class SourceOptions(ConnectionOptions):
         for key in positions:
             topic = key.topic if isinstance(key, MessageQueue) else str(key)
             if not self.wants_topic(topic):
-                raise OptionError(f"{option_name} names topic {topic}, which is not read")
+                wrong = f"{option_name}: topic {topic} is not read; it names queues of the topics that are read"
+                raise OptionError(f"{wrong}; leave {topic} out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,11 +365,16 @@ class SinkOptions(ConnectionOptions):
         self._check_connection()
         transactional = self.delivery_guarantee == "transactional"
         if transactional and self.txn_log_path is None:
-            raise OptionError("deliveryGuarantee=transactional needs the option txnLogPath")
+            wrong = "deliveryGuarantee=transactional: no txnLogPath is given; it is a folder that the driver keeps"
+            raise OptionError(f"{wrong}; give txnLogPath, too")
         if not transactional and self.txn_log_path is not None:
-            raise OptionError("option txnLogPath says nothing without deliveryGuarantee=transactional")
+            wrong = f"txnLogPath={self.txn_log_path}: no effect with deliveryGuarantee=at-least-once"
+            raise OptionError(
+                f"{wrong}; it belongs to transactional; use deliveryGuarantee=transactional, or leave it out"
+            )
         if transactional and self.send_batch_size > 1:
-            raise OptionError("half messages cannot be sent in batches; leave sendBatchSize at 1")
+            wrong = f"sendBatchSize={self.send_batch_size}: half messages are not sent in batches"
+            raise OptionError(f"{wrong}; with deliveryGuarantee=transactional it is 1; leave it out")
 
 
 def names_server(given: Mapping[str, str]) -> bool:

@@ -74,17 +74,23 @@ def replay(
     """
     checked = sink_options(dict(options))
     if speed is not None and not speed > 0:
-        raise OptionError(f"speed is {speed}; it is more than 0, or None for as fast as it goes")
+        raise OptionError(f"speed={speed}: not a speed; a speed is a number above 0, or None for no pace; use speed=1")
     if keep not in (QUEUE, KEY):
-        raise OptionError(f"keep is {keep!r}; it can be {QUEUE} or {KEY}")
+        raise OptionError(f"keep={keep!r}: there is no such order; it can be {QUEUE!r} or {KEY!r}; use keep={QUEUE!r}")
     if checked.txn_log_path is not None:
-        raise OptionError("a replay sends messages as they are; deliveryGuarantee=transactional is for streams")
+        raise OptionError(
+            "deliveryGuarantee=transactional: for streams alone; a replay sends messages as they are; leave it out"
+        )
     parallel = recorded.sparkSession.sparkContext.defaultParallelism
     count = parallel if tasks is None else tasks
     if count < 1:
-        raise OptionError(f"tasks is {tasks}; it is 1 or more")
+        raise OptionError(
+            f"tasks={tasks}: not a number of tasks; a number of tasks is a whole number from 1 on; use tasks=1"
+        )
     if speed is not None and count > parallel:
-        raise OptionError(f"tasks is {tasks}, but Spark runs {parallel} at once, so some would begin too late")
+        raise OptionError(
+            f"tasks={tasks}: more than Spark runs at once; a pace needs all tasks at once; use tasks={parallel}"
+        )
     lane = ("topic", "lane")
     rows = _rows(recorded, checked, keep).repartition(count, *lane).sortWithinPartitions(_DUE, *lane, "queueOffset")
     rows = rows.drop("lane", "queueOffset")

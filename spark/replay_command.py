@@ -2,10 +2,14 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+from rocketmq_testkit.emulator.masking import masked_line
+from rocketmq_testkit.fixtures.command_line import Parser, UsageError, value_of, whole_number
+from rocketmq_testkit.fixtures.option_forms import choice, whole
 
 from .errors import INSTALL_SPARK
 
@@ -17,14 +21,10 @@ SENT, FAILED, UNUSABLE = 0, 1, 2
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
 
 
-class UsageError(Exception):
-    """The command line cannot be used; one sentence that says what to do."""
-
-
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    options = parser().parse_args(words)
     try:
+        options = parser().read(words)
         _check(options)
         return _run(options)
     except UsageError as error:
@@ -35,53 +35,71 @@ def main(words: Sequence[str] | None = None) -> int:
         return FAILED
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The options."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="rocketmq-replay",
-        description="Sends recorded messages again: to another cluster or topic, in the old order, at any pace.",
+        description="Send recorded messages again, to another cluster or topic, in the recorded order, at any pace.",
     )
     add = made.add_argument
     add(
         "recordings",
         nargs="*",
         metavar="RECORDING",
-        help="what --save has kept: Parquet, or JSON Lines (.jsonl), a file or a folder; instead of --from",
+        help="read a recording of --save: Parquet, or JSON Lines (.jsonl), a file or a folder; instead of --from",
     )
-    add("--from", dest="source", metavar="HOST:PORT", help="name server of the cluster to read from")
-    add("--topic", metavar="TOPIC", help="the topic to read, with --from")
+    add("--from", dest="source", metavar="HOST:PORT", help="read from the cluster of this name server")
+    add("--topic", metavar="TOPIC", help="read this topic, with --from")
     add(
         "--read",
         action="append",
         default=[],
-        type=_setting,
+        type=_setting("--read", "startingTimestamp=1767225600000"),
         metavar="OPTION=VALUE",
-        help="an option of the read, such as startingTimestamp=1767225600000; may be repeated",
+        help="set an option of the read, such as startingTimestamp=1767225600000; may be repeated",
     )
-    add("--save", metavar="PATH", help="keep what is read there, .jsonl as JSON Lines, else as Parquet; no --to needed")
-    add("--to", dest="target", metavar="HOST:PORT", help="name server of the cluster to send to")
-    add("--to-topic", metavar="TOPIC", help="the topic to send to; by default each message goes to its own")
+    add("--save", metavar="PATH", help="save the messages there, .jsonl as JSON Lines, else as Parquet; needs no --to")
+    add("--to", dest="target", metavar="HOST:PORT", help="send to the cluster of this name server")
+    add("--to-topic", metavar="TOPIC", help="send to this topic (default: the topic of each message)")
     add(
         "--write",
         action="append",
         default=[],
-        type=_setting,
+        type=_setting("--write", "sendBatchSize=32"),
         metavar="OPTION=VALUE",
-        help="an option of the write, such as sendBatchSize=32; may be repeated",
+        help="set an option of the write, such as sendBatchSize=32; may be repeated",
     )
-    add("--speed", type=_speed, metavar="FACTOR", help="1 is the recorded pace, 10 ten times as fast; default: no pace")
-    add("--keep", choices=("queue", "key"), default="queue", help="what stays in order; default: queue")
-    add("--tasks", type=int, metavar="N", help="how many send at a time; default: as many as there are cores")
-    add("--master", metavar="URL", help="where Spark runs; default: all cores of this machine")
-    add("--memory", default="1g", metavar="SIZE", help="of Spark on this machine; default: 1g")
+    add("--speed", type=_speed, metavar="FACTOR", help="send at this multiple of the recorded pace (default: no pace)")
+    add(
+        "--keep",
+        type=value_of("--keep", choice("order", ("queue", "key"))),
+        default="queue",
+        metavar="ORDER",
+        help="keep the order of each queue or of each key (default queue)",
+    )
+    add(
+        "--tasks",
+        type=value_of("--tasks", whole("number of tasks", 1, None, "use {option}=4"), whole_number),
+        metavar="N",
+        help="send in this number of tasks (default: number of cores)",
+    )
+    add("--master", metavar="URL", help="run Spark there (default: all cores of this machine)")
+    add("--memory", default="1g", metavar="SIZE", help="give Spark this memory on this machine (default 1g)")
     return made
 
 
-def _setting(text: str) -> tuple[str, str]:
-    name, separator, value = text.partition("=")
-    if not separator or not name:
-        raise argparse.ArgumentTypeError(f"{text!r}: write OPTION=VALUE")
-    return name, value
+def _setting(flag: str, example: str) -> Callable[[str], tuple[str, str]]:
+    """The `type` of an option that sets an option."""
+
+    def read(text: str) -> tuple[str, str]:
+        name, separator, value = text.partition("=")
+        if not separator or not name:
+            raise UsageError(
+                f"{flag}={masked_line(text)}: not a setting; a setting is OPTION=VALUE; use {flag} {example}"
+            )
+        return name, value
+
+    return read
 
 
 def _speed(text: str) -> float:
@@ -90,21 +108,24 @@ def _speed(text: str) -> float:
     except ValueError:
         found = 0.0
     if not found > 0:
-        raise argparse.ArgumentTypeError(f"{text!r}: give a number above 0")
+        raise UsageError(f"--speed={text}: not a speed; a speed is a number above 0; use --speed=10")
     return found
 
 
 def _check(options: argparse.Namespace) -> None:
     if bool(options.recordings) == bool(options.source):
-        raise UsageError("give recordings, or --from and --topic")
+        raise UsageError(
+            "RECORDING, --from: not exactly one is given; a replay reads recordings or a cluster; use "
+            "rocketmq-replay orders.parquet"
+        )
     if options.source and not options.topic:
-        raise UsageError("--from needs --topic")
+        raise UsageError(f"--from={options.source}: no topic is named; a cluster is read by topic; give --topic, too")
     if options.recordings and (options.topic or options.read):
-        raise UsageError("--topic and --read are about reading from a cluster; give --from as well")
+        raise UsageError("--topic, --read: no effect on recordings; they belong to --from; leave them out")
     if not (options.target or options.save):
-        raise UsageError("give --to, where to send, or --save, where to keep")
+        raise UsageError("--to: missing; a replay sends to a cluster or saves to a file; give --to or --save")
     if not options.target and (options.to_topic or options.write or options.speed):
-        raise UsageError("--to-topic, --write and --speed are about sending; give --to as well")
+        raise UsageError("--to-topic, --write, --speed: no effect without --to; they belong to it; give --to, too")
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -108,13 +108,18 @@ def check_column(name: str, kind: str) -> None:
     """Raises SchemaError for an unknown column or a type that it cannot have."""
     column = COLUMNS.get(name)
     if name in WRITE_ONLY:
-        raise SchemaError(f"column {name} can only be written; {WRITE_ONLY[name]}")
+        raise SchemaError(f"column {name}: only a write has it; {WRITE_ONLY[name]}; leave it out")
     if column is None:
         near = get_close_matches(name, COLUMNS, 1, 0.5) or [each for each in COLUMNS if each.lower() == name.lower()]
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(COLUMNS)}"
-        raise SchemaError(f"unknown column {name}; {hint}")
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COLUMNS)}"
+        raise SchemaError(
+            f"column {name}: a read has no such column; {hint}; {f'use {near[0]}' if near else 'leave it out'}"
+        )
     if kind not in column.types:
-        raise SchemaError(f"column {name} is {kind}; it can be {' or '.join(column.types)}")
+        raise SchemaError(
+            f"column {name} {kind}: of the wrong type; it can be {' or '.join(column.types)}; "
+            f"use {name} {column.types[0]}"
+        )
 
 
 def wanted(fields: Iterable[tuple[str, str]]) -> Wanted:
@@ -123,6 +128,6 @@ def wanted(fields: Iterable[tuple[str, str]]) -> Wanted:
     for name, kind in fields:
         check_column(name, kind)
         if name in (each for each, _ in found):
-            raise SchemaError(f"column {name} stands twice in the schema")
+            raise SchemaError(f"column {name}: twice in the schema; a schema has a column once; leave one out")
         found.append((name, kind))
     return tuple(found)

@@ -54,11 +54,12 @@ class RocketMQDataSource(DataSource):
 
         given = dict(self.options)
         table = None if names_server(given) else tables.TableWrite.found(schema)
-        hint = tables.NO_OPTIONS if tables.holds_options(schema) else tables.NO_COLUMNS
+        hint = tables.NO_OPTIONS if tables.holds_options(schema) else self._hint(tables.NO_COLUMNS)
         options = sink_options(given if table is None else table.options(given), hint)
         self._check_write(schema, overwrite, options)
         if options.txn_log_path is not None:
-            raise OptionError("deliveryGuarantee=transactional is for streams, whose batches have numbers")
+            wrong = "deliveryGuarantee=transactional: for streams alone, whose batches have numbers"
+            raise OptionError(f"{wrong}; a batch is written at least once; leave deliveryGuarantee and txnLogPath out")
         return RocketMQBatchWriter(options, table)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
@@ -66,22 +67,27 @@ class RocketMQDataSource(DataSource):
         from .transactional_writer import TransactionalStreamWriter
         from .writer import RocketMQStreamWriter
 
-        options = sink_options(dict(self.options), tables.NO_STREAM)
+        options = sink_options(dict(self.options), self._hint(tables.NO_STREAM))
         self._check_write(schema, overwrite, options)
         return RocketMQStreamWriter(options) if options.txn_log_path is None else TransactionalStreamWriter(options)
 
     def _check_write(self, schema: StructType, overwrite: bool, options: SinkOptions) -> None:
         if overwrite:
-            raise OptionError("a topic cannot be overwritten; use mode append")
+            raise OptionError('mode("overwrite"): a topic cannot be overwritten; rows are appended; use mode("append")')
         check_columns([(field.name, field.dataType.simpleString()) for field in schema.fields], options.topic)
 
     def _source_options(self, schema: StructType) -> SourceOptions:
-        return source_options(tables.with_options_of_read(dict(self.options), schema), tables.NO_COLUMNS)
+        given = tables.with_options_of_read(dict(self.options), schema)
+        return source_options(given, self._hint(tables.NO_COLUMNS))
+
+    def _hint(self, of_tables: str) -> str:
+        """A hint about tables, unless options are given: Spark hands over none of a table."""
+        return "" if any(name.lower() == "topic" for name in self.options) else of_tables
 
 
 def _columns(schema: StructType, options: SourceOptions) -> Wanted:
     """Names and types of a schema. Raises SchemaError if they are wrong, or are not those of the option `columns`."""
     found = wanted((field.name, field.dataType.simpleString()) for field in schema.fields)
     if options.columns is not None and options.columns != found:
-        raise SchemaError("the schema and the option columns name different columns; give one of them")
+        raise SchemaError("columns: the schema names other columns; a read has one of the two; leave the option out")
     return found

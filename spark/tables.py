@@ -9,7 +9,6 @@ read. Source: PythonTable, TableOutputResolver (Spark 4.3).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from urllib.parse import parse_qsl, urlencode
 
 import pyarrow as pa
@@ -25,11 +24,12 @@ from pyspark.sql.types import (
     StructType,
     TimestampType,
 )
+from rocketmq_testkit.emulator.masking import MASK
 
 from .errors import OptionError, RowError, SchemaError
 from .messages import COLUMNS as WRITTEN
 from .messages import TABLE_MARK
-from .option import SPARKS_OWN, Declared, declared_in
+from .option import SPARKS_OWN, Declared, declared_in, no_such_option
 from .options import SinkOptions, SourceOptions, sink_options, source_options
 from .schema import BINARY, INT, LONG, MAP, STRING, TIMESTAMP, WRITE_ONLY, check_column, columns_of_read
 
@@ -85,17 +85,14 @@ def _options(properties: Mapping[str, str]) -> dict[str, str]:
     known = {name: declared for cls in (SourceOptions, SinkOptions) for name, declared in _declared(cls).items()}
     for name in named:
         if name not in known and name not in SPARKS_OWN:
-            spelt = {each.lower(): each for declared in known.values() for each in (declared.name, *declared.aliases)}
-            near = get_close_matches(name, spelt, 1, 0.5)
-            hint = f"did you mean {spelt[near[0]]}?" if near else f"known are {', '.join(sorted(spelt.values()))}"
-            raise OptionError(f"unknown option {name} of a table; {hint}")
+            raise OptionError(no_such_option(name, named[name], "table", known.values()))
     found = {name: text for name, text in properties.items() if name in known} | {
         name: text for name, text in named.items() if name in known
     }
     for name in found:
         if known[name].secret:
             raise OptionError(
-                f"option {known[name].name} of a table would be readable in its schema; give it in each statement, as "
+                f"{known[name].name}={MASK}: every user of the table could read it; give it in each statement, as "
                 "in SELECT * FROM t WITH (accessKey = '...', secretKey = '...'), or use a temporary view"
             )
     return found
@@ -112,7 +109,8 @@ def _known(options: Mapping[str, str], cls: type) -> dict[str, str]:
 def _check(name: str, kind: str) -> None:
     if name in WRITE_ONLY:
         if kind not in WRITTEN[name]:
-            raise SchemaError(f"column {name} of a write is {kind}; it can be {' or '.join(WRITTEN[name])}")
+            allowed = " or ".join(WRITTEN[name])
+            raise SchemaError(f"column {name} {kind}: a write cannot have this type; it can be {allowed}; cast it")
         return
     check_column(name, kind)
 

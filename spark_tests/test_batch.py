@@ -134,8 +134,8 @@ def test_filters_of_the_query_are_pushed(spark_rocketmq: SparkRocketMQ) -> None:
     ("options", "said"),
     [
         ({"topic": "nowhere"}, "topic nowhere has no route"),
-        ({"topic": "orders", "pulWindow": "1"}, "unknown option"),
-        ({"topic": "orders", "startingOffsets": "latest"}, "startingOffsets=latest leaves a batch with nothing"),
+        ({"topic": "orders", "pulWindow": "1"}, "pulwindow=1: a read has no such option"),
+        ({"topic": "orders", "startingOffsets": "latest"}, "startingOffsets=latest: leaves a batch with nothing"),
         (
             {"topic": "orders", "startingOffsets": '{"orders":{"broker-a":{"0":99}}}'},
             "queue 0 of topic orders on broker-a has offsets 0 to 0, not 99",
@@ -144,8 +144,8 @@ def test_filters_of_the_query_are_pushed(spark_rocketmq: SparkRocketMQ) -> None:
             {"topic": "orders", "endingOffsets": '{"orders":{"broker-a":{"0":99}}}'},
             "endingOffsets: queue 0 of topic orders on broker-a has offsets 0 to 0, not 99",
         ),
-        ({}, "give exactly one of the options topic, topics, topicsPattern and assign; none is given"),
-        ({"topic": "orders", "minPartitions": "4", "maxPartitions": "2"}, "minPartitions=4 is more than maxPartitions"),
+        ({}, "topic: missing; a read has one of topic, topics, topicsPattern and assign"),
+        ({"topic": "orders", "minPartitions": "4", "maxPartitions": "2"}, "minPartitions=4: more than maxPartitions"),
         (
             {"topic": "orders", "nameServer": "127.0.0.1:1", "fetchOffset.numRetries": "0"},
             "no name server of option nameServer answers GET_ROUTEINFO_BY_TOPIC: 127.0.0.1:1",
@@ -167,7 +167,7 @@ def test_a_wrong_column_is_named(spark_rocketmq: SparkRocketMQ) -> None:
     spark_rocketmq.emulator.topic("orders", queues=1)
     reader = spark_rocketmq.spark.read.format("rocketmq").options(**spark_rocketmq.options(topic="orders"))
 
-    with pytest.raises(PySparkException, match="column flag is string; it can be int"):
+    with pytest.raises(PySparkException, match="column flag string: of the wrong type; it can be int"):
         reader.schema(StructType([StructField("flag", StringType())])).load().collect()
-    with pytest.raises(PySparkException, match="unknown column offset; did you mean offsetMsgId"):
+    with pytest.raises(PySparkException, match="column offset: a read has no such column; did you mean offsetMsgId"):
         reader.schema(StructType([StructField("offset", IntegerType())])).load().collect()

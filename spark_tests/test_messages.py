@@ -223,10 +223,10 @@ def test_properties_of_a_wrong_form_are_named(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "topic", "said"),
     [
-        ([("bdy", "binary")], "t", "unknown column bdy of a write; did you mean body"),
-        ([("body", "int")], "t", "column body of a write is int; it can be binary or string"),
-        ([("tags", "string")], "t", "a write needs a column body"),
-        ([("body", "binary")], None, "a write needs a column topic or the option topic"),
+        ([("bdy", "binary")], "t", "column bdy: a write has no such column; did you mean body"),
+        ([("body", "int")], "t", "column body int: a write cannot have this type; it can be binary or string"),
+        ([("tags", "string")], "t", "column body: missing"),
+        ([("body", "binary")], None, "topic: missing; a write has the option topic or a column topic"),
         ([("body", "binary")], "a b", "option topic 'a b'"),
     ],
 )

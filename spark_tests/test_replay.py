@@ -151,15 +151,15 @@ def test_what_cannot_be_replayed_is_refused_before_anything_is_sent(spark_rocket
     emulator.topic("again", queues=1)
     rows = recorded(spark_rocketmq)
     options = spark_rocketmq.options(topic="again")
-    with pytest.raises(OptionError, match="speed is 0"):
+    with pytest.raises(OptionError, match="speed=0: not a speed"):
         replay(rows, options, speed=0)
-    with pytest.raises(OptionError, match="keep is 'tag'; it can be queue or key"):
+    with pytest.raises(OptionError, match="keep='tag': there is no such order; it can be 'queue' or 'key'"):
         replay(rows, options, keep="tag")  # type: ignore[arg-type]  # what somebody without types may write
-    with pytest.raises(OptionError, match="tasks is 0"):
+    with pytest.raises(OptionError, match="tasks=0: not a number of tasks"):
         replay(rows, options, tasks=0)
-    with pytest.raises(OptionError, match="tasks is 99, but Spark runs 2 at once"):
+    with pytest.raises(OptionError, match="tasks=99: more than Spark runs at once"):
         replay(rows, options, speed=1, tasks=99)
-    with pytest.raises(OptionError, match="transactional is for streams"):
+    with pytest.raises(OptionError, match="deliveryGuarantee=transactional: for streams alone"):
         replay(rows, {**options, "deliveryGuarantee": "transactional", "txnLogPath": "/tmp/x"})
     with pytest.raises(SchemaError, match="storeTimestamp is missing"):
         replay(rows.drop("storeTimestamp"), options)

@@ -13,11 +13,11 @@ def test_any_columns_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ([("bdy", "binary")], "unknown column bdy; did you mean body?"),
-        ([("BODY", "binary")], "unknown column BODY; did you mean body?"),
-        ([("zzzzzz", "binary")], "known are topic, flag, body"),
-        ([("body", "int")], "column body is int; it can be binary or string"),
-        ([("flag", "int"), ("flag", "int")], "column flag stands twice"),
+        ([("bdy", "binary")], "column bdy: a read has no such column; did you mean body"),
+        ([("BODY", "binary")], "column BODY: a read has no such column; did you mean body"),
+        ([("zzzzzz", "binary")], "there are topic, flag, body"),
+        ([("body", "int")], "column body int: of the wrong type; it can be binary or string"),
+        ([("flag", "int"), ("flag", "int")], "column flag: twice in the schema"),
     ],
 )
 def test_wrong_columns_are_named(fields: list[tuple[str, str]], said: str) -> None:

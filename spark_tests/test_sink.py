@@ -152,23 +152,39 @@ def test_a_transactional_stream_shows_whole_batches(spark_rocketmq: SparkRocketM
 @pytest.mark.parametrize(
     ("columns", "options", "said"),
     [
-        ("'x' as bdy", {"topic": "orders"}, "unknown column bdy of a write; did you mean body"),
-        ("1 as body", {"topic": "orders"}, "column body of a write is int; it can be binary or string"),
-        ("'x' as body", {}, "a write needs a column topic or the option topic"),
-        ("'x' as body", {"topic": "orders", "pullWindow": "3"}, "unknown option pullwindow for a write"),
-        ("'x' as body", {"topic": "orders", "nameServer": " "}, "option nameServer must be host:port"),
+        ("'x' as bdy", {"topic": "orders"}, "column bdy: a write has no such column; did you mean body"),
+        (
+            "1 as body",
+            {"topic": "orders"},
+            "column body int: a write cannot have this type; it can be binary or string",
+        ),
+        ("'x' as body", {}, "topic: missing; a write has the option topic or a column topic"),
+        ("'x' as body", {"topic": "orders", "pullWindow": "3"}, "pullwindow=3: a write has no such option"),
+        ("'x' as body", {"topic": "orders", "nameServer": " "}, "nameServer=: expected host:port"),
         (
             "'x' as body",
             {"topic": "orders", "nameServer": "127.0.0.1:1", "fetchOffset.numRetries": "0"},
             "no name server of option nameServer answers GET_ROUTEINFO_BY_TOPIC: 127.0.0.1:1",
         ),
-        ("'x' as body", {"topic": "orders", "txnLogPath": "/x"}, "option txnLogPath says nothing without delivery"),
+        (
+            "'x' as body",
+            {"topic": "orders", "txnLogPath": "/x"},
+            "txnLogPath=/x: no effect with deliveryGuarantee=at-least-once",
+        ),
         ("'x' as body", {"topic": "nowhere"}, "topic nowhere has no route for a write"),
         ("cast(null as string) as body", {"topic": "orders"}, "row 0 of a task: body is null"),
         ("'x' as body, cast(null as string) as topic", {}, "row 0 of a task: topic is null"),
         ("'x' as body, 7 as queueId", {"topic": "orders"}, "queueId is 7; topic orders has 2 queues .*drop..queueId"),
-        ("'x' as body, 'g' as shardingKey, 'g' as messageGroup", {"topic": "orders"}, "are the same; leave one out"),
-        ("'x' as body, 'n' as brokername", {"topic": "orders"}, "unknown column brokername .*did you mean brokerName"),
+        (
+            "'x' as body, 'g' as shardingKey, 'g' as messageGroup",
+            {"topic": "orders"},
+            "names of the same value; a write has one of them",
+        ),
+        (
+            "'x' as body, 'n' as brokername",
+            {"topic": "orders"},
+            "column brokername: a write has no such column; did you mean brokerName",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_sent(
@@ -186,9 +202,17 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
 @pytest.mark.parametrize(
     ("columns", "options", "said"),
     [
-        ("1 as body", {}, "column body of a write is int; it can be binary or string"),
-        ("body", {"topic": "copies", "deliveryGuarantee": "transactional"}, "needs the option txnLogPath"),
-        ("body", {"topic": "copies", "sendWindw": 3}, "unknown option sendwindw for a write; did you mean sendWindow"),
+        ("1 as body", {}, "column body int: a write cannot have this type; it can be binary or string"),
+        (
+            "body",
+            {"topic": "copies", "deliveryGuarantee": "transactional"},
+            "deliveryGuarantee=transactional: no txnLogPath is given",
+        ),
+        (
+            "body",
+            {"topic": "copies", "sendWindw": 3},
+            "sendwindw=3: a write has no such option; did you mean sendWindow",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_when_a_stream_of_writes_starts(
@@ -215,5 +239,5 @@ def test_a_topic_is_not_overwritten(spark_rocketmq: SparkRocketMQ) -> None:
 
     with pytest.raises(PySparkException, match="a topic cannot be overwritten"):
         writer.mode("overwrite").save()
-    with pytest.raises(PySparkException, match="transactional is for streams"):
+    with pytest.raises(PySparkException, match="deliveryGuarantee=transactional: for streams alone"):
         writer.options(deliveryGuarantee="transactional", txnLogPath="/tmp/x").mode("append").save()

@@ -262,10 +262,10 @@ def test_records_that_cannot_be_read_are_not_passed_over(spark_rocketmq: SparkRo
     ("options", "said"),
     [
         ({"topic": "nowhere", "fetchOffset.numRetries": 0}, "topic nowhere has no route"),
-        ({"topic": "orders", "endingOffsets": "latest"}, "endingOffsets is for batches"),
-        ({"topic": "orders", "startingOffsets": "group"}, "startingOffsets=group needs the option consumerGroup"),
-        ({"topic": "orders", "pulWindow": 3}, "unknown option pulwindow for a read; did you mean pullWindow"),
-        ({"topic": "orders", "topics": "orders"}, "topic and topics are given"),
+        ({"topic": "orders", "endingOffsets": "latest"}, "endingOffsets: for batches alone"),
+        ({"topic": "orders", "startingOffsets": "group"}, "startingOffsets=group: no group is named"),
+        ({"topic": "orders", "pulWindow": 3}, "pulwindow=3: a read has no such option; did you mean pullWindow"),
+        ({"topic": "orders", "topics": "orders"}, "topic, topics: more than one is given"),
         (
             {"topic": "orders", "nameServer": "127.0.0.1:1", "fetchOffset.numRetries": 0},
             "no name server of option nameServer answers GET_ROUTEINFO_BY_TOPIC: 127.0.0.1:1",

@@ -141,15 +141,19 @@ def test_a_table_whose_columns_spark_knows_has_no_options(spark: SparkRocketMQ) 
 @pytest.mark.parametrize(
     ("properties", "error", "said"),
     [
-        ({"option.topc": "orders"}, OptionError, "unknown option topc of a table; did you mean topic?"),
-        ({"option.zzzzzzz": "1"}, OptionError, "unknown option zzzzzzz of a table; known are accessKey"),
-        ({"option.sendwindow": "many"}, OptionError, "option sendWindow must be a whole number from 1 to 4096"),
+        ({"option.topc": "orders"}, OptionError, "topc=orders: a table has no such option; did you mean topic"),
+        ({"option.zzzzzzz": "1"}, OptionError, "zzzzzzz=1: a table has no such option; there are accessKey"),
+        ({"option.sendwindow": "many"}, OptionError, "sendWindow=many: expected a whole number from 1 to 4096"),
         ({"option.pullwindow": "0"}, OptionError, "option pullWindow must be"),
-        ({"secretkey": "s", "accesskey": "a"}, OptionError, "secretKey of a table would be readable in its schema"),
-        ({"option.columns": "body"}, OptionError, "option columns must be columns with types.*'body' is not a name"),
-        ({"option.columns": "bdy string"}, SchemaError, "unknown column bdy; did you mean body?"),
-        ({"option.columns": "queueId bigint"}, SchemaError, "column queueId is bigint; it can be int"),
-        ({"option.columns": "delayLevel string"}, SchemaError, "column delayLevel of a write is string"),
+        ({"secretkey": "s", "accesskey": "a"}, OptionError, "every user of the table could read it"),
+        ({"option.columns": "body"}, OptionError, "columns=body: expected columns with types.*'body' is not a name"),
+        ({"option.columns": "bdy string"}, SchemaError, "column bdy: a read has no such column; did you mean body"),
+        ({"option.columns": "queueId bigint"}, SchemaError, "column queueId bigint: of the wrong type; it can be int"),
+        (
+            {"option.columns": "delayLevel string"},
+            SchemaError,
+            "column delayLevel string: a write cannot have this type",
+        ),
         ({"option.columns": "body string", "option.includemetadata": "true"}, OptionError, "are both given"),
     ],
 )

@@ -4,6 +4,8 @@ To add one, write ``<folder>/recipe.py`` with a ``RECIPE`` and enter it in RECIP
 name in ``--sdk`` options and reports and never changes.
 """
 
+from rocketmq_testkit.fixtures.option_forms import choice
+
 from .cpp import recipe as cpp
 from .go_grpc import recipe as go_grpc
 from .go_remoting import recipe as go_remoting
@@ -32,11 +34,13 @@ _BY_NAME: dict[str, Recipe] = {recipe.name: recipe for recipe in RECIPES}
 
 
 def recipe(name: str) -> Recipe:
-    """The recipe of the SDK called ``name``; raises LookupError that lists the known names."""
+    """The recipe of the SDK called ``name``; raises LookupError with the nearest name, or with all."""
     try:
         return _BY_NAME[name]
     except KeyError:
-        raise LookupError(f"no SDK driver is called {name!r}; known: {', '.join(_BY_NAME)}") from None
+        problem = choice("SDK", list(_BY_NAME))(name)
+        assert problem is not None
+        raise LookupError(problem.sentence("--sdk", name)) from None
 
 
 def names() -> tuple[str, ...]:

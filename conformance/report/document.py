@@ -136,13 +136,18 @@ def read(paths: Iterable[Path]) -> Document:
     return merged
 
 
+def _refused(path: Path, wrong: str) -> DocumentError:
+    allowed = "`rocketmq-conformance run --json FILE` writes such documents"
+    return DocumentError(f"{path}: {wrong}; {allowed}; name one of those")
+
+
 def _read(path: Path) -> Document:
     try:
         content = json.loads(path.read_text())
     except OSError as error:
-        raise DocumentError(f"{path}: {error.strerror}") from error
+        raise _refused(path, f"cannot be read, {error.strerror}") from error
     except ValueError as error:
-        raise DocumentError(f"{path} is no JSON: {error}") from error
+        raise _refused(path, f"not JSON, {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DocumentError(f"{path} is not what `rocketmq-conformance run --json` writes (format {FORMAT})")
+        raise _refused(path, f"not a document of format {FORMAT}")
     return content

@@ -69,7 +69,7 @@ class _Parser:
     def whole(self) -> Callable[[str], bool]:
         found = self._any()
         if self._words:
-            raise SelectionError(f"-k {self._expression!r}: {self._words[0]!r} is not expected there")
+            raise self._refused(f"{self._words[0]} is not expected there")
         return found
 
     def _any(self) -> Callable[[str], bool]:
@@ -88,9 +88,7 @@ class _Parser:
 
     def _one(self) -> Callable[[str], bool]:
         if not self._words or self._words[0] in ("and", "or", ")"):
-            raise SelectionError(
-                f"-k {self._expression!r}: a part of a name is missing; write such as 'send and not batch'"
-            )
+            raise self._refused("a part of a name is missing")
         word = self._words.pop(0)
         if word == "not":
             part = self._one()
@@ -98,11 +96,15 @@ class _Parser:
         if word == "(":
             part = self._any()
             if self._words[:1] != [")"]:
-                raise SelectionError(f"-k {self._expression!r}: a bracket is not closed")
+                raise self._refused("a parenthesis is not closed")
             self._words.pop(0)
             return part
         wanted = word.lower()
         return lambda id_: wanted in id_.lower()
+
+    def _refused(self, wrong: str) -> SelectionError:
+        allowed = "parts of names are joined by and, or, not and parentheses"
+        return SelectionError(f"-k {self._expression!r}: {wrong}; {allowed}; use -k 'send and not batch'")
 
 
 def is_own(each: Case | Scenario) -> bool:

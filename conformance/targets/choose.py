@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rocketmq_testkit.emulator.masking import masked_line
+from rocketmq_testkit.fixtures.option_forms import nearest_of
 from rocketmq_testkit.remoting.client import Credentials
 
 from .address import WAIT_SECONDS, AddressTarget
@@ -25,6 +26,7 @@ _ADDRESS_WORDS = frozenset(
 _HOST_PORT = re.compile(r"^(\[[0-9a-fA-F:]+\]|[^:\[\]]+):\d{1,5}$")
 _VERSION = re.compile(r"^\d+\.\d+\.\d+$")
 _SETTING = re.compile(r"^[A-Za-z]\w*=")
+_REFERENCE = f"use --target apache:{REFERENCE_VERSION}"
 _URL = re.compile(r"^https?://[^/\s]+/?$")
 
 
@@ -36,57 +38,73 @@ def target(text: str) -> Target:
     if name.startswith("apache:"):
         version = name.removeprefix("apache:")
         if not _VERSION.match(version):
-            raise TargetError(f"{name}: name a published version, such as apache:{REFERENCE_VERSION}")
+            wrong = f"{version or 'nothing'} is not a version"
+            raise _refused(text, wrong, "a version is three numbers, as Apache publishes it", _REFERENCE)
         if not has_proxy(version):
-            raise TargetError(f"{name}: cases speak gRPC as well, and there is a proxy for that from 5.0.0 on")
-        return ApacheTarget(version, _settings(rest))
+            allowed = "cases need the gRPC proxy, which versions have from 5.0.0 on"
+            raise _refused(text, f"{version} has no gRPC proxy", allowed, _REFERENCE)
+        return ApacheTarget(version, _settings(text, rest))
     if "namesrv=" in text:
         return _address(text)
-    raise TargetError(f"{_shown(text)!r} is not a target; write {FORMS}")
+    near = nearest_of(text, ("emulator", f"apache:{REFERENCE_VERSION}"))
+    allowed = f"did you mean {near}?" if near else f"a target is {FORMS}"
+    raise _refused(text, "there is no such target", allowed, f"use --target {near or 'emulator'}")
 
 
 def _address(text: str) -> Target:
     words = _words(text)
     unknown = sorted(set(words) - _ADDRESS_WORDS)
     if unknown:
-        raise TargetError(f"{_shown(text)!r}: {', '.join(unknown)} is not known; write {FORMS}")
-    for name in ("namesrv", "endpoint"):
+        near = nearest_of(unknown[0], _ADDRESS_WORDS)
+        allowed = f"did you mean {near}?" if near else f"there are {', '.join(sorted(_ADDRESS_WORDS))}"
+        raise _refused(
+            text, f"there is no option {unknown[0]} of a target", allowed, f"use {near}" if near else "leave it out"
+        )
+    for name, port in (("namesrv", 9876), ("endpoint", 8081)):
         if not _HOST_PORT.match(words.get(name, "")):
-            raise TargetError(f"{_shown(text)!r}: {name} must be HOST:PORT; write {FORMS}")
+            wrong = f"{name}={words[name]} is not HOST:PORT" if name in words else f"{name} is missing"
+            raise _refused(text, wrong, "a broker is reached by namesrv and endpoint", f"use {name}=127.0.0.1:{port}")
     credentials = None
     if "access_key" in words or "secret_key" in words:
         if not words.get("access_key") or not words.get("secret_key"):
-            raise TargetError("an access key and its secret key belong together; give both")
+            given, missing = ("access_key", "secret_key") if words.get("access_key") else ("secret_key", "access_key")
+            raise _refused(text, f"{given} without {missing}", "they belong together", f"give {missing}, too")
         credentials = Credentials(words["access_key"], words["secret_key"], words.get("token"))
     tls = None
     if "tls" in words or "ca" in words:
         ca = Path(words["ca"]) if words.get("ca") else None
         if ca is not None and not ca.is_file():
-            raise TargetError(f"ca={ca}: there is no such file")
+            raise _refused(text, f"there is no file {ca}", "ca is an existing PEM file", "check the path")
         tls = Tls(ca)
     access = Access(words["namesrv"], words["endpoint"], tls, credentials)
     version = words.get("version")
     if version is not None and not _VERSION.match(version):
-        raise TargetError(f"{_shown(text)!r}: version must be one such as {REFERENCE_VERSION}")
+        allowed = "a version is three numbers, as Apache publishes it"
+        raise _refused(text, f"{version or 'nothing'} is not a version", allowed, f"use version={REFERENCE_VERSION}")
     wait = words.get("wait", f"{WAIT_SECONDS:g}")
     if not wait.isascii() or not wait.isdigit():
-        raise TargetError(
-            f"{_shown(text)!r}: wait must be a number of seconds, such as {WAIT_SECONDS:g}; 0 does not wait"
-        )
+        wrong, allowed = f"wait={wait} is not a number of seconds", "wait is a whole number, and 0 does not wait"
+        raise _refused(text, wrong, allowed, f"use wait={WAIT_SECONDS:g}")
     admin = "read_only" not in words
     addresses = AddressTarget(_shown(text), access, version=version, admin=admin, wait_seconds=int(wait))
     if "control" not in words:
         return addresses
     if not _URL.match(words["control"]):
-        raise TargetError(f"{_shown(text)!r}: control must be a URL such as http://127.0.0.1:8090")
+        wrong = f"control={words['control']} is not a URL"
+        raise _refused(text, wrong, "the control port has one", "use control=http://127.0.0.1:8090")
     return ControlledTarget(addresses, words["control"], words.get("control_token"))
 
 
-def _settings(text: str) -> Mapping[str, str]:
-    for each in filter(None, text.split(",")):
+def _settings(text: str, rest: str) -> Mapping[str, str]:
+    for each in filter(None, rest.split(",")):
         if not _SETTING.match(each):
-            raise TargetError(f"{each!r}: a key of broker.conf is given as KEY=VALUE")
-    return _words(text)
+            allowed = "keys of broker.conf are given as KEY=VALUE"
+            raise _refused(text, f"{each} is not a setting", allowed, f"{_REFERENCE},popPollingSize=5")
+    return _words(rest)
+
+
+def _refused(text: str, wrong: str, allowed: str, remedy: str) -> TargetError:
+    return TargetError(f"--target={_shown(text)}: {wrong}; {allowed}; {remedy}")
 
 
 def _shown(text: str) -> str:

@@ -3,10 +3,13 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from rocketmq_testkit.fixtures.command_line import Parser, UsageError, value_of, whole_number
+from rocketmq_testkit.fixtures.option_forms import choice, whole
 
 from ..errors import INSTALL_SPARK
 from .events import JournalError, write_lines
@@ -19,10 +22,9 @@ SCHEMES = ("http://", "https://")
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    options = parser().parse_args(words)
     try:
-        return _run(options)
-    except (JournalError, OSError) as error:
+        return _run(parser().read(words))
+    except (JournalError, UsageError, OSError) as error:
         print(f"rocketmq-audit: {error}", file=sys.stderr)
         return UNUSABLE
     except ModuleNotFoundError as error:
@@ -32,39 +34,53 @@ def main(words: Sequence[str] | None = None) -> int:
         return FAILED
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="rocketmq-audit",
-        description="Says of journals which messages were lost, duplicated, unexpected, recovered, out of order, late.",
+        description="Find messages that were lost, duplicated, unexpected, recovered, out of order or late.",
     )
     parser.add_argument(
         "journals",
         nargs="+",
         metavar="JOURNAL",
-        help="JSON Lines, Parquet, a folder of them, or the address of an emulator's control port",
+        help="read JSON Lines, Parquet, a folder of them, or the control port of an emulator by its address",
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the findings as a page of HTML")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the sums as JSON")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the totals as JSON")
     parser.add_argument("--findings", type=Path, metavar="DIR", help="write every message with a verdict, as Parquet")
-    parser.add_argument("--save-journal", type=Path, metavar="FILE", help="keep what emulators told as JSON Lines")
+    parser.add_argument(
+        "--save-journal", type=Path, metavar="FILE", help="save the journal of an emulator as JSON Lines"
+    )
     parser.add_argument(
         "--fail-on",
         type=_verdicts,
         default=FAILURES,
         metavar="VERDICT,...",
-        help=f"of {', '.join(VERDICTS)}, or none; default: {','.join(FAILURES)}",
+        help=f"exit with 1 for these of {', '.join(VERDICTS)}, or none (default {','.join(FAILURES)})",
     )
     parser.add_argument(
-        "--late-after", type=_milliseconds, default=Rules().late_after_ms, metavar="MS", help="default: %(default)s"
+        "--late-after",
+        type=_milliseconds("--late-after"),
+        default=Rules().late_after_ms,
+        metavar="MS",
+        help="call a delivery late after this time (default %(default)s)",
     )
     parser.add_argument(
-        "--clock-slack", type=_milliseconds, default=0, metavar="MS", help="how far clocks may disagree; default: 0"
+        "--clock-slack",
+        type=_milliseconds("--clock-slack"),
+        default=0,
+        metavar="MS",
+        help="allow this difference between clocks (default 0)",
     )
-    parser.add_argument("--skip-malformed", action="store_true", help="go on where a line is no event")
-    parser.add_argument("--master", metavar="URL", help="where Spark runs; default: all cores of this machine")
-    parser.add_argument("--memory", default="1g", metavar="SIZE", help="of Spark on this machine; default: 1g")
-    parser.add_argument("--scratch", type=Path, metavar="DIR", help="for files that are removed at the end")
+    parser.add_argument("--skip-malformed", action="store_true", help="skip and count lines that are no events")
+    parser.add_argument("--master", metavar="URL", help="run Spark there (default: all cores of this machine)")
+    parser.add_argument(
+        "--memory", default="1g", metavar="SIZE", help="give Spark this memory on this machine (default 1g)"
+    )
+    parser.add_argument(
+        "--scratch", type=Path, metavar="DIR", help="put temporary files there (default: the system's folder)"
+    )
     return parser
 
 
@@ -74,14 +90,15 @@ def _verdicts(text: str) -> tuple[str, ...]:
         return ()
     for word in named:
         if word not in VERDICTS:
-            raise argparse.ArgumentTypeError(f"{word!r}: give {', '.join(VERDICTS)}, or none")
+            problem = choice("verdict", (*VERDICTS, "none"))(word)
+            assert problem is not None
+            raise UsageError(problem.sentence("--fail-on", word))
     return named
 
 
-def _milliseconds(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r}: give a number of milliseconds")
-    return int(text)
+def _milliseconds(flag: str) -> Callable[[str], int]:
+    """The `type` of an option in milliseconds."""
+    return value_of(flag, whole("number of milliseconds", 0, None, "use {option}=1000"), whole_number)
 
 
 def _run(options: argparse.Namespace) -> int:

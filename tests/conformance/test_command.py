@@ -127,18 +127,30 @@ def test_drivers_are_built_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["run", "-k", "no_such_case_at_all"], "-k 'no_such_case_at_all': no case or scenario matches"),
         (["list", "-k", "no_such_case_at_all"], "-k 'no_such_case_at_all': no case or scenario matches"),
-        (["run", "-k", SENT, "--report", "/dev/null/page"], "--report: /dev/null/page/index.html cannot be written"),
-        (["run", "-k", SENT, "--json", "/dev/null/r.json"], "--json: /dev/null/r.json cannot be written"),
-        (["run", "-k", SENT, "--junit", "/dev/null/r.xml"], "--junit: /dev/null/r.xml cannot be written"),
-        (["run", "-k", SENT, "--record-expected", "/dev/null/e"], "--record-expected: /dev/null/e cannot be written"),
-        (["report", "/nowhere.json", "--report", "/dev/null"], "--report: /dev/null/index.html cannot be written"),
-        (["run", "-k", SENT, "--expected", "/nowhere.json"], "--expected /nowhere.json: No such file or directory"),
-        (["run", "-k", "("], "a name is missing"),
-        (["run", "--target", "emulater"], "is not a target"),
+        (
+            ["run", "-k", SENT, "--report", "/dev/null/page"],
+            "--report=/dev/null/page: index.html cannot be written there",
+        ),
+        (["run", "-k", SENT, "--json", "/dev/null/r.json"], "--json=/dev/null/r.json: cannot be written"),
+        (["run", "-k", SENT, "--junit", "/dev/null/r.xml"], "--junit=/dev/null/r.xml: cannot be written"),
+        (["run", "-k", SENT, "--record-expected", "/dev/null/e"], "--record-expected=/dev/null/e: cannot be written"),
+        (
+            ["report", "/nowhere.json", "--report", "/dev/null"],
+            "--report=/dev/null: index.html cannot be written there",
+        ),
+        (
+            ["run", "-k", SENT, "--expected", "/nowhere.json"],
+            "--expected=/nowhere.json: cannot be read, No such file or directory",
+        ),
+        (["run", "-k", "("], "a part of a name is missing"),
+        (["run", "--target", "emulater"], "--target=emulater: there is no such target; did you mean emulator?"),
         (["run", "--target", "namesrv=127.0.0.1:1,endpoint=127.0.0.1:1,wait=0"], "namesrv=127.0.0.1:1 cannot be"),
         (["run", "--target", "namesrv=127.0.0.1:99999,endpoint=127.0.0.1:1,wait=0"], "namesrv=127.0.0.1:99999 cannot"),
-        (["run", "--target", "namesrv=127.0.0.1:1,endpoint=127.0.0.1:1,wait=soon"], "wait must be a number of seconds"),
-        (["run", "--target", "emulator", "--target", "emulator"], "emulator is given 2 times"),
+        (
+            ["run", "--target", "namesrv=127.0.0.1:1,endpoint=127.0.0.1:1,wait=soon"],
+            "wait=soon is not a number of seconds",
+        ),
+        (["run", "--target", "emulator", "--target", "emulator"], "--target=emulator: given 2 times"),
         (["run", "-k", SENT, "--record", "--target", "apache:5.3.3,flushDiskType=SYNC_FLUSH"], "flushDiskType=SYNC"),
         (["run", "-k", SENT, "--record", "--target", "namesrv=a:1,endpoint=b:2"], "add version=V"),
         (
@@ -147,10 +159,13 @@ def test_drivers_are_built_by_name(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["run", "-k", SENT, "--record", "--target", "namesrv=a:1,endpoint=b:2,control=http://c:3"], "only what real"),
         (["run", "-k", SENT, "--record"], "only what real brokers do is recorded"),
-        (["run", "--sdk", "cobol"], "no SDK driver is called 'cobol'"),
+        (["run", "--sdk", "cobol"], "--sdk=cobol: there is no such SDK"),
         (["run", "-k", "scenarios.topics"], "scenarios need --sdk"),
-        (["report", "/nowhere.json", "--report", "/tmp/rocketmq-report"], "No such file"),
-        (["build", "--sdk", "cobol"], "no SDK driver is called 'cobol'"),
+        (
+            ["report", "/nowhere.json", "--report", "/tmp/rocketmq-report"],
+            "/nowhere.json: cannot be read, No such file or directory",
+        ),
+        (["build", "--sdk", "cobol"], "--sdk=cobol: there is no such SDK"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(

@@ -58,10 +58,10 @@ def test_recording_keeps_reasons_and_what_was_not_run() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "is no JSON"),
-        ("[]", "it must be a JSON object of ids"),
-        (json.dumps({"a.b": {"seen": []}}), "a.b must be an object with a text `reason`"),
-        (json.dumps({"a.b": {"reason": ""}}), "a.b must have a list `seen`"),
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        (json.dumps({"a.b": {"seen": []}}), "a.b is not an object with a text `reason`"),
+        (json.dumps({"a.b": {"reason": ""}}), "a.b has neither a list `seen`"),
     ],
 )
 def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str, said: str) -> None:

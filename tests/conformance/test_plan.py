@@ -67,18 +67,21 @@ def test_credentials_and_tls(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("emulater", "is not a target; write emulator"),
-        ("apache:newest", "name a published version, such as apache:5.3.3"),
-        ("apache:4.9.7", "apache:4.9.7: cases speak gRPC as well, and there is a proxy for that from 5.0.0 on"),
-        ("apache:5.3.3,popPollingSize", "is given as KEY=VALUE"),
-        ("apache:5.3.3,=7", "is given as KEY=VALUE"),
-        ("namesrv=a:1,endpoint=b:2,version=newest", "version must be one such as 5.3.3"),
-        ("namesrv=a:1,endpoint=b:2,control=127.0.0.1:8090", "control must be a URL such as http"),
-        ("namesrv=a:1", "endpoint must be HOST:PORT"),
-        ("namesrv=a,endpoint=b:2", "namesrv must be HOST:PORT"),
-        ("namesrv=a:1,endpoint=b:2,colour=red", "colour is not known"),
-        ("namesrv=a:1,endpoint=b:2,access_key=k", "belong together"),
-        ("namesrv=a:1,endpoint=b:2,ca=/nowhere.pem", "there is no such file"),
+        ("emulater", "--target=emulater: there is no such target; did you mean emulator"),
+        ("apache:newest", "newest is not a version; .*; use --target apache:5.3.3"),
+        ("apache:4.9.7", "4.9.7 has no gRPC proxy; cases need the gRPC proxy, which versions have from 5.0.0 on"),
+        ("apache:5.3.3,popPollingSize", "popPollingSize is not a setting; .* KEY=VALUE"),
+        ("apache:5.3.3,=7", "=7 is not a setting; .* KEY=VALUE"),
+        ("namesrv=a:1,endpoint=b:2,version=newest", "newest is not a version; .*; use version=5.3.3"),
+        (
+            "namesrv=a:1,endpoint=b:2,control=127.0.0.1:8090",
+            "control=127.0.0.1:8090 is not a URL; .*; use control=http",
+        ),
+        ("namesrv=a:1", "endpoint is missing; .*; use endpoint=127.0.0.1:8081"),
+        ("namesrv=a,endpoint=b:2", "namesrv=a is not HOST:PORT; .*; use namesrv=127.0.0.1:9876"),
+        ("namesrv=a:1,endpoint=b:2,colour=red", "there is no option colour of a target"),
+        ("namesrv=a:1,endpoint=b:2,access_key=k", "access_key without secret_key; they belong together"),
+        ("namesrv=a:1,endpoint=b:2,ca=/nowhere.pem", "there is no file /nowhere.pem"),
     ],
 )
 def test_bad_targets(text: str, problem: str) -> None:

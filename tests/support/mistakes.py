@@ -17,10 +17,14 @@ class Mistake:
         return self.typed
 
 
-def mistakes(face: str, prompt: str) -> list[Mistake]:
-    """All mistakes of a transcript, whose lines begin with a prompt such as `>>> `; lines with `#` are comments."""
-    lines = [line for line in (FOLDER / f"{face}.txt").read_text().splitlines() if line and not line.startswith("#")]
+def mistakes(transcript: str | Path, prompt: str) -> list[Mistake]:
+    """All mistakes of a transcript, whose lines begin with a prompt such as `>>> `; lines with `#` are comments.
+
+    A text names a transcript of FOLDER.
+    """
+    path = FOLDER / f"{transcript}.txt" if isinstance(transcript, str) else transcript
+    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
     typed, sentences = lines[::2], lines[1::2]
-    assert all(line.startswith(prompt) for line in typed), f"{face}.txt: each mistake has one sentence"
-    assert not any(line.startswith(prompt) for line in sentences), f"{face}.txt: each mistake has one sentence"
+    assert all(line.startswith(prompt) for line in typed), f"{path.name}: each mistake has one sentence"
+    assert not any(line.startswith(prompt) for line in sentences), f"{path.name}: each mistake has one sentence"
     return [Mistake(line.removeprefix(prompt), sentence) for line, sentence in zip(typed, sentences, strict=True)]
