@@ -290,9 +290,11 @@ def _by_pool(key: str, text: str, read: Callable[[str], V]) -> dict[Pool, V]:
         try:
             found[_POOLS[name]] = read(value)
         except (KeyError, ValueError):
-            forms = ", ".join(form.name for form in Form) if read == Form.__getitem__ else "milliseconds"
+            is_form = read == Form.__getitem__
+            forms = ", ".join(form.name for form in Form) if is_form else "milliseconds"
             known = f"pools are {', '.join(_POOLS)}, values {forms}"
-            raise ConfigError(f"{key}: {word} is not of the form pool=value; {known}") from None
+            example = f"{Pool.SEND.title}={Form.OVERLOAD.name if is_form else 600}"
+            raise ConfigError(f"{key}={word}: not POOL=VALUE; {known}; use {key}={example}") from None
     return found
 
 

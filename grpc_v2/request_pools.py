@@ -110,7 +110,7 @@ class RequestPools:
         for word in config.grpc_request_times.split():
             name, _, text = word.partition("=")
             if not (text.isascii() and text.isdigit()):
-                raise ConfigError(f"grpcRequestTimes: {word} is not of the form pool=milliseconds")
+                raise ConfigError(f"grpcRequestTimes={word}: not POOL=MILLISECONDS; use grpcRequestTimes=producer=600")
             self._pools[_pool("grpcRequestTimes", name)].keeps_ms = int(text)
         self._brokers = brokers
         self._always_on = bool(self._refusing) or any(threads.keeps_ms for threads in self._pools.values())

@@ -62,7 +62,8 @@ def parse_properties(text: str) -> dict[str, str]:
             continue
         name, separator, value = line.partition("=")
         if not separator:
-            raise ConfigError(f"line {number}: {masked_line(line)!r} is not of the form key=value")
+            allowed = "each line is KEY=VALUE, or a comment that begins with #"
+            raise ConfigError(f"line {number}: {masked_line(line)}: not a setting; {allowed}; add = and a value")
         properties[name.strip()] = value.strip()
     return properties
 

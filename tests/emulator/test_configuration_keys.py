@@ -48,7 +48,7 @@ def test_comments_and_blank_lines_are_no_properties() -> None:
     """The lines behind them are read; blanks around names and values do not count."""
     text = "# one\n! two\n\n  a = 1 \n   \nb=2=3\n#c=4\nd="
     assert parse_properties(text) == {"a": "1", "b": "2=3", "d": ""}
-    with pytest.raises(ConfigError, match=r"line 2: 'word' is not of the form key=value"):
+    with pytest.raises(ConfigError, match=r"line 2: word: not a setting"):
         parse_properties("a=1\nword")
 
 

@@ -218,7 +218,10 @@ def test_a_request_that_is_refused_on_demand_says_how_long_it_may_wait() -> None
 @pytest.mark.parametrize("text", ["send", "sends=OVERLOAD", "send=BUSY", "send="])
 def test_a_refusal_that_makes_no_sense_is_told(world: World, text: str) -> None:
     """And changes nothing."""
-    with pytest.raises(EngineError, match=r"requestRefusals: .* is not of the form pool=value; pools are send, pull"):
+    with pytest.raises(
+        EngineError,
+        match=r"requestRefusals=.*: not POOL=VALUE; pools are send, pull.*; use requestRefusals=send=OVERLOAD",
+    ):
         change(world, requestRefusals=text, transactionTimeOut="7000")
     assert world.broker.config.request_refusals == ""
     assert world.broker.config.transaction_time_out == 6_000
@@ -229,7 +232,10 @@ def test_a_refusal_that_makes_no_sense_is_told(world: World, text: str) -> None:
 )
 def test_a_service_time_that_is_no_whole_number_is_rejected(world: World, text: str) -> None:
     """The error lists the pools and says that values are milliseconds; nothing changes."""
-    with pytest.raises(EngineError, match=r"requestTimes: .* is not of the form .*; pools are send, .* milliseconds"):
+    with pytest.raises(
+        EngineError,
+        match=r"requestTimes=.*: not POOL=VALUE; pools are send, .* milliseconds; use requestTimes=send=600",
+    ):
         change(world, requestTimes=text)
     assert world.broker.config.request_times == ""
     assert not world.broker.request_pools.on

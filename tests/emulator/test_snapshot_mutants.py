@@ -183,6 +183,6 @@ def test_nothing_is_half_begun(tmp_path: Path) -> None:
     for name, data in (("lie", built(PARTS, {1: 2**63})), ("deep", built([(b"ENGN", b"[" * 100_000)]))):
         path = tmp_path / name
         path.write_bytes(data)
-        with pytest.raises(OptionError, match=f"^cannot begin from {path}: it"):
+        with pytest.raises(OptionError, match=f"^snapshot='{path}': it"):
             Emulator(snapshot=path).start()
     assert threading.active_count() == before

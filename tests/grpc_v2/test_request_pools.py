@@ -125,5 +125,5 @@ def test_an_end_keeps_its_thread_while_a_slave_is_waited_for() -> None:
 )
 def test_what_makes_no_sense_is_told(keys: dict[str, str]) -> None:
     """With what there is."""
-    with pytest.raises(ConfigError, match=r"no pool; pools are route, producer|not of the form pool=milliseconds"):
+    with pytest.raises(ConfigError, match=r"no pool; pools are route, producer|producer: not POOL=MILLISECONDS"):
         limited(**keys)
