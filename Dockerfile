@@ -3,8 +3,8 @@
 #   docker build -t rocketmq-emulator .
 #   docker run --rm -p 9876:9876 -p 10911:10911 -p 8081:8081 -p 127.0.0.1:8090:8090 rocketmq-emulator --topic orders
 #
-# An installation of pip that needs a configuration or a certificate bundle of its own is handed over as secrets, which
-# leave no trace in the image: --secret id=pip_conf,src=$HOME/.config/pip/pip.conf --secret id=ca_bundle,src=...
+# If pip needs a configuration or a certificate bundle of its own, pass them as secrets, which leave no trace in the
+# image: --secret id=pip_conf,src=$HOME/.config/pip/pip.conf --secret id=ca_bundle,src=...
 
 ARG DEBIAN=debian:bookworm-slim
 

@@ -22,57 +22,57 @@ demo: $(VENV)/demo.stamp ## Test a small order application, as an example of how
 demo-spark: $(VENV)/spark.stamp ## Test two Spark pipelines from topic to topic, as an example (a minute; needs Java 17)
 	cd examples/pipelines && ../../$(BIN)/pytest -v
 
-test: $(VENV)/dev.stamp ## Install all that tests need and run all of them (half an hour)
+test: $(VENV)/dev.stamp ## Install the tools of the tests and run all tests (half an hour)
 	$(STAGES)
 
 test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host (a minute)
 	$(STAGES) fast
 
-test-oldest: $(VENV)/dev.stamp ## Test with the oldest dependencies that are allowed, other protobufs and Pythons
+test-oldest: $(VENV)/dev.stamp ## Test with the oldest allowed dependencies, other protobufs and Pythons
 	$(STAGES) oldest protobuf libraries spark-oldest
 
-test-recovery: $(VENV)/dev.stamp ## Kill and restart drivers, workers and brokers under Spark; RUNS=20 says how often (half an hour)
+test-recovery: $(VENV)/dev.stamp ## Kill and restart drivers, workers and brokers under Spark; RUNS=20 sets the number of runs (half an hour)
 	nice $(BIN)/pytest -q -m recovery --times $${RUNS:-20} spark_tests
 
-simulate: $(VENV)/dev.stamp ## Watch many random runs of the engine; SEEDS=10000 says how many (a quarter of an hour)
+simulate: $(VENV)/dev.stamp ## Check random runs of the engine; SEEDS=10000 sets their number (a quarter of an hour)
 	SEEDS=$${SEEDS:-10000} EXAMPLES=$${EXAMPLES:-1000} nice $(BIN)/pytest -q -n auto tests/simulation
 
-mutants: $(VENV)/dev.stamp ## Try mutants of engine and protocols; MUTANTS='--seed 7 emulator' says which (half an hour)
+mutants: $(VENV)/dev.stamp ## Try mutants of engine and protocols; MUTANTS='--seed 7 emulator' chooses them (half an hour)
 	nice $(BIN)/python scripts/mutants.py $(MUTANTS)
 
-lint: $(VENV)/dev.stamp ## Judge style
+lint: $(VENV)/dev.stamp ## Check style
 	$(STAGES) lint
 
-format: $(VENV)/dev.stamp ## Repair style where a tool can
+format: $(VENV)/dev.stamp ## Format the code and apply automatic fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-types: $(VENV)/dev.stamp ## Judge types
+types: $(VENV)/dev.stamp ## Check types
 	$(STAGES) types
 
-pages: $(VENV)/dev.stamp ## Write the generated pages of docs/ anew
+pages: $(VENV)/dev.stamp ## Write the generated pages of docs/
 	$(BIN)/python scripts/pages.py
 
 serve: $(VENV)/install.stamp ## Serve on upstream's ports until Ctrl-C
 	exec $(BIN)/rocketmq-emulator
 
-conformance: $(VENV)/dev.stamp ## Hold the emulator against what real brokers did, by protocol and through every SDK
+conformance: $(VENV)/dev.stamp ## Compare the emulator with recorded outcomes of real brokers, by protocol and through every SDK
 	$(STAGES) drivers conformance
 
-conformance-real: $(VENV)/dev.stamp ## Ask real brokers again, write it down, show what changed; REAL says which (an hour and a half)
+conformance-real: $(VENV)/dev.stamp ## Record outcomes of real brokers and show changes; REAL chooses targets (an hour and a half)
 	$(BIN)/rocketmq-conformance run $(REAL) --jobs 8 --attempts 2 --record
 	$(BIN)/python scripts/pages.py
 	git --no-pager diff --stat -- conformance/recorded docs
 
-bench: $(VENV)/dev.stamp ## Compare with the real broker, twice (forty minutes on a machine that does nothing else)
+bench: $(VENV)/dev.stamp ## Compare the speed with the real broker, twice (forty minutes on an idle machine)
 	$(BIN)/python bench/run.py --runs 2
 
-bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, filter, and write a journal (some minutes, 2 GiB)
+bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, measure filters and journal (some minutes, 2 GiB)
 	$(BIN)/python bench/growth.py
 	$(BIN)/python bench/filters.py
 	$(BIN)/python bench/journal.py
 
-bench-spark: $(VENV)/dev.stamp ## Compare reads and writes of Spark with those of the client alone, and with the real broker (minutes)
+bench-spark: $(VENV)/dev.stamp ## Compare reads and writes of Spark with the client alone, and with the real broker (minutes)
 	$(BIN)/python bench/spark_speed.py
 
 clean: ## Remove environments, reports and caches of this folder
