@@ -307,18 +307,23 @@ STAGES: tuple[Stage, ...] = (
     Stage("lint", "ruff", run_lint, 5),
     Stage("types", "mypy --strict", run_types, 25),
     Stage("drivers", "SDK drivers", run_drivers, 10, needed=True),
-    Stage("tests", "all tests without outside clients", run_tests, 290),
+    Stage("tests", "all tests without outside clients", run_tests, 300),
     Stage("alone", "tests that need the machine for themselves", run_alone, 65),
     Stage("demo", "the example application", run_demo, 15),
     Stage("meanwhile", "the image's base and other environments, made beside the next stages", run_meanwhile, 1),
-    Stage("conformance", "the emulator against recorded brokers", run_conformance, 485),
-    Stage("clients", "real SDKs", run_clients, 250),
-    Stage("spark", "the Spark connector, auditor and replay", run_spark, 235),
+    Stage("conformance", "the emulator against recorded brokers", run_conformance, 435),
+    Stage("clients", "real SDKs", run_clients, 295),
+    Stage("spark", "the Spark connector, auditor and replay", run_spark, 230),
     Stage("sidecar", "the image", run_sidecar, 55),
     Stage("oldest", "oldest allowed dependencies", run_oldest, 55),
     Stage("protobuf", "protobuf 5 and 6, newer Pythons", run_protobuf, 59),
 )
-"""All stages in their order, with the budget: 26 minutes."""
+"""All stages in their order, with the budget: 26 minutes.
+
+`tests`, `alone`, `conformance` and `clients` come from 2026-11-26: Python 3.11 on two cores of an Intel Xeon, where the
+scenarios of `conformance`, which had not changed, took 1.5 times as long as when the budget was made. The seconds are
+divided by that. `tests` is an estimate: it took 700 s there, and about 240 s were cut afterwards.
+"""
 ON_REQUEST = (
     Stage("fast", "engine, protocols and host", run_fast, 120),
     Stage("libraries", "behaviour with oldest dependencies and other protobufs", run_libraries, 300),

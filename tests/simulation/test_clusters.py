@@ -1,6 +1,7 @@
 """Several brokers that go down and come back, some with slaves, each watched by an oracle of its own.
 
-SEEDS=10000 runs three tenths of that many (default 60), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
+SEEDS=10000 runs three tenths of that many (default 30) in blocks of twenty, FIRST_SEED=n begins elsewhere, SEED=n runs
+that one only.
 """
 
 import os
@@ -18,7 +19,7 @@ from test_crashes import WAITS, appears
 from test_oracle import complaint
 from test_simulation import FIRST, ONE, SEEDS
 
-EXAMPLES = max(int(os.environ.get("EXAMPLES", "60")) // 3, 1)
+EXAMPLES = max(int(os.environ.get("EXAMPLES", "40")) // 3, 1)
 BLOCK = 20
 COUNT = max(SEEDS * 3 // 10, 1)
 BLOCKS = [range(int(ONE), int(ONE) + 1)] if ONE else [range(n, n + BLOCK) for n in range(FIRST, FIRST + COUNT, BLOCK)]

@@ -1,6 +1,6 @@
 """What dying brokers lose: nothing beyond what flushing and replication allow, and the book finds it if they do.
 
-SEEDS=10000 runs that many (default 200), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
+SEEDS=10000 runs that many (default 100), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
 """
 
 from collections.abc import Callable

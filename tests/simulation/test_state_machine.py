@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from leftovers import leftovers
 from simulation import FATES, MODES, NUMBERS, WEIGHTS, Action, Setup, Simulation
 
-EXAMPLES = int(os.environ.get("EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("EXAMPLES", "40"))
 STEPS = 60
 
 NUMBER = st.integers(0, NUMBERS - 1)
