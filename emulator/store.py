@@ -145,7 +145,8 @@ class MessageStore:
         tags_code = message.tags_code
         if tags_code is None:
             tag = properties.get(props.TAGS)
-            tags_code = tags_code_of(tag) if tag else 0
+            # Written out: tags are short, and this is done for every message.
+            tags_code = (_code_of_short_tag(tag) if len(tag) <= _SHORT_TAG else tags_code_of(tag)) if tag else 0
         queue_id = message.queue_id
         queued = not message.sys_flag & records.SYS_TRANSACTION_PREPARED  # a bit of both undecided types
         key = (topic, queue_id)

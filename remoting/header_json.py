@@ -27,15 +27,15 @@ _KINDS = {
     "serializeTypeCurrentRPC": "enum",
     "version": "Int",
 }
+_USUAL_BYTES = json_bounds.MARKS_MAX
+"""Headers up to this length exceed no bound: it is one look for those of every message."""
 _LANGUAGE_CODE = "org.apache.rocketmq.remoting.protocol.LanguageCode"
 
 
 def loads(header: bytes) -> dict[str, Any]:
     """The members of a header. Raises ProtocolError when it is no JSON object, and when it is excessively large."""
-    if len(header) > json_bounds.MARKS_MAX and (excess := json_bounds.excess(header)) is not None:
-        raise ProtocolError(f"header of {excess}")
     try:
-        members = orjson.loads(header) if len(header) <= json_bounds.ORJSON_BYTES_MAX else _loads_leniently(header)
+        members = orjson.loads(header) if len(header) <= _USUAL_BYTES else _loads_long(header)
     except orjson.JSONDecodeError:
         members = _loads_leniently(header)
     if members.__class__ is not dict:
@@ -121,6 +121,13 @@ def language(members: Mapping[str, Any]) -> str:
         return "" if given is None else json_values.enum_name(given, LANGUAGES, _LANGUAGE_CODE) or ""
     except EngineError as refusal:
         raise ProtocolError(refusal.remark or "") from None
+
+
+def _loads_long(header: bytes) -> Any:
+    """The value of a header that may be excessively large. Raises ProtocolError if it is."""
+    if (excess := json_bounds.excess(header)) is not None:
+        raise ProtocolError(f"header of {excess}")
+    return orjson.loads(header) if len(header) <= json_bounds.ORJSON_BYTES_MAX else _loads_leniently(header)
 
 
 def _loads_leniently(header: bytes) -> Any:
