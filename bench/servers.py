@@ -20,6 +20,8 @@ from rocketmq_testkit.remoting.request_code import RequestCode
 
 ROUTE_SECONDS_MAX = 30.0
 """A broker that has only just started tells its name server of a new topic at its next registration."""
+CATCH_UP_SECONDS_MAX = 120.0
+"""For the revive of a hundred thousand messages, which fall due all at once."""
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -99,6 +101,17 @@ def frozen(servers: Iterable[Server]) -> Iterator[None]:
     finally:
         for pid in pids:
             os.kill(pid, signal.SIGCONT)
+
+
+def catch_up(server: Server) -> None:
+    """Wait until a server that was stopped meanwhile responds: events of all that time are due at once.
+
+    Raises RemotingTimeout after CATCH_UP_SECONDS_MAX.
+    """
+    broker = (server.broker, RequestCode.GET_BROKER_RUNTIME_INFO)
+    for address, code in (broker, (server.namesrv, RequestCode.GET_BROKER_CLUSTER_INFO)):
+        with RemotingClient(address, timeout=CATCH_UP_SECONDS_MAX) as client:
+            client.request(code)
 
 
 def cpu_seconds(processes: Processes) -> float:
