@@ -281,6 +281,8 @@ def run_oldest() -> None:
     """Test with the oldest versions that are allowed, then the plugin with an older pytest than our own tests need."""
     python = environment(environments.OLDEST)
     pytest("oldest", "-m", "not alone", *WITHOUT_NEWEST, *existing(USES_LIBRARIES), python=python)
+    # The oldest pytest-asyncio of our own tests cannot be imported by that pytest.
+    call(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pytest-asyncio")
     call(python, "-m", "pip", "install", "--quiet", f"pytest=={OLDEST_PYTEST}")
     pytest("oldest-pytest", "tests/fixtures/test_plugin.py", python=python)
 
