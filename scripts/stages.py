@@ -82,6 +82,14 @@ MIDDLE_PROTOBUFS = {
     environments.PROTOBUF_6: ("tests/emulator", *PROTOCOLS, "tests/fixtures"),
 }
 """Major versions between the oldest and the newest, which the other stages use; with the tests."""
+PROTOBUF_SAMPLE = (
+    "tests/grpc_v2/test_fuzz.py",
+    "tests/grpc_v2/test_send.py",
+    "tests/grpc_v2/test_receive.py",
+    "tests/grpc_v2/test_telemetry.py",
+    "tests/remoting/test_requests.py",
+)
+"""Tests of a usual run with these versions: every message of the protocol is decoded and encoded in them."""
 
 
 class StageFailed(Exception):
@@ -293,10 +301,16 @@ def run_spark_oldest() -> None:
 
 
 def run_protobuf() -> None:
-    """Test with the protobufs between the oldest and the newest, and with newer Pythons."""
+    """Test a sample with the protobufs between the oldest and the newest, and with newer Pythons."""
+    for wanted in MIDDLE_PROTOBUFS:
+        pytest(wanted.name, "-m", "not alone", *PROTOBUF_SAMPLE, python=environment(wanted))
+
+
+def run_protobuf_whole() -> None:
+    """Test all that uses protobuf with the protobufs between the oldest and the newest, and with newer Pythons."""
     for wanted, folders in MIDDLE_PROTOBUFS.items():
         python = environment(wanted)
-        pytest(wanted.name, "-m", "not alone", *WITHOUT_NEWEST, *existing(folders), python=python)
+        pytest(f"{wanted.name}-whole", "-m", "not alone", *WITHOUT_NEWEST, *existing(folders), python=python)
 
 
 def run_libraries() -> None:
@@ -321,7 +335,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 230),
     Stage("sidecar", "the image", run_sidecar, 55),
     Stage("oldest", "oldest allowed dependencies", run_oldest, 55),
-    Stage("protobuf", "protobuf 5 and 6, newer Pythons", run_protobuf, 59),
+    Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20),
 )
 """All stages in their order, with the budget: 26 minutes.
 
@@ -331,6 +345,7 @@ divided by that.
 """
 ON_REQUEST = (
     Stage("fast", "engine, protocols and host", run_fast, 120),
+    Stage("protobuf-whole", "all with protobuf 5 and 6, newer Pythons", run_protobuf_whole, 60),
     Stage("libraries", "behaviour with oldest dependencies and other protobufs", run_libraries, 300),
     Stage("spark-oldest", "the oldest Spark that is allowed", run_spark_oldest, 600),
 )
