@@ -3,16 +3,7 @@
 Differences that a configuration switches on are keys of `ProxyConfig`.
 """
 
-from typing import NamedTuple
-
-
-class Deviation(NamedTuple):
-    """One difference: where it shows, what upstream does, what happens here."""
-
-    where: str
-    upstream: str
-    here: str
-
+from rocketmq_testkit.emulator.deviation import Deviation
 
 DEVIATIONS = (
     Deviation(
