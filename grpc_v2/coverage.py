@@ -1,4 +1,4 @@
-"""The page of RPCs, made from their table.
+"""Generate the page of RPCs from their table.
 
 `python -m rocketmq_testkit.grpc_v2.coverage` prints it; a test holds `docs/rpcs.md` to it.
 """
@@ -34,7 +34,7 @@ configuration keys with upstream's behaviour as their default (`docs/config-keys
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the page as Markdown."""
     return "\n".join([_HEAD, *_table(), "", _DIFFERENCES, deviation.table(DEVIATIONS)])
 
 
