@@ -352,9 +352,9 @@ STAGES: tuple[Stage, ...] = (
     Stage("meanwhile", "the image's base and other environments, made beside the next stages", run_meanwhile, 1),
     Stage("conformance", "the emulator against recorded brokers", run_conformance, 435),
     Stage("clients", "real SDKs", run_clients, 295),
-    Stage("spark", "the Spark connector, auditor and replay", run_spark, 230),
+    Stage("spark", "the Spark connector, auditor and replay", run_spark, 245),
     Stage("sidecar", "the image", run_sidecar, 55),
-    Stage("oldest", "oldest allowed dependencies", run_oldest, 90),
+    Stage("oldest", "oldest allowed dependencies", run_oldest, 75),
     Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20),
 )
 """All stages in their order, with a budget of 26 minutes.
