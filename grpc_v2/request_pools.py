@@ -7,16 +7,15 @@ it looks for tasks of another class.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.raw_request import Rejection
 from rocketmq_testkit.emulator.scheduler import Scheduler
 from rocketmq_testkit.emulator.thread_pool import ThreadPool
 
 from .calls import RpcCall
 from .config import ProxyConfig
+from .pools import Pool, refused_pools, times_ms
 from .proto import definition_pb2 as pb
 from .status import Refusal
 
@@ -30,48 +29,6 @@ FLOW_LIMIT = Refusal(pb.TOO_MANY_REQUESTS, "flow limit")
 _WITHOUT_ANSWER = Rejection(None, "TOO_MANY_REQUESTS", "flow limit, without a response: flowLimitAnswerEnable=false")
 
 
-class Pool(Enum):
-    """A pool: its name, its keys for threads and capacity (attributes of ProxyConfig), and the RPCs that it serves."""
-
-    ROUTE = (
-        "route",
-        "grpc_route_thread_pool_nums",
-        "grpc_route_thread_queue_capacity",
-        ("QueryRoute", "QueryAssignment"),
-    )
-    PRODUCER = (
-        "producer",
-        "grpc_producer_thread_pool_nums",
-        "grpc_producer_thread_queue_capacity",
-        ("SendMessage", "ForwardMessageToDeadLetterQueue", "RecallMessage"),
-    )
-    CONSUMER = (
-        "consumer",
-        "grpc_consumer_thread_pool_nums",
-        "grpc_consumer_thread_queue_capacity",
-        ("ReceiveMessage", "AckMessage", "ChangeInvisibleDuration"),
-    )
-    CLIENT_MANAGER = (
-        "clientManager",
-        "grpc_client_manager_thread_pool_nums",
-        "grpc_client_manager_thread_queue_capacity",
-        ("Heartbeat", "NotifyClientTermination"),
-    )
-    TRANSACTION = (
-        "transaction",
-        "grpc_transaction_thread_pool_nums",
-        "grpc_transaction_thread_queue_capacity",
-        ("EndTransaction",),
-    )
-
-    def __init__(self, title: str, threads: str, capacity: str, rpcs: tuple[str, ...]) -> None:
-        self.title = title
-        self.threads = threads
-        self.capacity = capacity
-        self.rpcs = rpcs
-
-
-_POOLS = {pool.title: pool for pool in Pool}
 _POOL_OF = {rpc: pool for pool in Pool for rpc in pool.rpcs}
 
 
@@ -102,16 +59,13 @@ class RequestPools:
 
     def __init__(self, scheduler: Scheduler, config: ProxyConfig, brokers: "Sequence[Broker]") -> None:
         self._answers = config.flow_limit_answer_enable
-        self._refusing = {_pool("grpcRequestRefusals", name) for name in config.grpc_request_refusals.split()}
+        self._refusing = refused_pools(config)
         self._pools = {pool: ThreadPool[Request](scheduler, pool.title) for pool in Pool}
         for pool, threads in self._pools.items():
             threads.threads = getattr(config, pool.threads)
             threads.capacity = getattr(config, pool.capacity)
-        for word in config.grpc_request_times.split():
-            name, _, text = word.partition("=")
-            if not (text.isascii() and text.isdigit()):
-                raise ConfigError(f"grpcRequestTimes={word}: not POOL=MILLISECONDS; use grpcRequestTimes=producer=600")
-            self._pools[_pool("grpcRequestTimes", name)].keeps_ms = int(text)
+        for pool, time_ms in times_ms(config).items():
+            self._pools[pool].keeps_ms = time_ms
         self._brokers = brokers
         self._always_on = bool(self._refusing) or any(threads.keeps_ms for threads in self._pools.values())
 
@@ -136,10 +90,3 @@ class RequestPools:
                 call.refuse(FLOW_LIMIT)
             else:
                 call.journal_refusal(_WITHOUT_ANSWER, call.message)
-
-
-def _pool(key: str, name: str) -> Pool:
-    try:
-        return _POOLS[name]
-    except KeyError:
-        raise ConfigError(f"{key}: {name} is no pool; pools are {', '.join(_POOLS)}") from None

@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.raw_request import Rejection
 
 from .calls import NODE
 from .config import ProxyConfig
-from .delays import check
+from .config_checks import check
 from .method_table import SERVICE
 from .polls import nothing_new
 from .proxy import CLIENT_ID, CallLater, Proxy

@@ -20,9 +20,9 @@ A key is set on the command line (`rocketmq-emulator --set popPollingSize=5`), i
 a test (the fixture `rocketmq_config`, the marker `@pytest.mark.rocketmq(config={"popPollingSize": 5})`). Names are
 upstream's where upstream has the key. An unknown name or a value out of range is an error that names the nearest key or
 the range; a key of upstream's that has no effect here is accepted from a file, with a [warning](fixtures.md#warnings),
-and [listed below](#without-effect) with the reason. A name that is on none of these lists is not there. A key that
-cannot do all that its name suggests is a warning, too, when it is set: `requestRefusals=ack=OVERLOAD` does not concern
-gRPC clients.
+and [listed below](#without-effect) with the reason. A name that is on none of these lists is not there. A key in the
+file of another component is a warning that names the right file. A key that cannot do all that its name suggests is a
+warning, too, when it is set: `requestRefusals=ack=OVERLOAD` does not concern gRPC clients.
 
 The profile `faithful` is all defaults. The profile `fast`, which the fixtures use, sets the values of the column `fast`
 and nothing else.

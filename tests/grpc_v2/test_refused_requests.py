@@ -10,9 +10,9 @@ from rocketmq_testkit.emulator.journal import Entry
 from rocketmq_testkit.emulator.raw_request import RawRequest, Rejection
 from rocketmq_testkit.grpc_v2.config import ProxyConfig
 from rocketmq_testkit.grpc_v2.method_table import Rpc
+from rocketmq_testkit.grpc_v2.pools import Pool
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.request_pools import Pool
 from rocketmq_testkit.grpc_v2.services import RPCS
 
 _NAMED = [rpc for rpc in RPCS if not rpc.anonymous]

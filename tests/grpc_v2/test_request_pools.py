@@ -7,9 +7,9 @@ from grpc_world import Client, GrpcWorld, MemoryCall, a_message, a_receive, a_se
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError
 from rocketmq_testkit.emulator.operations import UpdateBrokerConfig
 from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.grpc_v2.pools import Pool
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.request_pools import Pool
 
 ONE_PRODUCER: dict[str, Any] = {"grpc_producer_thread_pool_nums": 1, "grpc_producer_thread_queue_capacity": 1}
 
@@ -131,5 +131,7 @@ def test_an_end_keeps_its_thread_while_a_slave_is_waited_for() -> None:
 )
 def test_what_makes_no_sense_is_told(keys: dict[str, str]) -> None:
     """With what there is."""
-    with pytest.raises(ConfigError, match=r"no pool; pools are route, producer|producer: not POOL=MILLISECONDS"):
+    with pytest.raises(
+        ConfigError, match=r"=send: not a pool; pools are route, producer|=(producer|send=5): not POOL="
+    ):
         limited(**keys)

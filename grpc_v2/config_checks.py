@@ -1,0 +1,27 @@
+"""Checks of the proxy's keys whose values are lists. The start refuses a wrong value, before any client connects."""
+
+from rocketmq_testkit.emulator.config import ConfigError
+from rocketmq_testkit.emulator.delay import parse_delay_levels
+
+from .config import ProxyConfig
+from .delays import delays_ms, times_ms
+from .pools import refused_pools
+from .pools import times_ms as pool_times_ms
+
+_LISTS = (
+    ("pushedConsumerBackoff", delays_ms, "delays are whole numbers with s, m, h or d", "1s 5s 1m"),
+    ("settingsPushAgainMillis", times_ms, "times are whole numbers of milliseconds", "100 1000 5000"),
+)
+
+
+def check(config: ProxyConfig) -> None:
+    """Raise ConfigError if a key that holds a list is invalid."""
+    for name, read, allowed, example in _LISTS:
+        try:
+            read(config.get(name))
+        except ValueError as wrong:
+            text = f"{name}={config.get(name)}: {wrong}; {allowed}, separated by blanks; use {name}={example}"
+            raise ConfigError(text, key=name) from None
+    refused_pools(config)
+    pool_times_ms(config)
+    parse_delay_levels(config.message_delay_level)
