@@ -238,7 +238,7 @@ ROWS: tuple[tuple[str, Step], ...] = (
     ("pop waits behind 1,000 of its group, message wakes the first", wake_in_crowd),
     ("pop waits among 1,000 of its group until its time is over", poll_ends),
     ("pull waits, message wakes it", wake_pull),
-    ("client with a waiting pop is gone", leave),
+    ("a client disconnects while its pop waits", leave),
 )
 
 

@@ -202,7 +202,7 @@ def reading(spark: SparkSession | None, messages: int, pull: str) -> Iterator[Wo
         return
     yield Workload(f"{what}, batch, 9 columns", messages, batch(spark, pull), 200_000)
     yield Workload(f"{what}, batch, 2 columns", messages, batch(spark, pull, TWO_COLUMNS), 500_000)
-    yield Workload(f"{what}, stream over what is there", messages, stream(spark, pull), 150_000)
+    yield Workload(f"{what}, stream of stored messages", messages, stream(spark, pull), 150_000)
 
 
 def writing(spark: SparkSession | None, messages: int) -> Iterator[Workload]:
@@ -361,12 +361,12 @@ def document(messages: int, only: str) -> str:
         large_count = messages * 4
         small, large = memory(large_count)
         lines += [
-            f"The first row is there {first.usual:.1f} s after the interpreter starts, at most 10; {first.new:.1f} s "
-            f"in the first session of a machine, and {first.making:.1f} s in the second, beside which the archive of "
-            "classes is made. A Python worker held at most "
-            f"{small:.0f} MiB while {large_count // 10:,} messages were read, and {large:.0f} MiB while "
-            f"{large_count:,} were. A batch of one message takes {of_batch:.2f} s, a stream {of_stream:.2f} s: "
-            "as much is in each of the times above.",
+            f"The first row arrives {first.usual:.1f} s after the interpreter starts (at most 10 s are allowed). "
+            f"It takes {first.new:.1f} s in the first session of a machine, and {first.making:.1f} s in the second, "
+            f"during which the class archive is created. A Python worker held at most {small:.0f} MiB while it "
+            f"read {large_count // 10:,} messages, and {large:.0f} MiB while it read {large_count:,}. A batch of one "
+            f"message takes {of_batch:.2f} s and a stream of one message {of_stream:.2f} s; each time above contains "
+            "this part.",
             "",
         ]
     return "\n".join(lines)

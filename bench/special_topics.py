@@ -323,5 +323,5 @@ ROWS: tuple[tuple[str, Step], ...] = (
     ("static topic is made, moved and deleted", static_made),
     ("message is sent to a compacted topic", compacted_sent),
     ("message is sent to a compacted topic and pulled", compacted_pulled),
-    ("what is left of a compacted topic is pulled", compacted_pulled_early),
+    ("compacted topic is pulled from its beginning", compacted_pulled_early),
 )
