@@ -1,8 +1,9 @@
 """Stored messages found in answers to pulls, and put together so that columns can be made of many at once.
 
 An answer is records one after the other. Of each, one call reads the few numbers that say where its parts are and that
-nothing is odd about it; the bytes stay where they are. What is odd is read by `rocketmq_testkit.emulator.record`
-(addresses of IPv6, compressed bodies, long topics) and takes its place as a usual record that says the same.
+nothing is odd about it; the bytes stay where they are. What is odd is read by
+`rocketmq_testkit.emulator.message.stored_record` (addresses of IPv6, compressed bodies, long topics) and takes its
+place as a usual record that says the same.
 Source: MessageDecoder (5.3.3).
 """
 
@@ -11,8 +12,8 @@ from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
 
-from rocketmq_testkit.emulator import record as records
-from rocketmq_testkit.remoting.inflate import INFLATED_BYTES_MAX, TooLargeError, inflate
+from rocketmq_testkit.emulator.message import stored_record as records
+from rocketmq_testkit.remoting.wire.inflate import INFLATED_BYTES_MAX, TooLargeError, inflate
 
 from .errors import RecordError
 

@@ -1,6 +1,6 @@
 """What is not allowed, and how the SDK says so."""
 
-from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC
+from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 
 from ..scenario import scenario
 from ..stage import Stage

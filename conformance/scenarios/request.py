@@ -1,6 +1,6 @@
 """Requests that are answered by a message."""
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import shown
 from ..scenario import scenario

@@ -1,6 +1,6 @@
 """Messages that are seen only when their transaction is committed."""
 
-from rocketmq_testkit.emulator.names import TRANS_CHECK_MAX_TIME_TOPIC
+from rocketmq_testkit.emulator.message.names import TRANS_CHECK_MAX_TIME_TOPIC
 
 from ..actors import Consumer, Producer, text
 from ..scenario import scenario

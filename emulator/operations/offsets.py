@@ -1,6 +1,6 @@
 """Positions: what a group has consumed, where a queue begins and ends, what was stored when."""
 
-from ..value import value
+from ..kernel.value_class import value
 from .base import Operation, Result
 
 

@@ -1,6 +1,6 @@
 """What the timer and the delay levels tell of themselves."""
 
-from ..value import value
+from ..kernel.value_class import value
 from .base import Operation, Result
 
 

@@ -1,6 +1,6 @@
 """What administrators' tools ask of a broker besides topics, groups and messages."""
 
-from ..value import value
+from ..kernel.value_class import value
 from .base import Operation, Result
 from .groups import SetMessageRequestMode
 

@@ -1,6 +1,6 @@
 """The RPCs, one file for each noun, and the table of them all."""
 
-from ..method_table import Rpc
+from ..proxy.rpc_table import Rpc
 from .ack import ACK_MESSAGE
 from .clients import HEARTBEAT, NOTIFY_CLIENT_TERMINATION
 from .dead_letter import FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE

@@ -4,9 +4,9 @@ The import of this package loads neither Twisted nor protobuf: `protocol` is the
 `health` and `reflection` are the ones that know protobuf.  Everything else is sans-IO and can be driven from bytes.
 """
 
-from .call import Abort, ServerCall
-from .limits import Limits
-from .method import GrpcMethod, MethodKind
-from .status import StatusCode
+from .grpc.call import Abort, ServerCall
+from .grpc.method import GrpcMethod, MethodKind
+from .grpc.status import StatusCode
+from .http2.limits import Limits
 
 __all__ = ["Abort", "GrpcMethod", "Limits", "MethodKind", "ServerCall", "StatusCode"]

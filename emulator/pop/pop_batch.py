@@ -1,0 +1,58 @@
+"""What one pop has collected so far, and how a retry message is shown in it."""
+
+from dataclasses import field
+
+from ..filter.message_filter import MessageFilter
+from ..kernel.value_class import value
+from ..message import properties as props
+from ..message import stored_record as records
+from ..message.receipt import Receipt
+from ..operations import PopMessage, PoppedMessage, PullStatus
+from ..pull.queue_reader import QueueReader, Read
+
+READ_AGAIN = (PullStatus.OFFSET_TOO_SMALL, PullStatus.OFFSET_OVERFLOW_BADLY, PullStatus.OFFSET_FOUND_NULL)
+"""Outcomes of a read after which the position is corrected and read once more."""
+
+
+@value
+class Batch:
+    """The messages of an answer and the texts that describe them; `rest` counts what was left behind."""
+
+    operation: PopMessage
+    message_filter: MessageFilter | None
+    pop_time: int
+    revive_qid: int
+    messages: list[PoppedMessage] = field(default_factory=list)
+    starts: list[str] = field(default_factory=list)
+    offsets: list[str] = field(default_factory=list)
+    counts: list[str] = field(default_factory=list)
+    rest: int = 0
+
+    @property
+    def room(self) -> int:
+        """How many messages still fit."""
+        return self.operation.max_msg_nums - len(self.messages)
+
+    def read(self, reader: QueueReader, topic: str, queue_id: int, offset: int) -> Read:
+        """Read as much as there is room for."""
+        return reader.read(topic, queue_id, offset, self.room, self.message_filter, self.operation.consumer_group)
+
+    def describe(self, queue_id: int, digit: int, start_offset: int, read: Read) -> None:
+        """Add a queue to the texts."""
+        self.starts.append(f"{digit} {queue_id} {start_offset}")
+        self.offsets.append(f"{digit} {queue_id} {','.join(map(str, read.offsets))}")
+
+
+def reconsume_times_of(record: bytes) -> int:
+    """How often a stored message came back, without taking the record apart where that can be."""
+    if not record[39] & 0x30:
+        times = int.from_bytes(record[72:76], "big")
+        if times >> 31 == 0:
+            return times
+    return records.decode(record).reconsume_times
+
+
+def with_receipt(record: bytes, topic: str, receipt: Receipt) -> bytes:
+    """A retry message under another topic, with its receipt handle as the property POP_CK."""
+    parts = records.decode(record)
+    return records.reencode(parts, topic=topic, properties=parts.property_map() | {props.POP_CK: receipt.text()})

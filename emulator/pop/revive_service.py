@@ -1,0 +1,186 @@
+"""Revive: what was popped and not acknowledged in time comes back through the pop retry topic.
+
+Each revive queue has a clock of its own: the newest time at which anything that was read there was to be readable,
+or now once that lies more than 3 s back. A check point is decided when the clock stands more than 2 s behind the end
+of its invisible time: 2 to 5 s after it, the later the more is on its way in the same queue.
+
+Upstream scans the queues, and while it waits it looks every 100 ms. Here the instant of the look that decides is
+computed from the first undecided check point, so nothing runs while nothing is due; check points and acknowledgements
+are read once, when they become readable. Source: PopReviveService (5.3.3).
+"""
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+from ..config import BrokerConfig
+from ..group.group_table import Groups
+from ..group.offset_table import Offsets
+from ..kernel.java_numbers import parse_long
+from ..kernel.scheduler import Scheduler, Timer
+from ..message import properties as props
+from ..message import stored_record as records
+from ..message.names import REVIVE_GROUP, is_retry
+from ..store.consume_queue import ConsumeQueue
+from ..store.message_store import MessageStore
+from ..topic.topic_table import Topics
+from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
+from .pop_inflight_counter import PopInFlight
+from .pop_retry_writer import Redelivery
+
+SLACK_MS = 2000
+STALE_MS = 3000
+LOOK_MS = 100
+
+
+class ReviveQueue:
+    """One queue of the revive topic: undecided check points in the order in which they became readable.
+
+    Upstream begins its clock anew behind what is decided. Here it goes on while anything waits, which is the same: what
+    is decided lies further back than whatever waits.
+    """
+
+    def __init__(self, queue_id: int) -> None:
+        self.queue_id = queue_id
+        self.points: dict[MergeKey, CheckPoint] = {}
+        self.timer: Timer | None = None
+        self._newest_ms = 0
+
+    def saw(self, readable_ms: int) -> None:
+        """A record that counts was read: a check point, or the acknowledgement of one that waits."""
+        self._newest_ms = max(self._newest_ms, readable_ms)
+
+    def take_decided(self, now: int) -> list[CheckPoint]:
+        """Take the decided check points out of the head; an undecided one holds back those behind it, as upstream."""
+        clock = self._clock(now)
+        decided = list(takewhile(lambda point: clock - point.revive_ms > SLACK_MS, self.points.values()))
+        for point in decided:
+            del self.points[point.merge_key()]
+        if not self.points:
+            self._newest_ms = 0
+        return decided
+
+    def _clock(self, now: int) -> int:
+        return now if now - self._newest_ms > STALE_MS else self._newest_ms
+
+    def decided_ms(self, now: int) -> int | None:
+        """When the first check point is decided if nothing else is read; None without one."""
+        if not self.points:
+            return None
+        end_ms = next(iter(self.points.values())).revive_ms + SLACK_MS
+        return 1 + (now if self._clock(now) > end_ms else max(self._newest_ms + STALE_MS, end_ms, now))
+
+
+class ReviveService:
+    """Decides the check points of all revive queues of a broker."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store: MessageStore,
+        topics: Topics,
+        groups: Groups,
+        offsets: Offsets,
+        log: ReviveLog,
+        redelivery: Redelivery,
+        in_flight: PopInFlight,
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._store = store
+        self._topics = topics
+        self._groups = groups
+        self._offsets = offsets
+        self._log = log
+        self._redelivery = redelivery
+        self._in_flight = in_flight
+        self._start_ms = scheduler.now_ms
+        self._queues: dict[int, ReviveQueue] = {}
+        store.watchers[log.topic] = self.arrived
+        for stored in list(store.queues_of(log.topic)):
+            self._read_again(stored)
+
+    def _read_again(self, stored: ConsumeQueue) -> None:
+        """Go on after the last check point that is known to be decided."""
+        decided = self._offsets.query(REVIVE_GROUP, self._log.topic, stored.queue_id)
+        for offset in range(max(decided + 1, stored.min_offset), stored.max_offset):
+            record = self._store.record(self._log.topic, stored.queue_id, offset)
+            if record is not None:
+                self.arrived(stored.queue_id, offset, records.decode(record).property_map())
+
+    def arrived(self, queue_id: int, offset: int, properties: dict[str, str]) -> None:
+        """A message of the revive topic: take note of it if it is a check point or an acknowledgement.
+
+        Anybody may send to the revive topic; what cannot be read is left lying there.
+        """
+        record = self._store.record(self._log.topic, queue_id, offset)
+        if record is None:
+            return
+        queue = self._queues.get(queue_id)
+        if queue is None:
+            queue = self._queues[queue_id] = ReviveQueue(queue_id)
+        tag = properties.get(props.TAGS)
+        body = records.decode(record).body
+        try:
+            readable_ms = parse_long(properties.get(props.TIMER_DELIVER_MS, "0"))
+            if tag == CK_TAG:
+                point = CheckPoint.from_json(body, offset)
+                key = point.merge_key()
+                # Of two with one key the later counts, and its place: else a crash after both would bring it again.
+                queue.points.pop(key, None)
+                queue.points[key] = point
+            elif tag not in (ACK_TAG, BATCH_ACK_TAG) or not self._acknowledge(queue, Ack.from_json(body)):
+                return
+        except ValueError:
+            return
+        queue.saw(readable_ms)
+        self._look_later(queue)
+
+    def undecided(self) -> Iterator[tuple[int, CheckPoint]]:
+        """(when it is looked at, check point) of those that wait, queue by queue; those behind the first no sooner."""
+        for queue in self._queues.values():
+            if queue.timer is not None:
+                for point in queue.points.values():
+                    yield max(queue.timer.due_ms, point.revive_ms + SLACK_MS), point
+
+    def _acknowledge(self, queue: ReviveQueue, ack: Ack) -> bool:
+        """False: no check point waits for it."""
+        point = queue.points.get(ack.merge_key(self._config.broker_name))
+        if point is None:
+            return False
+        for offset in ack.offsets:
+            point.acknowledge(offset)
+        return True
+
+    def _look_later(self, queue: ReviveQueue) -> None:
+        """Set the timer of a queue to when its first check point will be decided, as far as is known."""
+        decided_ms = queue.decided_ms(self._scheduler.now_ms)
+        if decided_ms is None:
+            return
+        due_ms = self._start_ms - (self._start_ms - decided_ms) // LOOK_MS * LOOK_MS
+        if queue.timer is not None:
+            if queue.timer.due_ms == due_ms:
+                return
+            queue.timer.cancel()
+        queue.timer = self._scheduler.call_at(due_ms, lambda: self._look(queue), "revive", f"queue {queue.queue_id}")
+
+    def _look(self, queue: ReviveQueue) -> None:
+        queue.timer = None
+        for point in queue.take_decided(self._scheduler.now_ms):
+            self._offsets.commit(REVIVE_GROUP, self._log.topic, queue.queue_id, point.revive_offset)
+            if self._topics.find(point.topic) is None and not is_retry(point.topic):
+                continue
+            if self._groups.find_or_create(point.group) is None:
+                continue
+            self._bring_back(queue, point)
+        self._look_later(queue)
+
+    def _bring_back(self, queue: ReviveQueue, point: CheckPoint) -> None:
+        """Store copies of what was not acknowledged; what cannot be stored gets a check point of its own."""
+        for offset in point.unacknowledged():
+            # What another broker has, which a forged handle may say, cannot be read here.
+            is_ours = point.broker_name == self._config.broker_name
+            if is_ours and self._redelivery.put(point.topic, point.group, point.queue_id, offset, point.pop_time):
+                self._in_flight.done((point.topic, point.group, point.queue_id), point.pop_time)
+            elif not (self._config.skip_when_ck_re_put_reach_max_times and point.is_last_attempt):
+                self._log.write_check_point(point.again(offset), queue.queue_id)

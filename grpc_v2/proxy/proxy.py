@@ -1,0 +1,159 @@
+"""The proxy's parts, and the few things that all services do with them."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from google.protobuf.message import Message
+from rocketmq_testkit.emulator.auth.authentication import Access
+from rocketmq_testkit.emulator.auth.user_table import Accounts
+from rocketmq_testkit.emulator.gate.effects import Effect
+from rocketmq_testkit.emulator.gate.gate import Channel, Node
+from rocketmq_testkit.emulator.operations import Operation
+
+from ..config.proxy_config import ProxyConfig
+from ..proto import definition_pb2 as pb
+from ..rules.proxy_rules import check_group, check_topic, is_blank
+from ..rules.status import Refusal
+from .authorization import check as check_access
+from .auto_renewal import Renewals
+from .receive_polls import Polls
+from .request_pools import RequestPools
+from .routes import Endpoint, Routes
+from .rpc_call import RpcCall, ServerCall, SilentCall
+from .rpc_table import Rpc
+from .sessions import Session, SessionChannel, SessionRegistry
+from .telemetry_requests import Questions
+from .transaction_cache import Transactions
+
+if TYPE_CHECKING:
+    from rocketmq_testkit.emulator.cluster.broker import Broker
+    from rocketmq_testkit.emulator.engine import Engine
+    from rocketmq_testkit.emulator.operations import GroupConfig
+
+CallLater = Callable[[float, Callable[[], None]], object]
+"""(seconds of the wall clock, what to do then); a reactor's `callLater`."""
+
+CLIENT_ID = "x-mq-client-id"
+NO_CLIENT_ID = "client id cannot be empty"
+
+
+class Proxy:
+    """One gRPC proxy in front of the brokers of an engine."""
+
+    def __init__(
+        self,
+        engine: "Engine",
+        brokers: "Sequence[Broker]",
+        endpoint: Endpoint,
+        config: ProxyConfig,
+        log: Callable[[str], None],
+        tick: Callable[[], None],
+        call_later: CallLater | None,
+        on_push: Callable[["Proxy", SessionChannel, Effect], None],
+        on_expired: Callable[["Proxy", Session], None],
+    ) -> None:
+        self.engine = engine
+        self.config = config
+        self.log = log
+        self.tick = tick
+        self._call_later = call_later
+        names, chance = engine.name_server, engine.chance.stream("grpc_v2 first queue")
+        self.routes = Routes(brokers, names.perm, names.order_conf, chance, endpoint)
+        self.transactions = Transactions(config)
+        self.polls = Polls()
+        self.pools = RequestPools(engine.scheduler, config, brokers)
+        self.questions = Questions(engine.scheduler, config)
+        self.renewals = Renewals(self)
+        self.sessions = SessionRegistry(
+            engine.scheduler,
+            lambda channel, effect: on_push(self, channel, effect),
+            lambda session: on_expired(self, session),
+        )
+        engine.excusing.append(self.sessions.excuse)
+        engine.leaving.append(self.polls.left)
+        self.access = Access(config, engine.scheduler, self._accounts)
+        self._ids = engine.chance.stream("grpc_v2 message ids")
+
+    @property
+    def now_ms(self) -> int:
+        """The engine's time."""
+        return self.engine.scheduler.now_ms
+
+    def serve(self, rpc: Rpc, server_call: ServerCall, request: object) -> None:
+        """Begin a call. UNAUTHORIZED; CLIENT_ID_REQUIRED when it came without a client id; blanks are none."""
+        self.tick()
+        client_id = server_call.metadata.get(CLIENT_ID, "")
+        session = self.sessions.find(client_id)
+        channel = SessionChannel(client_id, server_call.peer, None) if session is None else session.channel
+        message = request if isinstance(request, Message) else None
+        call = RpcCall(self, rpc, server_call, client_id, session, channel, message)
+        if self.access.on and message is not None:  # what comes on a stream is looked at there
+            try:
+                check_access(self.access, server_call, message)
+            except Refusal as refusal:
+                call.refuse(refusal)
+                return
+        if session is None and is_blank(client_id) and not rpc.anonymous:
+            call.refuse(Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID))
+            return
+        if self.pools.on:
+            self.pools.enter(call, request)
+        else:
+            call.guard(rpc.start, call, request)
+
+    def forget(self) -> None:
+        """Forget all clients and what they do, quietly: nothing is answered or given back."""
+        for session in self.sessions:
+            self.renewals.forget(session)
+        self.sessions.close()
+        self.questions.forget()
+        self.polls.forget()
+
+    def topic_name(self, resource: pb.Resource) -> str:
+        """The name of a topic, checked; the namespace plays no part. ILLEGAL_TOPIC."""
+        name = resource.name
+        check_topic(name, self.routes.system_topics())
+        return name
+
+    def group_name(self, resource: pb.Resource) -> str:
+        """The name of a consumer group, checked. ILLEGAL_CONSUMER_GROUP."""
+        name = resource.name
+        check_group(name)
+        return name
+
+    def group_config(self, group: str) -> "GroupConfig | None":
+        """A group as a broker knows it, without creating it."""
+        for broker in self.routes.masters:
+            found = broker.groups.find(group)
+            if found is not None:
+                return found
+        return None
+
+    def later(self, delay_ms: int, action: Callable[[], None], kind: str, owner: str) -> None:
+        """Do something after a while of the wall clock, or of the engine's when the host gave no other."""
+        if self._call_later is None:
+            self.engine.scheduler.call_later(delay_ms, action, kind, owner)
+        else:
+            self._call_later(delay_ms / 1000, partial(self._on_time, action))
+
+    def _on_time(self, action: Callable[[], None]) -> None:
+        self.tick()
+        action()
+
+    def tell(self, node: Node, channel: Channel, label: str, operation: Operation) -> None:
+        """Have an operation carried out for a client, whatever becomes of it."""
+        self.engine.gate.submit(node, SilentCall(channel, label), operation)
+
+    def tell_brokers(self, channel: Channel, label: str, operation: Operation) -> None:
+        """As `tell`, on every master that runs."""
+        for broker in self.routes.masters:
+            self.tell(broker, channel, label, operation)
+
+    def _accounts(self) -> Accounts | None:
+        """Users of the first broker that runs."""
+        return next((broker.accounts for broker in self.routes.masters), None)
+
+    def new_message_id(self) -> str:
+        """An id of the proxy's own, in the form of a client's (32 hex digits)."""
+        return f"7F000001{self._ids.bits():016X}{self._ids.bits() & 0xFFFFFFFF:08X}"

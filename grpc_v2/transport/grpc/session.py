@@ -1,0 +1,114 @@
+"""gRPC on one HTTP/2 connection: which method a request is for, and what is wrong with one that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from ..http2.errors import ErrorCode
+from ..http2.request_head import RequestHead
+from ..http2.stream import Receiver, Stream
+from .answers import trailers_only
+from .deadlines import Deadlines
+from .metadata import parse_timeout
+from .method import GrpcMethod, MethodKind
+from .refused import CallContext
+from .requests import CallRequest, HttpRefusal, RequestStream, SingleRequest
+from .status import StatusCode, StatusError
+
+_ENCODINGS = frozenset({"identity", "gzip"})
+GRACE_SECONDS = 0.1
+"""How much longer than its client a call is waited for: on a busy machine, too, a client that keeps its deadline says
+in words of its own that it has passed, as in front of upstream's proxy.
+"""
+
+
+class GrpcSession:
+    """The application of one connection; `methods` and `deadlines` are shared by all connections of a server."""
+
+    __slots__ = ("_context", "_deadlines", "_fresh", "_methods")
+
+    def __init__(
+        self,
+        methods: Mapping[str, GrpcMethod],
+        context: CallContext,
+        deadlines: Deadlines,
+    ) -> None:
+        self._methods = methods
+        self._context = context
+        self._deadlines = deadlines
+        # Requests with a time-out that came in since `settle`.
+        self._fresh: list[CallRequest] = []
+
+    def begin(self, stream: Stream, head: RequestHead) -> Receiver | None:
+        """Find the method of a request; what cannot be served is answered here."""
+        try:
+            most = self._context.limits.max_header_list_bytes
+            if head.list_bytes > most:
+                text = f"metadata of {head.list_bytes} bytes exceeds the limit of {most}"
+                raise StatusError(StatusCode.RESOURCE_EXHAUSTED, text)
+            not_grpc = _not_grpc(stream, head)
+            if not_grpc is not None:
+                not_grpc.report(self._context, head)
+                return not_grpc
+            return self._begin(stream, head)
+        except StatusError as error:
+            self._context.refused(head, error.status, error.status.name, error.text)
+            block = trailers_only(error.status, error.text, None)
+            stream.connection.send_end(stream, block)
+            return None
+
+    def broken(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:
+        """Report a stream that the connection reset, or with None a stream without a request or the connection itself.
+
+        A call that was answered in full keeps its outcome.
+        """
+        head = receiver.head if isinstance(receiver, CallRequest) else None
+        self._context.refused(head, code, code.name, reason)
+
+    def settle(self, now: float) -> bool:
+        """Give deadlines to the calls that came in and were not answered at once; returns whether there are any.
+
+        `now` is in seconds.
+        """
+        fresh = self._fresh
+        if not fresh:
+            return False
+        waiting = [request for request in fresh if not request.done]
+        fresh.clear()
+        for request in waiting:
+            if request.timeout_ms is not None:
+                self._deadlines.add(now + request.timeout_ms / 1000 + GRACE_SECONDS, request)
+        return bool(waiting)
+
+    def _begin(self, stream: Stream, head: RequestHead) -> Receiver:
+        metadata = head.metadata
+        method = self._methods.get(head.path)
+        if method is None:
+            raise StatusError(StatusCode.UNIMPLEMENTED, f"Method not found: {head.path.removeprefix('/')}")
+        encoding = metadata.get("grpc-encoding", "identity")
+        if encoding not in _ENCODINGS:
+            raise StatusError(StatusCode.UNIMPLEMENTED, f"Can't find decompressor for {encoding}")
+        timeout = metadata.get("grpc-timeout")
+        timeout_ms = None if timeout is None else parse_timeout(timeout)
+        gzip = encoding == "gzip"
+        if method.kind is not MethodKind.BIDI:
+            single = SingleRequest(stream, head, method, self._context, timeout_ms, gzip)
+            if timeout_ms is not None:
+                self._fresh.append(single)
+            return single
+        request = RequestStream(stream, head, method, self._context, timeout_ms, gzip)
+        if timeout_ms is not None:
+            self._fresh.append(request)
+        request.begin()
+        return request
+
+
+def _not_grpc(stream: Stream, head: RequestHead) -> HttpRefusal | None:
+    content_type = head.metadata.get("content-type", "")
+    if head.method != "POST":
+        return HttpRefusal(stream, HTTPStatus.METHOD_NOT_ALLOWED, f"gRPC requests are POST, not {head.method}")
+    if content_type != "application/grpc" and not content_type.startswith(("application/grpc+", "application/grpc;")):
+        text = f"gRPC requests have content-type application/grpc, not {content_type!r}"
+        return HttpRefusal(stream, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text)
+    return None
