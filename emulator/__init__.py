@@ -1,4 +1,5 @@
-"""The engine: rules, state and time of a RocketMQ cluster, without sockets, threads, wall clock or chance of its own.
+"""The broker engine: rules, state and time of a RocketMQ cluster.
 
-It must not know any protocol. Standard library only.
+It is deterministic: no sockets, no threads, no wall clock, no randomness of its own. Standard library only.
+It must not know a protocol, remoting or gRPC. Rooms lower down never import upper ones (see ARCHITECTURE.md).
 """

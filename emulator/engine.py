@@ -1,4 +1,4 @@
-"""The engine: brokers and a name server in one deterministic world with one clock, one seed and one journal.
+"""The engine: brokers and a name server in one deterministic simulation with one clock, one seed and one journal.
 
 engine = Engine(seed=7, now_ms=1_700_000_000_000)
 engine.ask(engine.brokers[0], CreateTopic(TopicConfig("orders", 4, 4)))
@@ -23,12 +23,12 @@ from .snapshot.durable_state import BrokerState, EngineState
 
 
 def raise_bug(bug: BaseException) -> None:
-    """The default report of a bug of ours: let it out."""
+    """Re-raise a bug of the emulator itself; the default for `report_bug`."""
     raise bug
 
 
 class DirectChannel:
-    """The channel of calls that come from the program that holds the engine; effects pushed to it are kept."""
+    """The channel of operations submitted directly by the owner of the engine. It keeps the effects pushed to it."""
 
     def __init__(self, channel_id: str = "direct", remote_address: tuple[str, int] = ("127.0.0.1", 0)) -> None:
         self.channel_id = channel_id
@@ -37,12 +37,12 @@ class DirectChannel:
         self.effects: list[Effect] = []
 
     def push(self, effect: Effect) -> None:
-        """Keep an effect."""
+        """Append an effect to `effects`."""
         self.effects.append(effect)
 
 
 class DirectCall:
-    """A call whose outcome is kept: `outcome` is None while it is parked."""
+    """A call that stores its outcome. `outcome` is None while the operation is parked."""
 
     label = "direct"
 
@@ -52,26 +52,28 @@ class DirectCall:
         self.outcome: Outcome | None = None
 
     def reply(self, outcome: Outcome) -> None:
-        """Keep the outcome."""
+        """Store the outcome."""
         self.outcome = outcome
 
 
 def _with_state(
     configs: Sequence[BrokerConfig], states: Sequence[BrokerState]
 ) -> list[tuple[BrokerConfig, BrokerState | None]]:
-    """Each broker's configuration and what it begins from."""
+    """Pair each broker's configuration with the state that it starts from (None: an empty broker)."""
     if not states:
         return [(config, None) for config in configs or [BrokerConfig()]]
     return list(zip(configs or [state.config for state in states], states, strict=True))
 
 
 class Engine:
-    """Brokers (default: one master with upstream's defaults) and the name server that knows them.
+    """Brokers (default: one master with upstream's defaults) and the name server that lists them.
 
-    `now_ms` is the time at the beginning (ms since the epoch, default 0), `seed` decides every random choice (default
-    0), `report_bug` is given exceptions that are our own bugs. With a `state` it begins from that, which belongs to it
-    then: all of its brokers run, what is not given is as it was there, and `brokers` are the same ones in their order
-    with other keys.
+    `now_ms` is the start time (ms since the epoch, default 0). `seed` determines every random choice (default 0).
+    `report_bug` is called with exceptions that are bugs of the emulator itself.
+
+    With a `state` the engine starts from that snapshot and takes ownership of it. All its brokers run.
+    Arguments that are not passed keep the snapshot's values. `brokers`, if passed, are configurations of the
+    snapshot's brokers, in the same order.
     """
 
     def __init__(
@@ -110,18 +112,18 @@ class Engine:
         ]
         self._direct = DirectChannel()
         self.excusing: list[Callable[[int], None]] = []
-        """Who else remembers clients by the time: called with what `excuse_clients` is given."""
+        """Callbacks of other components that expire clients; called with the `ms` of `excuse_clients`."""
         self.leaving: list[Callable[[Broker], None]] = []
-        """Who else waits for brokers: called with each that stops."""
+        """Callbacks invoked with each broker that stops."""
 
     def state(self, extras: Mapping[str, Mapping[str, str]] | None = None) -> EngineState:
-        """What would be left if all brokers and the name server stopped in order now; they go on.
+        """Return the state that a graceful stop of all brokers and the name server would leave now. They keep running.
 
-        It shares what it holds with the engine: use it up before anything else happens. `extras`: what layers above
-        want to find again, by section and key. Call it between requests or from a timer.
+        The state shares its objects with the engine: write or copy it before anything else happens.
+        `extras`: data of upper layers to store with it, by section and key. Call it between requests or from a timer.
         """
         for broker in self.brokers:
-            broker.pop_buffer.drain()  # at once, because what a master stores then its slaves have, too
+            broker.pop_buffer.drain()  # of all brokers first: slaves replicate what their master stores here
         return EngineState(
             self.scheduler.now_ms,
             self.chance.seed,
@@ -134,13 +136,13 @@ class Engine:
         )
 
     def broker(self, name: str, broker_id: int = 0) -> Broker | None:
-        """A broker by its name and id (0 = master)."""
+        """Return the broker with this name and id (0 = master), or None."""
         return next((b for b in self.brokers if b.name == name and b.broker_id == broker_id), None)
 
     def crash(self, broker: Broker | None = None, *, power_loss: bool = True) -> None:
-        """Let a broker (default: the first) die without warning and start again at once. One that is down stays down.
+        """Crash a broker (default: the first) and start it again at once. A no-op if it is stopped.
 
-        `Broker.crash` says what is lost. Call it between requests or from a timer, not while one is carried out.
+        `Broker.crash` lists the state that is lost. Call it between requests or from a timer, not while a request runs.
         """
         broker = broker or self.brokers[0]
         if broker.running:
@@ -148,17 +150,17 @@ class Engine:
             self._started(broker)
 
     def restart(self, broker: Broker | None = None) -> None:
-        """Let a broker (default: the first) stop in order and start again at once. One that is down stays down."""
+        """Stop a broker (default: the first) gracefully and start it again at once. A no-op if it is stopped."""
         broker = broker or self.brokers[0]
         if broker.running:
             broker.restart()
             self._started(broker)
 
     def stop(self, broker: Broker, *, kill: bool = False, over: Callable[[], None] = lambda: None) -> None:
-        """Take a broker down until `start`, in order or (`kill`) without warning. One that is down stays down.
+        """Stop a broker until `start()`: gracefully, or as a crash with `kill=True`. A no-op if it is stopped.
 
-        With `enableShutdownGracefully` one that stops in order goes away for a while before it is down: the name server
-        has forgotten it then. `over` is called when it is down.
+        With `enableShutdownGracefully` a graceful stop lasts `shutdownWaitTimeSeconds`: the name server unregisters the
+        broker first, and the broker sends GO_AWAY meanwhile. `over` is called once the broker is stopped.
         """
         if not broker.running or kill or not broker.config.enable_shutdown_gracefully:
             self._down(broker, kill, over)
@@ -180,7 +182,7 @@ class Engine:
         over()
 
     def start(self, broker: Broker) -> None:
-        """Bring a broker back with what it has stored. One that runs stays as it is."""
+        """Start a stopped broker with its stored data. A no-op if it runs."""
         if not broker.running:
             broker.start()
             self._started(broker)
@@ -194,10 +196,10 @@ class Engine:
                 replica.connect()
 
     def excuse_clients(self, ms: int) -> None:
-        """Announce that the clock is about to jump by `ms` (>= 0) while clients go on by the wall clock.
+        """Extend client leases by `ms` (>= 0) before a clock jump, because clients live by the wall clock.
 
-        Registrations and queue locks, which clients keep up by repeating them, do not run out for that: nobody could
-        repeat anything in a jump. Everything else that falls due in it happens.
+        Clients keep registrations and queue locks alive by renewing them, which is impossible during a jump: neither
+        expires because of it. Everything else that is due within the jump happens.
         """
         for broker in self.brokers:
             broker.clients.excuse(ms)
@@ -206,13 +208,13 @@ class Engine:
             excuse(ms)
 
     def submit(self, node: Node, operation: Operation, channel: Channel | None = None) -> DirectCall:
-        """Carry out an operation that may wait; look at `outcome` of the call later."""
+        """Submit an operation that may be parked; read `outcome` of the returned call later."""
         call = DirectCall(channel or self._direct)
         self.gate.submit(node, call, operation)
         return call
 
     def ask(self, node: Node, operation: Operation, channel: Channel | None = None) -> Result:
-        """Carry out an operation that is answered at once. Raises EngineError when it is refused."""
+        """Submit an operation that completes at once and return its result. Raises EngineError if it is refused."""
         outcome = self.submit(node, operation, channel).outcome
         if isinstance(outcome, EngineError):
             raise outcome

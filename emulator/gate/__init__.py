@@ -1,1 +1,4 @@
-"""Room emulator/gate."""
+"""The gate: every request enters through it, is written to the journal, and leaves with its outcome.
+
+It must not know what an operation does, and neither sockets nor protocols.
+"""

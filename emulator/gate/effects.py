@@ -1,4 +1,4 @@
-"""What a broker tells clients unasked. A channel turns an effect into its protocol."""
+"""Server-initiated notifications and requests to clients. Each channel encodes them in its own protocol."""
 
 from collections.abc import Mapping
 
@@ -6,23 +6,23 @@ from ..kernel.value_class import value
 
 
 class Effect:
-    """Base of everything that goes out without being an answer."""
+    """Base class of everything that the broker sends to a client without being a response."""
 
     __slots__ = ()
 
 
 @value
 class NotifyConsumerIdsChanged(Effect):
-    """The members of a consumer group changed: rebalance. Oneway, code 40."""
+    """Notify a client that the members of a consumer group changed, so that it rebalances. Oneway, code 40."""
 
     consumer_group: str
 
 
 @value
 class CheckTransactionState(Effect):
-    """A producer of the group shall say what became of a half message. Oneway, code 39.
+    """Ask a producer of the group for the state of a half message's transaction. Oneway, code 39.
 
-    `record` has the real topic and queue id; the offsets are those of the re-put half message.
+    `record` has the real topic and queue id. The offsets are those of the re-put half message.
     """
 
     record: bytes
@@ -37,9 +37,9 @@ class CheckTransactionState(Effect):
 
 @value
 class ResetConsumerOffset(Effect):
-    """A consumer shall go on from other offsets of a topic, by queue id. Oneway, code 220.
+    """Reset a consumer's offsets of a topic, by queue id. Oneway, code 220.
 
-    `as_list`: written as C++ clients read it. Source: ResetOffsetBody, ResetOffsetBodyForC.
+    `as_list`: encode the offsets in the form that C++ clients read. Source: ResetOffsetBody, ResetOffsetBodyForC.
     """
 
     group: str
@@ -52,11 +52,11 @@ class ResetConsumerOffset(Effect):
 
 @value
 class CloseConnection(Effect):
-    """The connection is to be closed, because its client says nothing any more."""
+    """Close the connection, because its client stopped sending heartbeats."""
 
 
 class Question(Effect):
-    """Base of what a client answers. The answer comes back under the ticket, a number from 1 up."""
+    """Base class of requests to a client. `ticket` (1 and up) correlates the client's response with the request."""
 
     __slots__ = ()
 
@@ -65,7 +65,7 @@ class Question(Effect):
 
 @value
 class AskRunningInfo(Question):
-    """A consumer shall say how it is doing: code 307, passed on as an administrator sent it."""
+    """Request a consumer's running info: code 307, forwarded as an administrator sent it."""
 
     ext_fields: Mapping[str, str]
     ticket: int
@@ -73,7 +73,7 @@ class AskRunningInfo(Question):
 
 @value
 class AskToConsume(Question):
-    """A consumer's listener shall be called with a stored record: code 309."""
+    """Request that a consumer's listener processes a stored record: code 309."""
 
     ext_fields: Mapping[str, str]
     record: bytes
@@ -82,7 +82,7 @@ class AskToConsume(Question):
 
 @value
 class AskConsumerStatus(Question):
-    """A consumer shall say where it is on a topic: code 221."""
+    """Request a consumer's offsets of a topic: code 221."""
 
     ext_fields: Mapping[str, str]
     ticket: int
@@ -90,7 +90,7 @@ class AskConsumerStatus(Question):
 
 @value
 class PushReplyMessage(Question):
-    """The reply of a request, pushed to the client that asked. Code 326; the answer comes back under the ticket."""
+    """Push a reply message to the client that sent the request. Code 326; `ticket` correlates the client's response."""
 
     producer_group: str
     topic: str

@@ -1,9 +1,9 @@
-"""The gate: the single doorway for every request of either protocol and of the direct API.
+"""The gate: the single entry for every request of either protocol and of the direct API.
 
     submit -> journal -> engine -> journal -> reply
 
-It knows neither sockets nor what an operation means. A request that has to wait is parked by the engine and comes
-back through `complete`.
+It must not know sockets or the meaning of an operation. The engine parks a request that has to wait and
+completes it later through `complete`.
 """
 
 from collections import deque
@@ -26,7 +26,7 @@ class Channel(Protocol):
 
     @property
     def channel_id(self) -> str:
-        """Unique among all channels of an engine, stable while the connection lives."""
+        """An id that is unique among all channels of an engine and stable while the connection lives."""
 
     @property
     def remote_address(self) -> tuple[str, int]:
@@ -34,10 +34,10 @@ class Channel(Protocol):
 
     @property
     def active(self) -> bool:
-        """False once the connection is gone."""
+        """False once the connection is closed."""
 
     def push(self, effect: Effect) -> None:
-        """Send an effect to the client, if it still can be sent."""
+        """Send an effect to the client, if the connection still allows it."""
 
 
 class Call(Protocol):
@@ -45,7 +45,7 @@ class Call(Protocol):
 
     @property
     def channel(self) -> Channel:
-        """Who asks."""
+        """The channel of the client that sent the request."""
 
     @property
     def label(self) -> str:
@@ -53,14 +53,14 @@ class Call(Protocol):
 
     @property
     def active(self) -> bool:
-        """False once nobody waits for the answer any more."""
+        """False once the client no longer waits for the response."""
 
     def reply(self, outcome: Outcome) -> None:
-        """Take the outcome to the client. Called at most once."""
+        """Send the outcome to the client. Called at most once."""
 
 
 Handlers = Mapping[type[Operation], Callable[[Call, Any], Result | Parked]]
-"""What carries out each kind of operation."""
+"""The function that carries out each type of operation."""
 
 
 class Node(Protocol):
@@ -68,15 +68,15 @@ class Node(Protocol):
 
     @property
     def name(self) -> str:
-        """For the journal."""
+        """The name that the journal shows."""
 
     @property
     def handlers(self) -> Mapping[type[Operation], Callable[[Call, "Operation"], Result | Parked]]:
-        """What it can do."""
+        """The handler of each type of operation that the node supports."""
 
 
 class Gate:
-    """Lets operations in and outcomes out, and writes both down."""
+    """Carries out operations, replies with their outcomes, and writes both to the journal."""
 
     def __init__(self, scheduler: Scheduler, journal: Journal, report_bug: Callable[[BaseException], None]) -> None:
         self._scheduler = scheduler
@@ -85,12 +85,13 @@ class Gate:
         self._under_way = 0
         self._afterwards: deque[Callable[[], None]] = deque()
         self.ahead_ms: Callable[[], int] = _not_ahead
-        """How far the engine's time is ahead of the clocks of clients (negative: behind); set by who moves it."""
+        """Returns the engine's time minus the clients' clock (ms, negative: behind). Set by the clock's driver."""
 
     def engine_time_ms(self, client_ms: int) -> int:
-        """An instant close to now (ms since the epoch, 0 = not told) in the engine's time, whichever clock it is of.
+        """Convert a client's timestamp close to now (ms since the epoch, 0 = not set) to the engine's time.
 
-        A client's clock does not follow jumps; a test may go by the engine's. Nearer to now is right.
+        A client's clock does not follow jumps of the engine's clock, but a test may send the engine's time. Of the two
+        readings, the one closer to now is right.
         """
         ahead_ms, now_ms = self.ahead_ms(), self._scheduler.now_ms
         if client_ms > 0 and abs(client_ms + ahead_ms - now_ms) < abs(client_ms - now_ms):
@@ -100,8 +101,8 @@ class Gate:
     def submit(self, node: Node, call: Call, operation: Operation) -> None:
         """Carry out an operation and reply, now or later.
 
-        An operation that the node does not know is answered REQUEST_CODE_NOT_SUPPORTED. An exception that is not an
-        EngineError is our bug: it is reported, answered SYSTEM_ERROR and leaves everything else untouched.
+        An operation that the node does not support gets REQUEST_CODE_NOT_SUPPORTED. Any exception but EngineError is a
+        bug of the emulator: it is reported, the client gets SYSTEM_ERROR, and nothing else is affected.
         """
         self._under_way += 1
         try:
@@ -112,7 +113,7 @@ class Gate:
                 self._go_on()
 
     def complete(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
-        """Answer an operation that was parked."""
+        """Reply to an operation that was parked."""
         self._under_way += 1
         try:
             self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
@@ -123,7 +124,7 @@ class Gate:
                 self._go_on()
 
     def refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
-        """Answer an operation that is not carried out."""
+        """Reply with a refusal to an operation that is not carried out."""
         self._under_way += 1
         try:
             client, label = call.channel.channel_id, call.label
@@ -137,26 +138,26 @@ class Gate:
     def refused(
         self, node: str, client: str, label: str, request: RawRequest, outcome: EngineError | Rejection
     ) -> None:
-        """Write down a request that a protocol layer refused by itself.
+        """Write to the journal a request that a protocol layer refused on its own.
 
         `client` is the id of the channel, `label` the name of the request in its protocol.
         """
         self._journal.refused(self._scheduler.now_ms, node, client, label, request, outcome)
 
     def served(self, node: str, client: str, label: str, request: RawRequest) -> None:
-        """Write down a request that a protocol layer answered by itself, with success."""
+        """Write to the journal a request that a protocol layer completed successfully on its own."""
         self._journal.served(self._scheduler.now_ms, node, client, label, request)
 
     def afterwards(self, action: Callable[[], None]) -> None:
-        """Do what a request sets off once it has been answered, in turn; at once when none is under way.
+        """Run a follow-up action of a request after its reply, in order of arrival; at once if no request is running.
 
-        Upstream hands such things to another thread.
+        Upstream runs such actions on another thread.
         """
         self._afterwards.append(action)
         self._go_on()
 
     def carry_on(self, action: Callable[[], None]) -> None:
-        """Try once more for a request that was parked; what that sets off comes when it is answered or waits again."""
+        """Retry a parked request. Its follow-up actions run after it is completed or parked again."""
         self._under_way += 1
         try:
             action()
@@ -189,7 +190,7 @@ class Gate:
     def _go_on(self) -> None:
         if self._under_way:
             return
-        self._under_way = 1  # what is done now may bring more, which comes after it
+        self._under_way = 1  # an action may append further ones, which run after it
         try:
             while self._afterwards:
                 try:

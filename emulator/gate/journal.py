@@ -1,7 +1,7 @@
 """The journal: every request that reached a server and its outcome, in order.
 
-Writing is an append of references; everything that takes time is done when somebody reads. The number of entries and
-their weight in bytes are bounded, so that a long run does not grow: the oldest are dropped and counted.
+A write only appends references; expensive work happens when the journal is read. The number of entries and their
+weight in bytes are bounded, so that memory does not grow in a long run: the oldest are dropped and counted.
 """
 
 from collections import deque
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One line: at `now_ms`, on `node`, `event` happened to `subject`.
+    """One entry: at `now_ms`, on `node`, `event` happened to `subject`.
 
-    `event` is `"answered"`, `"parked"`, `"refused"` or `"pushed"`. A refused request was answered, or its connection
-    closed, before any service carried it out. Its subject is a RawRequest, or the operation if it had become one.
+    `event` is `"answered"`, `"parked"`, `"refused"` or `"pushed"`. A refused request got its response, or its
+    connection was closed, before any service carried it out. Its subject is the operation, or a RawRequest if there
+    is none.
     `outcome` is set for answered and refused requests.
     """
 
@@ -37,11 +38,11 @@ class Entry(NamedTuple):
 
 
 _make: Callable[[type[Entry], tuple[object, ...]], Entry] = tuple.__new__
-"""Makes an entry in half the time that its own constructor takes."""
+"""Creates an entry in half the time of its own constructor."""
 
 
 class Journal:
-    """The newest entries: at most `max_entries`, and of at most `max_bytes` by the estimate of `journal_weight`."""
+    """The newest entries: at most `max_entries`, with an estimated size (`journal_weight`) of at most `max_bytes`."""
 
     def __init__(self, max_entries: int, max_bytes: int) -> None:
         self._max_entries = max_entries
@@ -86,25 +87,25 @@ class Journal:
         request: Operation | RawRequest,
         outcome: EngineError | Rejection,
     ) -> None:
-        """A request was refused before it was carried out. `client` is the id of its channel."""
+        """Record a request that was refused before it was carried out. `client` is the id of its channel."""
         subject = request.journaled() if isinstance(request, Operation) else request
         kept = outcome.journaled() if isinstance(outcome, EngineError) else outcome
         weight = SUBJECTS[subject.__class__](subject) + OUTCOMES[kept.__class__](kept)
         self._append(Entry(now_ms, node, "refused", client, label, subject, kept), weight)
 
     def served(self, now_ms: int, node: str, client: str, label: str, request: RawRequest) -> None:
-        """A request was answered that needed no operation."""
+        """Record a request that succeeded without an operation."""
         weight = SUBJECTS[RawRequest](request)
         self._append(Entry(now_ms, node, "answered", client, label, request, Done()), weight)
 
     def parked(self, now_ms: int, node: str, call: "Call", operation: Operation) -> None:
-        """An operation waits."""
+        """Record that an operation is parked."""
         asked = operation.journaled()
         entry = Entry(now_ms, node, "parked", call.channel.channel_id, call.label, asked, None)
         self._append(entry, SUBJECTS[asked.__class__](asked))
 
     def pushed(self, now_ms: int, node: str, channel: "Channel", effect: Effect) -> None:
-        """An effect was sent to a client."""
+        """Record an effect that was sent to a client."""
         entry = Entry(now_ms, node, "pushed", channel.channel_id, type(effect).__name__, effect, None)
         self._append(entry, SUBJECTS[effect.__class__](effect))
 
@@ -128,13 +129,13 @@ class Journal:
         return iter(self._entries)
 
     def newest(self, count: int) -> list[Entry]:
-        """The last `count` entries, or all that are held if they are fewer, oldest first."""
+        """Return the last `count` entries, or all if there are fewer, oldest first."""
         found = list(islice(reversed(self._entries), max(count, 0)))
         found.reverse()
         return found
 
     def clear(self) -> None:
-        """Forget all entries."""
+        """Delete all entries and reset the counters."""
         self._entries.clear()
         self._weights.clear()
         self.dropped = self.held_bytes = 0

@@ -1,9 +1,8 @@
-"""The weight of an entry of the journal: an estimate, in bytes, of the memory that the journal alone keeps alive.
+"""Weight of a journal entry: an estimate, in bytes, of the memory that only the journal keeps alive.
 
-Most operations hold a few texts and numbers. Their classes get a function that adds up the lengths of the texts, which
-is compiled when the first one comes. Other operations, such as heartbeats, are walked through, which takes less time
-than reading them from the wire took. Outcomes share their items with the tables of the broker, so that only the number
-of items counts.
+Most operations hold a few texts and numbers. For their classes a function is compiled at first use that adds up the
+lengths of the texts. Other operations, such as heartbeats, are traversed, which takes less time than decoding them.
+Outcomes share their items with the tables of the broker, so that only the number of items counts.
 """
 
 from array import array
@@ -21,12 +20,12 @@ from .raw_request import Rejection
 Weigh = Callable[[Any], int]
 
 _ENTRY = 400
-"""The entry itself, its operation and its outcome without their contents."""
+"""The entry, its operation and its outcome, without their contents."""
 _FIELD = 16
 _PAIR = 155
-"""A name and a value of a map, without their characters."""
+"""A key and a value of a map, without their characters."""
 _ITEM = 100
-"""An item that an outcome lists, if it is no number."""
+"""An item of a list in an outcome, unless it is a number."""
 _NUMBERS = (int, bool, float, NoneType)
 _TEXTS = ("text", "optional text")
 
@@ -37,7 +36,7 @@ def weightless(_value: object) -> int:
 
 
 class _Weighs(dict[type, Weigh]):
-    """The function that weighs the objects of a class, made when the first one is weighed."""
+    """The weighing function of each class, created when an object of the class is weighed for the first time."""
 
     def __init__(self, make: Callable[[type], Weigh]) -> None:
         super().__init__()
@@ -56,7 +55,7 @@ def _form(hint: Any) -> str:
         forms = {_form(option) for option in get_args(hint)}
         return "number" if forms == {"number"} else "optional text" if forms <= {"number", "text"} else "more"
     if get_origin(hint) is tuple and {_form(each) for each in get_args(hint)} <= {"number", "text"}:
-        return "number"  # an address, which all requests of a connection share
+        return "number"  # an address: all requests of a connection share one object
     if hint in _NUMBERS or (isinstance(hint, type) and issubclass(hint, Enum)):
         return "number"
     if hint is str or hint is bytes:
@@ -65,7 +64,7 @@ def _form(hint: Any) -> str:
 
 
 def _of_subjects(kind: type) -> Weigh:
-    """Weighs the operations, or effects, of a class."""
+    """Create the weighing function of a class of operations or effects."""
     of_kind: Any = kind
     forms = {name: _form(hint) for name, hint in declared_types(of_kind).items()}
     if "more" in forms.values():
@@ -84,7 +83,7 @@ def _of_subjects(kind: type) -> Weigh:
 
 
 def _of_outcomes(kind: type) -> Weigh:
-    """Weighs the outcomes of a class, by the number of items that they list."""
+    """Create the weighing function of a class of outcomes, which counts the items of their lists."""
     if issubclass(kind, EngineError | Rejection):
         return lambda refusal: len(refusal.remark or "")
     of_kind: Any = kind
@@ -95,14 +94,14 @@ def _of_outcomes(kind: type) -> Weigh:
 
 
 def _listed(value: Any) -> int:
-    """The weight of a value of an outcome: its own size, and of each of its items."""
+    """Return the weight of a field of an outcome: its own size plus a fixed size for each item."""
     if isinstance(value, array | range | bytes | str) or not hasattr(value, "__len__"):
         return getsizeof(value)
     return getsizeof(value) + _ITEM * len(value)
 
 
 def walked(value: Any) -> int:
-    """The weight of a value with everything in it; immutable values that are empty, and defaults, are shared."""
+    """Return the weight of a value and its contents. Empty immutable values and defaults are shared: they weigh 0."""
     if not value and isinstance(value, frozenset | tuple | str | bytes):
         return 0
     size = getsizeof(value)

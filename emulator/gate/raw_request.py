@@ -1,4 +1,4 @@
-"""Requests that became no operation, and the refusals of the protocol layers, as the journal holds them."""
+"""Requests that did not become an operation, and refusals of the protocol layers, as the journal stores them."""
 
 from collections.abc import Iterable
 
@@ -11,8 +11,9 @@ _LONGEST_VALUE = 200
 
 @value
 class RawRequest:
-    """A request in the words of its protocol. Secrets are masked; of many fields the first 32 are kept, of a long value
-    the first 200 characters, of the body its size in bytes.
+    """A request in the terms of its protocol. Secrets are masked.
+
+    It keeps the first 32 fields, the first 200 characters of each value, and of the body only its size in bytes.
     """
 
     fields: dict[str, str]
@@ -32,8 +33,10 @@ class RawRequest:
 
 @value
 class Rejection:
-    """An outcome that a protocol layer words: the protocol's code (None if the client got no response), the name of
-    the code, and the text that the client saw or that the log says.
+    """An outcome worded by a protocol layer.
+
+    It holds the protocol's code (None if the client got no response), the name of the code, and the text that the
+    client saw or that was logged.
     """
 
     code: int | None

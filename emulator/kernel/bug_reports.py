@@ -1,20 +1,19 @@
-"""Note the bugs of our own that a request survived, so that a test run can fail for them.
+"""Write bugs of the emulator that a request survived to a file, so that a test run can fail because of them.
 
-Whoever catches an exception that nobody expected logs it, answers and goes on; a test that looks only at the answer
-does not notice. If the environment names a file, each such report is appended to it, from every process that inherits
-the environment.
+A handler of an unexpected exception logs it, replies and continues; a test that checks only the reply does not notice.
+If the environment names a file, each such report is appended to it, by every process that inherits the environment.
 """
 
 import os
 
 REPORTS_FILE = "ROCKETMQ_TESTKIT_BUG_REPORTS"
-"""The environment variable with the path of the file. Without it nothing is written."""
+"""The environment variable that holds the path of the file. If it is unset, nothing is written."""
 END = "\f\n"
-"""Stands behind each report."""
+"""Ends each report."""
 
 
 def note(report: str) -> None:
-    """Append a report, which is the text of the log, to the file of reports if there is one."""
+    """Append a report (the text of the log entry) to the reports file, if one is configured."""
     path = os.environ.get(REPORTS_FILE)
     if path:
         with open(path, "a", encoding="utf-8", errors="replace") as file:

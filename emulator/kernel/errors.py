@@ -7,10 +7,10 @@ FAQ = "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further detai
 
 
 class EngineError(Exception):
-    """A request was refused: a response code, the remark that clients show, and extra answer fields.
+    """A refused request: a response code, the remark that clients show, and extra response fields.
 
-    `details` holds fields that belong to this refusal alone, for example `forbidden_type` of a pull (1 to 5).
-    Our own bugs are never raised as EngineError.
+    `details` holds fields that only this refusal has, for example `forbidden_type` of a pull (1 to 5).
+    A bug of the emulator is never raised as EngineError.
     """
 
     def __init__(self, code: ResponseCode, remark: str | None, **details: int | str) -> None:
@@ -30,8 +30,8 @@ class EngineError(Exception):
 
 
 class TurnedAway(EngineError):
-    """A request was refused before its processor saw it: clients get the code and the remark, and nothing besides."""
+    """A request was refused before its processor ran: clients get only the code and the remark."""
 
 
 class SqlError(ValueError):
-    """A SQL92 expression does not compile; the text is what upstream answers to CHECK_CLIENT_CONFIG."""
+    """A SQL92 expression does not compile. The text is the remark of upstream's CHECK_CLIENT_CONFIG response."""

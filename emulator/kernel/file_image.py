@@ -1,7 +1,7 @@
-"""What a table of the broker was when its file was last written: that is what a crash leaves of it.
+"""The content of a broker's table at the last write of its file, which is the content that a crash leaves.
 
-Upstream writes such files periodically. Here nothing runs at those instants: the first change of an entry after one of
-them keeps what the entry was.
+Upstream writes such files periodically. The emulator runs nothing at those instants: the first change of an entry after
+such an instant saves the previous value.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ FIRST_WRITE_MS = 10_000
 
 
 class LastWrite(Generic[Key, Value]):
-    """Changes since the last write. `interval_ms` is asked for the period (ms, at least 1)."""
+    """Old values of the entries changed since the last write. `interval_ms` returns the period (ms, at least 1)."""
 
     def __init__(self, scheduler: Scheduler, interval_ms: Callable[[], int]) -> None:
         self._scheduler = scheduler
@@ -26,7 +26,7 @@ class LastWrite(Generic[Key, Value]):
         self._before: dict[Key, Value | None] = {}
 
     def is_first_change(self, key: Key) -> bool:
-        """Was the entry as it is now when the file was written? Then `keep` it before changing it."""
+        """True if the entry has not changed since the last write of the file. If so, `keep` it before the change."""
         now = self._scheduler.now_ms
         if now >= self._next_ms:
             self._before.clear()
@@ -35,13 +35,13 @@ class LastWrite(Generic[Key, Value]):
         return key not in self._before
 
     def keep(self, key: Key, value: Value | None) -> None:
-        """Remember what an entry was; None when it was not there."""
+        """Save the value of an entry before its change; None if it did not exist."""
         self._before[key] = value
 
     def write(self) -> None:
-        """Write the file now, beside its times."""
+        """Write the file now, outside its schedule."""
         self._before.clear()
 
     def lost(self) -> dict[Key, Value | None]:
-        """The entries that were changed since the last write, as they were then."""
+        """Return the entries changed since the last write, with their values at that time."""
         return {} if self._scheduler.now_ms >= self._next_ms else dict(self._before)

@@ -1,12 +1,12 @@
-"""A time as upstream's remarks write it. Source: UtilAll.timeMillisToHumanString2 (5.3.3)."""
+"""Format a time as in upstream's remarks. Source: UtilAll.timeMillisToHumanString2 (5.3.3)."""
 
 _DAY_MS = 86_400_000
 _ERA_DAYS, _TO_ERA_DAYS = 146_097, 719_468
-"""Days of 400 years, and from the first of March of the year 0 to the first of January 1970."""
+"""Days in 400 years, and days from March 1 of the year 0 to January 1, 1970."""
 
 
 def human_time(ms: int) -> str:
-    """`2023-11-14 22:13:20,000` for milliseconds since 1970, in UTC."""
+    """Format milliseconds since 1970 as `2023-11-14 22:13:20,000`, in UTC."""
     days, of_day = divmod(ms, _DAY_MS)
     year, month, day = _date(days)
     seconds, millis = divmod(of_day, 1000)
@@ -16,7 +16,7 @@ def human_time(ms: int) -> str:
 
 
 def _date(days: int) -> tuple[int, int, int]:
-    """Year, month and day: years are counted from March, so that a leap day is the last of its year."""
+    """Return year, month and day. Years start in March here, so that a leap day is the last day of its year."""
     era, of_era = divmod(days + _TO_ERA_DAYS, _ERA_DAYS)
     year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
     of_year = of_era - (365 * year + year // 4 - year // 100)

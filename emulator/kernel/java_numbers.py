@@ -1,4 +1,4 @@
-"""Numbers read from texts as Java reads them: properties arrive as texts, and upstream parses them with these rules."""
+"""Parse and compute numbers by Java's rules: upstream parses the values of message properties with them."""
 
 import re
 from math import copysign
@@ -7,13 +7,13 @@ _WHOLE = re.compile(r"[+-]?\d+")
 _DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?[fFdD]?)", re.ASCII)
 _HEX_DOUBLE = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]++\.?|[0-9a-fA-F]*+\.[0-9a-fA-F]++)[pP][+-]?\d++)[fFdD]?", re.ASCII)
 _DIGITS = 19
-"""A 64-bit number has no more."""
+"""A 64-bit number has at most this many digits."""
 TRIMMED = "".join(map(chr, range(0x21)))
-"""What String.trim takes away."""
+"""The characters that String.trim removes."""
 
 
 def parse_integer(text: str) -> int:
-    """Integer.valueOf. Raises ValueError for what is no 32-bit number."""
+    """Parse as Integer.valueOf does. Raises ValueError if the text is not a 32-bit number."""
     value = int(text) if len(text) <= _DIGITS and text.isdecimal() else _whole(text)
     if -0x80000000 <= value <= 0x7FFFFFFF:
         return value
@@ -21,7 +21,7 @@ def parse_integer(text: str) -> int:
 
 
 def parse_long(text: str) -> int:
-    """Long.valueOf. Raises ValueError for what is no 64-bit number."""
+    """Parse as Long.valueOf does. Raises ValueError if the text is not a 64-bit number."""
     value = int(text) if len(text) <= _DIGITS and text.isdecimal() else _whole(text)
     if -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
         return value
@@ -29,17 +29,17 @@ def parse_long(text: str) -> int:
 
 
 def long_sum(one: int, other: int) -> int:
-    """The sum of two longs, which goes on at the other end of their range where it is too large."""
+    """Add two longs; the sum wraps around on overflow."""
     return (one + other + 0x8000000000000000) % 0x10000000000000000 - 0x8000000000000000
 
 
 def integer_sum(one: int, other: int) -> int:
-    """The sum of two ints, which goes on at the other end of their range where it is too large."""
+    """Add two ints; the sum wraps around on overflow."""
     return (one + other + 0x80000000) % 0x100000000 - 0x80000000
 
 
 def parse_double(text: str) -> float:
-    """Double.valueOf: blanks around are fine, so are NaN, Infinity and hexadecimal. Raises ValueError otherwise."""
+    """Parse as Double.valueOf does: surrounding blanks, NaN, Infinity and hexadecimal are legal. Raises ValueError."""
     trimmed = text.strip(TRIMMED)
     if _DOUBLE.fullmatch(trimmed):
         return float(trimmed.rstrip("fFdD") if trimmed[-1] in "fFdD" else trimmed)
@@ -53,12 +53,12 @@ def parse_double(text: str) -> float:
 
 
 def parse_boolean(text: str) -> bool:
-    """Boolean.valueOf: "true" in any case, everything else is false."""
+    """Parse as Boolean.valueOf does: "true" in any case is True, everything else is False."""
     return text.lower() == "true"
 
 
 def compare_doubles(left: float, right: float) -> int:
-    """Double.compareTo: NaN equals itself and is above all, -0.0 is below 0.0."""
+    """Compare as Double.compareTo does: NaN equals itself and is greater than all others, -0.0 is less than 0.0."""
     if left < right:
         return -1
     if left > right:
@@ -77,7 +77,7 @@ def _whole(text: str) -> int:
     if not _WHOLE.fullmatch(text):
         raise _no_number(text)
     negative, digits = text[0] == "-", text.lstrip("+-").lstrip("0")
-    if len(digits) > _DIGITS:  # and not with the words in which Python refuses thousands of digits
+    if len(digits) > _DIGITS:  # raise Java's text instead of Python's, which refuses thousands of digits
         raise _no_number(text)
     value = int(digits or "0")
     return -value if negative else value

@@ -1,7 +1,7 @@
-"""Java types of declared fields, and the check that a Python value is one of them.
+"""Java types of declared fields, and the check that a Python value fits them.
 
-`int` in a declaration means a Java long; `Int` names the fields that are a Java int. A `str` is text that can be
-written as UTF-8: half of a surrogate pair is legal in a Java string, but Java writes it as `?`.
+`int` in a declaration means a Java long; `Int` marks fields that are a Java int. A `str` must be encodable as UTF-8:
+a lone surrogate is legal in a Java string, but Java writes it as `?`.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -18,16 +18,16 @@ _SHOWN_MAX = 60
 
 
 class JavaTypeError(ValueError):
-    """A value that its declared type cannot hold; the text names the field, the value and the type."""
+    """A value does not fit its declared type. The text names the field, the value and the type."""
 
 
 def java_text(text: str) -> str:
-    """The text as Java writes it: each half of a surrogate pair becomes `?`."""
+    """Return the text as Java writes it: each lone surrogate becomes `?`."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def wrapped(number: int, bits: int) -> int:
-    """The number as a Java integer of `bits` bits, which wraps around."""
+    """Return the number as a Java integer of `bits` bits, which wraps around."""
     half = 1 << (bits - 1)
     return (number + half) % (2 * half) - half
 
@@ -38,7 +38,7 @@ def fits(number: int, bits: int) -> bool:
 
 
 def check(value: Any, hint: Any, name: str = "value") -> None:
-    """Check a value, and all values in it, against a declared type. Raises JavaTypeError."""
+    """Check a value and its contents against a declared type. Raises JavaTypeError."""
     origin = get_origin(hint)
     if origin is Annotated:
         kind, bits = get_args(hint)[:2]
@@ -60,7 +60,7 @@ def check(value: Any, hint: Any, name: str = "value") -> None:
 
 @cache
 def declared_types(cls: Any) -> Mapping[str, Any]:
-    """The declared types of a dataclass's fields, by attribute."""
+    """Return the declared types of a dataclass's fields, by attribute."""
     return get_type_hints(cls, include_extras=True)
 
 

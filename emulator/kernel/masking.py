@@ -1,4 +1,4 @@
-"""Masks passwords, secret keys and tokens in what the journal, errors and listings show."""
+"""Masks passwords, secret keys and tokens in the journal, in errors and in listings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _GRPC_SIGNATURE = "Signature="
 
 
 def holds_secret(name: str, value: object) -> bool:
-    """True if a key of that name and value holds a secret, also if the name is misspelled."""
+    """True if a key with that name and value holds a secret, even if the name is misspelled."""
     lower, text = name.lower(), str(value).lower()
     if any(part in lower for part in _NAMES):
         return True
@@ -22,17 +22,17 @@ def holds_secret(name: str, value: object) -> bool:
 
 
 def masked(name: str, value: object) -> object:
-    """The value of a key, or the mask if it holds a secret and is not empty."""
+    """Return the value of a key, or the mask if the value is a secret and not empty."""
     return MASK if holds_secret(name, value) and str(value) else value
 
 
 def masked_mapping(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys and values, with secrets masked."""
+    """Return the keys and values with secrets masked."""
     return {name: masked(name, value) for name, value in values.items()}
 
 
 def masked_line(line: str) -> str:
-    """A line such as `key=value`, with a secret masked."""
+    """Mask the secret, if any, in a line such as `key=value`."""
     name, separator, value = line.partition("=")
     if not separator:
         return MASK if holds_secret("", line) else line
@@ -41,11 +41,11 @@ def masked_line(line: str) -> str:
 
 
 def masked_lines(text: str) -> str:
-    """Properties lines, with secrets masked."""
+    """Mask the secrets in properties lines."""
     return "".join(masked_line(line) for line in text.splitlines(keepends=True))
 
 
 def masked_authorization(header: str) -> str:
-    """The `authorization` header of a gRPC call without its signature; all of it is masked if it has none."""
+    """Mask the signature in the `authorization` header of a gRPC call, or the whole header if it has no signature."""
     start, signature, _ = header.partition(_GRPC_SIGNATURE)
     return f"{start}{signature}{MASK}" if signature else MASK

@@ -1,7 +1,7 @@
-"""Chance told from outside: named streams of numbers, all drawn from one seed.
+"""Random choices from an injected seed: named streams of numbers, all derived from one seed.
 
-Each user of chance has a stream of its own name, so that one more draw here does not shift the draws there, and the
-same seed replays the same run under any hash seed of the interpreter.
+Each user of randomness has a stream under its own name, so that an extra draw in one place does not shift the draws in
+another. The same seed replays the same run under any hash seed of the interpreter.
 """
 
 from collections.abc import Mapping
@@ -17,40 +17,40 @@ class Stream:
 
     def __init__(self, seed: int) -> None:
         self.state = seed & _MASK
-        """All that it knows: a stream that begins with it goes on alike."""
+        """The complete state: a stream created with this value as its seed continues with the same numbers."""
 
     def bits(self) -> int:
-        """A number from 0 to 2**64 - 1."""
+        """Draw a number from 0 to 2**64 - 1."""
         self.state = state = (self.state + 0x9E3779B97F4A7C15) & _MASK
         state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
         return state ^ (state >> 31)
 
     def below(self, bound: int) -> int:
-        """A number from 0 to `bound` - 1 (`bound` >= 1)."""
+        """Draw a number from 0 to `bound` - 1 (`bound` >= 1)."""
         return self.bits() % bound
 
 
 class Chance:
-    """The streams of one engine. `states` are those of streams that go on from where they were."""
+    """The random streams of one engine. `states` restores streams, by name."""
 
     def __init__(self, seed: int, states: Mapping[str, int] | None = None) -> None:
         self.seed = seed
         self._streams: dict[str, Stream] = {name: Stream(state) for name, state in (states or {}).items()}
 
     def states(self) -> dict[str, int]:
-        """Where each stream is, sorted by name."""
+        """Return the state of each stream, sorted by name."""
         return {name: self._streams[name].state for name in sorted(self._streams)}
 
     def stream(self, name: str) -> Stream:
-        """The stream of this name, made at first use."""
+        """Return the stream with this name, created at first use."""
         stream = self._streams.get(name)
         if stream is None:
             stream = self._streams[name] = self._begun(name)
         return stream
 
     def fixed(self, name: str, bound: int) -> int:
-        """A number from 0 to `bound` - 1 (`bound` >= 1) that is the same whenever this name is asked for."""
+        """Return a number from 0 to `bound` - 1 (`bound` >= 1) that depends only on the seed and the name."""
         return self._begun(name).below(bound)
 
     def _begun(self, name: str) -> Stream:

@@ -1,6 +1,6 @@
 """Response codes of the broker and the name server.
 
-The engine speaks these for both protocols; the remoting layer sends them as they are, the gRPC layer maps them.
+The engine uses these for both protocols. The remoting layer sends them unchanged, the gRPC layer maps them.
 Source: ResponseCode, RemotingSysResponseCode (5.3.3).
 """
 
@@ -8,7 +8,7 @@ from enum import IntEnum
 
 
 class ResponseCode(IntEnum):
-    """What became of a request."""
+    """The code of a response, named and numbered as upstream's."""
 
     SUCCESS = 0
     SYSTEM_ERROR = 1

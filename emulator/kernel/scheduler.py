@@ -1,7 +1,7 @@
-"""The one scheduler of an engine: integer milliseconds, told the time from outside.
+"""The single scheduler of an engine, in integer milliseconds. Time is injected.
 
-It owns `now_ms` and the timers. It must not know the wall clock: a driver of real time calls `advance_to` with it,
-a test calls `advance_to` with whatever it likes, and the code that runs is the same.
+It owns `now_ms` and the timers. It must not know the wall clock: a driver of real time passes the wall clock to
+`advance_to`, a test passes any time, and the same code runs.
 """
 
 from collections import OrderedDict
@@ -10,9 +10,9 @@ from heapq import heapify, heappop, heappush
 
 
 class Timer:
-    """One call that is due at an instant; `cancel()` takes it back.
+    """An action scheduled for an instant; `cancel()` removes it.
 
-    `kind` says what will happen (`"revive"`, `"long poll"`), `owner` for whom (a group, a queue, a message).
+    `kind` names the action (`"revive"`, `"long poll"`), `owner` its subject (a group, a queue, a message).
     """
 
     __slots__ = ("_scheduler", "action", "due_ms", "kind", "lifetime", "owner", "sequence")
@@ -30,35 +30,35 @@ class Timer:
 
     @property
     def active(self) -> bool:
-        """True until the timer has run or was cancelled."""
+        """True until the timer has run or has been canceled."""
         return self.action is not None
 
     def cancel(self) -> None:
-        """Forget the action."""
+        """Cancel the timer. A no-op if it has run or has been canceled."""
         if self.action is not None:
             self.action = None
             self._scheduler.forget(self)
 
 
 class Scheduler:
-    """Runs timers in (due, sequence) order with `now_ms` set to each due time."""
+    """Runs timers in order of due time and sequence, with `now_ms` set to each due time."""
 
     def __init__(self, now_ms: int = 0) -> None:
         self.now_ms = now_ms
         self._timers: dict[int, OrderedDict[int, Timer]] = {}
-        """By instant and then by sequence. Ten thousand polls of one second share few instants, and setting or taking
-        back a timer of an instant that is known touches nothing else."""
+        """Timers by instant and sequence. Ten thousand polls of one second share few instants: setting or canceling a
+        timer of an existing instant touches nothing else."""
         self._instants: list[int] = []
         """A heap of the keys of `_timers`."""
         self._empty = 0
-        """Instants whose timers were all taken back."""
+        """The number of instants whose timers were all canceled."""
         self._sequence = 0
         self._advancing = False
         self._lifetimes: list[Lifetime] = []
         self.on_earlier: Callable[[], None] | None = None
-        """Called when a new timer is due before all others, so that a real-time driver can come back sooner."""
+        """Called when a new timer is due before all others, so that a real-time driver can wake up earlier."""
         self.on_timer: Callable[[Timer], None] | None = None
-        """Called with each new timer: for a driver that ends what clients wait for while the time stands still."""
+        """Called with each new timer, for a driver that ends long polls early while the clock is paused."""
 
     def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
         """Run `action` when the time reaches `due_ms`; an instant in the past is due at the next advance."""
@@ -87,7 +87,7 @@ class Scheduler:
         return self.call_at(self.now_ms + delay_ms, action, kind, owner)
 
     def next_deadline_ms(self) -> int | None:
-        """When the earliest active timer is due, or None."""
+        """Return the due time of the earliest active timer, or None."""
         instants = self._instants
         while instants and not self._timers[instants[0]]:
             del self._timers[heappop(instants)]
@@ -95,7 +95,7 @@ class Scheduler:
         return instants[0] if instants else None
 
     def earliest(self) -> list[Timer]:
-        """The active timers of the next instant at which any is due, in the order in which they will run."""
+        """Return the active timers of the earliest due instant, in the order in which they will run."""
         due_ms = self.next_deadline_ms()
         return [] if due_ms is None else list(self._timers[due_ms].values())
 
@@ -105,9 +105,9 @@ class Scheduler:
         return self._advancing
 
     def advance_to(self, target_ms: int) -> None:
-        """Run everything due up to and including `target_ms`, then be at `target_ms`.
+        """Run every timer due up to and including `target_ms`, then set the time to `target_ms`.
 
-        A target in the past runs what is due now and leaves the time as it is: time never goes back.
+        A target in the past runs the timers that are due now and leaves the time unchanged: time never goes backward.
         """
         if self._advancing:
             raise AssertionError("advance_to was called from inside a timer")
@@ -129,7 +129,7 @@ class Scheduler:
             self._advancing = False
 
     def run_early(self, timer: Timer) -> None:
-        """Run a timer at once, before its instant; one that is over stays over."""
+        """Run a timer at once, before its due time. A no-op if it has run or has been canceled."""
         action = timer.action
         if action is not None:
             timer.cancel()
@@ -141,14 +141,14 @@ class Scheduler:
             lifetime.now_ms = now_ms
 
     def begin(self, *, idle: bool = False) -> "Lifetime":
-        """A lifetime of timers, from now on; of an `idle` one no timer ever runs."""
+        """Start a lifetime of timers. No timer of an `idle` lifetime ever runs."""
         lifetime = Lifetime(self)
         lifetime.ended = idle
         self._lifetimes.append(lifetime)
         return lifetime
 
     def end(self, lifetime: "Lifetime") -> None:
-        """Forget all timers that were set through a lifetime."""
+        """End a lifetime and cancel all its timers."""
         self._lifetimes.remove(lifetime)
         lifetime.ended = True
         for timer in list(self.scheduled()):
@@ -156,7 +156,10 @@ class Scheduler:
                 timer.cancel()
 
     def forget(self, timer: Timer) -> None:
-        """A timer was cancelled. Long polls cancel one a message: the heap is tidied when most of it means nothing."""
+        """Remove a canceled timer.
+
+        Long polls cancel one timer per message, so the heap is rebuilt when most of its instants are empty.
+        """
         timers = self._timers[timer.due_ms]
         del timers[timer.sequence]
         if timers:
@@ -169,16 +172,16 @@ class Scheduler:
             self._empty = 0
 
     def scheduled(self) -> Iterator[Timer]:
-        """The active timers, earliest first."""
+        """Iterate over the active timers, earliest first."""
         return iter([timer for due_ms in sorted(self._timers) for timer in self._timers[due_ms].values()])
 
     def has(self, wanted: Callable[[Timer], bool]) -> bool:
-        """Is there an active timer like this? Looks no further than the first one, in no order."""
+        """True if any active timer satisfies `wanted`. Stops at the first match; the order is undefined."""
         return any(wanted(timer) for timers in self._timers.values() for timer in timers.values())
 
 
 class Lifetime(Scheduler):
-    """The scheduler as one run of a broker sees it: the same time, and timers that end with the run."""
+    """The scheduler as seen by one run of a broker: the same time, and timers that end with the run."""
 
     def __init__(self, world: Scheduler) -> None:
         super().__init__(world.now_ms)
@@ -186,7 +189,7 @@ class Lifetime(Scheduler):
         self.ended = False
 
     def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
-        """A timer of the world that is forgotten with this lifetime, at once when that is over."""
+        """Set a timer that is canceled when this lifetime ends, or at once if it has ended."""
         timer = self._world.call_at(due_ms, action, kind, owner)
         timer.lifetime = self
         if self.ended:
@@ -194,18 +197,18 @@ class Lifetime(Scheduler):
         return timer
 
     def next_deadline_ms(self) -> int | None:
-        """The world's."""
+        """Return the due time of the earliest timer of the engine's scheduler, or None."""
         return self._world.next_deadline_ms()
 
     @property
     def advancing(self) -> bool:
-        """The world's."""
+        """True while timers of the engine's scheduler run."""
         return self._world.advancing
 
     def advance_to(self, target_ms: int) -> None:
-        """The world's."""
+        """Advance the engine's scheduler."""
         self._world.advance_to(target_ms)
 
     def scheduled(self) -> Iterator[Timer]:
-        """The active timers of this lifetime, earliest first."""
+        """Iterate over the active timers of this lifetime, earliest first."""
         return (timer for timer in self._world.scheduled() if timer.lifetime is self)

@@ -1,4 +1,4 @@
-"""Things that fall due together: one timer for each instant at which something does."""
+"""Group items that are due at the same instant: one timer per instant."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
@@ -9,7 +9,7 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 class Agenda(Generic[Item]):
-    """Items by the instant at which `act` gets them, all of one instant at once, in the order in which they came."""
+    """Items by due time. `act` gets all items of one instant at once, in the order in which they were added."""
 
     def __init__(self, scheduler: Scheduler, kind: str, act: Callable[[list[Item]], None]) -> None:
         self._scheduler = scheduler
@@ -19,7 +19,7 @@ class Agenda(Generic[Item]):
         self._instants: dict[int, tuple[Timer, dict[Item, None]]] = {}
 
     def add(self, item: Item, due_ms: int) -> None:
-        """Put an item down for an instant; one that is down for another is moved."""
+        """Schedule an item for an instant; an item that is already scheduled is moved."""
         self.discard(item)
         self._due_ms[item] = due_ms
         found = self._instants.get(due_ms)
@@ -29,7 +29,7 @@ class Agenda(Generic[Item]):
         found[1][item] = None
 
     def discard(self, item: Item) -> None:
-        """Strike an item out, if it is there."""
+        """Remove an item. A no-op if it is not scheduled."""
         due_ms = self._due_ms.pop(item, None)
         if due_ms is None:
             return

@@ -1,8 +1,8 @@
-"""How classes that only carry values are declared.
+"""Decorator for classes that only carry values.
 
-The standard library compiles `__repr__` and `__eq__` for each dataclass anew. With so many of them that is a seventh of
-the time in which the emulator starts, for methods that serve a log line or a test now and then. Here every class has
-the same two; `__init__` is the standard library's.
+The standard library compiles a `__repr__` and an `__eq__` for each dataclass. With the many classes of the engine that
+is a seventh of the start time, for methods that only log lines and tests use. Here all classes share the same two;
+`__init__` is the standard library's.
 """
 
 from dataclasses import dataclass, field, fields
@@ -15,7 +15,7 @@ C = TypeVar("C")
 def value(cls: type[C]) -> type[C]:
     """Make a class of annotated fields a slotted dataclass, equal to another of its class with equal fields.
 
-    As with any dataclass that can be changed, its objects have no hash.
+    Its objects are mutable and therefore have no hash.
     """
     own = cls.__dict__
     made: Any = dataclass(slots=True, repr=False, eq=False)(cls)
@@ -28,13 +28,13 @@ def value(cls: type[C]) -> type[C]:
 
 
 def shown(self: Any) -> str:
-    """The representation of any dataclass: `Name(field=value, ...)`."""
+    """Return the representation of any dataclass: `Name(field=value, ...)`."""
     said = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
     return f"{type(self).__qualname__}({said})"
 
 
 def equal(self: Any, other: Any) -> bool:
-    """Whether another object is of the same class and has equal fields."""
+    """True if another object is of the same class and has equal fields."""
     if type(other) is not type(self):
-        return NotImplemented  # type: ignore[no-any-return]  # as every comparison may
+        return NotImplemented  # type: ignore[no-any-return]  # Python then tries the other operand's `__eq__`
     return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(self) if each.compare)

@@ -1,8 +1,8 @@
-"""What a batch send carries: its messages, taken apart no further than storing them needs.
+"""Split the body of a batch send into messages, decoding only as much as the store needs.
 
-Upstream copies the text of each message's properties into its record and never reads it. What a text looks like is
-looked at here, for all messages of a batch at once; where all are usual, copying them gives what reading, merging and
-writing them would give. Source: MessageDecoder.encodeMessages, MessageExtEncoder (5.3.3).
+Upstream copies the encoded properties of each message into its record and never decodes them. This module checks the
+encoded properties of all messages of a batch at once. If all are well-formed, copying them equals decoding, merging and
+encoding them. Source: MessageDecoder.encodeMessages, MessageExtEncoder (5.3.3).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,23 +18,23 @@ _LENGTH = Struct(">h")
 _JOINT = b"\x03"
 _NOT_SEPARATORS = bytes(each for each in range(256) if each not in (1, 2, 3))
 _EMPTY = (b"\x01\x02", b"\x02\x01", b"\x03\x01")
-"""What stands around an empty value or an empty name."""
+"""Separators that surround an empty value or an empty name."""
 _TAG = f"{props.TAGS}\x01".encode()
 _LATER_TAG = b"\x02" + _TAG
 
 Part = tuple[int, bytes, bytes]
-"""One message of a batch: its flag, its body, and the text of its properties as it was sent."""
+"""One message of a batch: its flag, its body, and its encoded properties as sent."""
 
 
 def properties_of(text: bytes) -> dict[str, str]:
-    """The properties by name."""
+    """Decode properties into a mapping by name."""
     return props.decode(text.decode(errors="replace"))
 
 
 def split_batch(body: bytes) -> list[Part]:
-    """The messages of a batch body. Errors: SYSTEM_ERROR when it is none.
+    """Split the body of a batch into its messages. Raises SYSTEM_ERROR if the body is malformed.
 
-    Each is size, magic, crc, flag, body length, body, properties length, properties; the first three are not looked at.
+    Each is size, magic, crc, flag, body length, body, properties length, properties. The first three are ignored.
     """
     found = []
     at, limit = 0, len(body)
@@ -49,7 +49,7 @@ def split_batch(body: bytes) -> list[Part]:
             end = at + body_length
             (property_length,) = unpack_length(body, end)
             if property_length < 0:
-                raise StructError  # upstream goes back by that many bytes and reads on there
+                raise StructError  # upstream moves back by that many bytes and continues there
             start, text_at = at, end + length_size
             at = text_at + property_length
             if at > limit:
@@ -61,24 +61,24 @@ def split_batch(body: bytes) -> list[Part]:
 
 
 def are_usual(texts: Sequence[bytes], reserved: Iterable[str]) -> bool:
-    """Whether all texts of properties are as clients write them: pairs of a name and a value, each with its two
-    separators and neither empty, none with a reserved name.
+    """True if all encoded properties are in the form that clients write.
 
-    Then properties that have only reserved names are merged into such a text by writing them behind it.
+    That form is pairs of a name and a value, each pair with its two separators. Neither is empty and no name is
+    reserved. Properties with only reserved names can then be merged by appending them.
     """
     joined = _JOINT.join((b"", *texts, b""))
     if joined.translate(None, _NOT_SEPARATORS).replace(b"\x01\x02", b"") != _JOINT * (len(texts) + 1):
         return False
     if joined.count(b"\x02\x03") != len(texts) - texts.count(b"") or any(each in joined for each in _EMPTY):
         return False
-    # A longer name that ends in a reserved one is taken for it, which only costs time.
+    # A longer name that ends in a reserved name also matches, which only costs time.
     if any(f"{name}\x01".encode() in joined for name in reserved):
         return False
     return joined.isascii() or _is_text(joined)
 
 
 def tag_of(text: bytes) -> str | None:
-    """The tag in a usual text of properties; the last one, as of any name that stands there twice."""
+    """Return the tag in well-formed encoded properties, or None; of several the last one, as for any repeated name."""
     at = text.rfind(_LATER_TAG) + 1
     if not at and not text.startswith(_TAG):
         return None
@@ -87,12 +87,12 @@ def tag_of(text: bytes) -> str | None:
 
 
 def tags_of(texts: Sequence[bytes]) -> list[str | None]:
-    """The tag in each of usual texts of properties. Most batches have none, which is found out at once."""
+    """Return the tag of each of several well-formed encoded properties. Most batches have no tags, a fast case."""
     return [tag_of(text) if _TAG in text else None for text in texts]
 
 
 class LateProperties(Mapping[str, str]):
-    """The properties of a text, read when somebody asks for one of them: of most messages nobody does."""
+    """Properties that are decoded at first access; those of most messages never are."""
 
     __slots__ = ("_found", "_text")
 

@@ -6,9 +6,9 @@ from . import properties as props
 
 @value
 class Message:
-    """What is needed to append a record; `born_host` is packed (see record.pack_host).
+    """A message to append to the store; `born_host` is packed (see stored_record.pack_host).
 
-    Hooks of the store may send it elsewhere by changing `topic`, `queue_id`, `properties` and `deliver_ms`.
+    Hooks of the store may redirect it by changing `topic`, `queue_id`, `properties` and `tags_code`.
     """
 
     topic: str
@@ -22,10 +22,10 @@ class Message:
     reconsume_times: int = 0
     prepared_transaction_offset: int = 0
     tags_code: int | None = None
-    """What the consume queue keeps; None is the hash of the tag."""
+    """The tags code of the consume queue entry. None means the hash of the tag."""
 
     def redirect(self, topic: str, queue_id: int) -> None:
-        """Send it to another topic and remember where it belongs."""
+        """Change its topic and queue and keep the original ones in the properties REAL_TOPIC and REAL_QID."""
         self.properties[props.REAL_TOPIC] = self.topic
         self.properties[props.REAL_QUEUE_ID] = str(self.queue_id)
         self.topic = topic
@@ -34,7 +34,7 @@ class Message:
 
 @value
 class Stored:
-    """Where a message was stored."""
+    """The position of a stored message."""
 
     queue_id: int
     queue_offset: int

@@ -1,4 +1,4 @@
-"""Copies of stored messages: what the broker stores a second time under another topic or with other properties."""
+"""Copies of stored messages, which the broker stores under another topic or with other properties."""
 
 from collections.abc import Mapping
 
@@ -10,9 +10,9 @@ from .stored_record import Record
 
 
 def copy_of(record: Record, properties: dict[str, str] | None = None) -> Message:
-    """A message like a stored one; the broker may change it before it puts it.
+    """Return a copy of a stored message, which the broker may change before storing it.
 
-    `properties` are used as they are; None reads them from the record.
+    `properties` are used without a copy; None means those of the record.
     """
     return Message(
         record.topic,
@@ -28,7 +28,7 @@ def copy_of(record: Record, properties: dict[str, str] | None = None) -> Message
 
 
 def home_of(properties: Mapping[str, str]) -> tuple[str, int] | None:
-    """The topic and queue id where a redirected message belongs; None when it does not say."""
+    """Return the original topic and queue id of a redirected message, or None if its properties lack them."""
     topic = properties.get(props.REAL_TOPIC)
     if not topic:
         return None
@@ -39,7 +39,7 @@ def home_of(properties: Mapping[str, str]) -> tuple[str, int] | None:
 
 
 def send_home(message: Message) -> bool:
-    """Address a redirected message to where it belongs; False when it does not say where."""
+    """Restore the original topic and queue of a redirected message. Returns False if its properties lack them."""
     home = home_of(message.properties)
     if home is None:
         return False

@@ -1,4 +1,4 @@
-"""Names of topics and groups: which are legal, which belong to the system, how derived ones are formed.
+"""Names of topics and groups: validation, system names, and derived names (retry, dead letter queue, revive).
 
 Source: TopicValidator, KeyBuilder, MixAll, PopAckConstants (5.3.3).
 """
@@ -53,7 +53,7 @@ NOT_ALLOWED_SEND_TOPICS = frozenset(
         TRANS_CHECK_MAX_TIME_TOPIC,
         SELF_TEST_TOPIC,
         OFFSET_MOVED_TOPIC,
-        TIMER_TOPIC,  # deliberate: upstream takes such a message, and its timer service never works again
+        TIMER_TOPIC,  # deliberate: upstream accepts such a message, and its timer service stops working for good
     }
 )
 PREDEFINED_GROUPS = (
@@ -67,23 +67,24 @@ PREDEFINED_GROUPS = (
     TRANSACTION_GROUP,
 )
 MAY_ALWAYS_PULL = frozenset({*PREDEFINED_GROUPS, "DEFAULT_CONSUMER", "SCHEDULE_CONSUMER", "__MONITOR_CONSUMER"})
-"""Groups of tools, which pull without being known, as do those named CID_RMQ_SYS_*."""
+"""Groups of tools, which may pull without being registered, as groups named CID_RMQ_SYS_* may."""
 
 TOPIC_MAX_LENGTH = 127
 RETRY_TOPIC_MAX_LENGTH = 255
-"""What the broker itself may store into; nobody may create or send to a topic of more than TOPIC_MAX_LENGTH."""
+"""The limit for topics that the broker itself writes. Clients may neither create nor send to topics longer than
+TOPIC_MAX_LENGTH."""
 GROUP_MAX_LENGTH = 255
 _LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+\Z")
 ALLOWED = "^[%|a-zA-Z0-9_-]+$"
 
 
 def has_legal_characters(name: str) -> bool:
-    """Only `%`, `|`, letters, digits, `_` and `-`."""
+    """True if the name has only `%`, `|`, letters, digits, `_` and `-`."""
     return _LEGAL.match(name) is not None
 
 
 def check_topic(topic: str) -> None:
-    """Raise INVALID_PARAMETER, with upstream's text, when the name of a topic is illegal."""
+    """Validate a topic name. Raises INVALID_PARAMETER with upstream's text."""
     if not topic.strip():
         raise EngineError(ResponseCode.INVALID_PARAMETER, "The specified topic is blank.")
     if not has_legal_characters(topic):
@@ -96,66 +97,69 @@ def check_topic(topic: str) -> None:
 
 
 def is_legal_group(group: str) -> bool:
-    """A group that is created by its use: up to 255 legal characters, none too (seen on 5.3.3; its source says 120)."""
+    """True if the name is legal for a group that is created by its first use: empty, or up to 255 legal characters.
+
+    This was seen on 5.3.3; its source says 120.
+    """
     return not group or (len(group) <= GROUP_MAX_LENGTH and has_legal_characters(group))
 
 
 def is_retry(topic: str) -> bool:
-    """A classic or pop retry topic."""
+    """True for a classic or pop retry topic."""
     return topic.startswith(RETRY_PREFIX)
 
 
 def is_retry_or_dlq(topic: str) -> bool:
-    """A retry or dead letter topic."""
+    """True for a retry topic or a dead letter queue."""
     return topic.startswith((RETRY_PREFIX, DLQ_PREFIX))
 
 
 def is_lmq(name: str) -> bool:
-    """A light queue, or a group of those who read them."""
+    """True for a light message queue (LMQ), or for a group that consumes LMQs."""
     return name.startswith(LMQ_PREFIX)
 
 
 def is_pop_retry_v2(topic: str) -> bool:
-    """A pop retry topic in its second form."""
+    """True for a pop retry topic with a v2 name."""
     return topic.startswith(RETRY_PREFIX) and "+" in topic
 
 
 def normal_topic_of_v2(topic: str) -> str:
-    """The topic whose messages a v2 pop retry topic holds."""
+    """Return the original topic of a v2 pop retry topic."""
     return topic.partition("+")[2]
 
 
 def retry_topic(group: str) -> str:
-    """Where send-back puts the messages of a group."""
+    """Return the topic for a group's messages that consumers sent back."""
     return RETRY_PREFIX + group
 
 
 def dlq_topic(group: str) -> str:
-    """Where the messages of a group end that failed too often."""
+    """Return the dead letter queue of a group."""
     return DLQ_PREFIX + group
 
 
 def pop_retry_topic(topic: str, group: str, *, v2: bool) -> str:
-    """Where revive puts the messages of a group and topic."""
+    """Return the topic to which revive writes messages of a group and topic."""
     return f"{RETRY_PREFIX}{group}{'+' if v2 else '_'}{topic}"
 
 
 def topic_of_pop_retry(topic: str, group: str) -> str:
-    """The topic that a pop retry topic of a group belongs to, in either form."""
+    """Return the original topic of a group's pop retry topic, v1 or v2."""
     return topic[len(retry_topic(group)) + 1 :]
 
 
 def group_of_retry_topic(topic: str) -> str:
-    """The group of a retry topic; for a v1 pop retry name this is `group_topic`, as upstream reads it."""
+    """Return the group of a retry topic. For a v1 pop retry topic this is `group_topic`, as upstream parses it."""
     name = topic.removeprefix(RETRY_PREFIX)
     return name.partition("+")[0]
 
 
 def revive_topic(cluster: str) -> str:
-    """Where check points and acknowledgements of pops are stored."""
+    """Return the topic that stores check points and acknowledgements of pops."""
     return REVIVE_TOPIC_PREFIX + cluster
 
 
 def reply_topic(cluster: str) -> str:
-    """Where replies of requests are sent."""
+    """Return the topic to which reply messages are sent."""
     return f"{cluster}_{REPLY_TOPIC_POSTFIX}"
