@@ -1,4 +1,7 @@
-"""Configuration keys with upstream's names, defaults, units and ranges."""
+"""Configuration keys with upstream's names, defaults, units and ranges.
+
+The room declares keys and validates their values. It must not know the components that read them.
+"""
 
 from .access import AccessConfig
 from .broker import ON_DEMAND, BrokerConfig

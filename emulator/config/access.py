@@ -1,4 +1,4 @@
-"""Keys of AuthConfig (5.3.3): who may ask a broker or a proxy, and for what. Both have them, each for itself."""
+"""Keys of AuthConfig (5.3.3): authentication and authorization. A broker and a proxy each have their own."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ _PACKAGE = "org.apache.rocketmq"
 
 
 def _keepers(what: str) -> tuple[str, ...]:
-    """Upstream's classes that know users or rights: a broker keeps them, a proxy asks its broker."""
+    """Return upstream's metadata providers for users or policies: local to a broker, or through a proxy's broker."""
     part = what.lower()
     return (
         "",
@@ -18,7 +18,7 @@ def _keepers(what: str) -> tuple[str, ...]:
 
 
 def _strategies(what: str) -> tuple[str, ...]:
-    """Upstream's classes that look at each request, or at the first of a connection."""
+    """Return upstream's strategies: stateless (checks each request) and stateful (checks the first of a connection)."""
     package = f"{_PACKAGE}.auth.{what.lower()}.strategy"
     return ("", f"{package}.Stateless{what}Strategy", f"{package}.Stateful{what}Strategy")
 
@@ -32,7 +32,7 @@ _STRATEGY = "Upstream's class that looks at each request, which is the default, 
 
 @dataclass
 class AccessConfig(Config):
-    """Users and rights."""
+    """Authentication and authorization."""
 
     authentication_enabled: bool = key(False, "Requests must be signed by a user that is known.")
     authentication_metadata_provider: str = key("", _KEEPER.format("users"), choices=_keepers("Authentication"))

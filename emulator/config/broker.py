@@ -1,4 +1,4 @@
-"""Keys of a broker: those of BrokerConfig and MessageStoreConfig (5.3.3) that the emulator honours."""
+"""Keys of a broker: those of BrokerConfig and MessageStoreConfig (5.3.3) that the emulator honors."""
 
 from dataclasses import dataclass
 
@@ -8,15 +8,15 @@ from .keys import key
 from .request_pools import RequestPoolConfig
 
 ON_DEMAND = frozenset({"storeDiskBytes", "diskUsedRatio", "requestTimes", "requestRefusals", "goAwayEnable"})
-"""Keys that upstream does not have: what goes wrong at one broker, for as long as they say so."""
+"""Keys that upstream does not have: each simulates a failure at one broker for as long as it is set."""
 DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
 
 @dataclass
 class BrokerConfig(RequestPoolConfig, AccessConfig):
-    """One broker. Attribute `pop_polling_size` is the key `popPollingSize`."""
+    """The keys of one broker. Attribute `pop_polling_size` is the key `popPollingSize`."""
 
-    # who it is
+    # identity
     broker_cluster_name: str = key("DefaultCluster", "Cluster that the broker belongs to.")
     broker_name: str = key("broker-a", "Name shared by a master and its slaves.")
     broker_id: int = key(0, "0 is the master, others are slaves.", low=0)
@@ -280,7 +280,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     clean_file_forcibly_enable: bool = key(True, "Files of any age are deleted where the disk is that full.")
 
-    # the emulator's own: what goes wrong on demand
+    # the emulator's own: simulated failures
     store_disk_bytes: int = key(
         0,
         "Size of the disk that the store lies on; 0 is one that no store fills. (Not upstream's.)",

@@ -1,8 +1,8 @@
-"""Keys of the emulator itself: limits of its own and the deliberate differences from upstream.
+"""Keys of the emulator itself: its own limits, and the deliberate differences from upstream.
 
-A difference that a client can see exists only behind a key of this file, of the gRPC side's, or of those that make
-things go wrong at one broker (`broker.ON_DEMAND`), with upstream's behaviour as its default; the `fast` profile
-of the fixtures sets them, the `faithful` one does not.
+A difference that a client can see must have a key with upstream's behavior as its default. Such a key is in this file,
+in the gRPC configuration, or among the keys that simulate failures of one broker (`broker.ON_DEMAND`).
+The profile `fast` of the fixtures sets such keys, the profile `faithful` sets none.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from .keys import Config, key
 
 @dataclass
 class EmulationConfig(Config):
-    """The emulator around the brokers."""
+    """The emulator as a whole, across brokers."""
 
     store_max_bytes: int = key(
         512 * 1024 * 1024,

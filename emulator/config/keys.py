@@ -1,7 +1,7 @@
-"""How a configuration key is declared, read from text, written as text and suggested when misspelt.
+"""Declares configuration keys, parses and formats their values, and suggests the nearest key for a misspelled name.
 
 A configuration is a dataclass; each field is one key, declared by `key(...)`. Its public name is upstream's: the
-camelCase of the attribute. One more key is one more field: the generated page, the nearest-name suggestion and
+camelCase of the attribute. To add a key, add a field: the generated page, the nearest-name suggestion and
 `updateBrokerConfig` follow from it.
 """
 
@@ -16,13 +16,13 @@ from ..kernel.java_types import java_text
 from ..kernel.masking import masked, masked_line
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
-"""The range of a Java long, for keys that declare none."""
+"""The range of a Java long, for number keys without a declared range."""
 _NAME_LENGTH_MAX = 200
-"""Longer names are cut in error texts, and no similar key is looked for."""
+"""Longer names are cut in error texts, and no similar key is suggested for them."""
 
 
 class ConfigError(ValueError):
-    """A key or its value cannot be used; the text says what to do."""
+    """An unusable key or value; the text says what to do."""
 
 
 def key(
@@ -38,7 +38,7 @@ def key(
 ) -> Any:
     """Declare a key: its default, one sentence, its unit and its range (or its allowed texts).
 
-    A `secret` is not in the representation of a configuration.
+    A `secret` is left out of the configuration's `repr`.
     """
     return field(
         default=default,
@@ -48,13 +48,13 @@ def key(
 
 
 def camel_case(attribute: str) -> str:
-    """`pop_ck_max_buffer_size` -> `popCkMaxBufferSize`."""
+    """Convert an attribute name to a key name: `pop_ck_max_buffer_size` -> `popCkMaxBufferSize`."""
     head, *rest = attribute.split("_")
     return head + "".join(part.capitalize() for part in rest)
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Java properties lines (`key=value`, `#` comments) as a mapping. A line without `=` is a ConfigError."""
+    """Parse Java properties lines (`key=value`, `#` comments). Raises ConfigError for a line without `=`."""
     properties: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
@@ -70,23 +70,23 @@ def parse_properties(text: str) -> dict[str, str]:
 
 @dataclass
 class Config:
-    """Base of all configurations."""
+    """Base class of all configurations."""
 
     @classmethod
     @cache
     def attributes(cls) -> Mapping[str, str]:
-        """Public key name -> attribute name, in the order of declaration."""
+        """Map public key names to attribute names, in the order of declaration."""
         return MappingProxyType({f.metadata["name"] or camel_case(f.name): f.name for f in fields(cls)})
 
     def set(self, name: str, value: Any) -> None:
-        """Set a key by its public name from text or from a value of its type.
+        """Set a key by its public name, from text or from a value of its type.
 
         Raises ConfigError for an unknown name (with the nearest known one), a wrong type or a value out of range.
         """
         self.update({name: value})
 
     def update(self, properties: Mapping[str, Any]) -> None:
-        """Set several keys. Raises ConfigError as `set` does, and then has set none."""
+        """Set several keys, or none if one is wrong. Raises ConfigError as `set` does."""
         known = self.attributes()
         changed = {}
         for name, value in properties.items():
@@ -98,7 +98,7 @@ class Config:
             setattr(self, attribute, value)
 
     def get(self, name: str) -> Any:
-        """The value of a key by its public name."""
+        """Return the value of a key by its public name. Raises ConfigError if the name is unknown."""
         attribute = self.attributes().get(name)
         if attribute is None:
             raise ConfigError(unknown_key(name, self.attributes()))
@@ -137,24 +137,24 @@ class Config:
         return text
 
     def as_text(self) -> str:
-        """All keys as properties lines, sorted by name."""
+        """Format all keys as properties lines, sorted by name."""
         return "".join(
             f"{name}={_text(getattr(self, attribute))}\n" for name, attribute in sorted(self.attributes().items())
         )
 
     def changed(self) -> dict[str, str]:
-        """The keys that have another value than their default, as text, sorted by name."""
+        """Return the keys whose value is not their default, as text, sorted by name."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         return {name: _text(values[made]) for name, made in sorted(self.attributes().items()) if made in values}
 
     def copy(self) -> Self:
-        """An independent copy."""
+        """Return an independent copy."""
         return type(self)(**{f.name: getattr(self, f.name) for f in fields(self)})
 
 
 def unknown_key(name: str, known: Any) -> str:
-    """The sentence for a key that does not exist."""
-    if len(name) > _NAME_LENGTH_MAX:  # comparing it with every key would take long, and nobody would read it
+    """Return the error text for a key that does not exist."""
+    if len(name) > _NAME_LENGTH_MAX:  # comparing it with every key would take too long
         return f"unknown configuration key {name[:_NAME_LENGTH_MAX]}..."
     nearest = get_close_matches(name, list(known), n=1, cutoff=0.6)
     hint = f"; did you mean {nearest[0]}?" if nearest else ""
@@ -166,7 +166,7 @@ def _text(value: Any) -> str:
 
 
 def _for_example(name: str, default: Any) -> str:
-    """The remedy of an error: the default, which always works."""
+    """Return the remedy for an error text: the default, which always works."""
     return f"; use {name}={_text(default)}, the default"
 
 

@@ -1,4 +1,4 @@
-"""Keys of the name server: those of NamesrvConfig (5.3.3) that the emulator honours."""
+"""Keys of the name server: those of NamesrvConfig (5.3.3) that the emulator honors."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from .keys import Config, key
 
 @dataclass
 class NamesrvConfig(Config):
-    """The name server."""
+    """The keys of the name server."""
 
     config_black_list: str = key(
         "configBlackList;configStorePath;kvConfigPath",

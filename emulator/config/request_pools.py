@@ -1,6 +1,6 @@
-"""Keys of the pools of threads in front of a broker's processors: those of BrokerConfig (5.3.3), and what keeps them.
+"""Keys of the thread pools in front of a broker's processors: those of BrokerConfig (5.3.3), and simulated load.
 
-Upstream counts threads by the processors of the machine; the defaults here are those of one with four.
+Upstream derives thread counts from the machine's processors; the defaults here are those of a machine with four.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ _WAIT = "How long one waits before it is refused."
 
 @dataclass
 class RequestPoolConfig(Config):
-    """The pools of one broker. They are served at once, so that none is ever short of threads, unless something
-    keeps these."""
+    """The thread pools of one broker. The emulator serves requests at once, so a pool is exhausted only if requests
+    occupy its threads: by waiting for slaves, or for the time that `requestTimes` sets."""
 
     send_message_thread_pool_nums: int = key(4, _THREADS.format("sends, what is sent back, and recalls"), low=1)
     send_thread_pool_queue_capacity: int = key(10_000, _CAPACITY, low=1)

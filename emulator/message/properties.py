@@ -1,6 +1,6 @@
-"""Message properties: their names and their text form.
+"""Message properties: their names and their encoding.
 
-The text is `name 0x01 value 0x02` repeated; pairs with an empty name or value are lost, as upstream loses them.
+The encoding is `name 0x01 value 0x02`, repeated. Pairs with an empty name or value are dropped, as upstream drops them.
 Source: MessageConst, MessageDecoder.string2messageProperties (5.3.3).
 """
 
@@ -51,16 +51,16 @@ PROPERTY_SEPARATOR = "\x02"
 
 _LARGE = 262_144
 _PAIRS_MAX = 16_384
-"""The shortest pair has four characters with its separators, and all together may have 32,767."""
+"""The shortest pair takes four characters with its separators, and all pairs together may take 32,767."""
 _PAIR = re.compile(r"[^\x02]++")
 
 
 def decode(text: str) -> dict[str, str]:
-    """The properties of a text; what is not a pair is skipped."""
+    """Decode encoded properties; anything that is not a pair is skipped."""
     if len(text) > _LARGE:
         return _decode_large(text)
     found = {}
-    for pair in text.split("\x02"):  # written out, as in `encode`: each record that is read comes through here
+    for pair in text.split("\x02"):  # inlined, as in `encode`, because every record that is read passes here
         name, _, value = pair.partition("\x01")
         if name and value:
             found[name] = value
@@ -68,9 +68,9 @@ def decode(text: str) -> dict[str, str]:
 
 
 def _decode_large(text: str) -> dict[str, str]:
-    """The properties of a text that is far too long to be stored, without the memory that splitting it takes.
+    """Decode properties far too long to be stored, without the memory that splitting them takes.
 
-    Pairs are left out when there are so many that the message is refused for the length of its properties anyway.
+    Stops after so many pairs that the message is refused anyway, because of the length of its properties.
     """
     found: dict[str, str] = {}
     for pair in _PAIR.finditer(text):
@@ -83,21 +83,21 @@ def _decode_large(text: str) -> dict[str, str]:
 
 
 def encode(properties: dict[str, str]) -> str:
-    """The text of properties; empty values are left out."""
+    """Encode properties; empty values are left out."""
     return "".join([f"{name}\x01{value}\x02" for name, value in properties.items() if value])
 
 
 def encode_with(text: str, properties: Mapping[str, str], name: str, value: str) -> str:
-    """What `encode` makes of properties with another value or one more, by the text that it made of them."""
+    """Set one property in an encoded text. `properties` are the properties that `text` encodes."""
     known = properties.get(name)
     if not known:
         return f"{text}{name}\x01{value}\x02"
-    # A decoded value holds no separator of properties, so what looks like this pair is this pair.
+    # A decoded value contains no property separator, so text that matches the pair is the pair.
     return f"\x02{text}".replace(f"\x02{name}\x01{known}\x02", f"\x02{name}\x01{value}\x02", 1)[1:]
 
 
 def string_hash(text: str) -> int:
-    """Java's String.hashCode: 31-polynomial over UTF-16 units, wrapped to a signed 32-bit number."""
+    """Return Java's String.hashCode: 31-polynomial over UTF-16 units, wrapped to a signed 32-bit number."""
     value = 0
     for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
         value = (value * 31 + unit) & 0xFFFFFFFF

@@ -1,6 +1,6 @@
-"""The receipt handle (POP_CK): where a popped message is and until when it is hidden.
+"""The receipt handle (POP_CK): position, pop time and invisible duration of a popped message.
 
-Text, separated by single blanks:
+Its text has these fields, separated by single blanks:
 `startOffset popTime invisibleTime reviveQid topicDigit brokerName queueId msgQueueOffset [commitLogOffset]`.
 Source: ExtraInfoUtil, ReceiptHandle (5.3.3).
 """
@@ -14,19 +14,19 @@ from ..kernel.value_class import value
 from .names import is_pop_retry_v2, is_retry, pop_retry_topic
 
 ORDER_REVIVE_QUEUE = 999
-"""The revive queue id of ordered pops, which have no check point."""
+"""The revive queue id in receipt handles of ordered pops, which have no check point."""
 NORMAL, RETRY_V1, RETRY_V2 = 0, 1, 2
 
 
 def topic_digit(topic: str) -> int:
-    """0 for a topic, 1 for a retry topic, 2 for a pop retry topic in its second form."""
+    """Return the topic digit: 0 for a normal topic, 1 for a retry topic, 2 for a v2 pop retry topic."""
     if not is_retry(topic):
         return NORMAL
     return RETRY_V2 if is_pop_retry_v2(topic) else RETRY_V1
 
 
 def real_topic(topic: str, group: str, digit: str | int) -> str:
-    """The topic that a digit means. Errors: SYSTEM_ERROR for a digit that does not exist."""
+    """Return the topic that a topic digit denotes. Raises SYSTEM_ERROR if the digit does not exist."""
     if str(digit) == "0":
         return topic
     if str(digit) in ("1", "2"):
@@ -39,7 +39,7 @@ def real_topic(topic: str, group: str, digit: str | int) -> str:
 
 @value
 class Receipt:
-    """A parsed handle."""
+    """A parsed receipt handle."""
 
     start_offset: int
     pop_time: int
@@ -53,11 +53,11 @@ class Receipt:
 
     @property
     def next_visible_ms(self) -> int:
-        """When the message may be delivered again."""
+        """The time at which the message becomes visible again."""
         return long_sum(self.pop_time, self.invisible_ms)
 
     def text(self) -> str:
-        """The handle without the commit log offset, as the broker writes it."""
+        """Format the receipt handle as the broker writes it, without the commit log offset."""
         return (
             f"{self.start_offset} {self.pop_time} {self.invisible_ms} {self.revive_qid} {self.topic_digit} "
             f"{self.broker_name} {self.queue_id} {self.queue_offset}"
@@ -65,21 +65,21 @@ class Receipt:
 
 
 def revive_queue_of(extra_info: str | None) -> int:
-    """The revive queue of a handle that names a broker too; nothing else of it is read. Errors: SYSTEM_ERROR."""
+    """Return the revive queue id of a handle. Raises SYSTEM_ERROR if it is missing or if the broker name is missing."""
     parts = _parts(extra_info, 4, "getReviveQid")
     _parts(extra_info, 6, "getBrokerName")
     return _number(parse_integer, parts[3])
 
 
 def broker_of(extra_info: str | None) -> str:
-    """The broker that a handle names. Errors: SYSTEM_ERROR."""
+    """Return the broker name of a receipt handle. Raises SYSTEM_ERROR if there is none."""
     return _parts(extra_info, 6, "getBrokerName")[5]
 
 
 def parse_for_record(extra_info: str | None) -> Receipt:
-    """The fields that the KV variant reads from the handle of an acknowledgement, of which there must be four.
+    """Parse the fields that the KV variant reads from the receipt handle of an acknowledgement: at least four.
 
-    Errors: SYSTEM_ERROR, with the first that is missing or no number.
+    Raises SYSTEM_ERROR for the first field that is missing or not a number.
     """
     numbers = []
     for index, (reader, parse) in enumerate(
@@ -90,10 +90,10 @@ def parse_for_record(extra_info: str | None) -> Receipt:
 
 
 def parse_extra_info(extra_info: str | None) -> Receipt:
-    """The fields of a handle that the broker reads from an ack or change request: all up to the broker's name.
+    """Parse the fields that the broker reads from the handle of an ack or change request: all up to the broker name.
 
-    Queue and offset stand in the request itself. Errors: SYSTEM_ERROR with upstream's text for too few fields or for
-    text that is not a number.
+    Queue id and offset are fields of the request itself. Raises SYSTEM_ERROR with upstream's text if there are too few
+    fields or one is not a number.
     """
     parts = _parts(extra_info, 6, "getBrokerName")
     return Receipt(

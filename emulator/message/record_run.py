@@ -1,4 +1,4 @@
-"""Records that lie in the log one behind the other, read at once."""
+"""Consecutive records of the commit log, read at once."""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -6,9 +6,9 @@ from typing import overload
 
 
 class RecordRun(Sequence[bytes]):
-    """The records of `joined`, cut apart when somebody wants them: who answers a pull wants all their bytes.
+    """A sequence of records that are split only on access, because a pull response needs all their bytes joined.
 
-    `sizes`: how long each is.
+    `joined` holds the bytes, `sizes` the length of each record.
     """
 
     __slots__ = ("_sizes", "joined")
@@ -32,7 +32,7 @@ class RecordRun(Sequence[bytes]):
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, list | tuple | RecordRun) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # as of lists, to which it may be equal
+    __hash__ = None  # type: ignore[assignment]  # it may equal a list, and lists have no hash
 
     def __iter__(self) -> Iterator[bytes]:
         joined, at = self.joined, 0
@@ -42,5 +42,5 @@ class RecordRun(Sequence[bytes]):
 
 
 def joined(records: Sequence[bytes]) -> bytes:
-    """Records one behind the other."""
+    """Return the bytes of several records, concatenated."""
     return records.joined if isinstance(records, RecordRun) else b"".join(records)

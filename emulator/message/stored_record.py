@@ -1,7 +1,7 @@
-"""The stored-record format: what pull, pop, view and query answers consist of.
+"""The stored-record format, which pull, pop, view and query responses contain.
 
-Encoded once, at append. The declaration of the same layout with field names is the remoting layer's; a test holds
-the two equal. Source: MessageExtEncoder, MessageDecoder (5.3.3).
+A record is encoded once, at append. The remoting layer declares the same layout with field names; a test holds the two
+equal. Source: MessageExtEncoder, MessageDecoder (5.3.3).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ from ..kernel.value_class import value
 from . import properties as props
 
 MAGIC_V1 = 0xDAA320A7
-MAGIC_V2 = 0xDAA320AB  # two bytes of topic length, for topics longer than 127 bytes
+MAGIC_V2 = 0xDAA320AB  # a topic length of two bytes, for topics longer than 127 bytes
 CRC_MASK = 0x7FFFFFFF
 
 SYS_COMPRESSED = 0x1
@@ -36,9 +36,9 @@ _HEAD = {
     for store_v6 in (False, True)
 }
 _HEAD_V4 = _HEAD[False, False]
-_SHORTEST = _HEAD_V4.size + 3  # with neither body nor topic nor properties
+_SHORTEST = _HEAD_V4.size + 3  # empty body, topic and properties
 _SYS_FLAG_OFFSET = 36
-_STORE_TIME_OFFSET = 56  # in records whose born host is IPv4; 12 more for IPv6
+_STORE_TIME_OFFSET = 56  # if the born host is IPv4; 12 more if it is IPv6
 _LONG = Struct(">q")
 _INT = Struct(">i")
 _PORT = Struct(">i")
@@ -47,7 +47,7 @@ _SHORT = Struct(">H")
 
 @lru_cache(maxsize=4096)
 def pack_host(host: tuple[str, int]) -> bytes:
-    """(address, port) as 4 or 16 address bytes and a 32-bit port. A name that is no address becomes 0.0.0.0."""
+    """Pack (address, port) into 4 or 16 address bytes and a 32-bit port. A host without address becomes 0.0.0.0."""
     try:
         address = ip_address(host[0].partition("%")[0])
     except ValueError:
@@ -57,7 +57,7 @@ def pack_host(host: tuple[str, int]) -> bytes:
 
 
 def unpack_host(data: bytes) -> tuple[str, int]:
-    """The (address, port) of packed host bytes."""
+    """Unpack packed host bytes into (address, port)."""
     return str(ip_address(bytes(data[:-4]))), _PORT.unpack(data[-4:])[0]
 
 
@@ -77,7 +77,7 @@ def encode(
     body: bytes,
     properties: bytes,
 ) -> bytes:
-    """One record. Hosts are packed; `sys_flag` gets its two host bits from their lengths."""
+    """Encode one record. Hosts are packed; `sys_flag` gets its two host bits from their lengths."""
     pack, empty, magic, host_bits, named = _form(topic, len(born_host), len(store_host))
     body_length, property_length = len(body), len(properties)
     return b"".join(
@@ -121,9 +121,9 @@ def encode_run(
     prepared_transaction_offset: int,
     parts: Iterable[tuple[int, bytes, bytes]],
 ) -> bytes:
-    """Records that follow each other in log and queue and differ in flag, body and properties, which are the parts.
+    """Encode records that are consecutive in log and queue and differ only in flag, body and properties (`parts`).
 
-    What `encode` makes of them one by one; for a single one that is quicker.
+    The result equals that of `encode` for each record. For a single record `encode` is faster.
     """
     pack, empty, magic, host_bits, named = _form(topic, len(born_host), len(store_host))
     sys_flag |= host_bits
@@ -156,20 +156,20 @@ def encode_run(
 
 
 def encoded_size(born_host: bytes, store_host: bytes, topic: bytes, body_length: int, property_length: int) -> int:
-    """How long `encode` will make a record."""
+    """Return the size of the record that `encode` would produce."""
     return _form(topic, len(born_host), len(store_host)).empty + body_length + property_length
 
 
 class _Form(NamedTuple):
-    """What records of a topic have in common that came and were stored by hosts of these lengths."""
+    """The parts of a record that depend only on its topic and on the lengths of its two hosts."""
 
     pack: Callable[..., bytes]
     empty: int
-    """The size of one with neither body nor properties."""
+    """The size of a record with empty body and properties."""
     magic: int
     host_bits: int
     named: bytes
-    """The topic behind its length."""
+    """The topic, preceded by its length."""
 
 
 @lru_cache(maxsize=4096)
@@ -183,7 +183,7 @@ def _form(topic: bytes, born_host_length: int, store_host_length: int) -> _Form:
 
 
 def store_timestamp(record: bytes | bytearray | memoryview, at: int = 0) -> int:
-    """The store timestamp of the record that begins at `at`."""
+    """Return the store timestamp of the record that starts at `at`."""
     shift = 12 if _INT.unpack_from(record, at + _SYS_FLAG_OFFSET)[0] & SYS_BORN_HOST_V6 else 0
     found: int = _LONG.unpack_from(record, at + _STORE_TIME_OFFSET + shift)[0]
     return found
@@ -191,7 +191,7 @@ def store_timestamp(record: bytes | bytearray | memoryview, at: int = 0) -> int:
 
 @value
 class Record:
-    """A record taken apart. Hosts are packed; `properties` is decoded at first use by `property_map`."""
+    """A decoded record. Hosts are packed; `properties` is decoded by `property_map`."""
 
     size: int
     magic: int
@@ -212,12 +212,12 @@ class Record:
     properties: str
 
     def property_map(self) -> dict[str, str]:
-        """The properties by name."""
+        """Decode the properties into a mapping by name."""
         return props.decode(self.properties)
 
 
 def decode(record: bytes) -> Record:
-    """The fields of one record. Raises ValueError when the bytes are not a record."""
+    """Decode one record. Raises ValueError if the bytes are not a record."""
     if len(record) < _SHORTEST:
         raise _no_record(record)
     head = _HEAD_V4
@@ -228,7 +228,7 @@ def decode(record: bytes) -> Record:
     if sys_flag & HOST_BITS:
         head = _HEAD[bool(sys_flag & SYS_BORN_HOST_V6), bool(sys_flag & SYS_STORE_HOST_V6)]
         fields = head.unpack_from(record)
-    # Each named, here and in the call: to hand the tuple on, as `*fields`, makes decoding a fifth slower.
+    # Each field by name, here and in the call: passing the tuple as `*fields` makes decoding a fifth slower.
     (
         size,
         magic,
@@ -280,7 +280,7 @@ def decode(record: bytes) -> Record:
 
 
 def property_map(record: bytes) -> dict[str, str]:
-    """The properties of a record by name, without taking the rest apart: filters look at many records."""
+    """Decode only the properties of a record, for filters, which read many records."""
     sys_flag = _INT.unpack_from(record, _SYS_FLAG_OFFSET)[0]
     head_size = _HEAD_V4.size
     if sys_flag & HOST_BITS:
@@ -299,7 +299,7 @@ def _no_record(data: bytes) -> ValueError:
 
 
 def reencode(record: Record, *, topic: str, properties: dict[str, str]) -> bytes:
-    """The record again under another topic and with other properties; everything else is kept."""
+    """Encode a record again under another topic and with other properties; all other fields are unchanged."""
     return encode(
         topic.encode(),
         record.queue_id,
@@ -319,12 +319,12 @@ def reencode(record: Record, *, topic: str, properties: dict[str, str]) -> bytes
 
 
 def offset_message_id(store_host: bytes, physical_offset: int) -> str:
-    """The broker's message id: store host and physical offset in upper-case hex (32 or 56 digits)."""
+    """Return the broker's message id: store host and physical offset in upper-case hex (32 or 56 digits)."""
     return f"{_host_digits(store_host)}{physical_offset:016X}"
 
 
 def offset_message_ids(store_host: bytes, physical_offsets: Sequence[int]) -> str:
-    """The ids of a batch as its answer names them: with commas between."""
+    """Return the message ids of a batch as the send response lists them, separated by commas."""
     digits = _host_digits(store_host)
     return ",".join([f"{digits}{physical_offset:016X}" for physical_offset in physical_offsets])
 
@@ -335,9 +335,10 @@ def _host_digits(host: bytes) -> str:
 
 
 def physical_offset_of(message_id: str) -> int | None:
-    """The physical offset that a broker's message id tells; None when it is too short.
+    """Return the physical offset in a broker's message id, or None if the id is too short.
 
-    What is no hex digit counts as -1. Source: MessageDecoder.decodeMessageId, UtilAll.string2bytes (5.3.3).
+    A character that is not a hex digit counts as -1.
+    Source: MessageDecoder.decodeMessageId, UtilAll.string2bytes (5.3.3).
     """
     digits = ["0123456789ABCDEF".find(digit) for digit in message_id.upper()]
     data = bytes((high << 4 | low) & 0xFF for high, low in zip(digits[::2], digits[1::2], strict=False))

@@ -1,7 +1,7 @@
-"""What a client can ask of a broker or a name server, and what it is told.
+"""Operations and results: every request that a client can send to a broker or a name server, and its response.
 
-One request and one result class for each; both protocols translate into them. They carry values, never bytes of a
-protocol header, and hold no rule. Units are in the names: `_ms` is milliseconds, offsets are logical queue offsets
+Each request and each result is one class; both protocols are converted to them. They carry values, never bytes of a
+protocol header, and contain no rules. Units are in the names: `_ms` is milliseconds. Offsets are logical queue offsets
 unless they are called physical.
 """
 

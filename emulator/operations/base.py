@@ -1,4 +1,4 @@
-"""What all operations and results share."""
+"""Base classes of operations and results, and the results that many operations share."""
 
 from typing import Final
 
@@ -6,39 +6,39 @@ from ..kernel.value_class import value
 
 
 class Operation:
-    """A request in the engine's own words. Subclasses are plain data."""
+    """A request, independent of its protocol. Subclasses are plain data."""
 
     __slots__ = ()
 
     def journaled(self) -> "Operation":
-        """The part that the journal keeps: the operation itself, or a copy whose secrets are masked."""
+        """Return the part that is journaled: the operation itself, or a copy whose secrets are masked."""
         return self
 
 
 class Result:
-    """An answer in the engine's own words. Subclasses are plain data."""
+    """A response, independent of its protocol. Subclasses are plain data."""
 
     __slots__ = ()
 
     def journaled(self) -> "Result":
-        """What the journal keeps: the answer itself, or a light copy where it holds message bytes."""
+        """Return the part that is journaled: the result itself, or a copy without message bytes."""
         return self
 
 
 @value
 class Done(Result):
-    """The request was carried out and there is nothing more to say."""
+    """The request was carried out; the response has no data."""
 
     remark: str | None = None
 
 
 @value
 class NoAnswer(Result):
-    """The request gets no answer at all, as upstream does for an end of transaction with unknown state."""
+    """The request gets no response, as upstream does for an end of transaction with unknown state."""
 
 
 class Parked:
-    """The request waits; the gate is told its outcome later."""
+    """The request waits and is completed later through the gate."""
 
 
 NO_ANSWER: Final = NoAnswer()

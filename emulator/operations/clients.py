@@ -1,4 +1,4 @@
-"""Who is connected: heartbeats, memberships, queue locks."""
+"""Connected clients: heartbeats, members of groups, queue locks, requests to clients."""
 
 from dataclasses import field
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class MessageQueue(NamedTuple):
 
 @value
 class SubscriptionData:
-    """What a consumer wants of a topic. `sub_version` grows with each change (ms or ns, the client's choice)."""
+    """A consumer's subscription to a topic. `sub_version` grows with each change (ms or ns, the client's choice)."""
 
     topic: str
     sub_string: str = "*"
@@ -30,7 +30,7 @@ class SubscriptionData:
 
 @value
 class ConsumerData:
-    """A consumer of a heartbeat. The three modes are upstream's enum names."""
+    """A consumer in a heartbeat. The three modes are upstream's enum names."""
 
     group: str
     consume_type: str = "CONSUME_PASSIVELY"
@@ -42,9 +42,10 @@ class ConsumerData:
 
 @value
 class Heartbeat(Operation):
-    """A client says who it is. `fingerprint` 0 is heartbeat V1. Source: HeartbeatData (5.3.3).
+    """A client's heartbeat: registers its producers and consumers. Source: HeartbeatData (5.3.3).
 
-    `through_proxy`: the gRPC proxy registers the client, which creates neither groups nor retry topics.
+    `fingerprint` 0 means heartbeat V1. `through_proxy`: the gRPC proxy registers the client, which creates neither
+    groups nor retry topics.
     """
 
     client_id: str
@@ -59,14 +60,14 @@ class Heartbeat(Operation):
 
 @value
 class HeartbeatResult(Result):
-    """`is_sub_change` asks a V2 client to send its subscriptions again."""
+    """`is_sub_change` requests that a V2 client sends its subscriptions again."""
 
     is_sub_change: bool
 
 
 @value
 class UnregisterClient(Operation):
-    """A client leaves groups; an absent group is left alone."""
+    """Unregister a client from a producer group, a consumer group or both; None means no such group."""
 
     client_id: str
     producer_group: str | None = None
@@ -75,17 +76,17 @@ class UnregisterClient(Operation):
 
 @value
 class ChannelClosed(Operation):
-    """The connection behind a channel is gone."""
+    """The connection of a channel is closed."""
 
 
 @value
 class ForgetWaiting(Operation):
-    """Requests of this channel wait whose calls are not active any more: they make room for others."""
+    """Drop this channel's waiting requests whose calls are no longer active, to make room for others."""
 
 
 @value
 class GetConsumerListByGroup(Operation):
-    """Client ids of a group. Errors: SYSTEM_ERROR when there is none."""
+    """List the client ids of a group. Raises SYSTEM_ERROR if there is none."""
 
     consumer_group: str
 
@@ -108,14 +109,14 @@ class LockBatchMq(Operation):
 
 @value
 class LockBatchResult(Result):
-    """The queues that the client now holds."""
+    """The queues whose locks the client now holds."""
 
     queues: list[MessageQueue]
 
 
 @value
 class UnlockBatchMq(Operation):
-    """Give locks back; those of other clients stay."""
+    """Release a client's queue locks; those of other clients stay."""
 
     consumer_group: str
     client_id: str
@@ -124,9 +125,9 @@ class UnlockBatchMq(Operation):
 
 @value
 class CheckClientConfig(Operation):
-    """Would the broker accept this subscription? Errors: SUBSCRIPTION_PARSE_FAILED, SYSTEM_ERROR (SQL92 is off).
+    """Check whether the broker accepts a subscription. Raises SUBSCRIPTION_PARSE_FAILED, SYSTEM_ERROR (SQL92 is off).
 
-    `has_expression`: False where the client has left its expression out, which is another thing than an empty one.
+    `has_expression`: False if the client omitted the expression, which differs from an empty one.
     """
 
     client_id: str
@@ -137,21 +138,21 @@ class CheckClientConfig(Operation):
 
 @value
 class GetConsumerConnectionList(Operation):
-    """Connections and subscriptions of a consumer group. Errors: CONSUMER_NOT_ONLINE."""
+    """List connections and subscriptions of a consumer group. Raises CONSUMER_NOT_ONLINE."""
 
     consumer_group: str
 
 
 @value
 class GetProducerConnectionList(Operation):
-    """Connections of a producer group. Errors: SYSTEM_ERROR when there is none."""
+    """List connections of a producer group. Raises SYSTEM_ERROR if there is none."""
 
     producer_group: str
 
 
 @value
 class GetAllProducerInfo(Operation):
-    """Connections of all producer groups."""
+    """List connections of all producer groups."""
 
 
 @value
@@ -167,7 +168,7 @@ class ClientConnection:
 
 @value
 class ConsumerConnectionResult(Result):
-    """A consumer group as the broker sees it."""
+    """Connections, subscriptions and modes of a consumer group."""
 
     connections: list[ClientConnection]
     subscriptions: dict[str, SubscriptionData]
@@ -178,7 +179,7 @@ class ConsumerConnectionResult(Result):
 
 @value
 class ProducerConnectionResult(Result):
-    """A producer group as the broker sees it."""
+    """Connections of a producer group."""
 
     connections: list[ClientConnection]
 
@@ -192,9 +193,9 @@ class AllProducersResult(Result):
 
 @value
 class GetConsumerRunningInfo(Operation):
-    """How a live consumer is doing, in its own words. `ext_fields` go to the client as they are.
+    """Request the running info of a connected consumer. `ext_fields` are forwarded to the client unchanged.
 
-    Errors: SYSTEM_ERROR (not online, too old), CONSUME_MSG_TIMEOUT. Source: GetConsumerRunningInfoRequestHeader.
+    Raises SYSTEM_ERROR (not online, too old), CONSUME_MSG_TIMEOUT. Source: GetConsumerRunningInfoRequestHeader.
     """
 
     consumer_group: str
@@ -204,9 +205,9 @@ class GetConsumerRunningInfo(Operation):
 
 @value
 class ConsumeMessageDirectly(Operation):
-    """Have a live consumer's listener called with a stored message. `message_id` is the broker's own.
+    """Request that a connected consumer's listener processes a stored message. `message_id` is the broker's own.
 
-    Errors: as of GetConsumerRunningInfo, SYSTEM_ERROR (no such message).
+    Raises the errors of GetConsumerRunningInfo, and SYSTEM_ERROR (no such message).
     Source: ConsumeMessageDirectlyResultRequestHeader.
     """
 
@@ -219,7 +220,7 @@ class ConsumeMessageDirectly(Operation):
 
 @value
 class ClientAnswer(Result):
-    """What a client has answered, as it came."""
+    """A client's response to a request of the broker, unchanged."""
 
     code: int
     remark: str | None
@@ -229,9 +230,9 @@ class ClientAnswer(Result):
 
 @value
 class GetConsumerStatus(Operation):
-    """Where the live consumers of a group are on a topic; `client_id` None or blank means all of them.
+    """Request the offsets of a group's connected consumers on a topic; `client_id` None or blank means all of them.
 
-    Errors: SYSTEM_ERROR (nobody there, too old). Source: GetConsumerStatusRequestHeader.
+    Raises SYSTEM_ERROR (no consumer connected, too old). Source: GetConsumerStatusRequestHeader.
     """
 
     topic: str
@@ -241,6 +242,6 @@ class GetConsumerStatus(Operation):
 
 @value
 class ConsumerStatusResult(Result):
-    """The bodies that clients answered with, by client id."""
+    """The bodies of the clients' responses, by client id."""
 
     answers: dict[str, bytes]

@@ -1,6 +1,6 @@
-"""What a name server knows, and the configuration and state of brokers.
+"""Requests to the name server, and requests for the configuration and state of brokers.
 
-Addresses are not here: an address depends on who asks, so the layer that owns the sockets adds it to a broker's name.
+Addresses are not part of results: an address depends on the client, so the layer that owns the sockets adds it.
 """
 
 from dataclasses import replace
@@ -13,7 +13,7 @@ from .topics import QueueMapping
 
 @value
 class BrokerMember:
-    """A broker name and the ids that serve it (0 = master)."""
+    """A broker name and its broker ids (0 = master)."""
 
     cluster: str
     broker_name: str
@@ -22,7 +22,7 @@ class BrokerMember:
 
 @value
 class QueueRoute:
-    """Queues of a topic on one broker name."""
+    """The queues of a topic under one broker name."""
 
     broker_name: str
     read_queue_nums: int
@@ -33,31 +33,31 @@ class QueueRoute:
 
 @value
 class GetRouteInfo(Operation):
-    """Where a topic lives. Errors: TOPIC_NOT_EXIST. Source: ClientRequestProcessor (5.3.3)."""
+    """Query the route of a topic. Raises TOPIC_NOT_EXIST. Source: ClientRequestProcessor (5.3.3)."""
 
     topic: str | None
 
 
 @value
 class RouteResult(Result):
-    """Brokers and queues of a topic; `message_type` is the topic attribute (`NORMAL` when absent)."""
+    """Brokers and queues of a topic; `message_type` is the topic attribute (`NORMAL` if absent)."""
 
     brokers: list[BrokerMember]
     queues: list[QueueRoute]
     order_topic_conf: str | None = None
     message_type: str = "NORMAL"
     mappings: dict[str, QueueMapping] | None = None
-    """Of a static topic, by broker name."""
+    """The queue mappings of a static topic, by broker name."""
 
 
 @value
 class GetBrokerClusterInfo(Operation):
-    """All brokers."""
+    """List all brokers."""
 
 
 @value
 class ClusterInfoResult(Result):
-    """All brokers by name, clusters with their broker names."""
+    """All brokers by name, and the broker names of each cluster."""
 
     brokers: dict[str, BrokerMember]
     clusters: dict[str, list[str]]
@@ -65,7 +65,7 @@ class ClusterInfoResult(Result):
 
 @value
 class GetNamesrvTopicList(Operation):
-    """Topics of the name server: all, those of one `cluster`, or the `system` ones."""
+    """List topics of the name server: all, those of one `cluster`, or the `system` topics."""
 
     cluster: str | None = None
     system: bool = False
@@ -73,7 +73,7 @@ class GetNamesrvTopicList(Operation):
 
 @value
 class GetUnitTopicList(Operation):
-    """Topics of the name server whose system flag has these bits and none of those (TopicSysFlag)."""
+    """List topics of the name server whose system flag has all bits of `has` and none of `lacks` (TopicSysFlag)."""
 
     has: int
     lacks: int = 0
@@ -81,7 +81,7 @@ class GetUnitTopicList(Operation):
 
 @value
 class TopicListResult(Result):
-    """Names of topics; `broker` names one broker where the answer carries an address."""
+    """Names of topics; `broker` is set where the response contains the address of a broker."""
 
     topics: list[str]
     broker: BrokerMember | None = None
@@ -89,7 +89,7 @@ class TopicListResult(Result):
 
 @value
 class DeleteTopicInNamesrv(Operation):
-    """Forget a topic in the name server."""
+    """Delete a topic from the name server's table."""
 
     topic: str
     cluster: str | None = None
@@ -97,7 +97,7 @@ class DeleteTopicInNamesrv(Operation):
 
 @value
 class PutKvConfig(Operation):
-    """Store a value of the name server."""
+    """Store a key-value pair in the name server."""
 
     namespace: str
     key: str
@@ -106,7 +106,7 @@ class PutKvConfig(Operation):
 
 @value
 class GetKvConfig(Operation):
-    """Errors: QUERY_NOT_FOUND."""
+    """Return a value of the name server. Raises QUERY_NOT_FOUND."""
 
     namespace: str
     key: str
@@ -114,14 +114,14 @@ class GetKvConfig(Operation):
 
 @value
 class KvResult(Result):
-    """One value."""
+    """A value of the name server."""
 
     value: str
 
 
 @value
 class DeleteKvConfig(Operation):
-    """Forget a value of the name server."""
+    """Delete a key-value pair of the name server."""
 
     namespace: str
     key: str
@@ -129,21 +129,21 @@ class DeleteKvConfig(Operation):
 
 @value
 class GetKvListByNamespace(Operation):
-    """Errors: QUERY_NOT_FOUND."""
+    """List the key-value pairs of a namespace. Raises QUERY_NOT_FOUND."""
 
     namespace: str
 
 
 @value
 class KvListResult(Result):
-    """All values of a namespace."""
+    """All key-value pairs of a namespace."""
 
     table: dict[str, str]
 
 
 @value
 class SetPermOfBroker(Operation):
-    """Wipe (`add` False) or give back (`add` True) the write permission of all topics of a broker name."""
+    """Remove (`add` False) or restore (`add` True) the write permission of all topics of a broker name."""
 
     broker_name: str
     add: bool
@@ -151,79 +151,79 @@ class SetPermOfBroker(Operation):
 
 @value
 class PermOfBrokerResult(Result):
-    """How many topics were changed."""
+    """The number of topics that were changed."""
 
     topic_count: int
 
 
 @value
 class GetNamesrvConfig(Operation):
-    """The configuration of the name server as properties text."""
+    """Return the configuration of the name server as properties text."""
 
 
 @value
 class UpdateNamesrvConfig(Operation):
-    """Change keys of the name server. Errors: NO_PERMISSION (black list), SYSTEM_ERROR."""
+    """Change keys of the name server. Raises NO_PERMISSION (black list), SYSTEM_ERROR."""
 
     properties: dict[str, str]
 
     def journaled(self) -> Operation:
-        """With the values of secret keys masked."""
+        """Return a copy whose secret values are masked."""
         return replace(self, properties=masked_mapping(self.properties))
 
 
 @value
 class GetBrokerConfig(Operation):
-    """The configuration of a broker as properties text."""
+    """Return the configuration of a broker as properties text."""
 
 
 @value
 class TextResult(Result):
-    """A text, with the version of what it describes (number of changes, ms of the last one)."""
+    """A text, with the version of the data that it describes (number of changes, ms of the last one)."""
 
     text: str
     version_counter: int = 0
     version_timestamp: int = 0
 
     def journaled(self) -> Result:
-        """With the values of secret keys masked."""
+        """Return a copy whose secret values are masked."""
         return replace(self, text=masked_lines(self.text))
 
 
 @value
 class UpdateBrokerConfig(Operation):
-    """Change keys of a broker while it runs. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, value)."""
+    """Change keys of a running broker. Raises NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, value)."""
 
     properties: dict[str, str]
 
     def journaled(self) -> Operation:
-        """With the values of secret keys masked."""
+        """Return a copy whose secret values are masked."""
         return replace(self, properties=masked_mapping(self.properties))
 
 
 @value
 class DeleteExpiredCommitLog(Operation):
-    """Delete full files of the commit log that are old enough, whatever the hour is."""
+    """Delete full files of the commit log that have expired, at any hour of the day."""
 
 
 @value
 class CleanExpiredConsumeQueue(Operation):
-    """Forget consume queues all of whose messages are gone."""
+    """Delete consume queues without any remaining message."""
 
 
 @value
 class GetBrokerRuntimeInfo(Operation):
-    """Counters and state of a broker."""
+    """Return counters and state of a broker."""
 
 
 @value
 class GetBrokerHaStatus(Operation):
-    """How far the slaves of a master are, or a slave is."""
+    """Return the replication state of a broker: a master's slaves, or a slave's master."""
 
 
 @value
 class FollowerState:
-    """A slave as its master sees it: broker name and id, and the end of its log."""
+    """A slave as known to its master: broker name and id, and the end of the slave's log."""
 
     broker_name: str
     broker_id: int
@@ -232,9 +232,10 @@ class FollowerState:
 
 @value
 class HaStatusResult(Result):
-    """The end of the broker's own log; a master's slaves that are connected, or the name of a slave's master.
+    """The end of the broker's own log, and a master's connected slaves or the name of a slave's master.
 
-    `master_name` is None for a master, and empty for a slave without connection. `last_ms`: when the last record came.
+    `master_name` is None on a master, and empty on a slave without connection. `last_ms`: time of the last received
+    record.
     """
 
     max_offset: int
@@ -245,6 +246,6 @@ class HaStatusResult(Result):
 
 @value
 class RuntimeInfoResult(Result):
-    """Upstream's keys and texts. Source: AdminBrokerProcessor.prepareRuntimeInfo (5.3.3)."""
+    """Runtime info with upstream's keys and texts. Source: AdminBrokerProcessor.prepareRuntimeInfo (5.3.3)."""
 
     table: dict[str, str]

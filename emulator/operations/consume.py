@@ -1,4 +1,4 @@
-"""Getting messages: pull, pop, ack, change of the invisible time, notification, peek."""
+"""Consuming messages: pull, pop, ack, change of the invisible duration, notification, peek."""
 
 from collections.abc import Sequence
 from dataclasses import field, replace
@@ -10,7 +10,7 @@ from .base import Operation, Result
 
 
 class PullStatus(Enum):
-    """How a read of one queue ended; the name is the remark of the answer. Source: GetMessageStatus (5.3.3)."""
+    """The outcome of a read of one queue; its name is the remark of the response. Source: GetMessageStatus (5.3.3)."""
 
     FOUND = "FOUND"
     NO_MATCHED_MESSAGE = "NO_MATCHED_MESSAGE"
@@ -26,7 +26,7 @@ class PullStatus(Enum):
 
 @value
 class PullMessage(Operation):
-    """Read one queue from an offset, and wait if asked to.
+    """Pull messages of one queue from an offset, with long polling if the request allows it.
 
     `sys_flag` bits: 1 commit_offset is valid, 2 may suspend, 4 `subscription` is valid, 16 lite pull.
     `suspend_timeout_ms` >= 0. Source: PullMessageRequestHeader (5.3.3).
@@ -64,15 +64,15 @@ class PullResult(Result):
     topic_sys_flag: int = 0
     group_sys_flag: int = 0
     offset_delta: int | None = None
-    """Of a static topic: what clients have to add to the offsets in records."""
+    """For a static topic: the number that clients have to add to the offsets in records."""
     forwarded: bool = False
-    """Whether another broker has answered."""
+    """True if another broker has responded to the pull."""
 
     def journaled(self) -> Result:
-        """The answer without the records."""
+        """Return a copy without the records."""
         if not self.records:
             return self
-        # Written out: `replace` takes as long as the reading of several messages.
+        # Not `replace`: it takes as long as reading several messages.
         return PullResult(
             self.code,
             self.status,
@@ -91,11 +91,11 @@ class PullResult(Result):
 
 @value
 class PopMessage(Operation):
-    """Take messages for a while without owning a queue.
+    """Pop messages: read and hide them for an invisible duration, without owning a queue.
 
-    `queue_id` < 0 means all read queues. `invisible_ms` is how long they stay hidden, `poll_ms` how long to wait (0 =
-    not at all), `born_ms` the client's clock (0 = now), `init_mode` 0 = minimum, 1 = maximum offset for a new group.
-    `attempt_id` repeats an ordered pop. Source: PopMessageRequestHeader (5.3.3).
+    `queue_id` < 0 means all read queues. `invisible_ms` is the invisible duration, `poll_ms` the long polling time
+    (0 = none), `born_ms` the client's clock (0 = now). `init_mode` 0 = minimum, 1 = maximum offset for a new group.
+    `attempt_id` identifies a repeated ordered pop. Source: PopMessageRequestHeader (5.3.3).
     """
 
     consumer_group: str
@@ -114,10 +114,10 @@ class PopMessage(Operation):
 
 @value
 class PoppedMessage:
-    """One popped record and what its receipt handle is made of.
+    """One popped record and the fields of its receipt handle.
 
     `topic_digit` is 0 for the topic itself, 1 or 2 for its pop retry topic (v1, v2); `queue_offset` and `queue_id`
-    address that real topic. `start_offset` is the check point's.
+    are positions in that topic. `start_offset` is the check point's.
     """
 
     record: bytes
@@ -133,7 +133,7 @@ class PoppedMessage:
 class PopResult(Result):
     """Popped messages in the order of `msg_offset_info`, or none with POLLING_TIMEOUT or POLLING_FULL.
 
-    The info texts are upstream's: `"<digit> <queue> <offset>"` joined with `;`. Source: PopMessageResponseHeader.
+    The info texts have upstream's form: `"<digit> <queue> <offset>"` joined with `;`. Source: PopMessageResponseHeader.
     """
 
     code: ResponseCode
@@ -148,7 +148,7 @@ class PopResult(Result):
     remark: str | None = None
 
     def journaled(self) -> Result:
-        """The answer without the messages; `msg_offset_info` still tells which they were."""
+        """Return a copy without the messages; `msg_offset_info` still lists their offsets."""
         return replace(self, messages=[]) if self.messages else self
 
 
@@ -156,8 +156,8 @@ class PopResult(Result):
 class AckMessage(Operation):
     """Acknowledge one popped message.
 
-    `topic` is the real topic (for digit 1 and 2 the pop retry topic), `extra_info` the receipt handle as text.
-    Source: AckMessageRequestHeader (5.3.3).
+    `topic` is the topic that holds the message (for digit 1 and 2 the pop retry topic), `extra_info` the receipt handle
+    as text. Source: AckMessageRequestHeader (5.3.3).
     """
 
     consumer_group: str
@@ -171,7 +171,7 @@ class AckMessage(Operation):
 class BatchAck:
     """Acknowledgements of one check point; bit i of `bits` (lowest byte first) stands for offset `start_offset` + i.
 
-    `topic` is the original topic, `retry` the digit as text (`"0"`, `"1"`, `"2"`). Source: BatchAck (5.3.3).
+    `topic` is the original topic, `retry` the topic digit as text (`"0"`, `"1"`, `"2"`). Source: BatchAck (5.3.3).
     """
 
     consumer_group: str
@@ -186,13 +186,13 @@ class BatchAck:
 
 
 def bit_set(bits: int) -> bytes:
-    """The bits of a number (>= 0) as the bytes of a Java BitSet, lowest byte first."""
+    """Convert a number (>= 0) to the bytes of a Java BitSet with the same bits, lowest byte first."""
     return bits.to_bytes((bits.bit_length() + 7) // 8, "little")
 
 
 @value
 class BatchAckMessage(Operation):
-    """Acknowledge many popped messages of one broker. `acks` None or empty is answered NO_MESSAGE."""
+    """Acknowledge many popped messages of one broker. If `acks` is None or empty, the response code is NO_MESSAGE."""
 
     acks: list[BatchAck] | None
     broker_name: str | None = None
@@ -212,12 +212,12 @@ class ChangeInvisibleTime(Operation):
 
 @value
 class RollBackPops(Operation):
-    """Turn the records of the KV variant into check points. Source: POP_ROLLBACK of AdminBrokerProcessor (5.3.3)."""
+    """Convert the records of the KV variant to check points. Source: POP_ROLLBACK of AdminBrokerProcessor (5.3.3)."""
 
 
 @value
 class ChangeInvisibleResult(Result):
-    """What the new receipt handle is made of."""
+    """The changed fields of the new receipt handle."""
 
     pop_time: int
     invisible_ms: int
@@ -226,10 +226,10 @@ class ChangeInvisibleResult(Result):
 
 @value
 class Notification(Operation):
-    """Wait until a pop would find something. Source: NotificationRequestHeader (5.3.3).
+    """Wait until a pop would find messages. Source: NotificationRequestHeader (5.3.3).
 
-    `for_pop`: the one who asks would else wait in a pop, and is told, too, when what one pop leaves is for the next;
-    upstream has no such notifications.
+    `for_pop`: the client waits here instead of in a pop. It is then also notified when another pop leaves messages for
+    the next pop. Upstream has no such notifications.
     """
 
     consumer_group: str
@@ -244,7 +244,7 @@ class Notification(Operation):
 
 @value
 class NotificationResult(Result):
-    """`polling_full` is true when there was no room to wait."""
+    """`polling_full` is True if too many requests were already waiting."""
 
     has_msg: bool
     polling_full: bool = False
@@ -252,7 +252,7 @@ class NotificationResult(Result):
 
 @value
 class PeekMessage(Operation):
-    """Read what a pop would read, without taking it. Source: PeekMessageRequestHeader (5.3.3)."""
+    """Return the messages that a pop would read, without popping them. Source: PeekMessageRequestHeader (5.3.3)."""
 
     consumer_group: str
     topic: str
@@ -262,7 +262,7 @@ class PeekMessage(Operation):
 
 @value
 class PollingInfo(Operation):
-    """How many pops wait. Source: PollingInfoRequestHeader (5.3.3)."""
+    """Count the waiting pops of a queue. Source: PollingInfoRequestHeader (5.3.3)."""
 
     consumer_group: str
     topic: str
@@ -271,6 +271,6 @@ class PollingInfo(Operation):
 
 @value
 class PollingInfoResult(Result):
-    """Number of waiting pops of this topic, group and queue id."""
+    """The number of waiting pops of this topic, group and queue id."""
 
     polling_num: int = field(default=0)

@@ -1,4 +1,4 @@
-"""Subscription groups of a broker, their progress and their assignments."""
+"""Subscription groups of a broker, their consumption progress and their assignments."""
 
 from dataclasses import field
 
@@ -10,7 +10,7 @@ from .clients import MessageQueue, SubscriptionData
 
 @value
 class RetryPolicy:
-    """When a failed message comes again.
+    """The delays before a failed message is redelivered.
 
     `kind` CUSTOMIZED: `next_ms` are the delays, None = the delay levels. EXPONENTIAL: `initial_ms` * `multiplier`^n,
     at most `max_ms`. Source: GroupRetryPolicy (5.3.3).
@@ -45,7 +45,7 @@ class GroupConfig:
 
 @value
 class CreateGroup(Operation):
-    """Create or change a group. The name is not checked, as upstream (5.3.3) does not check it here."""
+    """Create or change a group. The name is not validated here, as in upstream (5.3.3)."""
 
     config: GroupConfig
 
@@ -67,7 +67,7 @@ class DeleteGroup(Operation):
 
 @value
 class GetGroup(Operation):
-    """A group, created with defaults where auto-creation is on. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
+    """Return a group, created with defaults if auto-creation is on. Raises SUBSCRIPTION_GROUP_NOT_EXIST."""
 
     group: str
 
@@ -81,7 +81,7 @@ class GroupResult(Result):
 
 @value
 class GetAllGroups(Operation):
-    """All groups of a broker."""
+    """List all groups of a broker."""
 
 
 @value
@@ -95,8 +95,10 @@ class GroupsResult(Result):
 
 @value
 class GetConsumeStats(Operation):
-    """Progress of a group on a topic, or on all that it has offsets of (`topic` None), without those that a live group
-    does not subscribe to; or on `topics`, whatever it subscribes to.
+    """Return a group's consumption progress on a topic, on `topics`, or on all topics with offsets of the group.
+
+    `topic` None means all topics with offsets, without those that a connected group does not subscribe to. `topics` are
+    included whether or not the group subscribes to them.
     """
 
     consumer_group: str
@@ -116,7 +118,7 @@ class OffsetWrapper:
 
 @value
 class ConsumeStatsResult(Result):
-    """Progress of a group by queue."""
+    """Consumption progress of a group, by queue."""
 
     offsets: dict[MessageQueue, OffsetWrapper]
     consume_tps: float = 0.0
@@ -124,21 +126,21 @@ class ConsumeStatsResult(Result):
 
 @value
 class GetBrokerConsumeStats(Operation):
-    """Progress of all groups of a broker; `only_ordered`: on topics that are ordered."""
+    """Return the consumption progress of all groups of a broker; `only_ordered`: only on ordered topics."""
 
     only_ordered: bool = False
 
 
 @value
 class BrokerConsumeStatsResult(Result):
-    """Progress of each group, one entry a topic."""
+    """Consumption progress of each group, with one entry per topic."""
 
     groups: dict[str, list[ConsumeStatsResult]]
 
 
 @value
 class QueryGroupsOfTopic(Operation):
-    """Groups that subscribe to a topic or hold offsets on it (QUERY_TOPIC_CONSUME_BY_WHO)."""
+    """List groups that subscribe to a topic or hold offsets on it (QUERY_TOPIC_CONSUME_BY_WHO)."""
 
     topic: str
 
@@ -152,14 +154,14 @@ class GroupListResult(Result):
 
 @value
 class QueryTopicsOfGroup(Operation):
-    """Topics that a group holds offsets on (QUERY_TOPICS_BY_CONSUMER)."""
+    """List topics on which a group holds offsets (QUERY_TOPICS_BY_CONSUMER)."""
 
     group: str
 
 
 @value
 class QuerySubscription(Operation):
-    """What a live group wants of a topic (QUERY_SUBSCRIPTION_BY_CONSUMER)."""
+    """Return a connected group's subscription to a topic (QUERY_SUBSCRIPTION_BY_CONSUMER)."""
 
     group: str
     topic: str
@@ -167,7 +169,7 @@ class QuerySubscription(Operation):
 
 @value
 class SubscriptionResult(Result):
-    """A group's subscription to a topic; None when no consumer of the group has told one."""
+    """A group's subscription to a topic; None if no consumer of the group has sent one."""
 
     group: str
     topic: str
@@ -176,7 +178,7 @@ class SubscriptionResult(Result):
 
 @value
 class QueryConsumeTimeSpan(Operation):
-    """How far back in time a group is on each queue of a topic. Errors: TOPIC_NOT_EXIST."""
+    """Return the consumption delay of a group on each queue of a topic, as store times. Raises TOPIC_NOT_EXIST."""
 
     topic: str
     group: str
@@ -184,7 +186,7 @@ class QueryConsumeTimeSpan(Operation):
 
 @value
 class QueueTimeSpan:
-    """Store times on one queue (ms, -1 for none): first and last message, the last that was consumed, the delay."""
+    """Store times on one queue (ms, -1 for none): first, last and last consumed message, and the consumption delay."""
 
     queue: MessageQueue
     min_timestamp: int
@@ -195,14 +197,17 @@ class QueueTimeSpan:
 
 @value
 class ConsumeTimeSpanResult(Result):
-    """The time span of each queue."""
+    """The store times of each queue."""
 
     spans: list[QueueTimeSpan]
 
 
 @value
 class CloneGroupOffset(Operation):
-    """Copy a group's offsets of a topic to another group; `offline`: also of one that a live group does not want."""
+    """Copy a group's offsets of a topic to another group.
+
+    `offline`: copy them even if the source group is connected and does not subscribe to the topic.
+    """
 
     src_group: str
     dest_group: str
@@ -212,7 +217,7 @@ class CloneGroupOffset(Operation):
 
 @value
 class SetMessageRequestMode(Operation):
-    """Pull or pop for a group on a topic. `mode` is `PULL` or `POP`; `pop_share_queue_num` <= 0 shares all queues."""
+    """Set the request mode of a group on a topic: `PULL` or `POP`. `pop_share_queue_num` <= 0 shares all queues."""
 
     topic: str
     consumer_group: str
@@ -222,7 +227,7 @@ class SetMessageRequestMode(Operation):
 
 @value
 class QueryAssignment(Operation):
-    """Which queues a client shall consume (server-side load balancing)."""
+    """Return the queues that a client shall consume (server-side load balancing)."""
 
     topic: str
     consumer_group: str
@@ -233,7 +238,7 @@ class QueryAssignment(Operation):
 
 @value
 class MessageRequestMode:
-    """One assigned queue and how to read it."""
+    """An assigned queue and its request mode."""
 
     queue: MessageQueue
     mode: str
@@ -241,14 +246,14 @@ class MessageRequestMode:
 
 @value
 class AssignmentResult(Result):
-    """Assigned queues; None leaves the client's assignment as it is."""
+    """Assigned queues; None means that the client keeps its assignment."""
 
     assignments: list[MessageRequestMode] | None
 
 
 @value
 class UpdateGroupForbidden(Operation):
-    """Forbid a group to read a topic, or allow it; `readable` None only asks.
+    """Forbid or allow a group to read a topic; `readable` None only queries the current state.
 
     Source: UpdateGroupForbiddenRequestHeader (5.3.3).
     """
@@ -260,7 +265,7 @@ class UpdateGroupForbidden(Operation):
 
 @value
 class GroupForbiddenResult(Result):
-    """Whether a group may read a topic."""
+    """`readable` is True if the group may read the topic."""
 
     group: str
     topic: str

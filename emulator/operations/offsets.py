@@ -1,4 +1,4 @@
-"""Positions: what a group has consumed, where a queue begins and ends, what was stored when."""
+"""Offsets: committed offsets of groups, minimum and maximum offsets of queues, offsets by store time."""
 
 from ..kernel.value_class import value
 from .base import Operation, Result
@@ -6,7 +6,7 @@ from .base import Operation, Result
 
 @value
 class QueryConsumerOffset(Operation):
-    """The committed offset of a group. Errors: QUERY_NOT_FOUND. Source: QueryConsumerOffsetRequestHeader."""
+    """Return the committed offset of a group. Raises QUERY_NOT_FOUND. Source: QueryConsumerOffsetRequestHeader."""
 
     consumer_group: str
     topic: str
@@ -16,7 +16,7 @@ class QueryConsumerOffset(Operation):
 
 @value
 class UpdateConsumerOffset(Operation):
-    """Commit an offset; going back is allowed. `queue_id`, `commit_offset` None were missing in the request."""
+    """Commit an offset; a lower one than before is allowed. `queue_id`, `commit_offset` None: absent in the request."""
 
     consumer_group: str
     topic: str
@@ -34,7 +34,7 @@ class OffsetResult(Result):
 
 @value
 class GetMaxOffset(Operation):
-    """The next offset to be assigned; 0 for unknown topics and queues."""
+    """Return the next offset to be assigned; 0 for unknown topics and queues."""
 
     topic: str
     queue_id: int
@@ -42,7 +42,7 @@ class GetMaxOffset(Operation):
 
 @value
 class GetMinOffset(Operation):
-    """The first offset still stored; 0 for unknown topics and queues."""
+    """Return the offset of the first stored message; 0 for unknown topics and queues."""
 
     topic: str
     queue_id: int
@@ -50,7 +50,7 @@ class GetMinOffset(Operation):
 
 @value
 class SearchOffset(Operation):
-    """The offset at a store timestamp (ms). `upper` False: first at or after it; True: last at or before it."""
+    """Find the offset at a store timestamp (ms). `upper` False: first at or after it; True: last at or before it."""
 
     topic: str
     queue_id: int
@@ -60,7 +60,7 @@ class SearchOffset(Operation):
 
 @value
 class GetEarliestStoreTime(Operation):
-    """Store timestamp of the first message of a queue, -1 when there is none."""
+    """Return the store timestamp of the first message of a queue, -1 if there is none."""
 
     topic: str
     queue_id: int
@@ -75,10 +75,11 @@ class TimestampResult(Result):
 
 @value
 class ResetOffset(Operation):
-    """Move a group, on the server side or by its consumers, as the broker is configured.
+    """Reset a group's offsets, on the broker or by its consumers, as the broker is configured.
 
-    `queue_id` -1 = all read queues; `offset` None = by `timestamp` (< 0 = the end). Where consumers do it, `force` lets
-    them go on as well as back, and `as_list` tells them as C++ reads it. Source: ResetOffsetRequestHeader.
+    `queue_id` -1 = all read queues; `offset` None = by `timestamp` (< 0 = the end of the queue). If consumers reset
+    themselves, `force` also allows a reset forward, and `as_list` encodes the offsets for C++ clients.
+    Source: ResetOffsetRequestHeader.
     """
 
     group: str
@@ -101,12 +102,12 @@ class ResetOffsetResult(Result):
 
 @value
 class GetAllConsumerOffset(Operation):
-    """The committed offsets of all groups."""
+    """Return the committed offsets of all groups."""
 
 
 @value
 class AllOffsetsResult(Result):
-    """Offsets by queue id, by (group, topic). `light`: those of groups with names of light queues, None without any."""
+    """Offsets by (group, topic) and queue id. `light`: those of LMQ groups, None if there are none."""
 
     offsets: dict[tuple[str, str], dict[int, int]]
     light: dict[tuple[str, str], int] | None = None
@@ -114,11 +115,11 @@ class AllOffsetsResult(Result):
 
 @value
 class QueryCorrectionOffset(Operation):
-    """The smallest offset that any group has in each queue of a topic.
+    """Return the smallest committed offset of all groups in each queue of a topic.
 
-    Where `compare_group` is behind that it is the largest number, 2**63 - 1, instead. The offsets of `filter_groups`
-    are forgotten first, as upstream does it. Errors: SYSTEM_ERROR (nobody has an offset in a queue that the compared
-    group has one in). Source: QueryCorrectionOffsetHeader (5.3.3).
+    If the offset of `compare_group` is smaller, the result for that queue is 2**63 - 1. The offsets of
+    `filter_groups` are deleted first, as upstream does. Raises SYSTEM_ERROR (no group has an offset in a queue in
+    which the compared group has one). Source: QueryCorrectionOffsetHeader (5.3.3).
     """
 
     topic: str

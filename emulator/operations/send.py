@@ -1,4 +1,4 @@
-"""Storing messages: send, send back, end of a transaction, recall."""
+"""Sending: send, send back, reply messages, end of a transaction, recall."""
 
 from dataclasses import field, replace
 
@@ -11,7 +11,7 @@ from .base import Operation, Result
 
 @value
 class SendMessage(Operation):
-    """Store one message, or a batch of them (`batch`: the body is the concatenation of MessageDecoder.encodeMessages).
+    """Send one message, or a batch (`batch`: the body is the concatenation of MessageDecoder.encodeMessages).
 
     `queue_id` < 0 lets the broker choose. `born_host` is the client's (address, port). `sys_flag` bits: compression
     0x1 and 0x700, transaction type 0xC (prepared or rolled back: no queue gets it). The store takes the body: after
@@ -39,7 +39,7 @@ class SendMessage(Operation):
     through_proxy: bool = False
 
     def take_body(self) -> bytes:
-        """The body, which the operation no longer holds afterwards (the journal keeps operations, not bodies)."""
+        """Return the body and remove it from the operation, because the journal keeps operations, not bodies."""
         body = self.body
         self.body = b""
         return body
@@ -51,9 +51,9 @@ class SendMessage(Operation):
 
 @value
 class SendReplyMessage(Operation):
-    """The reply of a request: push it to the client that asked, and store it if so configured.
+    """Push a reply message to the client that sent the request, and store it if the broker is configured so.
 
-    The result is a SendResult without transaction id. Errors: SYSTEM_ERROR (nobody to push to).
+    The result is a SendResult without transaction id. Raises SYSTEM_ERROR (the client is not connected).
     Source: ReplyMessageProcessor (5.3.3).
     """
 
@@ -66,7 +66,7 @@ class SendReplyMessage(Operation):
 
 @value
 class PushAnswered(Operation):
-    """A client has answered what it was asked: the ticket of the question, and the answer."""
+    """A client's response to a request of the broker; `ticket` is that of the request."""
 
     ticket: int
     code: int
@@ -77,11 +77,11 @@ class PushAnswered(Operation):
 
 @value
 class SendResult(Result):
-    """Where the message went.
+    """The position of the stored message.
 
-    `code` is SUCCESS, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE: all four mean stored. That of a
-    reply which did not arrive is SYSTEM_ERROR, its `remark` says why, and it is stored as well, if it can be: a place
-    without `msg_id` is none.
+    `code` is SUCCESS, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE: all four mean stored.
+    For a reply message that could not be pushed, `code` is SYSTEM_ERROR and `remark` the reason. It is stored if
+    possible; `msg_id` is empty if it is not stored.
     `msg_id` is the offset message id (32 or 56 upper-case hex digits; a comma list for a batch).
     `physical_offset` is the commit log position of the (first) record.
     """
@@ -98,16 +98,16 @@ class SendResult(Result):
 
 @value
 class WholeBatchSendResult(SendResult):
-    """A batch was stored as one record; its id is `transaction_id`."""
+    """The position of a batch stored as one record; `transaction_id` is the id of the batch."""
 
 
 @value
 class SendMessageBack(Operation):
-    """A consumer gives a message back for a later retry.
+    """Send a message back to the broker for a later retry.
 
-    `offset` is the physical offset of the message. `delay_level` 0 lets the broker choose 3 + reconsume times, < 0
-    means the dead letter queue at once. `max_reconsume_times` None takes the group's. `through_proxy`: as that of
-    SendMessage. Source: ConsumerSendMsgBackRequestHeader (5.3.3).
+    `offset` is the physical offset of the message. With `delay_level` 0 the broker uses 3 + reconsume times; < 0 means
+    the dead letter queue at once. `max_reconsume_times` None means the group's. `through_proxy`: as in SendMessage.
+    Source: ConsumerSendMsgBackRequestHeader (5.3.3).
     """
 
     group: str
@@ -136,7 +136,7 @@ class EndTransaction(Operation):
 
 @value
 class RecallMessage(Operation):
-    """Take back a timed message that was not delivered yet. Source: RecallMessageRequestHeader."""
+    """Recall a timed message that has not been delivered yet. Source: RecallMessageRequestHeader."""
 
     topic: str
     recall_handle: str
@@ -152,9 +152,9 @@ class RecallResult(Result):
 
 @value
 class ResumeCheckHalfMessage(Operation):
-    """Have a half message that was given up checked again. `message_id` is the broker's id of any copy of it.
+    """Resume the checks of a half message that the broker gave up. `message_id` is the broker's id of any copy of it.
 
-    Errors: SYSTEM_ERROR (no message there). Source: ResumeCheckHalfMessageRequestHeader (5.3.3).
+    Raises SYSTEM_ERROR (no such message). Source: ResumeCheckHalfMessageRequestHeader (5.3.3).
     """
 
     message_id: str | None

@@ -1,4 +1,4 @@
-"""What the timer and the delay levels tell of themselves."""
+"""State of the timer and of the delay levels."""
 
 from ..kernel.value_class import value
 from .base import Operation, Result
@@ -6,14 +6,16 @@ from .base import Operation, Result
 
 @value
 class GetTimerCheckPoint(Operation):
-    """How far the wheel was read and filled when its file was written last. Errors: SYSTEM_ERROR without a timer."""
+    """Return the timer's check point as of the last write of its file. Raises SYSTEM_ERROR without a timer."""
 
 
 @value
 class TimerCheckPointResult(Result):
-    """`read_ms`: the slots before it were read. `taken`: messages read from the timer's topic; `log_bytes`: the log of
-    the wheel. `version` counts the writes that found something new; the last was at `changed_ms`. `master_taken` is
-    what a slave knows of its master, and of a master what it has taken itself.
+    """The check point of the timer.
+
+    `read_ms`: all slots before this time are read. `taken`: number of messages read from the timer's topic.
+    `log_bytes`: size of the timer log. `version` counts the file writes that found changes; the last one was at `changed_ms`.
+    `master_taken`: on a slave the master's `taken` as last replicated, on a master its own.
     """
 
     read_ms: int
@@ -26,12 +28,12 @@ class TimerCheckPointResult(Result):
 
 @value
 class GetTimerMetrics(Operation):
-    """How many messages wait for each topic. Errors: SYSTEM_ERROR without a timer."""
+    """Return the number of waiting timed messages of each topic. Raises SYSTEM_ERROR without a timer."""
 
 
 @value
 class TimerMetric:
-    """How many messages wait, and when that changed last."""
+    """The number of waiting timed messages of a topic, and the time of the last change."""
 
     count: int
     changed_ms: int
@@ -39,7 +41,7 @@ class TimerMetric:
 
 @value
 class TimerMetricsResult(Result):
-    """By topic; `version` counts the changes, of which the last was at `changed_ms`."""
+    """Timer metrics by topic; `version` counts the changes, the last one was at `changed_ms`."""
 
     topics: dict[str, TimerMetric]
     version: int
@@ -48,14 +50,14 @@ class TimerMetricsResult(Result):
 
 @value
 class GetAllDelayOffset(Operation):
-    """How far each delay level was delivered."""
+    """Return the delivery offset of each delay level."""
 
 
 @value
 class DelayOffsetsResult(Result):
-    """By level, the offset of its queue up to which messages were delivered.
+    """For each delay level, the queue offset up to which its messages were delivered.
 
-    `version` rises with every 200th look at a level; `changed_ms` is the time of a look.
+    `version` grows with every 200th scan of a level; `changed_ms` is the time of such a scan.
     """
 
     offsets: dict[int, int]

@@ -1,4 +1,4 @@
-"""What administrators' tools ask of a broker besides topics, groups and messages."""
+"""Requests of admin tools to a broker, other than those for topics, groups and messages."""
 
 from ..kernel.value_class import value
 from .base import Operation, Result
@@ -7,7 +7,7 @@ from .groups import SetMessageRequestMode
 
 @value
 class ViewBrokerStats(Operation):
-    """What was counted under a name and a key. Errors: SYSTEM_ERROR for what never was."""
+    """Return the counter with a name and a key. Raises SYSTEM_ERROR if there is none."""
 
     stats_name: str | None
     stats_key: str | None
@@ -15,7 +15,7 @@ class ViewBrokerStats(Operation):
 
 @value
 class BrokerStatsItem:
-    """What was counted in a span: in all, in a second, and each time that something was."""
+    """A counter over a time span: its sum, its rate per second, and its average per event."""
 
     sum: int
     tps: float
@@ -24,7 +24,7 @@ class BrokerStatsItem:
 
 @value
 class BrokerStatsResult(Result):
-    """The last minute, hour and day."""
+    """The counter over the last minute, hour and day."""
 
     minute: BrokerStatsItem
     hour: BrokerStatsItem
@@ -33,25 +33,26 @@ class BrokerStatsResult(Result):
 
 @value
 class CleanUnusedTopic(Operation):
-    """Forget the queues of topics that the broker does not know."""
+    """Delete the queues of topics that do not exist on the broker."""
 
 
 @value
 class GetAllMessageRequestMode(Operation):
-    """Which groups pull from and which pop which topics, as far as somebody has said so."""
+    """Message request mode (PULL or POP) per topic and group, as set with SET_MESSAGE_REQUEST_MODE."""
 
 
 @value
 class MessageRequestModesResult(Result):
-    """What was said."""
+    """The request modes that were set."""
 
     modes: list[SetMessageRequestMode]
 
 
 @value
 class ExportConfigToJson(Operation):
-    """Write tables of configuration from a database to files; there is none. `types`: topics, subscriptionGroups,
-    consumerOffsets, with semicolons between. Errors: SYSTEM_ERROR (unknown type).
+    """Export configuration tables from a database to files; the emulator has no database.
+
+    `types`: topics, subscriptionGroups, consumerOffsets, separated by semicolons. Raises SYSTEM_ERROR (unknown type).
     """
 
     types: str
@@ -59,41 +60,41 @@ class ExportConfigToJson(Operation):
 
 @value
 class CheckQueueProgress(Operation):
-    """Compare the queues of files with those of a database."""
+    """Compare file-based consume queues with those of a database."""
 
 
 @value
 class ResetMasterFlushOffset(Operation):
-    """Tell a slave up to where its master has written its log to the disk."""
+    """Set on a slave the offset up to which its master has flushed its log."""
 
 
 @value
 class GetBrokerEpochCache(Operation):
-    """Since when masters have been such. Errors: SYSTEM_ERROR (no controller)."""
+    """Return the epochs of masters. Raises SYSTEM_ERROR (no controller)."""
 
 
 @value
 class UpdateColdDataFlowCtrConfig(Operation):
-    """Set how many bytes of cold messages groups may read, by their names. What is no number is left out."""
+    """Set the number of cold bytes that groups may read, by group name. Values that are not numbers are ignored."""
 
     thresholds: dict[str, str]
 
 
 @value
 class RemoveColdDataFlowCtrConfig(Operation):
-    """Forget what a group may read; None: nobody is named."""
+    """Remove a group's cold-read threshold; None means that the request names no group."""
 
     group: str | None
 
 
 @value
 class GetColdDataFlowCtrInfo(Operation):
-    """What groups may read of cold messages, and have read."""
+    """Return the cold-read thresholds of groups, and their reads so far."""
 
 
 @value
 class ColdDataFlowCtrResult(Result):
-    """What was set for groups (bytes), what holds for one without, and for all groups together."""
+    """Thresholds set for groups (bytes), the threshold of any other group, and that of all groups together."""
 
     thresholds: dict[str, int]
     group_threshold: int
@@ -102,6 +103,6 @@ class ColdDataFlowCtrResult(Result):
 
 @value
 class SetCommitLogReadMode(Operation):
-    """Whether the log is read ahead: `0` yes, `1` no. Errors: INVALID_PARAMETER (other numbers), SYSTEM_ERROR."""
+    """Set read-ahead of the log: `0` on, `1` off. Raises INVALID_PARAMETER (other numbers), SYSTEM_ERROR."""
 
     mode: str | None

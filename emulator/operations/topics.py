@@ -23,9 +23,9 @@ class TopicConfig:
 
 @value
 class CreateTopic(Operation):
-    """Create or change a topic. `attributes` are changes: `{"+message.type": "FIFO", "-x": ""}`; None leaves them.
+    """Create or change a topic. `attributes` are changes, such as `{"+message.type": "FIFO", "-x": ""}`; None: none.
 
-    Errors: INVALID_PARAMETER (name, system topic), SYSTEM_ERROR (attributes). Source: CreateTopicRequestHeader.
+    Raises INVALID_PARAMETER (name, system topic), SYSTEM_ERROR (attributes). Source: CreateTopicRequestHeader.
     """
 
     config: TopicConfig
@@ -48,7 +48,7 @@ class DeleteTopic(Operation):
 
 @value
 class GetTopicConfig(Operation):
-    """Errors: TOPIC_NOT_EXIST."""
+    """Return the configuration of a topic. Raises TOPIC_NOT_EXIST."""
 
     topic: str
     with_mapping: bool = False
@@ -56,10 +56,11 @@ class GetTopicConfig(Operation):
 
 @value
 class QueuePart:
-    """Where a part of a logical queue lies. Source: LogicQueueMappingItem (5.3.3).
+    """One segment of a logical queue: its range in a physical queue. Source: LogicQueueMappingItem (5.3.3).
 
-    Its first offset is `logic_offset` (-1: not decided yet), which is `start_offset` in the queue `queue_id` of the
-    broker; it ends before `end_offset` there (-1: not yet). `generation` rises from part to part. Times are in ms.
+    The segment starts at the logical offset `logic_offset` (-1: not decided yet), which is offset `start_offset` of
+    queue `queue_id` of the broker. It ends before `end_offset` of that queue (-1: not yet). `generation` grows from
+    segment to segment. Times are in ms.
     """
 
     generation: Int
@@ -74,9 +75,9 @@ class QueuePart:
 
 @value
 class QueueMapping:
-    """What one broker has of a static topic: the parts of each logical queue that it knows, oldest first.
+    """The mapping of a static topic on one broker: the known segments of each logical queue, oldest first.
 
-    `epoch` says which of two is newer. Source: TopicQueueMappingDetail (5.3.3).
+    The mapping with the larger `epoch` is newer. Source: TopicQueueMappingDetail (5.3.3).
     """
 
     topic: str
@@ -88,7 +89,7 @@ class QueueMapping:
     dirty: bool = False
 
     def led(self) -> dict[int, int]:
-        """Logical queues whose last part lies at this broker, with the number that it has there."""
+        """Return the logical queues whose last segment is on this broker, with their physical queue ids."""
         return {
             number: parts[-1].queue_id
             for number, parts in self.queues.items()
@@ -98,10 +99,10 @@ class QueueMapping:
 
 @value
 class CreateStaticTopic(Operation):
-    """Create or change a topic and its mapping, which is left alone where None.
+    """Create or change a topic and its mapping; None leaves the mapping unchanged.
 
-    `force`: over whatever is there. Errors: INVALID_PARAMETER (name), SYSTEM_ERROR (a mapping that cannot follow on the
-    one before). Source: AdminBrokerProcessor.updateAndCreateStaticTopic (5.3.3).
+    `force`: replace any existing mapping. Raises INVALID_PARAMETER (name), SYSTEM_ERROR (the mapping is no valid
+    successor of the existing one). Source: AdminBrokerProcessor.updateAndCreateStaticTopic (5.3.3).
     """
 
     config: TopicConfig
@@ -111,7 +112,7 @@ class CreateStaticTopic(Operation):
 
 @value
 class TopicResult(Result):
-    """One topic, with its mapping where it is a static one and that was asked for."""
+    """A topic, with its mapping if it is static and the request asked for the mapping."""
 
     config: TopicConfig
     mapping: QueueMapping | None = None
@@ -119,7 +120,7 @@ class TopicResult(Result):
 
 @value
 class GetAllTopics(Operation):
-    """All topics of a broker."""
+    """List all topics of a broker."""
 
 
 @value
@@ -135,14 +136,14 @@ class TopicsResult(Result):
 
 @value
 class GetTopicStats(Operation):
-    """Errors: TOPIC_NOT_EXIST."""
+    """Return the minimum and maximum offsets of a topic's queues. Raises TOPIC_NOT_EXIST."""
 
     topic: str
 
 
 @value
 class TopicOffset:
-    """Extent of one queue; `last_update_timestamp` is the store time of its last message, 0 for none."""
+    """Offsets of one queue; `last_update_timestamp` is the store time of its last message, 0 for none."""
 
     min_offset: int
     max_offset: int
@@ -151,7 +152,7 @@ class TopicOffset:
 
 @value
 class TopicStatsResult(Result):
-    """Extent of each write queue, by queue id."""
+    """Offsets of each write queue, by queue id."""
 
     topic: str
     broker_name: str
@@ -161,4 +162,4 @@ class TopicStatsResult(Result):
 
 @value
 class GetBrokerTopicList(Operation):
-    """The system topics of a broker (GET_SYSTEM_TOPIC_LIST_FROM_BROKER)."""
+    """List the system topics of a broker (GET_SYSTEM_TOPIC_LIST_FROM_BROKER)."""

@@ -1,4 +1,4 @@
-"""Users and their rights, as administrators ask for them. Source: AdminBrokerProcessor (5.3.3)."""
+"""Admin requests for users and ACL policies. Source: AdminBrokerProcessor (5.3.3)."""
 
 from dataclasses import field, replace
 
@@ -9,7 +9,7 @@ from .base import Operation, Result
 
 @value
 class UserInfo:
-    """A user as a request describes it; None is what it leaves out."""
+    """A user as described by a request; None for fields that the request omits."""
 
     password: str | None = field(repr=False)
     user_type: str | None
@@ -22,33 +22,33 @@ class UserInfo:
 
 @value
 class CreateUser(Operation):
-    """Keep a new user. `signer`: who has signed the request."""
+    """Create a user. `signer`: the user that signed the request."""
 
     username: str
     info: UserInfo
     signer: str = ""
 
     def journaled(self) -> Operation:
-        """Without the password."""
+        """Return a copy whose password is masked."""
         return replace(self, info=self.info.masked())
 
 
 @value
 class UpdateUser(Operation):
-    """Change what is kept of a user. `signer`: who has signed the request."""
+    """Change a user. `signer`: the user that signed the request."""
 
     username: str
     info: UserInfo
     signer: str = ""
 
     def journaled(self) -> Operation:
-        """Without the password."""
+        """Return a copy whose password is masked."""
         return replace(self, info=self.info.masked())
 
 
 @value
 class DeleteUser(Operation):
-    """Forget a user and its rights. `signer`: who has signed the request."""
+    """Delete a user and its policies. `signer`: the user that signed the request."""
 
     username: str | None
     signer: str = ""
@@ -56,44 +56,44 @@ class DeleteUser(Operation):
 
 @value
 class GetUser(Operation):
-    """Show a user."""
+    """Return a user."""
 
     username: str | None
 
 
 @value
 class UserResult(Result):
-    """A user's name and what is kept of it; None for an unknown one."""
+    """A user's name and data; None if the user does not exist."""
 
     username: str
     info: UserInfo | None
 
     def journaled(self) -> Result:
-        """Without the password."""
+        """Return a copy whose password is masked."""
         return replace(self, info=None if self.info is None else self.info.masked())
 
 
 @value
 class ListUsers(Operation):
-    """Show users whose names contain a text."""
+    """List users whose names contain a text."""
 
     filter: str | None
 
 
 @value
 class UsersResult(Result):
-    """Users by their names, which are in order."""
+    """Users, sorted by name."""
 
     users: dict[str, UserInfo]
 
     def journaled(self) -> Result:
-        """Without the passwords."""
+        """Return a copy whose passwords are masked."""
         return replace(self, users={name: info.masked() for name, info in self.users.items()})
 
 
 @value
 class PolicyEntry:
-    """What may be done with a resource, from which addresses; None is what is left out."""
+    """A policy entry: a resource, actions, source addresses and a decision; None for omitted fields."""
 
     resource: str | None
     actions: list[str]
@@ -103,7 +103,7 @@ class PolicyEntry:
 
 @value
 class PolicyInfo:
-    """Entries of a kind (`Custom`, `Default`), which None leaves out."""
+    """Policy entries of one type (`Custom`, `Default`; None: omitted)."""
 
     policy_type: str | None
     entries: list[PolicyEntry]
@@ -111,9 +111,9 @@ class PolicyInfo:
 
 @value
 class PutAcl(Operation):
-    """Give rights to a subject (`User:name`): that of the rights themselves, or else that of the request.
+    """Grant policies to a subject (`User:name`): that of the policies themselves, or else that of the request.
 
-    A policy without entries is left out.
+    A policy without entries is ignored.
     """
 
     own_subject: str | None
@@ -123,7 +123,7 @@ class PutAcl(Operation):
 
 @value
 class DeleteAcl(Operation):
-    """Take the rights of a subject away, all or those of a kind to a resource."""
+    """Delete policies of a subject: all, or those of a type and resource."""
 
     subject: str | None
     resource: str | None = None
@@ -132,14 +132,14 @@ class DeleteAcl(Operation):
 
 @value
 class GetAcl(Operation):
-    """Show the rights of a subject."""
+    """Return the policies of a subject."""
 
     subject: str | None
 
 
 @value
 class AclResult(Result):
-    """The rights of a user, None where it has none."""
+    """The policies of a user; None if it has none."""
 
     username: str
     policies: list[PolicyInfo] | None
@@ -147,7 +147,7 @@ class AclResult(Result):
 
 @value
 class ListAcls(Operation):
-    """Show rights by texts that subjects and resources contain."""
+    """List policies whose subject and resource contain the given texts."""
 
     subject_filter: str | None
     resource_filter: str | None
@@ -155,6 +155,6 @@ class ListAcls(Operation):
 
 @value
 class AclsResult(Result):
-    """Rights by users, whose names are in order."""
+    """Policies by user, sorted by name."""
 
     acls: dict[str, list[PolicyInfo]]

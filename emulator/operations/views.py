@@ -1,4 +1,4 @@
-"""Looking at stored messages without consuming them."""
+"""Viewing and querying stored messages without consuming them."""
 
 from dataclasses import replace
 
@@ -8,14 +8,14 @@ from .base import Operation, Result
 
 @value
 class ViewMessage(Operation):
-    """The record at a physical offset. Errors: SYSTEM_ERROR when there is none."""
+    """Return the record at a physical offset. Raises SYSTEM_ERROR if there is none."""
 
     offset: int
 
 
 @value
 class QueryMessage(Operation):
-    """Messages of a topic by key or unique key, stored between two times (ms). Errors: QUERY_NOT_FOUND."""
+    """Find messages of a topic by key or unique key, stored between two times (ms). Raises QUERY_NOT_FOUND."""
 
     topic: str
     key: str
@@ -27,20 +27,20 @@ class QueryMessage(Operation):
 
 @value
 class MessagesResult(Result):
-    """Stored-record bytes, oldest first; the index fields tell when and where the index was last written."""
+    """Stored-record bytes, oldest first; the index fields are time and physical offset of the last index entry."""
 
     records: list[bytes]
     index_last_update_timestamp: int = 0
     index_last_update_physical_offset: int = 0
 
     def journaled(self) -> Result:
-        """The answer without the records."""
+        """Return a copy without the records."""
         return replace(self, records=[])
 
 
 @value
 class QueryConsumeQueue(Operation):
-    """Units of a consume queue, as mqadmin's queryCq shows them."""
+    """Return units of a consume queue, as mqadmin's queryCq shows them."""
 
     topic: str
     queue_id: int
@@ -51,7 +51,7 @@ class QueryConsumeQueue(Operation):
 
 @value
 class QueueUnit:
-    """One unit of a consume queue; `eval` says whether the group's filter matches it."""
+    """One unit of a consume queue; `eval` is True if the group's filter matches it."""
 
     physical_offset: int
     physical_size: int
@@ -62,7 +62,7 @@ class QueueUnit:
 
 @value
 class QueryConsumeQueueResult(Result):
-    """Units from an index on, with the queue's extent; `remark` set and `units` None when the index holds nothing."""
+    """Units from an index on, and the queue's offsets. If there are none, `units` is None and `remark` is set."""
 
     units: list[QueueUnit] | None
     min_queue_index: int

@@ -1,7 +1,7 @@
-"""What a broker counts by topic, by group and in all, for those who watch it.
+"""Broker statistics: counters by topic, by group and for the whole broker.
 
-What took upstream some time is counted with none: nothing takes any here. Names that begin with COMMERCIAL, and those
-of reads from a disk, are upstream's too, but nothing is ever counted under them. Source: BrokerStatsManager (5.3.3).
+Durations are always 0, because operations take no time in the emulator. Names that begin with COMMERCIAL, and those of
+reads from a disk, exist as in upstream but are never counted. Source: BrokerStatsManager (5.3.3).
 """
 
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from ..message.names import LMQ_PREFIX, SCHEDULE_TOPIC, is_lmq
 from .stats_item import StatsItem
 
 SCHEDULE_GROUP = "SCHEDULE_CONSUMER"
-"""As which delayed messages are given, of the queues of their levels."""
+"""The group under which delivered delayed messages are counted, for the queues of their levels."""
 CONNECTED, CLOSED = "CONNECT", "CLOSE"
 T = TypeVar("T")
 
 
 class Places(Generic[T]):
-    """Something of topics and groups. To forget either takes no look at the others."""
+    """Items by topic and group. Deleting a topic or a group does not scan the others."""
 
     def __init__(self) -> None:
         self._items: dict[str, dict[str, T]] = {}
@@ -26,25 +26,25 @@ class Places(Generic[T]):
         """Topics of each group."""
 
     def find(self, topic: str, group: str) -> T | None:
-        """What there is, if anything."""
+        """Return the item of a topic and group, or None."""
         items = self._items.get(topic)
         return None if items is None else items.get(group)
 
     def make(self, topic: str, group: str, item: T) -> T:
-        """Keep something new."""
+        """Add the item of a topic and group."""
         self._items.setdefault(topic, {})[group] = item
         self._topics.setdefault(group, set()).add(topic)
         return item
 
     def forget_topic(self, topic: str) -> None:
-        """A topic is deleted."""
+        """Delete the items of a topic."""
         for group in self._items.pop(topic, ()):
             self._topics[group].discard(topic)
             if not self._topics[group]:
                 del self._topics[group]
 
     def forget_group(self, group: str) -> None:
-        """A group is deleted."""
+        """Delete the items of a group."""
         for topic in self._topics.pop(group, ()):
             del self._items[topic][group]
             if not self._items[topic]:
@@ -59,7 +59,7 @@ class PlaceStats(Places[StatsItem]):
         self._start_ms = start_ms
 
     def add(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:
-        """Count messages."""
+        """Add messages and bytes to the counter of a topic and group."""
         item = self.find(topic, group)
         if item is None:
             item = self.make(topic, group, StatsItem(self._start_ms, now_ms))
@@ -67,22 +67,22 @@ class PlaceStats(Places[StatsItem]):
 
 
 class BrokerStats:
-    """Counters of one run of a broker by their names. The cluster's name is the key of those of the whole broker."""
+    """Counters of one run of a broker, by name. The key of counters of the whole broker is the cluster's name."""
 
     def __init__(self, config: BrokerConfig, now_ms: int) -> None:
         self._config = config
         self._start_ms = now_ms
         self.put: dict[str, StatsItem] = {}
         self.got, self.sent_back, self.acked, self.checked = (PlaceStats(now_ms) for _ in range(4))
-        """`checked`: check points of pops."""
+        """`checked` counts check points of pops."""
         self.all_put, self.all_got, self.own_put, self.own_got = (StatsItem(now_ms, now_ms) for _ in range(4))
-        """Of the whole broker; `own` without messages of system topics."""
+        """Counters of the whole broker; `own` ones exclude messages of system topics."""
         self._others: dict[tuple[str, str], StatsItem] = {}
-        """By name and key."""
+        """Other counters, by name and key."""
         self._sent: dict[str, set[int]] = {}
-        """Queues of topics that messages were sent to."""
+        """By topic, the queues that clients sent messages to."""
         self._given: Places[set[int]] = Places()
-        """Queues that groups have asked for, and were given messages."""
+        """By topic and group, the queue ids of requests that returned messages."""
         self._by_queue = config.enable_detail_stat
         self._no_time = StatsItem(now_ms, now_ms)
         self._whole: Mapping[str, StatsItem] = {
@@ -100,37 +100,37 @@ class BrokerStats:
         }
 
     def was_put(self, topic: str, messages: int, size: int, now_ms: int, times: int) -> None:
-        """Messages were stored."""
+        """Count stored messages."""
         item = self.put.get(topic)
         if item is None:
             item = self.put[topic] = StatsItem(self._start_ms, now_ms)
         item.add(messages, size, now_ms, times)
 
     def was_got(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:
-        """A group was given messages."""
+        """Count messages delivered to a group."""
         self.got.add(topic, group, messages, size, now_ms)
 
     def was_sent_back(self, topic: str, group: str, now_ms: int) -> None:
-        """A group has sent a message back that came from a topic."""
+        """Count a message of a topic that a group sent back."""
         self.sent_back.add(topic, group, 1, 0, now_ms)
 
     def was_dead(self, topic: str | None, group: str, now_ms: int) -> None:
-        """What a group has sent back went to its dead letter queue; `topic` is what the request calls its own."""
-        key = f"null@{topic}@{group}@SEND_BACK_TO_DLQ"  # its owner is nobody
+        """Count a sent-back message that went to the dead letter queue; `topic` is the origin topic of the request."""
+        key = f"null@{topic}@{group}@SEND_BACK_TO_DLQ"  # upstream formats a missing owner as "null"
         self._other("SNDBCK2DLQ_TIMES", key, now_ms).add(1, 0, now_ms)
 
     def was_acked(self, topic: str, group: str, messages: int, now_ms: int) -> None:
-        """A group has acknowledged messages of pops, or had their time changed."""
+        """Count a group's acknowledgements and changes of the invisible duration."""
         self._other("BROKER_ACK_NUMS", self._config.broker_cluster_name, now_ms).add(messages, 0, now_ms, times=0)
         self.acked.add(topic, group, messages, 0, now_ms)
 
     def was_checked(self, topic: str, group: str, now_ms: int) -> None:
-        """A check point was made for a group."""
+        """Count a check point of a group."""
         self._other("BROKER_CK_NUMS", self._config.broker_cluster_name, now_ms).add(1, 0, now_ms, times=0)
         self.checked.add(topic, group, 1, 0, now_ms)
 
     def was_sent(self, topic: str, queue_id: int) -> None:
-        """A client has sent to a queue, wherever the message went."""
+        """Record that a client sent to a queue, regardless of where the message was stored."""
         queues = self._sent.get(topic)
         if queues is None:
             self._sent[topic] = {queue_id}
@@ -138,7 +138,7 @@ class BrokerStats:
             queues.add(queue_id)
 
     def was_given(self, topic: str, group: str, queue_id: int) -> None:
-        """A request for a queue (-1: any) brought messages."""
+        """Record that a request for a queue (-1: any) returned messages."""
         queues = self._given.find(topic, group)
         if queues is None:
             self._given.make(topic, group, {queue_id})
@@ -146,24 +146,24 @@ class BrokerStats:
             queues.add(queue_id)
 
     def was_delayed(self, level_queue: int, messages: int, size: int, now_ms: int) -> None:
-        """A client has sent what waits in the queue of a delay level."""
+        """Count messages that a client sent with a delay level."""
         if self._by_queue:
             self._other("QUEUE_PUT", f"{SCHEDULE_TOPIC}@{level_queue}", now_ms).add(messages, size, now_ms)
 
     def was_due(self, level_queue: int, size: int, now_ms: int) -> None:
-        """A message that waited there was stored where it belongs."""
+        """Count a delayed message that was delivered to its topic."""
         self.got.add(SCHEDULE_TOPIC, SCHEDULE_GROUP, 1, size, now_ms)
         if self._by_queue:
             key = f"{SCHEDULE_TOPIC}@{level_queue}@{SCHEDULE_GROUP}"
             self._other("QUEUE_GET", key, now_ms).add(1, size, now_ms)
 
     def was_registered(self, *, consumers: bool, now_ms: int) -> None:
-        """A heartbeat named groups of consumers or of producers."""
+        """Count a heartbeat that registered consumer groups or producer groups."""
         name = "CONSUMER_REGISTER_TIME" if consumers else "PRODUCER_REGISTER_TIME"
         self._other(name, self._config.broker_cluster_name, now_ms).add(0, 0, now_ms)
 
     def connection(self, what: str, now_ms: int) -> None:
-        """A remoting client has connected, or its connection was closed."""
+        """Count a connection of a remoting client that was opened or closed."""
         self._other("CHANNEL_ACTIVITY", what, now_ms).add(1, 0, now_ms)
 
     def _other(self, name: str, key: str, now_ms: int) -> StatsItem:
@@ -173,7 +173,7 @@ class BrokerStats:
         return item
 
     def find(self, name: str | None, key: str | None) -> StatsItem | None:
-        """The counter of a name and a key: a topic, `topic@group`, the cluster, or what else the name has for keys."""
+        """Return the counter with a name and a key (a topic, `topic@group`, the cluster, or a key of another form)."""
         if name is None or key is None:
             return None
         if name in ("TOPIC_PUT_NUMS", "TOPIC_PUT_SIZE"):
@@ -190,7 +190,7 @@ class BrokerStats:
         return self._others.get((name, key))
 
     def _took_time(self, name: str, key: str) -> bool:
-        """Whether there was anything that takes upstream some time: `queue@topic`, `queue@topic@group`."""
+        """True if upstream would have measured a duration for the key: `queue@topic`, `queue@topic@group`."""
         first, _, rest = key.partition("@")
         if name == "TOPIC_PUT_LATENCY":
             return any(str(queue) == first for queue in self._sent.get(rest, ()))
@@ -200,17 +200,17 @@ class BrokerStats:
         return any(str(queue) == first for queue in self._given.find(topic, group) or ())
 
     def put_tps(self, topic: str, now_ms: int) -> float:
-        """Messages of a topic in a second of the last minute."""
+        """Return the rate of messages stored in a topic over the last minute (1/s)."""
         item = self.put.get(topic)
         return item.snapshots(now_ms)[0].tps if item is not None else 0.0
 
     def got_tps(self, topic: str, group: str, now_ms: int) -> float:
-        """Messages in a second of the last minute that a group was given of a topic."""
+        """Return the rate of a topic's messages delivered to a group over the last minute (1/s)."""
         item = self.got.find(topic, group)
         return item.snapshots(now_ms)[0].tps if item is not None else 0.0
 
     def forget_topic(self, topic: str) -> None:
-        """A topic is deleted."""
+        """Delete the counters of a topic."""
         self.put.pop(topic, None)
         self._sent.pop(topic, None)
         self._given.forget_topic(topic)
@@ -218,28 +218,28 @@ class BrokerStats:
             table.forget_topic(topic)
 
     def forget_group(self, group: str) -> None:
-        """A group is deleted."""
+        """Delete the counters of a group."""
         self._given.forget_group(group)
         for table in self._of_places.values():
             table.forget_group(group)
 
 
 class LightBrokerStats(BrokerStats):
-    """Counters of a broker with light queues: one for all of these, unless `enableLmqStats` wants one each.
+    """Counters of a broker with light message queues (LMQ): one for all LMQs, or one each with `enableLmqStats`.
 
     Source: LmqBrokerStatsManager (5.3.3).
     """
 
     def was_got(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:
-        """A group was given messages."""
+        """Count messages delivered to a group."""
         super().was_got(self._known_as(topic), self._known_as(group), messages, size, now_ms)
 
     def was_sent_back(self, topic: str, group: str, now_ms: int) -> None:
-        """A group has sent a message back that came from a topic."""
+        """Count a message of a topic that a group sent back."""
         super().was_sent_back(self._known_as(topic), self._known_as(group), now_ms)
 
     def got_tps(self, topic: str, group: str, now_ms: int) -> float:
-        """Messages in a second of the last minute that a group was given of a topic."""
+        """Return the rate of a topic's messages delivered to a group over the last minute (1/s)."""
         return super().got_tps(self._known_as(topic), self._known_as(group), now_ms)
 
     def _known_as(self, name: str) -> str:

@@ -1,17 +1,17 @@
-"""One counter of a broker, and what it was at the ends of spans: so come sums and rates of a minute, an hour and a day.
+"""One counter with samples, from which sums and rates over a minute, an hour and a day are computed.
 
-Upstream samples every counter each ten seconds, ten minutes and hour of the broker's run. Here nothing runs at those
-instants: what is counted first after some of them makes up for them. Source: StatsItem, StatsItemSet (5.3.3).
+Upstream samples every counter each ten seconds, ten minutes and hour of the broker's run. The emulator runs nothing at
+those instants: the next count after an instant adds the missing samples. Source: StatsItem, StatsItemSet (5.3.3).
 """
 
 from typing import NamedTuple
 
 SPANS = ((10_000, 7), (600_000, 7), (3_600_000, 25))
-"""Of the minute, the hour and the day: how far samples are apart (ms), and how many are kept."""
+"""For the minute, the hour and the day: the interval between samples (ms), and the number of samples kept."""
 
 
 class Totals(NamedTuple):
-    """What was counted until some instant."""
+    """Totals at an instant."""
 
     messages: int
     size: int
@@ -19,7 +19,7 @@ class Totals(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """What was counted between the first and the last sample of a span: in all, in a second, and each time."""
+    """A counter between the first and last sample of a span: its sum, its rate per second, its average per event."""
 
     sum: int
     tps: float
@@ -31,20 +31,20 @@ EMPTY = Snapshot(0, 0.0, 0.0)
 
 
 class StatsItem:
-    """Messages, their bytes, and how often some came. `start_ms`: when the broker's run began."""
+    """Counts messages, their bytes and the number of events. `start_ms`: start of the broker's run."""
 
     __slots__ = ("_next_ms", "_samples", "_start_ms", "messages", "size", "times")
 
     def __init__(self, start_ms: int, now_ms: int) -> None:
         self._start_ms = start_ms
         ran_ms = now_ms - start_ms
-        # As if there had been a sample right before it was made.
+        # As if there had been a sample right before the counter was created.
         self._samples = [[(ran_ms // apart_ms, NOTHING)] for apart_ms, _ in SPANS]
         self._next_ms = self._next_sample(now_ms)
         self.messages = self.size = self.times = 0
 
     def add(self, messages: int, size: int, now_ms: int, times: int = 1) -> None:
-        """Some messages came, which take `size` bytes."""
+        """Count messages with a total of `size` bytes, and `times` events."""
         if now_ms >= self._next_ms:
             self.catch_up(now_ms)
         self.messages += messages
@@ -52,7 +52,7 @@ class StatsItem:
         self.times += times
 
     def catch_up(self, now_ms: int) -> None:
-        """Take the samples until now: nothing was counted since the first of them."""
+        """Add the samples missing up to now. Nothing was counted since the first of them."""
         if now_ms < self._next_ms:
             return
         totals = Totals(self.messages, self.size, self.times)
@@ -68,7 +68,7 @@ class StatsItem:
         return now_ms + apart_ms - (now_ms - self._start_ms) % apart_ms
 
     def snapshots(self, now_ms: int, *, size: bool = False) -> list[Snapshot]:
-        """Those of the minute, the hour and the day, of messages or of bytes."""
+        """Return the snapshots of the minute, the hour and the day, of messages or of bytes."""
         self.catch_up(now_ms)
         return [_between(kept, apart_ms, size) for (apart_ms, _), kept in zip(SPANS, self._samples, strict=True)]
 

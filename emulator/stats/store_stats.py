@@ -1,8 +1,8 @@
-"""What a broker counts of its store since it has started: messages put and given, and how many of them in a second.
+"""Store statistics since the broker's start: messages put and got, and their rates per second.
 
-Upstream samples its counters every second, and tells rates between the last sample and those of 10, 60 and 600 s before
-it. Here nothing runs at those seconds: what is counted first after one of them makes up for it. Counted is what clients
-do and what comes of it; reads of upstream's own services, which find nothing most of the time, are not.
+Upstream samples its counters every second, and computes rates between the last sample and those 10, 60 and 600 s
+earlier. The emulator runs nothing at those seconds: the next count after one adds the missing samples. It counts the
+requests of clients and their effects, but not the reads of upstream's own services, which mostly find nothing.
 Source: StoreStatsService, BrokerStats, BrokerStatsManager (5.3.3).
 """
 
@@ -16,33 +16,33 @@ from .broker_stats import BrokerStats
 
 SAMPLE_MS = 1000
 SPANS = (10, 60, 600)
-"""Rates are told over so many samples."""
+"""The numbers of samples over which rates are computed."""
 DAY_MS = 24 * 3600 * 1000
 _NO_PUTS = (DLQ_PREFIX, REVIVE_TOPIC_PREFIX)
-"""What goes to a dead letter queue at once is no put, nor is what the broker keeps about pops."""
+"""Topics whose messages upstream does not count as put: dead letter queues and revive topics."""
 
 
 class Totals(NamedTuple):
-    """What was counted until some time."""
+    """Totals at an instant."""
 
     puts: int
-    """Messages stored, those of system topics as well."""
+    """Messages stored, including those of system topics."""
     reads_found: int
     reads_missed: int
-    """Reads that gave messages, and those that gave none."""
+    """Reads that returned messages, and reads that returned none."""
     transferred: int
-    """Messages given."""
+    """Messages returned by reads."""
 
 
 class Mornings(NamedTuple):
-    """What was counted, without system topics, when a day began (UTC)."""
+    """Totals at the start of a day (UTC), without system topics."""
 
     put: int = 0
     got: int = 0
 
 
 class StoreStats:
-    """Counters of one run of a broker. `system`: topics that do not count as those of applications."""
+    """Counters of one run of a broker. `system`: topics that are not counted as application topics."""
 
     def __init__(self, now_ms: int, by_name: BrokerStats, system: Collection[str] = SYSTEM_TOPICS) -> None:
         self.by_name = by_name
@@ -51,14 +51,14 @@ class StoreStats:
         self._next_sample_ms = now_ms + SAMPLE_MS
         self._next_morning_ms = now_ms - now_ms % DAY_MS + DAY_MS
         self._samples: deque[tuple[int, Totals]] = deque()
-        """Numbers of samples, and what they and those after the one before have found."""
+        """Numbers of samples, and the totals in them and in all samples since the previous one."""
         self.puts = self.put_bytes = self.reads_found = self.reads_missed = self.transferred = 0
         self.put = self.got = 0
-        """Messages of applications' topics, stored and given."""
+        """Messages of application topics, stored and delivered."""
         self.today = self.yesterday = Mornings()
 
     def stored(self, topic: str, messages: int, size: int, now_ms: int, times: int = 1) -> None:
-        """Messages were stored, which took `size` bytes; `times` is 0 if they came with others before."""
+        """Count stored messages of `size` bytes in all; `times` is 0 if they belong to an event already counted."""
         if now_ms >= self._next_sample_ms:
             self.catch_up(now_ms)
         self.puts += messages
@@ -70,14 +70,14 @@ class StoreStats:
             self.put += messages
 
     def copied(self, size: int, now_ms: int) -> None:
-        """A record came from the master: it is stored, but who puts messages has put it there."""
+        """Count a record replicated from the master. It is stored, but not counted as put."""
         if now_ms >= self._next_sample_ms:
             self.catch_up(now_ms)
         self.puts += 1
         self.put_bytes += size
 
     def read(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:
-        """A group has read so many messages, which take `size` bytes."""
+        """Count a read by a group of `messages` messages with a total of `size` bytes."""
         if now_ms >= self._next_sample_ms:
             self.catch_up(now_ms)
         if not messages:
@@ -90,13 +90,13 @@ class StoreStats:
             self.got += messages
 
     def catch_up(self, now_ms: int) -> None:
-        """Account for the samples and mornings until now."""
+        """Add the samples and day starts missing up to now."""
         if now_ms < self._next_sample_ms:
             return
         self._note_whole(now_ms)
         last = (now_ms - self._start_ms) // SAMPLE_MS
         self._samples.append((last, Totals(self.puts, self.reads_found, self.reads_missed, self.transferred)))
-        # One before the longest span says what the oldest sample of it has found.
+        # The entry before the longest span holds the totals of the oldest sample in it.
         while len(self._samples) > 1 and self._samples[1][0] < last - SPANS[-1]:
             self._samples.popleft()
         self._next_sample_ms = self._start_ms + (last + 1) * SAMPLE_MS
@@ -107,7 +107,7 @@ class StoreStats:
             self._next_morning_ms += days * DAY_MS
 
     def _note_whole(self, now_ms: int) -> None:
-        """What the whole broker has counted is put under its names when it is sampled: nobody asks in between."""
+        """Copy the totals of the whole broker to its named counters, once per sample: no one reads them earlier."""
         names = self.by_name
         for item, counted in (
             (names.all_put, self.puts),
@@ -119,7 +119,7 @@ class StoreStats:
             item.catch_up(now_ms)
 
     def rates(self, now_ms: int) -> dict[str, str]:
-        """Each rate (1/s) as three numbers; where there are not yet as many samples there is nothing between blanks."""
+        """Return each rate (1/s) as three numbers separated by blanks; a number is empty if samples are missing."""
         self.catch_up(now_ms)
         spans = [self._in_a_second(span) for span in SPANS]
         found = [None if each is None else each[1] for each in spans]
@@ -133,7 +133,7 @@ class StoreStats:
         }
 
     def _in_a_second(self, span: int) -> list[float] | None:
-        """What was counted in a second, over the last `span` samples."""
+        """Return the rates per second over the last `span` samples, or None if there are too few."""
         last = self._samples[-1][0] if self._samples else 0
         if last <= span:
             return None

@@ -1,1 +1,4 @@
-"""Room emulator/topic."""
+"""Topics: their configuration and validation, and an index of table entries by topic and group.
+
+The room must not know stored messages, groups' offsets or clients.
+"""

@@ -1,4 +1,4 @@
-"""Which topics go with which groups: whoever deletes one of them looks at what goes with it, and at nothing else."""
+"""Index of table entries by topic and by group, so that deleting a topic or group does not scan the whole table."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
@@ -14,21 +14,21 @@ class NameIndex(Generic[Entry]):
         self._of_group: dict[str, dict[Entry, None]] = {}
 
     def add(self, topic: str, group: str, entry: Entry) -> None:
-        """Take up an entry; one that is there stays where it is."""
+        """Add an entry. A no-op if it is present."""
         self._of_topic.setdefault(topic, {})[entry] = None
         self._of_group.setdefault(group, {})[entry] = None
 
     def discard(self, topic: str, group: str, entry: Entry) -> None:
-        """Forget an entry, if it is there."""
+        """Remove an entry. A no-op if it is absent."""
         for table, name in ((self._of_topic, topic), (self._of_group, group)):
             entries = table.get(name)
             if entries is not None and entries.pop(entry, self) is None and not entries:
                 del table[name]
 
     def of_topic(self, topic: str) -> list[Entry]:
-        """All entries of a topic."""
+        """Return all entries of a topic."""
         return list(self._of_topic.get(topic, ()))
 
     def of_group(self, group: str) -> list[Entry]:
-        """All entries of a group."""
+        """Return all entries of a group."""
         return list(self._of_group.get(group, ()))
