@@ -1,18 +1,18 @@
-"""Who is told of messages that were stored."""
+"""Listeners for the arrival of stored messages (upstream: MessageArrivingListener)."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 
 def always() -> bool:
-    """Each message is awaited."""
+    """Return True: the listener needs every message."""
     return True
 
 
 class Arrival(NamedTuple):
-    """`told`: called with topic, queue id, offset, tags code and properties of each message.
+    """A listener. `told` is called with topic, queue id, offset, tags code and properties of each stored message.
 
-    While nobody `awaits` any, the messages of a batch need not be told one by one.
+    While `awaits` returns False, the store may skip the calls for messages of a batch.
     """
 
     told: Callable[[str, int, int, int, Mapping[str, str]], None]

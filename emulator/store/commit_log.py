@@ -1,7 +1,7 @@
 """The commit log: one append-only sequence of records in segments, bounded in bytes.
 
-A physical offset is a byte position and never comes twice. A record does not cross a segment: the rest of a full
-segment is skipped, as upstream pads it. Source: CommitLog, MappedFileQueue (5.3.3).
+A physical offset is a byte position and is never reused. A record does not cross segments: the rest of a full segment
+is skipped, where upstream writes padding. Source: CommitLog, MappedFileQueue (5.3.3).
 """
 
 from array import array
@@ -11,14 +11,14 @@ from struct import Struct
 from ..message.record_run import RecordRun
 
 END_BYTES = 8
-"""What a segment must have left behind a record: upstream marks the end of a full file there."""
+"""The space that a segment must have left after a record: upstream marks the end of a full file there."""
 FAR_APART = 8
-"""Records among so many times their bytes, or fewer, are copied out of the log together and then parted."""
+"""Records are copied in one block and then split, if the block is at most this many times their total size."""
 _SIZE = Struct(">i")
 
 
 class CommitLog:
-    """Segments of `segment_bytes`, together at most `max_bytes` (the newest segment is never dropped)."""
+    """Segments of `segment_bytes`, in total at most `max_bytes` (the newest segment is never dropped)."""
 
     def __init__(
         self, segment_bytes: int, max_bytes: int, on_trim: Callable[[int], None], on_full: Callable[[], None]
@@ -32,15 +32,15 @@ class CommitLog:
         self._last = 0
         self._tail = self._segments[0]
         self._full: dict[int, int] = {}
-        """When each segment before the last was left, in ms, oldest first."""
+        """The time at which each segment except the last became full (ms), oldest first."""
         self.cuts: list[int] = []
-        """Where the log was cut off, each time that it was: what it held up to there it holds still, or has dropped."""
+        """The offset of each truncation. Records before it are unchanged, unless they were dropped."""
         self.stored_bytes = 0
         self.max_offset = 0
-        """Where the next record goes, unless it does not fit into the segment."""
+        """The position of the next record, unless the record does not fit into the segment."""
 
     def take_up(self, segment_bytes: int, segments: dict[int, bytearray], full: dict[int, int]) -> None:
-        """Become what a log has left: at least one segment of that size, numbered without gaps, oldest first."""
+        """Rebuild from the segments of a recovered log (at least one, equal size, consecutive, oldest first)."""
         self.segment_bytes = segment_bytes
         self._segments, self._full = segments, full
         self._first, self._last = min(segments), max(segments)
@@ -49,16 +49,16 @@ class CommitLog:
         self.max_offset = self._last * segment_bytes + len(self._tail)
 
     def files(self) -> tuple[dict[int, bytearray], dict[int, int]]:
-        """The segments by number, and when each but the last was full (ms), as `take_up` wants them; not copied."""
+        """Return the segments by number and the times at which they became full (ms), for `take_up`; not copied."""
         return self._segments, self._full
 
     @property
     def min_offset(self) -> int:
-        """The first physical offset still held."""
+        """The first physical offset that is not dropped."""
         return self._first * self.segment_bytes
 
     def place(self, size: int, now_ms: int) -> int:
-        """The physical offset that a record of `size` bytes will get; a new segment is begun if it does not fit."""
+        """Return the physical offset of the next record of `size` bytes; starts a new segment if it does not fit."""
         if len(self._tail) + size + END_BYTES > self.segment_bytes:
             self._full[self._last] = now_ms
             self._last += 1
@@ -70,18 +70,18 @@ class CommitLog:
 
     @property
     def room(self) -> int:
-        """How many bytes of records the segment still takes."""
+        """The number of bytes that records may still take in the current segment."""
         return self.segment_bytes - len(self._tail) - END_BYTES
 
     def append(self, record: bytes) -> None:
-        """Store a record at the place that `place` gave, or several for which there is room."""
+        """Append a record at the offset that `place` returned, or several records that fit into the segment."""
         self._tail += record
         size = len(record)
         self.max_offset += size
         self.stored_bytes += size
 
     def truncate(self, end: int) -> None:
-        """Cut off everything from `end` on, the start or the end of a record that is held."""
+        """Truncate the log at `end`, the start or the end of a stored record."""
         self.cuts.append(end)
         for number in [number for number in self._segments if number * self.segment_bytes > end]:
             self.stored_bytes -= len(self._segments.pop(number))
@@ -94,9 +94,9 @@ class CommitLog:
         self.max_offset = end
 
     def parts_from(self, other: "CommitLog", alike: int = 0) -> int:
-        """Where this log is another one no longer: the end of the last record that both hold alike.
+        """Return the offset from which this log differs from another: the end of the last record that both share.
 
-        Up to `alike`, the end of a record in both, they are known to be.
+        `alike`: the end of a record up to which both are known to be equal.
         """
         if self._begins(other, alike):
             return self.max_offset
@@ -108,11 +108,11 @@ class CommitLog:
         return end
 
     def _begins(self, other: "CommitLog", alike: int) -> bool:
-        """Whether another log goes on where this one ends."""
+        """True if this log is a prefix of the other one, apart from segments that the other one dropped."""
         for number in range(max(self._first, alike // self.segment_bytes), self._last + 1):
             segment, theirs = self._segments[number], other._segments.get(number)
             if theirs is None and number < other._first:
-                continue  # dropped there already
+                continue  # the other log has dropped it
             at = max(alike - number * self.segment_bytes, 0)
             if theirs is None or theirs[at : len(segment)] != segment[at:]:
                 return False
@@ -121,12 +121,12 @@ class CommitLog:
         return True
 
     def read(self, physical_offset: int, size: int) -> bytes:
-        """`size` bytes at an offset that is known to be held."""
+        """Return `size` bytes at an offset that must be stored."""
         at = physical_offset % self.segment_bytes
         return bytes(memoryview(self._segments[physical_offset // self.segment_bytes])[at : at + size])
 
     def read_ascending(self, physical_offsets: Sequence[int], sizes: "array[int]", total: int) -> Sequence[bytes]:
-        """Records at offsets that are known to be held and ascend, as those of a queue do; `total`: all their bytes."""
+        """Read records at ascending offsets that must be stored, as those of a queue are; `total`: their total size."""
         if not physical_offsets:
             return []
         number, start = divmod(physical_offsets[0], self.segment_bytes)
@@ -142,11 +142,11 @@ class CommitLog:
         ]
 
     def segment_of(self, physical_offset: int) -> tuple[bytearray, int]:
-        """The segment that holds an offset, and the position in it. Raises KeyError when it is gone."""
+        """Return the segment that contains an offset, and the position in it. Raises KeyError if it was dropped."""
         return self._segments[physical_offset // self.segment_bytes], physical_offset % self.segment_bytes
 
     def record_at(self, physical_offset: int) -> bytes | None:
-        """The record that begins at an offset, or None when none begins there."""
+        """Return the record that starts at an offset, or None if none starts there."""
         if not self.min_offset <= physical_offset < self.max_offset:
             return None
         segment, at = self.segment_of(physical_offset)
@@ -160,7 +160,7 @@ class CommitLog:
         return bytes(memoryview(segment)[at : at + size])
 
     def size_at(self, physical_offset: int) -> int | None:
-        """The number where the size of a record would stand that begins at an offset; None where the log has none."""
+        """Return the 32-bit number at an offset (the size, if a record starts there); None outside the log."""
         if not self.min_offset <= physical_offset < self.max_offset:
             return None
         segment, at = self.segment_of(physical_offset)
@@ -170,12 +170,12 @@ class CommitLog:
         return size
 
     def bytes_at(self, physical_offset: int, size: int) -> bytes | None:
-        """So many bytes from an offset in the log on, or None where its segment holds less."""
+        """Return `size` bytes from an offset in the log, or None if the segment contains fewer."""
         segment, at = self.segment_of(physical_offset)
         return bytes(memoryview(segment)[at : at + size]) if at + size <= len(segment) else None
 
     def records_from(self, physical_offset: int) -> Iterator[tuple[int, bytes]]:
-        """(offset, record) of all records from an offset on, which must be the start of a record or of a segment."""
+        """Yield (offset, record) for all records from `physical_offset` on, the start of a record or of a segment."""
         position = max(physical_offset, self.min_offset)
         while position < self.max_offset:
             segment, at = self.segment_of(position)
@@ -187,11 +187,11 @@ class CommitLog:
             position += size
 
     def full_files(self) -> Iterable[int]:
-        """When each segment but the last was full, in ms, oldest first."""
+        """Return the times at which the segments except the last became full (ms), oldest first."""
         return self._full.values()
 
     def drop_oldest(self, count: int) -> None:
-        """Drop so many of the oldest segments; the last one stays."""
+        """Drop the `count` oldest segments; the last one stays."""
         for _ in range(count):
             if self._first < self._last:
                 self._drop_first()

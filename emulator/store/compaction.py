@@ -1,10 +1,12 @@
-"""What is left of compacted topics: of each key the last message, as soon as a file of its log is full.
+"""Compaction: the messages of compacted topics that remain after upstream's compaction rounds.
 
-Upstream writes what arrives in a queue once more, into a log of the queue's own, whose files have an index beside them.
-From time to time it writes all files anew but the one that is being filled, without what a later message with the same
-keys has replaced, and without what has no body. Here nothing is written twice: a read works out, from the times at
-which messages were stored, what those rounds have left by then. What the broker's log does not hold any more is gone
-here, where upstream's logs of queues keep it. Source: CompactionLog, CompactionStore, SparseConsumeQueue (5.3.3).
+Upstream writes arriving messages of such a queue a second time, into a log of the queue's own, with an index per file.
+A periodic round rewrites all files except the one being filled. It removes messages that a later message with the same
+keys replaced, and messages without a body.
+
+The emulator writes nothing twice: a read computes, from the store times of the messages, which of them the rounds have
+kept so far. Messages that the broker's commit log has dropped are missing here, while upstream's own logs keep them.
+Source: CompactionLog, CompactionStore, SparseConsumeQueue (5.3.3).
 """
 
 from bisect import bisect_left
@@ -20,16 +22,16 @@ from .consume_queue import ConsumeQueue
 from .message_store import MessageStore
 
 _UNIT_BYTES = 46
-"""Of an index, which ends with a unit that says so."""
+"""The size of an index unit; an end marker takes one unit of each index."""
 _END_BYTES = 8
-"""What a file of the log ends with."""
+"""The size of the end marker of a log file."""
 _FILES_OF_INDEX_MIN = 5
 _PLACE = Struct(">q")
 _PLACE_AT = 28
 
 
 class Entry(NamedTuple):
-    """A message of a queue, and its place in the log of the queue."""
+    """A message of a queue, and its position in the queue's own log."""
 
     offset: int
     size: int
@@ -39,7 +41,7 @@ class Entry(NamedTuple):
 
 
 class _File:
-    """Messages one after the other. `base`: where in the log it begins, `end`: behind its last message."""
+    """A file of consecutive messages. `base`: its start position in the log; `end`: the end of its last message."""
 
     __slots__ = ("base", "end", "entries")
 
@@ -57,7 +59,7 @@ def _offset(entry: Entry) -> int:
 
 
 class CompactedQueue:
-    """The log of one queue, as it is at the time of `catch_up`. `period_ms`: from one round to the next."""
+    """The compacted log of one queue as of the last `catch_up`. `period_ms`: interval of the compaction rounds."""
 
     def __init__(self, config: BrokerConfig, store: MessageStore, queue: ConsumeQueue, period_ms: int) -> None:
         self.queue = queue
@@ -69,29 +71,29 @@ class CompactedQueue:
         self._taken = queue.first
         self._next_round_ms: int | None = None
         self._done = -1
-        """The offset up to which rounds have looked at keys."""
+        """The offset of the last message whose keys a round has compared."""
 
     @property
     def min_offset(self) -> int:
-        """The first offset that is left, 0 if there never was any."""
+        """The first remaining offset; 0 if there never was any."""
         return max(self._files[0].entries[0].offset, self.queue.first) if self._files else 0
 
     @property
     def max_offset(self) -> int:
-        """The one behind the last message with keys; the minimum at least."""
+        """The offset after the last message with keys; at least the minimum."""
         return max(_last_offset(self._files[-1]) + 1, self.queue.first) if self._files else 0
 
     def left(self, offset: int, count: int) -> list[Entry]:
-        """The next messages from an offset on that is neither below the minimum nor the maximum.
+        """Return up to `count` remaining messages from an offset on, which must not be outside minimum and maximum.
 
-        Those of one file, as an answer never has those of two.
+        All are from one file, because a response never spans two files.
         """
         entries = self._files[bisect_left(self._files, offset, key=_last_offset)].entries
         first = bisect_left(entries, offset, key=_offset)
         return entries[first : first + count]
 
     def catch_up(self, now_ms: int) -> None:
-        """Take up what was stored, and do the rounds that were due between."""
+        """Add the messages stored since the last call, and run the compaction rounds that were due meanwhile."""
         queue, log = self.queue, self._store.log
         while self._taken < queue.max_offset:
             offset = max(self._taken, queue.first)
@@ -100,7 +102,7 @@ class CompactedQueue:
             record = records.decode(log.read(physical_offset, size))
             self._rounds(record.store_timestamp)
             keys = record.property_map().get(props.KEYS, "")
-            # What holds several messages is one here.
+            # A record that holds several messages counts as one message.
             if keys.strip() and record.queue_offset == offset:
                 self._append(self._files, Entry(offset, size, keys, bool(record.body)))
             if self._next_round_ms is None:
@@ -110,7 +112,7 @@ class CompactedQueue:
             del self._files[0]
 
     def _rounds(self, now_ms: int) -> None:
-        """The round that is due; others beside it would find nothing new."""
+        """Run one round if any is due; further rounds at the same point would find nothing new."""
         if self._next_round_ms is not None and now_ms >= self._next_round_ms:
             self._next_round_ms += ((now_ms - self._next_round_ms) // self._period_ms + 1) * self._period_ms
             self._compact()
@@ -125,7 +127,7 @@ class CompactedQueue:
         for entry in chain.from_iterable(file.entries for file in full):
             if entry.offset >= latest.get(entry.keys, -1) and entry.has_body:
                 self._append(kept, entry)
-        # Upstream's round fails where nothing would be left.
+        # Upstream's round fails if no message would remain.
         if kept:
             self._files = [*kept, self._files[-1]]
             self._done = fresh[-1].offset
@@ -146,7 +148,7 @@ class CompactedQueue:
 
 
 class Compaction:
-    """The logs of all queues of compacted topics, each made when it is first read."""
+    """The compacted logs of all queues of compacted topics, each created at its first read."""
 
     def __init__(self, config: BrokerConfig, store: MessageStore, chance: Chance, name: str) -> None:
         self._config = config
@@ -156,12 +158,12 @@ class Compaction:
         self._logs: dict[tuple[str, int], CompactedQueue] = {}
 
     def of(self, queue: ConsumeQueue) -> CompactedQueue:
-        """The log of a queue as it is now."""
+        """Return the compacted log of a queue, brought up to date."""
         key = queue.topic, queue.queue_id
         log = self._logs.get(key)
         if log is None or log.queue is not queue:
             interval = self._config.compaction_schedule_internal
-            # The same after a restart: what has been dropped does not come back.
+            # Equal after a restart, so that removed messages do not reappear.
             pause = 1000 + self._chance.fixed(f"{self._name} compaction of {key}", max(interval, 1))
             log = self._logs[key] = CompactedQueue(self._config, self._store, queue, interval + pause)
         log.catch_up(self._store.now_ms)
@@ -169,12 +171,12 @@ class Compaction:
 
 
 def moved(record: bytes, place: int) -> bytes:
-    """A record as the log of its queue holds it: with its place there."""
+    """Return a record as the queue's own log stores it: with its position in that log."""
     return record[:_PLACE_AT] + _PLACE.pack(place) + record[_PLACE_AT + _PLACE.size :]
 
 
 def _file_bytes(index_bytes: int, wanted: int) -> int:
-    """How long a file of the log is: as many times its index as comes closest, but five times at least."""
+    """Return the size of a log file: the multiple of the index size closest to `wanted`, at least five times."""
     times, rest = divmod(wanted, index_bytes)
     if times < _FILES_OF_INDEX_MIN:
         return index_bytes * _FILES_OF_INDEX_MIN

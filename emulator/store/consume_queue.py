@@ -13,7 +13,7 @@ from ..message import properties as props
 
 
 class ConsumeQueue:
-    """Units of one (topic, queue id). Units whose record is gone are cut off at the front by `trim`."""
+    """Units of one (topic, queue id). `trim` removes the first units after their records were dropped."""
 
     __slots__ = ("first", "physical", "queue_id", "sizes", "tags_codes", "topic")
 
@@ -27,17 +27,17 @@ class ConsumeQueue:
 
     @property
     def min_offset(self) -> int:
-        """The first logical offset still held."""
+        """The logical offset of the first unit."""
         return self.first
 
     @property
     def max_offset(self) -> int:
-        """The next logical offset to be given."""
+        """The logical offset that the next unit will get."""
         return self.first + len(self.physical)
 
     @property
     def is_spent(self) -> bool:
-        """Whether it has held messages, all of which are gone."""
+        """True if the queue held messages, all of which were dropped."""
         return self.first > 0 and not self.physical
 
     def append(self, physical_offset: int, size: int, tags_code: int) -> int:
@@ -54,32 +54,32 @@ class ConsumeQueue:
         self.tags_codes.extend(tags_codes)
 
     def follow(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
-        """Add a unit that a master has at an offset; one that does not come next is dropped."""
+        """Add a unit replicated from the master at its offset; a unit that is not the next one is ignored."""
         if offset == self.max_offset:
             self.append(physical_offset, size, tags_code)
 
     def holding(self, messages: int) -> AbstractContextManager[None]:
-        """What is appended meanwhile holds so many messages, which counts in a queue of batches only."""
+        """Make appends in this context count as `messages` messages each; only queues of batches do."""
         return nullcontext()
 
     def unit(self, offset: int) -> tuple[int, int, int]:
-        """(physical offset, size, tags code) of a held logical offset. Raises IndexError otherwise."""
+        """Return (physical offset, size, tags code) of a logical offset. Raises IndexError if there is no such unit."""
         index = offset - self.first
         if index < 0:
             raise IndexError(offset)
         return self.physical[index], self.sizes[index], self.tags_codes[index]
 
     def offset_at(self, place: int) -> int:
-        """The offset of the first unit whose record lies at or after a physical offset, the end if none does."""
+        """Return the offset of the first unit whose record is at or after a physical offset, or the maximum offset."""
         return self.first + bisect_left(self.physical, place)
 
     def truncate(self, end: int) -> None:
-        """Cut off the units whose record lies at or after a physical offset."""
+        """Remove the units whose record is at or after a physical offset."""
         count = bisect_left(self.physical, end)
         del self.physical[count:], self.sizes[count:], self.tags_codes[count:]
 
     def trim(self, min_physical_offset: int) -> None:
-        """Cut off the units whose record lies before `min_physical_offset`."""
+        """Remove the units whose record is before `min_physical_offset`."""
         count = bisect_left(self.physical, min_physical_offset)
         if count:
             del self.physical[:count], self.sizes[:count], self.tags_codes[:count]
@@ -87,9 +87,9 @@ class ConsumeQueue:
 
 
 class BatchConsumeQueue(ConsumeQueue):
-    """A queue whose records may hold several messages each: such a one has as many units, which are alike.
+    """A consume queue in which a record may hold several messages; it has one unit per message, all equal.
 
-    Source: BatchConsumeQueue (5.3.3), whose units know how many messages they stand for.
+    Source: BatchConsumeQueue (5.3.3), whose units contain their number of messages.
     """
 
     __slots__ = ("_messages",)
@@ -100,7 +100,7 @@ class BatchConsumeQueue(ConsumeQueue):
 
     @contextmanager
     def holding(self, messages: int) -> Iterator[None]:
-        """What is appended meanwhile holds so many messages."""
+        """Make appends in this context add `messages` units each."""
         self._messages = messages
         try:
             yield
@@ -115,15 +115,15 @@ class BatchConsumeQueue(ConsumeQueue):
         return first
 
     def begin_of(self, offset: int) -> int:
-        """The offset of the first unit of the record that a held offset belongs to."""
+        """Return the offset of the first unit of the record at an offset."""
         return self.first + bisect_left(self.physical, self.physical[offset - self.first])
 
     def end_of(self, offset: int) -> int:
-        """The offset after the last unit of the record that a held offset belongs to."""
+        """Return the offset after the last unit of the record at an offset."""
         return self.first + bisect_right(self.physical, self.physical[offset - self.first])
 
 
 def number_within(properties: Mapping[str, str]) -> int:
-    """How many messages a record holds that says that it holds others; 1 where it does not say how many."""
+    """Return the number of messages in a record that holds several; 1 if the property is missing or malformed."""
     text = properties.get(props.INNER_NUM, "")
     return max(int(text), 1) if text.isascii() and text.isdigit() else 1

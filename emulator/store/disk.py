@@ -1,6 +1,6 @@
-"""How full the disk is that a broker's store lies on, and what follows from it.
+"""Disk usage of a broker's store, and its consequences.
 
-It is a disk of `storeDiskBytes`, of which others use `diskUsedRatio`; without these keys there is always room.
+The disk has `storeDiskBytes` bytes, and `diskUsedRatio` of it is used by others. Without these keys it is never full.
 Source: DefaultMessageStore.CleanCommitLogService.isSpaceToDelete, RunningFlags, UtilAll (5.3.3).
 """
 
@@ -10,39 +10,39 @@ from ..config import BrokerConfig
 
 
 class Pressure(IntEnum):
-    """What a look at the disk asks for."""
+    """Disk usage level, as found by a disk check."""
 
     NONE = 0
     RECLAIM = 1
-    """Files that are old enough are deleted, whatever the hour is."""
+    """Expired files are deleted at any hour."""
     FORCIBLE = 2
     """Files of any age are deleted."""
     FULL = 3
-    """They are, and nothing is stored until a look finds the disk less than FORCIBLE."""
+    """Files of any age are deleted, and nothing is stored until a check finds a level below FORCIBLE."""
 
 
 class Disk:
-    """The disk of one broker."""
+    """The simulated disk of one broker."""
 
     def __init__(self, config: BrokerConfig) -> None:
         self._config = config
         self.full = False
-        """Whether a look has found it full: nothing is stored. A new run begins without having looked."""
+        """True if a check found the disk full: nothing is stored. A new run starts without a check."""
 
     @property
     def bounded(self) -> bool:
-        """Whether what is stored counts."""
+        """True if the disk has a size, so that stored bytes fill it."""
         return self._config.store_disk_bytes > 0
 
     def used(self, stored_bytes: int) -> float:
-        """The share that is used, 0 to 1, in whole percents rounded up."""
+        """Return the used share of the disk, 0 to 1, in whole percent rounded up."""
         percent = self._config.disk_used_ratio
         if self.bounded:
             percent += -(-stored_bytes * 100 // self._config.store_disk_bytes)
         return min(percent, 100) / 100
 
     def pressure(self, stored_bytes: int) -> Pressure:
-        """What a look would find."""
+        """Return the level that a check would find."""
         config, used = self._config, self.used(stored_bytes)
         if used > _within(config.disk_space_warning_level_ratio, 35, 90):
             return Pressure.FULL
@@ -53,13 +53,13 @@ class Disk:
         return Pressure.NONE
 
     def look(self, stored_bytes: int) -> Pressure:
-        """What a look finds; it notes whether the disk is full."""
+        """Check the disk: return its level and update `full`."""
         pressure = self.pressure(stored_bytes)
         self.full = self.would_be_full(pressure)
         return pressure
 
     def would_be_full(self, pressure: Pressure) -> bool:
-        """Whether it is full after a look that finds this: between the two levels it stays as it was."""
+        """Return the value of `full` after a check that finds this level: between the two limits it does not change."""
         return pressure is Pressure.FULL or (self.full and pressure is Pressure.FORCIBLE)
 
 

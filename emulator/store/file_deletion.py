@@ -1,7 +1,7 @@
-"""Which files of the commit log are deleted, and when: full ones, at an hour, when told, or for want of room.
+"""Deletion of full commit log files: at a configured hour, on request, or because the disk is too full.
 
-Upstream looks every `cleanResourceInterval`, for the first time a minute after the start. Here a look is scheduled only
-where it can find something. Where the disk has no size, the cap on stored bytes keeps the log short instead.
+Upstream checks every `cleanResourceInterval`, for the first time a minute after the start. The emulator schedules a
+check only if it can find something. If the disk has no size, the cap on stored bytes bounds the log instead.
 Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpired (5.3.3).
 """
 
@@ -18,11 +18,11 @@ FIRST_LOOK_MS = 60_000
 LOOKS_WHEN_TOLD = 20
 HOUR_MS = 3_600_000
 _DAYS_AHEAD = 400
-"""Looks so far apart that none falls into the hour for as many days are taken for looks that never do."""
+"""If no check within this many days is in a configured hour, none ever will be."""
 
 
 class CleanUp:
-    """Deletes files of one run of a broker. Hours of the day are those of UTC."""
+    """File deletion of one run of a broker. Hours of the day are in UTC."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, topics: Topics) -> None:
         self._config = config
@@ -33,26 +33,26 @@ class CleanUp:
         self._first_ms = scheduler.now_ms + FIRST_LOOK_MS
         self._interval_ms = config.clean_resource_interval
         self._told = 0
-        """Looks still to come that need no hour of the day."""
+        """The number of checks to come that ignore the hour of the day."""
         self._timer: Timer | None = None
         self._pressure = Pressure.NONE
-        """As it was when the next look was scheduled."""
+        """The disk usage level when the next check was scheduled."""
         self._watches = False
         self.look_ahead()
 
     def delete_files(self, call: Call, operation: DeleteExpiredCommitLog) -> Done:
-        """Let the next twenty looks delete what is old enough, whatever the hour is."""
+        """Make the next twenty checks delete expired files at any hour."""
         self._told = LOOKS_WHEN_TOLD
         self.look_ahead()
         return Done()
 
     def forget_queues(self, call: Call, operation: CleanExpiredConsumeQueue) -> Done:
-        """Forget the queues all of whose messages are gone, but for those of the broker; they begin again at 0."""
+        """Delete consume queues without remaining messages, except those of system topics; they restart at offset 0."""
         self._store.forget_spent_queues(self._topics.is_system)
         return Done()
 
     def look_ahead(self) -> None:
-        """Schedule the next look that can find something; to be called when a file is full or a key has changed."""
+        """Schedule the next check that can find something. Call it when a file is full or a key has changed."""
         if self._timer is not None:
             self._timer.cancel()
         if self._store.disk.bounded and not self._watches:
@@ -100,7 +100,7 @@ class CleanUp:
         return None
 
     def _look_from(self, ms: int) -> int:
-        """The first look at a time or after it."""
+        """Return the time of the first check at or after a time."""
         late = max(ms - self._first_ms, 0)
         return self._first_ms + -(-late // self._interval_ms) * self._interval_ms
 

@@ -1,8 +1,8 @@
-"""How far the commit log is on disk, which is what is left of it when the machine loses its power.
+"""Flush: the flushed end of the commit log, which is the end of the log that survives a power loss.
 
-With SYNC_FLUSH all of it. With ASYNC_FLUSH upstream looks every `flushIntervalCommitLog` and writes when
-`flushCommitLogLeastPages` pages are dirty, or `flushCommitLogThoroughInterval` has passed. Here nothing runs at those
-looks: the first append after one of them makes up for it.
+With SYNC_FLUSH the whole log is flushed. With ASYNC_FLUSH upstream checks every `flushIntervalCommitLog` and flushes if
+`flushCommitLogLeastPages` pages are dirty, or if `flushCommitLogThoroughInterval` has passed. The emulator runs nothing
+at those instants: the first append after a check performs it.
 Source: CommitLog.FlushRealTimeService, CommitLog.GroupCommitService, MappedFile.isAbleToFlush (5.3.3).
 """
 
@@ -12,17 +12,17 @@ PAGE_BYTES = 4096
 
 
 class Flushing:
-    """The flushed end of a commit log that ends at `end` now."""
+    """The flushed end of a commit log, initially its current end."""
 
     def __init__(self, config: BrokerConfig, now_ms: int, end: int) -> None:
         self._config = config
         self._flushed = end
         self._thorough_ms = now_ms
         self.next_look_ms = now_ms + config.flush_interval_commit_log
-        """The first look that is not accounted for."""
+        """The first check that was not performed yet."""
 
     def catch_up(self, now_ms: int, end: int) -> None:
-        """Account for the looks until now; the log has ended at `end` since the last one that was."""
+        """Perform the checks due up to now; the log has ended at `end` since the last of them."""
         if now_ms < self.next_look_ms:
             return
         config = self._config
@@ -35,7 +35,7 @@ class Flushing:
         self.next_look_ms = last_look_ms + interval
 
     def flushed(self, now_ms: int, end: int) -> int:
-        """Where the log ends on disk when it ends at `end`."""
+        """Return the flushed end of a log that ends at `end`."""
         if self._config.flush_disk_type == "SYNC_FLUSH":
             return end
         self.catch_up(now_ms, end)

@@ -1,12 +1,12 @@
-"""Light queues (LMQ): a message is queued under further names beside its topic, and nobody has to make these.
+"""Light message queues (LMQ): a message is also added to further queues, which need not be created.
 
-A message names them in INNER_MULTI_DISPATCH, divided by commas; INNER_MULTI_QUEUE_OFFSET tells which offset it has in
-each. Names begin with `%LMQ%`, and each has one queue, 0. With enableLmq offsets are given, with enableMultiDispatch
-messages are queued by them. Source: LmqDispatch, ConsumeQueue.multiDispatchLmqQueue, MultiDispatchUtils,
+A message names them in INNER_MULTI_DISPATCH, separated by commas; INNER_MULTI_QUEUE_OFFSET lists its offset in each.
+Names begin with `%LMQ%`, and each has one queue, 0. With enableLmq messages get these offsets; with enableMultiDispatch
+they are also added to the queues. Source: LmqDispatch, ConsumeQueue.multiDispatchLmqQueue, MultiDispatchUtils,
 QueueOffsetOperator (5.3.3).
 
-Not emulated: a name of another kind before one of these (`a,%LMQ%b`) has no offset, of which upstream's dispatch dies:
-nothing that any topic is sent later can be read. Here such a message is in no light queue.
+Not emulated: a name of another kind before an LMQ name (`a,%LMQ%b`) has no offset, which stops upstream's dispatch: no
+message sent later to any topic can be read. In the emulator such a message is added to no LMQ.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,10 +22,10 @@ OFFSETS = "INNER_MULTI_QUEUE_OFFSET"
 
 
 class LightQueue(ConsumeQueue):
-    """A queue whose offsets are counted by who gives them: those of its topic, and those of messages of other topics.
+    """An LMQ with two separate offset counters: for messages of its own topic, and for those of other topics.
 
-    Each count goes on where the queue ends when a broker starts. A unit is put at its offset: one that comes too early
-    is dropped, one that comes too late takes the next place.
+    Both continue at the end of the queue when a broker starts. A unit is added at its offset. If that offset is below
+    the end of the queue, the unit is dropped; if it is above, the unit is added at the end.
     """
 
     __slots__ = ("next_direct", "next_light")
@@ -35,22 +35,22 @@ class LightQueue(ConsumeQueue):
         self.next_direct = self.next_light = 0
 
     def begin(self) -> None:
-        """A broker starts."""
+        """Set both counters to the end of the queue when a broker starts."""
         self.next_direct = self.next_light = self.max_offset
 
     def append(self, physical_offset: int, size: int, tags_code: int) -> int:
-        """Put a message of the topic of this name, and return the offset that it was given."""
+        """Add a message of the topic with this name, and return the offset that it got."""
         offset = self.next_direct
         self.next_direct += 1
         self.put(offset, physical_offset, size, tags_code)
         return offset
 
     def follow(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
-        """Put a unit at the offset that it has at the master."""
+        """Add a unit at the offset that it has on the master."""
         self.put(offset, physical_offset, size, tags_code)
 
     def put(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
-        """Put a unit at an offset, 0 at any. Source: ConsumeQueue.putMessagePositionInfo (5.3.3)."""
+        """Add a unit at an offset; 0 means any. Source: ConsumeQueue.putMessagePositionInfo (5.3.3)."""
         if self.physical and physical_offset + size <= self.physical[-1] + self.sizes[-1]:
             return
         if offset:
@@ -62,9 +62,9 @@ class LightQueue(ConsumeQueue):
 
 
 class MultiDispatch:
-    """Gives messages their offsets in light queues, and queues them there.
+    """Assigns offsets in LMQs to messages, and adds the messages to these queues.
 
-    `find` is asked for the queue of a light name, which it makes where there is none; `arrivals` are told of messages.
+    `find` returns the queue of an LMQ name, which it creates if it is missing; `arrivals` are the store's listeners.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class MultiDispatch:
         self._arrivals = arrivals
 
     def announce(self, message: Message) -> list[LightQueue]:
-        """Tell a message its offsets, before its record is made; its light queues, once for each time it names them."""
+        """Set a message's LMQ offsets before it is encoded. Returns its LMQs, repeated as often as it names them."""
         text = message.properties.get(DISPATCH, "")
         if not text.strip() or not _may_be_dispatched(message.topic):
             return []
@@ -86,9 +86,9 @@ class MultiDispatch:
     def stored(
         self, queue: ConsumeQueue | None, topic: str, properties: dict[str, str], unit: tuple[int, int, int]
     ) -> None:
-        """Queue a record in its light queues where its topic's queue holds it.
+        """Add a stored record to its LMQs, if the queue of its topic contains it.
 
-        Who waits there is told even if it is not queued.
+        The arrival listeners are called even if the record is not added.
         """
         if DISPATCH not in properties or is_retry(topic):
             return
@@ -116,7 +116,7 @@ def _may_be_dispatched(topic: str) -> bool:
 
 
 def _split(text: str) -> list[str]:
-    """As Java splits: empty parts at the end are none."""
+    """Split at commas as Java does: without empty parts at the end."""
     parts = text.split(",")
     while parts and not parts[-1]:
         parts.pop()

@@ -1,4 +1,4 @@
-"""The store of a broker with `enableLmq`, which queues messages under further names.
+"""The store of a broker with `enableLmq`, which adds messages to light message queues (LMQ).
 
 Source: CommitLog.DefaultAppendMessageCallback, LmqDispatch (5.3.3).
 """
@@ -18,7 +18,7 @@ from .message_store import MessageStore, tags_code_of
 
 
 class LightStore(MessageStore):
-    """As any store, with light queues."""
+    """A message store with LMQs."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, store_host: bytes, max_bytes: int) -> None:
         super().__init__(config, scheduler, store_host, max_bytes)
@@ -33,9 +33,9 @@ class LightStore(MessageStore):
         return queue if isinstance(queue, LightQueue) else None
 
     def append(self, message: Message, properties_text: str | None = None) -> Stored:
-        """Store a message as it is, past the hooks; one that names light queues is told its offsets there.
+        """Store a message unchanged, without the hooks; a message that names LMQs gets its offsets there.
 
-        Its record as a whole may not be larger than `maxMessageSize`. Errors: as in any store.
+        The whole record of such a message may not be larger than `maxMessageSize`. Raises the errors of the base class.
         """
         light = self._multi.announce(message)
         if light:
@@ -51,11 +51,11 @@ class LightStore(MessageStore):
         return stored
 
     def can_copy(self, parts: Sequence[Part], whole: Message, reserved: Iterable[str]) -> bool:
-        """Never: which light queues a message names is in its properties."""
+        """Return False: the LMQs that a message names are in its properties."""
         return False
 
     def append_part(self, message: Message, properties_text: str | None = None) -> Stored:
-        """The same for one message of a batch, which is told no offsets."""
+        """Store one message of a batch, which gets no LMQ offsets."""
         stored = super().append(message, properties_text)
         self._dispatch(message, stored)
         return stored
@@ -69,7 +69,7 @@ class LightStore(MessageStore):
         self._multi.stored(queue, message.topic, message.properties, place)
 
     def follow(self, record: bytes, tags_code: int) -> None:
-        """Store a record of the master as it is, also in its light queues."""
+        """Store a record replicated from the master, and add it to its LMQs."""
         super().follow(record, tags_code)
         found = records.decode(record)
         queued = not found.sys_flag & records.SYS_TRANSACTION_PREPARED
@@ -78,7 +78,7 @@ class LightStore(MessageStore):
         self._multi.stored(queue, found.topic, found.property_map(), place)
 
     def crash(self, *, power_loss: bool) -> None:
-        """Begin again; who counts messages goes on at the end of each queue."""
+        """Recover after a crash; offset counters of LMQs continue at the end of each queue."""
         super().crash(power_loss=power_loss)
         for queue in self.queues.values():
             if isinstance(queue, LightQueue):

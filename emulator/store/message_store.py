@@ -1,7 +1,7 @@
-"""The message store: one commit log, the consume queues that order it, and who is told of new messages.
+"""The message store: one commit log, the consume queues that index it, and listeners for new messages.
 
 It must not know requests or clients. Source: DefaultMessageStore, CommitLog, HookUtils (5.3.3). Upstream dispatches
-to the consume queues about 1 ms after the append; here both happen at once, which no client can tell apart.
+to the consume queues about 1 ms after the append; here both happen at once, which no client can notice.
 """
 
 from bisect import bisect_right
@@ -29,7 +29,7 @@ from .store_time_index import StoreTimes
 
 PROPERTIES_MAX_BYTES = 32767
 OVERHEAD_BYTES = 2 * 65536
-"""What a record may be larger than its body, with room to spare."""
+"""An upper bound of a record's size without its body."""
 _SLAVE = "the message store is in slave mode, so putMessage is forbidden"
 _FULL = "the message store is not writeable, so putMessage is forbidden"
 
@@ -46,7 +46,7 @@ def tags_code_of(tag: str) -> int:
 
 
 class MessageStore:
-    """Puts messages and finds them again."""
+    """Stores messages and finds them again."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, store_host: bytes, max_bytes: int) -> None:
         self._config = config
@@ -62,19 +62,19 @@ class MessageStore:
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
         self._of_topic: dict[str, dict[int, ConsumeQueue]] = {}
         self.wanted: dict[str, set[int]] = {}
-        """Queues by topic that hold nothing and that somebody wanted to read: upstream makes them for that."""
+        """Empty queues that were read, by topic: upstream creates queues on reads."""
         self.hooks: list[Hook] = []
-        """Called in order before each append; they may redirect or refuse the message."""
+        """Called in order before each append; a hook may redirect or refuse the message."""
         self.arrivals: list[Arrival] = []
-        """Told after each append."""
+        """Listeners called after each append."""
         self.watchers: dict[str, Watcher] = {}
-        """Called after each append to one topic with queue id, offset and properties."""
+        """By topic, a function called after each append to it with queue id, offset and properties."""
         self.full_files: list[Callable[[], None]] = []
-        """Called each time a file of the log is full."""
+        """Called each time a segment of the log becomes full."""
         self.followers: list[MessageStore] = []
-        """Stores of slaves, which get every record."""
+        """Stores of slaves, to which every record is replicated."""
         self.follows = False
-        """Whether it is a slave's: its log is its master's, and nothing else is stored."""
+        """True if the store is a slave's: it replicates its master's log and stores nothing else."""
         self.disk = Disk(config)
         self.stats = StoreStats(scheduler.now_ms, BrokerStats(config, scheduler.now_ms))
         self.last_store_timestamp = 0
@@ -83,19 +83,19 @@ class MessageStore:
 
     @property
     def now_ms(self) -> int:
-        """The time that a message stored now would have."""
+        """The store timestamp of a message stored now."""
         return self._scheduler.now_ms
 
     # writing
 
     def put(self, message: Message) -> Stored:
-        """Store a message. Errors: MESSAGE_ILLEGAL for sizes over their limits and what says that it holds others."""
+        """Store a message. Raises MESSAGE_ILLEGAL if it is too large, or if it may not hold other messages but does."""
         return self._append_whole(message) if self.prepare(message) else self.append(message)
 
     def prepare(self, message: Message) -> bool:
-        """Let the hooks look at what is about to be stored; whether it holds other messages.
+        """Run the hooks on a message that is about to be stored. Returns True if it holds other messages.
 
-        Errors: MESSAGE_ILLEGAL, and those of the hooks.
+        Raises MESSAGE_ILLEGAL and the errors of the hooks.
         """
         whole = props.INNER_NUM in message.properties or message.sys_flag & records.SYS_INNER_BATCH
         if whole and (not message.sys_flag & records.SYS_INNER_BATCH or message.topic not in self.batched):
@@ -105,8 +105,8 @@ class MessageStore:
         return bool(whole)
 
     def _append_whole(self, message: Message) -> Stored:
-        """Store a message that holds others, and takes as many offsets as these are, where a queue can say so."""
-        # A queue elsewhere, in which it waits for its time, does not count its messages.
+        """Store a message that holds others. In a queue of batches it takes as many offsets as it holds messages."""
+        # A hook may have redirected it to a queue for delayed messages, which counts it as one.
         number = number_within(message.properties)
         with self._made_queue(message.topic, message.queue_id).holding(number):
             stored = self.append(message)
@@ -124,11 +124,11 @@ class MessageStore:
         return BatchConsumeQueue if topic in self.batched else ConsumeQueue
 
     def append(self, message: Message, properties_text: str | None = None) -> Stored:
-        """Store a message as it is, past the hooks. Who needs the text of its properties, too, gives it.
+        """Store a message unchanged, without the hooks. `properties_text`: its properties, if they are already encoded.
 
-        What says prepared or rolled back goes into the log alone: no queue holds it, and its offset is told to be 0.
-        Half messages do not say so any more when they come here. Errors: MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE (in
-        the store of a slave, or with a full disk). Source: CommitLog.DefaultAppendMessageCallback,
+        A message with the flag prepared or rolled back is only in the log: no queue contains it, and its offset is 0.
+        Half messages no longer have that flag here. Raises MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE (in the store of a
+        slave, or with a full disk). Source: CommitLog.DefaultAppendMessageCallback,
         DefaultMessageStore.CommitLogDispatcherBuildConsumeQueue (5.3.3).
         """
         if self.follows or self.disk.full:
@@ -148,7 +148,7 @@ class MessageStore:
             # Written out: tags are short, and this is done for every message.
             tags_code = (_code_of_short_tag(tag) if len(tag) <= _SHORT_TAG else tags_code_of(tag)) if tag else 0
         queue_id = message.queue_id
-        queued = not message.sys_flag & records.SYS_TRANSACTION_PREPARED  # a bit of both undecided types
+        queued = not message.sys_flag & records.SYS_TRANSACTION_PREPARED  # a bit that prepared and rolled back share
         key = (topic, queue_id)
         queue = self.queues.get(key) if queued else None
         if queue is None and queued:
@@ -194,13 +194,13 @@ class MessageStore:
             follower.follow(record, tags_code)
 
     append_part = append
-    """The same for one message of a batch."""
+    """Stores one message of a batch."""
 
     def can_copy(self, parts: Sequence[Part], whole: Message, reserved: Iterable[str]) -> bool:
-        """Whether nothing about a batch is unusual, so that `append_copies` may store it.
+        """True if a batch has no special feature, so that `append_copies` can store it.
 
-        `whole` is all but body, flag and properties of its messages, with the properties that all of them get;
-        `reserved`: names that those have, or that no message keeps.
+        `whole` has all fields of its messages but body, flag and own properties. Its properties are added to each.
+        `reserved`: names of properties that are added, or that no message keeps.
         """
         if self.follows or self.disk.full or whole.topic in self.watchers or whole.tags_code is not None:
             return False
@@ -213,10 +213,10 @@ class MessageStore:
         return longest <= PROPERTIES_MAX_BYTES and are_usual(texts, reserved)
 
     def append_copies(self, parts: Sequence[Part], whole: Message) -> tuple[int, list[int]]:
-        """Store the messages of a batch as `append_part` would, with the text of their properties as it was sent.
+        """Store the messages of a batch as `append_part` would, with their encoded properties as sent.
 
-        All are stored when the first of them wakes somebody. The first queue offset, and the physical offsets.
-        Source: MessageExtEncoder.encode of batches (5.3.3).
+        All are stored before a listener is called for the first one. Returns the first queue offset, and all physical
+        offsets. Source: MessageExtEncoder.encode of batches (5.3.3).
         """
         queue = self._made_queue(whole.topic, whole.queue_id)
         now = self._scheduler.now_ms
@@ -236,7 +236,7 @@ class MessageStore:
             if now != self._times.last_ms:
                 self._times.note(now, place)
             ends = [*accumulate(sizes[at:], initial=place)]
-            # One fits anyway: there is no record that a file has no room for.
+            # At least one record fits: no record is larger than a segment.
             run = slice(at, at + max(bisect_right(ends, place + self.log.room) - 1, 1))
             starts = ends[: run.stop - at]
             self._append_run(queue, whole, now, copies[run], starts, sizes[run], tags_codes[run])
@@ -259,7 +259,7 @@ class MessageStore:
         sizes: Sequence[int],
         tags_codes: Sequence[int],
     ) -> None:
-        """Store messages that lie in one file of the log."""
+        """Append messages that are in one segment of the log."""
         block = records.encode_run(
             whole.topic.encode(),
             whole.queue_id,
@@ -282,10 +282,10 @@ class MessageStore:
                 follower.follow(block[at - places[0] : at - places[0] + size], tags_code)
 
     def follow(self, record: bytes, tags_code: int) -> None:
-        """Store a record of the master as it is, and tell who waits here.
+        """Store a record replicated from the master, and call the arrival listeners.
 
-        A queue that the master has begun anew, because its topic was deleted, takes nothing until it is as long as this
-        one. Source: DefaultHAClient, ConsumeQueue.putMessagePositionInfo (5.3.3).
+        If the master has deleted and recreated the topic, its queue restarts at 0: units are ignored here until that
+        queue is as long as this one. Source: DefaultHAClient, ConsumeQueue.putMessagePositionInfo (5.3.3).
         """
         found = records.decode(record)
         now = self._scheduler.now_ms
@@ -312,7 +312,7 @@ class MessageStore:
             told(found.topic, found.queue_id, found.queue_offset, tags_code, properties)
 
     def tags_code_at(self, record: bytes) -> int:
-        """What the consume queue says of a record that is held."""
+        """Return the tags code of a stored record: that in the consume queue, or else the hash of its tag."""
         found = records.decode(record)
         queue = self.queues.get((found.topic, found.queue_id))
         if queue is not None and queue.first <= found.queue_offset < queue.max_offset:
@@ -323,7 +323,7 @@ class MessageStore:
         return tags_code_of(tag) if tag else 0
 
     def give_up(self, end: int) -> None:
-        """Cut off what lies at or after a physical offset."""
+        """Truncate log and queues at a physical offset."""
         if end < self.log.max_offset:
             self.log.truncate(end)
             self._times.truncate(end)
@@ -339,9 +339,9 @@ class MessageStore:
         last_store_timestamp: int,
         queues: Iterable[ConsumeQueue],
     ) -> None:
-        """Go on from what another store has left (the log's: see `CommitLog.take_up`). It keeps the size of its files.
+        """Restore the content of another store (for the log see `CommitLog.take_up`). The segment size stays the same.
 
-        What is larger than a file holds is refused, whatever `maxMessageSize` is by now.
+        Messages larger than a segment are refused, regardless of the current `maxMessageSize`.
         """
         self.log.take_up(segment_bytes, segments, full)
         self._times = StoreTimes()
@@ -360,7 +360,7 @@ class MessageStore:
         )
 
     def crash(self, *, power_loss: bool) -> None:
-        """Begin again: after a loss of power without what was not flushed, else with all that was stored."""
+        """Recover after a crash: with `power_loss` without the records that were not flushed, else with all records."""
         now = self._scheduler.now_ms
         if power_loss:
             self.give_up(max(self._flushing.flushed(now, self.log.max_offset), self.log.min_offset))
@@ -374,15 +374,15 @@ class MessageStore:
     # reading
 
     def queue(self, topic: str, queue_id: int) -> ConsumeQueue | None:
-        """The consume queue, if anything was ever stored in it."""
+        """Return the consume queue, or None if nothing was ever stored in it."""
         return self.queues.get((topic, queue_id))
 
     def want(self, topic: str, queue_id: int) -> None:
-        """Somebody wants to read a queue that holds nothing."""
+        """Record that an empty queue was read."""
         self.wanted.setdefault(topic, set()).add(queue_id)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
-        """First held offset, 0 for an unknown queue."""
+        """Return the first offset of a queue, 0 if the queue is unknown."""
         queue = self.queues.get((topic, queue_id))
         if queue is None:
             self.want(topic, queue_id)
@@ -390,12 +390,12 @@ class MessageStore:
         return queue.first
 
     def max_offset(self, topic: str, queue_id: int) -> int:
-        """Next offset, 0 for an unknown queue."""
+        """Return the next offset of a queue, 0 if the queue is unknown."""
         queue = self.queues.get((topic, queue_id))
         return queue.max_offset if queue is not None else 0
 
     def record(self, topic: str, queue_id: int, offset: int) -> bytes | None:
-        """The record at a logical offset, or None."""
+        """Return the record at a logical offset, or None."""
         queue = self.queues.get((topic, queue_id))
         if queue is None or not queue.first <= offset < queue.max_offset:
             return None
@@ -403,16 +403,16 @@ class MessageStore:
         return self.log.read(physical_offset, size)
 
     def store_timestamp(self, queue: ConsumeQueue, offset: int) -> int:
-        """When the message at a held offset was stored."""
+        """Return the store timestamp of the message at an offset that must exist."""
         segment, at = self.log.segment_of(queue.unit(offset)[0])
         return records.store_timestamp(segment, at)
 
     def search(self, topic: str, queue_id: int, timestamp: int, *, upper: bool) -> int:
-        """The offset at a store timestamp, with upstream's boundaries (ConsumeQueue.binarySearchInQueueByTime).
+        """Find the offset at a store timestamp, with upstream's boundaries (ConsumeQueue.binarySearchInQueueByTime).
 
-        Lower: the first message at or after it, the end when all are older. Upper: the last message at or before it,
-        0 when all are newer. A queue of batches answers both with the first message of the first record at or after it,
-        or of the last record when none is later (BatchConsumeQueue.getOffsetInQueueByTime).
+        Lower: the first message at or after it, the end of the queue if all are older. Upper: the last message at or
+        before it, 0 if all are newer. In a queue of batches both return the first message of the first record at or
+        after it, or of the last record if none is later (BatchConsumeQueue.getOffsetInQueueByTime).
         """
         queue = self.queues.get((topic, queue_id))
         if queue is None:
@@ -429,12 +429,12 @@ class MessageStore:
         return found - 1 if found > queue.first else 0
 
     def _first_stored(self, queue: ConsumeQueue, timestamp: int, *, after: bool) -> int:
-        """The offset of the first unit that was stored at or after a time, or only after it; the end if none was."""
+        """Return the offset of the first unit stored at or after a time (`after`: only after), or the end."""
         times = self._times
         if times.knows(timestamp, after=after):
             place = times.place_of(timestamp, after=after)
             return queue.max_offset if place is None else queue.offset_at(place)
-        # What was taken up from a snapshot: its times are in the records alone.
+        # Restored from a snapshot: the store times are only in the records.
         low, high = queue.first, queue.max_offset if times.begin is None else queue.offset_at(times.begin)
         while low < high:
             middle = (low + high) // 2
@@ -446,17 +446,17 @@ class MessageStore:
         return low
 
     def queues_of(self, topic: str) -> Iterator[ConsumeQueue]:
-        """The consume queues of a topic that hold or held something."""
+        """Return the consume queues of a topic that contain or contained messages."""
         return iter(list(self._of_topic.get(topic, {}).values()))
 
     def delete_topic(self, topic: str) -> None:
-        """Forget the queues of a topic; the records stay in the log until it is trimmed, as upstream."""
+        """Delete the queues of a topic; the records stay in the log until it is trimmed, as in upstream."""
         for queue_id in self._of_topic.pop(topic, ()):
             del self.queues[topic, queue_id]
         self.wanted.pop(topic, None)
 
     def forget_spent_queues(self, stays: Callable[[str], bool]) -> None:
-        """Forget queues whose messages were all dropped, unless their topic stays. Source: ConsumeQueueStore."""
+        """Delete queues without remaining messages, unless `stays(topic)` is True. Source: ConsumeQueueStore."""
         for topic, queue_id in [
             place for place, queue in self.queues.items() if queue.is_spent and not stays(place[0])
         ]:
@@ -464,7 +464,10 @@ class MessageStore:
             del self._of_topic[topic][queue_id]
 
     def forget_unknown(self, find: Callable[[str], object], stays: Callable[[str], bool]) -> None:
-        """Forget the queues of topics that are neither found nor stay. Source: DefaultMessageStore.cleanUnusedTopic."""
+        """Delete the queues of topics for which `find` returns None and `stays` False, except LMQs.
+
+        Source: DefaultMessageStore.cleanUnusedTopic.
+        """
         for topic in list(self._of_topic):
             if find(topic) is None and not stays(topic) and not is_lmq(topic):
                 self.delete_topic(topic)

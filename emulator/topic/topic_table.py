@@ -1,4 +1,4 @@
-"""Topics of a broker: those it creates at start, creation by administrators and by sends, attributes.
+"""Topic table of a broker: predefined topics, creation by administrators and by sends, topic attributes.
 
 Source: TopicConfigManager, TopicAttributes, AttributeUtil, AdminBrokerProcessor (5.3.3).
 """
@@ -24,7 +24,7 @@ MESSAGE_TYPES = ("UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL
 MULTI_TAG = "MULTI_TAG"
 CLEANUP_POLICY, COMPACTION = "cleanup.policy", "COMPACTION"
 QUEUE_TYPE, BATCH_QUEUE = "queue.type", "BatchCQ"
-_SCHEDULE_QUEUES = 18  # upstream's constant, whatever the delay levels are
+_SCHEDULE_QUEUES = 18  # upstream's constant, independent of the configured delay levels
 
 
 def _refused(reason: str) -> EngineError:
@@ -54,11 +54,11 @@ ATTRIBUTES: dict[str, tuple[bool, Callable[[str], None]]] = {
     QUEUE_TYPE: (False, _one_of("SimpleCQ", BATCH_QUEUE)),
     "reserve.time": (True, _long_from_minus_one),
 }
-"""Attribute -> whether it may change once its topic is there, and what refuses a value."""
+"""Attribute -> (changeable on an existing topic, function that rejects illegal values)."""
 
 
 class Topics:
-    """The topic table."""
+    """The topic table of one broker."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, queue_nums_max: int) -> None:
         self._config = config
@@ -66,22 +66,22 @@ class Topics:
         self._scheduler = scheduler
         self.table: dict[str, TopicConfig] = {}
         self.compacted: set[str] = set()
-        """Those whose messages need keys, because only the last one with each key is worth keeping."""
+        """Compacted topics: their messages need keys, because compaction keeps only the last message with each key."""
         self.batched: set[str] = set()
-        """Those whose queues may hold several messages in one record."""
+        """Topics whose queues may hold several messages in one record."""
         self.multi_tag: set[str] = set()
-        """Those of the filter type MULTI_TAG, whose messages are marked."""
+        """Topics with filter type MULTI_TAG, whose messages get a system flag."""
         self.special: set[str] = set()
-        """All of these: one look tells that a topic, as most, is none of them."""
+        """Union of the three sets: one lookup shows that a topic is an ordinary one, as most are."""
         self.system: set[str] = set(names.SYSTEM_TOPICS)
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
         self.light = config.enable_lmq
-        """Whether names of light queues are topics that need not be made."""
+        """True if every LMQ name is a topic without having been created."""
         self.told: dict[str, TopicConfig] = {}
-        """Light queues that administrators have made all the same: name servers know them, the broker does not."""
+        """LMQ topics that administrators created explicitly: registered with name servers, but not in the table."""
         self.on_change: Callable[[str], None] = lambda topic: None
-        """Told of each topic that is created or changed, as a name server is by a registration."""
+        """Called with the name of each created or changed topic, which upstream registers with name servers."""
         self.on_delete: Callable[[TopicConfig], None] = lambda config: None
         """Called with each topic that is deleted; name servers keep its route."""
         self._create_at_start()
@@ -114,37 +114,37 @@ class Topics:
             add(names.TIMER_TOPIC, 1)
 
     def find(self, topic: str) -> TopicConfig | None:
-        """The topic, or None."""
+        """Return the configuration of a topic, or None. With LMQ enabled, every LMQ name is a topic of one queue."""
         found = self.table.get(topic)
         return TopicConfig(topic, 1, 1) if found is None and self.light and names.is_lmq(topic) else found
 
     def registered(self, topic: str) -> TopicConfig | None:
-        """The topic as a name server knows it, or None."""
+        """Return the configuration of a topic as registered with name servers, or None."""
         return self.table.get(topic) or self.told.get(topic)
 
     def get(self, topic: str) -> TopicConfig:
-        """The topic. Errors: TOPIC_NOT_EXIST, worded as the broker words it for consumers."""
+        """Return the configuration of a topic. Raises TOPIC_NOT_EXIST with the text that consumers get."""
         found = self.table.get(topic) or self.find(topic)
         if found is None:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! \n{FAQ}")
         return found
 
     def is_system(self, topic: str) -> bool:
-        """A topic that administrators may neither create nor delete."""
+        """True for a topic that administrators may neither create nor delete."""
         return topic in self.system or topic.startswith(names.SYSTEM_TOPIC_PREFIX)
 
     def check_name(self, topic: str) -> None:
-        """Errors: INVALID_PARAMETER for a name that no topic of an administrator may have."""
+        """Validate the name of a topic that an administrator creates. Raises INVALID_PARAMETER."""
         names.check_topic(topic)
         self.refuse_system(topic)
 
     def refuse_system(self, topic: str) -> None:
-        """Errors: INVALID_PARAMETER for a topic of the broker's own, unless administrators may change these."""
+        """Raise INVALID_PARAMETER for a system topic, unless administrators may change system topics."""
         if self._config.validate_system_topic_when_update_topic and self.is_system(topic):
             raise EngineError(ResponseCode.INVALID_PARAMETER, f"The topic[{topic}] is conflict with system topic.")
 
     def create(self, wanted: TopicConfig, attributes: dict[str, str] | None) -> TopicConfig:
-        """Create or change a topic. Errors: INVALID_PARAMETER (name), SYSTEM_ERROR (attributes)."""
+        """Create or change a topic. Raises INVALID_PARAMETER (name), SYSTEM_ERROR (attributes)."""
         topic = wanted.topic_name
         self.check_name(topic)
         current = self.table.get(topic)
@@ -182,7 +182,7 @@ class Topics:
         return merged
 
     def check_queue_nums(self, name: str, queues: int) -> None:
-        """Errors: INVALID_PARAMETER for more queues than `topicQueueNumsMax`."""
+        """Raise INVALID_PARAMETER if a topic would have more queues than `topicQueueNumsMax`."""
         if queues > self._queue_nums_max:
             raise EngineError(
                 ResponseCode.INVALID_PARAMETER,
@@ -224,15 +224,15 @@ class Topics:
     def create_on_send(
         self, topic: str, template_name: str, client_queues: int, sys_flag: int = 0
     ) -> TopicConfig | None:
-        """Create a topic from the template that a send names, or a retry topic of one queue; None when neither works.
+        """Create a topic from the template that a send names, or a retry topic of one queue.
 
-        Source: TopicConfigManager.createTopicInSendMessageMethod (5.3.3).
+        Returns None if neither is possible. Source: TopicConfigManager.createTopicInSendMessageMethod (5.3.3).
         """
         template = self.table.get(template_name)
         if template is not None:
             inherits = bool(template.perm & PERM_INHERIT)
             if template_name == names.AUTO_CREATE_TOPIC and not self._config.auto_create_topic_enable:
-                # From now on it is no template, even if the setting is changed back.
+                # From now on it is not a template, even if the key is changed back.
                 self.table[template_name] = replace(template, perm=PERM_READ | PERM_WRITE)
                 inherits = False
             if inherits:
@@ -252,7 +252,7 @@ class Topics:
         return None
 
     def create_internal(self, topic: str, queues: int, perm: int = PERM_READ | PERM_WRITE) -> TopicConfig:
-        """The topic, created by the broker itself where it is missing (retry, dead letter, transaction topics)."""
+        """Return a topic of the broker's own (retry, dead letter, transaction); create it if it is missing."""
         found = self.table.get(topic)
         if found is None:
             found = TopicConfig(topic, queues, queues, perm)
@@ -260,7 +260,7 @@ class Topics:
         return found
 
     def copy_from(self, other: "Topics") -> None:
-        """Become what another broker's table is."""
+        """Replace the table by a copy of another broker's."""
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
         for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
             mine.clear()
@@ -268,14 +268,14 @@ class Topics:
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
     def take_up(self, table: Mapping[str, TopicConfig], version: tuple[int, int]) -> None:
-        """Go on from what another run has left; what it lacks of the topics that a start creates stays."""
+        """Restore the topics of a previous run. Topics created at start that are missing in `table` stay."""
         self.table |= table
         for config in table.values():
             self._classify(config)
         self.version_counter, self.version_timestamp = version
 
     def delete(self, topic: str) -> bool:
-        """Forget a topic; False when there was none."""
+        """Delete a topic. Returns False if it does not exist."""
         light, deleted = self.told.pop(topic, None), self.table.pop(topic, None)
         if (last := deleted or light) is not None:
             self.on_delete(last)
@@ -287,7 +287,7 @@ class Topics:
         return True
 
     def message_type(self, topic: str) -> str:
-        """The message type attribute; UNSPECIFIED for an unknown topic. Source: TopicConfig.getTopicMessageType."""
+        """Return the message type of a topic; UNSPECIFIED if it is unknown. Source: TopicConfig.getTopicMessageType."""
         found = self.find(topic)
         return "UNSPECIFIED" if found is None else found.attributes.get("message.type", "NORMAL")
 
