@@ -1,6 +1,6 @@
-"""Rights of users as administrators change and see them.
+"""Admin requests for ACL policies of users.
 
-What is wrong with a request is said first, as upstream does; where nobody keeps rights a good one fails then.
+As in upstream, a request is validated first; a valid one then fails if no metadata provider is configured.
 Source: AdminBrokerProcessor, AuthorizationMetadataManagerImpl, AclConverter (5.3.3).
 """
 
@@ -17,13 +17,13 @@ _NOT_CONFIGURED = "java.lang.IllegalStateException: The authenticationMetadataPr
 
 
 class UserRights:
-    """Rights of the users of one broker."""
+    """Handlers of ACL requests on one broker."""
 
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
     def handlers(self) -> Handlers:
-        """Which operation is carried out by what."""
+        """Return the handler of each operation."""
         return {
             PutAcl: self.put,
             DeleteAcl: self.delete,
@@ -32,12 +32,12 @@ class UserRights:
         }
 
     def put(self, call: Call, operation: PutAcl) -> Done:
-        """Errors: NO_PERMISSION for what is wrong with the rights or the user, SYSTEM_ERROR."""
+        """Grant policies to a user. Raises NO_PERMISSION for an invalid policy or user, SYSTEM_ERROR."""
         username = _user(operation.own_subject)
         if username is None:
             username = _user(operation.subject)
         if username is None:
-            raise nowhere()  # upstream's look at the subject fails, and the answer is the same
+            raise nowhere()  # upstream fails on the subject with the same response
         if not operation.policies:
             raise refused("The policies is empty.")
         policies = [_policy(each) for each in operation.policies]
@@ -49,7 +49,7 @@ class UserRights:
         return Done()
 
     def delete(self, call: Call, operation: DeleteAcl) -> Done:
-        """Errors: NO_PERMISSION (no or unknown subject, no rights), SYSTEM_ERROR."""
+        """Delete policies of a user. Raises NO_PERMISSION (no or unknown subject, no policies), SYSTEM_ERROR."""
         username = _user(operation.subject)
         if username is None:
             raise refused("The subject is null.")
@@ -64,7 +64,7 @@ class UserRights:
         return Done()
 
     def get(self, call: Call, operation: GetAcl) -> AclResult:
-        """Errors: NO_PERMISSION (unknown subject), SYSTEM_ERROR."""
+        """Return the policies of a user. Raises NO_PERMISSION (unknown subject), SYSTEM_ERROR."""
         username = _user(operation.subject)
         if username is None:
             raise EngineError(
@@ -78,7 +78,7 @@ class UserRights:
         return AclResult(username, None if rights is None else _shown(rights))
 
     def all(self, call: Call, operation: ListAcls) -> AclsResult:
-        """Errors: SYSTEM_ERROR."""
+        """Return the policies of all users that match the filters. Raises SYSTEM_ERROR."""
         self._must_keep(_NOT_CONFIGURED)
         subjects, resources = operation.subject_filter or "", operation.resource_filter or ""
         found = {}
@@ -87,7 +87,7 @@ class UserRights:
             if user.rights is None or (subjects.strip() and subjects not in subject):
                 continue
             policies = _shown(user.rights)
-            if resources.strip() and resources not in subject:  # upstream's: a fitting subject keeps all of its rights
+            if resources.strip() and resources not in subject:  # as upstream: a matching subject keeps all entries
                 for policy in policies:
                     policy.entries = [entry for entry in policy.entries if resources in (entry.resource or "")]
             policies = [policy for policy in policies if policy.entries]
@@ -107,7 +107,7 @@ class UserRights:
 
 
 def _user(subject: str | None) -> str | None:
-    """The name of a subject that is a user."""
+    """Return the name of a subject that is a user, else None."""
     kind, _, name = (subject or "").partition(":")
     return name if kind.lower() == "user" else None
 
@@ -138,7 +138,7 @@ def _entry(info: PolicyEntry) -> Entry:
 
 
 def _is_source(text: str) -> bool:
-    """An address, or a range of them as an address and a number of bits."""
+    """True for an IP address, or for an address range written as an address and a number of bits."""
     try:
         if "/" not in text:
             ip_address(text)

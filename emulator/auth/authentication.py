@@ -1,4 +1,4 @@
-"""Whether a request may be asked: who has signed it, and what that user may do. Brokers and proxies look alike.
+"""Authentication and authorization of requests: the signature, and the rights of the user. Same for broker and proxy.
 
 Source: AuthenticationEvaluator, AuthorizationEvaluator and what they call, AclSigner (5.3.3).
 """
@@ -20,11 +20,11 @@ from .policies import Action, Decision, Resource
 from .user_table import Accounts, User, UserStatus
 
 _MOST_REMEMBERED = 10_000
-"""`stateful*CacheMaxNum`; then all is forgotten."""
+"""`stateful*CacheMaxNum`; a full cache is cleared."""
 
 
 class AccessDenied(TurnedAway):
-    """A request of somebody who may not ask it: NO_PERMISSION, and why."""
+    """A request was denied: NO_PERMISSION with the reason."""
 
     def __init__(self, why: str) -> None:
         super().__init__(ResponseCode.NO_PERMISSION, why)
@@ -32,7 +32,7 @@ class AccessDenied(TurnedAway):
 
 @value
 class Asking:
-    """Who asks what: the request by its code or name, the connection, the address that it comes from."""
+    """A request as access control sees it: its code or name, its connection, and the client's address."""
 
     request: str
     channel_id: str
@@ -41,7 +41,7 @@ class Asking:
 
 @value
 class Signed:
-    """What a request says of who has signed it: base64 of HMAC-SHA1 over `content`."""
+    """The credentials of a request: a user name, and base64 of HMAC-SHA1 over `content`."""
 
     username: str | None = None
     signature: str | None = field(default=None, repr=False)
@@ -50,21 +50,21 @@ class Signed:
 
 @value
 class Need:
-    """One of these actions must be allowed on a resource."""
+    """A required right: one of the actions must be allowed on the resource."""
 
     resource: Resource
     actions: tuple[Action, ...]
 
 
 class _Memory:
-    """What was found out lately, as "stateful" strategies remember it: None, or why not."""
+    """Cache of decisions for "stateful" strategies: None (allowed), or the reason of the denial."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._found: dict[object, tuple[int, AccessDenied | None]] = {}
 
     def recall(self, key: object, lasts_ms: int, find: Callable[[], None]) -> None:
-        """Find out, or remember. Raises AccessDenied."""
+        """Return the cached decision, or call `find` and cache its result. Raises AccessDenied."""
         now = self._scheduler.now_ms
         until_ms, denied = self._found.get(key, (0, None))
         if until_ms <= now:
@@ -81,7 +81,7 @@ class _Memory:
 
 
 class Access:
-    """The door of one run of a broker, or of a proxy. `accounts` are the broker's, None while there is none to ask."""
+    """Access control of one run of a broker, or of a proxy. `accounts` returns the broker's users; None: no broker."""
 
     def __init__(self, config: AccessConfig, scheduler: Scheduler, accounts: Callable[[], Accounts | None]) -> None:
         self._config = config
@@ -91,21 +91,21 @@ class Access:
 
     @property
     def on(self) -> bool:
-        """Whether anybody is looked at."""
+        """True if any request is checked."""
         return self._config.authentication_enabled or self._config.authorization_enabled
 
     @property
     def authenticates(self) -> bool:
-        """Whether requests must be signed."""
+        """True if requests must be signed."""
         return self._config.authentication_enabled
 
     @property
     def authorizes(self) -> bool:
-        """Whether users need rights."""
+        """True if users need rights."""
         return self._config.authorization_enabled
 
     def authenticate(self, asking: Asking, signed: Signed) -> None:
-        """Raises AccessDenied unless a known user has signed."""
+        """Check the signature of a request. Raises AccessDenied unless a known user has signed it."""
         config = self._config
         if "Stateful" in config.authentication_strategy:
             key = (asking.channel_id, (signed.username or "").strip())
@@ -115,7 +115,7 @@ class Access:
             self._authenticate(asking, signed)
 
     def authorize(self, asking: Asking, username: str | None, needs: Iterable[Need]) -> None:
-        """Raises AccessDenied for the first thing that the user (None: nobody has said who) may not do."""
+        """Check rights of a user (None: unsigned request). Raises AccessDenied for the first one that is missing."""
         config = self._config
         for need in needs:
             if "Stateful" in config.authorization_strategy:
@@ -176,7 +176,7 @@ _FAILED = "Authorization failed. Please verify your access rights and try again.
 
 
 def signature(user: User, content: bytes) -> str:
-    """What a user's signature of something is; half of a surrogate pair is a question mark to Java."""
+    """Return a user's signature of `content`; Java encodes a lone surrogate in the password as a question mark."""
     return b64encode(hmac(user.password.encode(errors="replace"), content, sha1).digest()).decode()
 
 

@@ -1,4 +1,4 @@
-"""What a user may do with which resources, and which of several entries that say so counts.
+"""ACL policies: the actions that a user may perform on resources, and the precedence of policy entries.
 
 Source: Acl, Policy, PolicyEntry, Resource, AclAuthorizationHandler, IPAddressUtils (5.3.3).
 """
@@ -16,7 +16,7 @@ E = TypeVar("E", bound=Enum)
 
 
 class ResourceType(Enum):
-    """What can be named."""
+    """Type of a resource."""
 
     UNKNOWN = "Unknown"
     ANY = "Any"
@@ -27,7 +27,7 @@ class ResourceType(Enum):
 
 
 class Pattern(Enum):
-    """How it is named."""
+    """Pattern by which a resource name matches."""
 
     ANY = "*"
     LITERAL = ""
@@ -35,7 +35,7 @@ class Pattern(Enum):
 
 
 class Action(Enum):
-    """What can be done."""
+    """Action on a resource."""
 
     UNKNOWN = "Unknown"
     ALL = "All"
@@ -50,28 +50,28 @@ class Action(Enum):
 
 
 class Decision(Enum):
-    """Whether it may be done."""
+    """Decision of a policy entry."""
 
     ALLOW = "Allow"
     DENY = "Deny"
 
 
 class PolicyType(Enum):
-    """Of two kinds of entries those of the first count, unless none of them fits."""
+    """Policy type, in order of precedence: Default entries count only if no Custom entry matches."""
 
     CUSTOM = "Custom"
     DEFAULT = "Default"
 
 
 def by_name(kind: type[E], name: str | None) -> E | None:
-    """The member of a name, however it is written; None for an unknown one."""
+    """Return the enum member with a value, ignoring case; None if there is none."""
     wanted = (name or "").lower()
     return next((member for member in kind if member.value.lower() == wanted), None)
 
 
 @value
 class Resource:
-    """A topic, a group or a cluster; with a pattern, several. `name` is None where any is meant."""
+    """A topic, a group or a cluster, or several by a pattern. `name` is None if every name matches."""
 
     kind: ResourceType
     name: str | None
@@ -79,7 +79,7 @@ class Resource:
 
     @classmethod
     def parse(cls, key: str | None) -> "Resource | None":
-        """`Topic:orders`, `Group:shop*`, `Cluster:*`, `*`; None for what is nothing of that."""
+        """Parse `Topic:orders`, `Group:shop*`, `Cluster:*` or `*`; None for other texts."""
         if not (key or "").strip():
             return None
         if key == "*":
@@ -96,7 +96,7 @@ class Resource:
 
     @property
     def key(self) -> str:
-        """As it is written."""
+        """The resource in the form that `parse` reads."""
         if self.kind is ResourceType.ANY:
             return "*"
         name = "null" if self.name is None else self.name
@@ -104,7 +104,7 @@ class Resource:
         return f"{self.kind.value}:{tail}"
 
     def covers(self, other: "Resource") -> bool:
-        """Whether another one, which has no pattern, is this or one of these."""
+        """True if this resource equals or matches another one, which has no pattern."""
         if self.kind is ResourceType.ANY:
             return True
         if self.kind is not other.kind:
@@ -115,12 +115,12 @@ class Resource:
 
 
 def topic_resource(name: str | None) -> Resource:
-    """A topic."""
+    """Return a topic as a resource."""
     return Resource(ResourceType.TOPIC, name)
 
 
 def group_resource(name: str | None) -> Resource:
-    """A group, by its own name or by that of its retry topic."""
+    """Return a group as a resource, by its own name or by that of its retry topic."""
     if name is not None and is_retry(name):
         name = name.removeprefix(RETRY_PREFIX)
     return Resource(ResourceType.GROUP, name)
@@ -128,7 +128,7 @@ def group_resource(name: str | None) -> Resource:
 
 @value
 class Entry:
-    """Whether actions on a resource are allowed. `sources` are addresses and ranges, none for any address."""
+    """A policy entry: a decision for actions on a resource. `sources` are addresses and ranges; empty means any."""
 
     resource: Resource
     actions: tuple[Action, ...]
@@ -136,7 +136,7 @@ class Entry:
     decision: Decision
 
     def fits(self, resource: Resource, actions: Iterable[Action], source: str) -> bool:
-        """Whether it says something of one of these actions from an address."""
+        """True if the entry applies to one of these actions on a resource, from an address."""
         return (
             self.resource.covers(resource)
             and any(action in self.actions or Action.ALL in self.actions for action in actions)
@@ -146,13 +146,13 @@ class Entry:
 
 @value
 class Policy:
-    """Entries of a kind."""
+    """The policy entries of one type."""
 
     kind: PolicyType
     entries: tuple[Entry, ...]
 
     def updated(self, entries: Iterable[Entry]) -> "Policy":
-        """With entries; they replace those of the same resources."""
+        """Return the policy with added entries, which replace entries of the same resource."""
         mine = list(self.entries)
         for entry in entries:
             places = [place for place, old in enumerate(mine) if old.resource == entry.resource]
@@ -165,16 +165,16 @@ class Policy:
 
 @value
 class Rights:
-    """All that a user may do."""
+    """The ACL of a user: all policies."""
 
     policies: tuple[Policy, ...]
 
     def policy(self, kind: PolicyType) -> Policy | None:
-        """The first of a kind."""
+        """Return the first policy of a type, or None."""
         return next((policy for policy in self.policies if policy.kind is kind), None)
 
     def updated(self, policies: Iterable[Policy]) -> "Rights":
-        """With policies; what they say of the same resources replaces what was said."""
+        """Return the ACL with added policies, whose entries replace those of the same type and resource."""
         mine = self
         for policy in policies:
             old = mine.policy(policy.kind)
@@ -182,7 +182,7 @@ class Rights:
         return mine
 
     def without(self, kind: PolicyType, resource: Resource) -> "Rights":
-        """Without the first entry of a resource."""
+        """Return the ACL without the first entry of a type and resource."""
         old = self.policy(kind)
         place = next((n for n, each in enumerate(old.entries) if each.resource == resource), None) if old else None
         if old is None or place is None:
@@ -193,7 +193,7 @@ class Rights:
         return Rights(tuple(policy for policy in self.policies if policy is not old))
 
     def decisive(self, resource: Resource, actions: Sequence[Action], source: str) -> Entry | None:
-        """The entry that counts for an action on a resource from an address, if any fits."""
+        """Return the entry that decides on an action on a resource from an address, or None if no entry matches."""
         for kind in PolicyType:
             policy = self.policy(kind)
             if policy is not None:
@@ -207,11 +207,11 @@ class Rights:
 
 
 def _first(entries: Iterable[Entry]) -> Entry:
-    """The one that upstream's sort puts first.
+    """Return the entry that upstream's sort puts first.
 
-    Its comparison contradicts itself (a pattern for any name is neither before nor behind a literal name that is before
-    it), so the result depends on how Java sorts: a run at the beginning as it is or turned round, then one after the
-    other by halving.
+    Upstream's comparison is inconsistent: a pattern for any name is neither before nor after a literal name, although
+    the literal is before it. The result therefore depends on Java's sort, which is imitated here: it takes the initial
+    run, reverses it if it is descending, and adds the other entries by binary insertion.
     """
     mine = list(entries)
     run = 2
@@ -235,7 +235,7 @@ def _first(entries: Iterable[Entry]) -> Entry:
 
 
 def _order(one: Entry, other: Entry) -> int:
-    """Below 0: the first counts rather. A shorter prefix comes before a longer one, and Allow before Deny."""
+    """Compare two entries; below 0: the first has precedence. Shorter prefixes come first, and Allow before Deny."""
     mine, its = one.resource, other.resource
     if mine.kind is not its.kind:
         if ResourceType.ANY in (mine.kind, its.kind):
@@ -251,7 +251,7 @@ def _order(one: Entry, other: Entry) -> int:
 
 
 def _within(address: str, source: str) -> bool:
-    """Whether an address is another, or in a range."""
+    """True if an address equals another, or is in a range."""
     base, slash, bits = source.partition("/")
     if not slash:
         return address == source

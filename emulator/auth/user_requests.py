@@ -1,6 +1,6 @@
-"""Users and rights as administrators change and see them.
+"""Admin requests for users.
 
-What is wrong with a request is said first, as upstream does; where nobody keeps users a good one fails then.
+As in upstream, a request is validated first; a valid one then fails if no metadata provider for users is configured.
 Source: AdminBrokerProcessor, AuthenticationMetadataManagerImpl (5.3.3).
 """
 
@@ -18,13 +18,13 @@ _ONLY_BY_SUPER = "The super user can only be {} by super user"
 
 
 class Users:
-    """Users of one broker."""
+    """Handlers of user requests on one broker."""
 
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
     def handlers(self) -> Handlers:
-        """Which operation is carried out by what, those on rights included."""
+        """Return the handler of each operation, including ACL requests."""
         return {
             **UserRights(self._accounts).handlers(),
             CreateUser: self.create,
@@ -35,7 +35,10 @@ class Users:
         }
 
     def create(self, call: Call, operation: CreateUser) -> Done:
-        """Errors: INVALID_PARAMETER (no name), NO_PERMISSION (blank or known name, blank password), SYSTEM_ERROR."""
+        """Create a user.
+
+        Raises INVALID_PARAMETER (no name), NO_PERMISSION (blank or known name, blank password), SYSTEM_ERROR.
+        """
         info = operation.info
         user_type = self._look_at(operation.username, info, operation.signer, "create")
         if not operation.username.strip():
@@ -52,7 +55,10 @@ class Users:
         return Done()
 
     def update(self, call: Call, operation: UpdateUser) -> Done:
-        """Errors: INVALID_PARAMETER (no name), NO_PERMISSION (blank or unknown name, super user), SYSTEM_ERROR."""
+        """Change a user.
+
+        Raises INVALID_PARAMETER (no name), NO_PERMISSION (blank or unknown name, super user), SYSTEM_ERROR.
+        """
         info = operation.info
         user_type = self._look_at(operation.username, info, operation.signer, "update")
         user = self._find(operation.username)
@@ -66,17 +72,17 @@ class Users:
         return Done()
 
     def delete(self, call: Call, operation: DeleteUser) -> Done:
-        """Errors: NO_PERMISSION (blank name, super user), SYSTEM_ERROR."""
+        """Delete a user and its policies. Raises NO_PERMISSION (blank name, super user), SYSTEM_ERROR."""
         user = self._find(operation.username)
         if user is not None:
             self._only_by_super(user, operation.signer)
             del self._accounts.users[user.username]
             if not self._accounts.keep_rights:
-                raise nowhere()  # upstream has deleted the user by then
+                raise nowhere()  # after the deletion, as in upstream
         return Done()
 
     def get(self, call: Call, operation: GetUser) -> UserResult:
-        """Errors: INVALID_PARAMETER (blank name), SYSTEM_ERROR."""
+        """Return a user. Raises INVALID_PARAMETER (blank name), SYSTEM_ERROR."""
         username = operation.username or ""
         if not username.strip():
             raise EngineError(ResponseCode.INVALID_PARAMETER, "The username is blank")
@@ -85,14 +91,14 @@ class Users:
         return UserResult(username, None if user is None else _shown(user))
 
     def all(self, call: Call, operation: ListUsers) -> UsersResult:
-        """Errors: SYSTEM_ERROR."""
+        """List users whose names contain a text. Raises SYSTEM_ERROR."""
         self._must_keep()
         wanted = operation.filter if (operation.filter or "").strip() else None
         users = sorted(self._accounts.users.items(), key=lambda item: item[0].encode())
         return UsersResult({name: _shown(user) for name, user in users if wanted is None or wanted in name})
 
     def _look_at(self, username: str, info: UserInfo, signer: str, what: str) -> UserType | None:
-        """The type that is asked for. Only a super user may ask for another one, unless requests are not signed."""
+        """Validate a request and return its user type. Type Super needs an unsigned request or a super user."""
         if not username:
             raise EngineError(ResponseCode.INVALID_PARAMETER, "The username is blank")
         user_type = by_name(UserType, info.user_type)

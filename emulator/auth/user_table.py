@@ -1,4 +1,4 @@
-"""Users of a broker, and what they may do. They outlive stops and crashes; slaves do not copy them.
+"""Users of a broker and their ACL policies. They survive stops and crashes; slaves do not replicate them.
 
 Source: LocalAuthenticationMetadataProvider, LocalAuthorizationMetadataProvider, AuthenticationMetadataManagerImpl
 (5.3.3).
@@ -17,14 +17,14 @@ from .policies import Rights
 
 
 class UserType(Enum):
-    """Whether a user needs rights."""
+    """Type of a user: a super user needs no rights."""
 
     SUPER = "Super"
     NORMAL = "Normal"
 
 
 class UserStatus(Enum):
-    """Whether a user may come in."""
+    """Status of a user: a disabled user is denied."""
 
     ENABLE = "enable"
     DISABLE = "disable"
@@ -32,23 +32,23 @@ class UserStatus(Enum):
 
 @value
 class User:
-    """Somebody who signs requests with a password."""
+    """A user, who signs requests with a password."""
 
     username: str
     password: str = field(repr=False)
     user_type: UserType
     status: UserStatus
     rights: Rights | None = None
-    """None until some are given."""
+    """None until a policy is granted."""
 
     @property
     def is_super(self) -> bool:
-        """May do everything."""
+        """True for super users, who may do everything."""
         return self.user_type is UserType.SUPER
 
 
 class Accounts:
-    """What one broker keeps, as far as its configuration names who keeps it."""
+    """The user table of one broker. Users and policies are stored only if their metadata providers are configured."""
 
     def __init__(self, config: BrokerConfig) -> None:
         self._config = config
@@ -56,16 +56,16 @@ class Accounts:
 
     @property
     def keep_users(self) -> bool:
-        """Whether users are kept."""
+        """True if users are stored."""
         return bool(self._config.authentication_metadata_provider)
 
     @property
     def keep_rights(self) -> bool:
-        """Whether rights are kept."""
+        """True if policies are stored."""
         return bool(self._config.authorization_metadata_provider)
 
     def start(self) -> None:
-        """Make the users of the configuration that there are not. Raises ConfigError when they cannot be made."""
+        """Create the configured users that do not exist yet. Raises ConfigError for an unusable value."""
         config = self._config
         for key, text, name, password in (
             ("initAuthenticationUser", config.init_authentication_user, "username", "password"),
@@ -96,10 +96,10 @@ class Accounts:
 
 
 def refused(remark: str) -> EngineError:
-    """Why users or rights are not changed."""
+    """Build the error for a rejected change of users or policies."""
     return EngineError(ResponseCode.NO_PERMISSION, remark)
 
 
 def nowhere() -> EngineError:
-    """Nobody keeps what is meant."""
+    """Build the error for a metadata provider that is not configured."""
     return EngineError(ResponseCode.SYSTEM_ERROR, "An system error occurred, please try again later.")

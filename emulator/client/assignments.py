@@ -1,4 +1,4 @@
-"""Server-side load balancing: how a group reads a topic, and which client gets which queues.
+"""Server-side load balancing: the request mode of a group on a topic, and the queues of each client.
 
 Source: QueryAssignmentProcessor, AllocateMessageQueueAveragely, AllocateMessageQueueAveragelyByCircle (5.3.3).
 """
@@ -25,11 +25,11 @@ from ..topic.topic_table import Topics
 from .client_registry import BROADCASTING, Clients
 
 ReadQueues = Callable[[str], list[MessageQueue] | None]
-"""The queues of all brokers that may be read, as the name server tells them; None for a topic without route."""
+"""Returns the readable queues of a topic on all brokers, from the name server; None for a topic without route."""
 
 
 class Assignments:
-    """Message request modes by (topic, group), and what follows from them."""
+    """Message request modes by (topic, group), and the queue assignments that depend on them."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Assignments:
         self.modes = modes
 
     def handlers(self) -> Handlers:
-        """Which operation is carried out by what."""
+        """Return the handler of each operation."""
         return {
             SetMessageRequestMode: self.set_mode,
             GetAllMessageRequestMode: self.all_modes,
@@ -56,7 +56,7 @@ class Assignments:
         }
 
     def set_mode(self, call: Call, operation: SetMessageRequestMode) -> Done:
-        """Errors: NO_PERMISSION (retry topics), TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST."""
+        """Set a request mode. Raises NO_PERMISSION (retry topics), TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST."""
         if names.is_retry(operation.topic):
             raise EngineError(ResponseCode.NO_PERMISSION, "retry topic is not allowed to set mode")
         if self._topics.find(operation.topic) is None:
@@ -67,13 +67,13 @@ class Assignments:
         return Done()
 
     def all_modes(self, call: Call, operation: GetAllMessageRequestMode) -> MessageRequestModesResult:
-        """What was said, in the order in which it was first."""
+        """Return all request modes that were set, in the order in which each was first set."""
         return MessageRequestModesResult(list(self.modes.values()))
 
     def query(self, call: Call, operation: QueryAssignment) -> AssignmentResult:
-        """The queues of one client, of any broker; None where the group, the topic or the strategy is unknown.
+        """Return the queues of one client, on all brokers; None if the group, the topic or the strategy is unknown.
 
-        What is known of routes is at most half a minute old upstream, and always new here.
+        Upstream's route data is up to half a minute old; here it is always current.
         """
         topic, broadcasting = operation.topic, operation.message_model == BROADCASTING
         mode, share = self._mode(topic, operation.consumer_group)
@@ -93,9 +93,9 @@ class Assignments:
                 return AssignmentResult(None)
             clients = sorted(group.client_ids())
             if mode == "POP" and (share <= 0 or share >= len(clients) - 1):
-                allocated = _whole_brokers(queues)  # whoever asks
+                allocated = _whole_brokers(queues)  # the same for every client
             elif not operation.client_id or not queues:
-                return AssignmentResult(None)  # upstream's strategies want a name, and something to share
+                return AssignmentResult(None)  # upstream's strategies require a client id and at least one queue
             elif mode == "POP":
                 allocated = _allocate_pop(queues, clients, operation.client_id, share, strategy)
             else:
@@ -116,7 +116,7 @@ Strategy = Callable[[list[MessageQueue], list[str], str], list[MessageQueue]]
 
 
 def allocate_average(queues: list[MessageQueue], clients: list[str], client_id: str) -> list[MessageQueue]:
-    """Contiguous blocks, the first clients get one more; nothing for an unknown client."""
+    """Allocate contiguous blocks, one queue more to the first clients; none to an unknown client."""
     if client_id not in clients:
         return []
     index, count = clients.index(client_id), len(clients)
@@ -127,7 +127,7 @@ def allocate_average(queues: list[MessageQueue], clients: list[str], client_id: 
 
 
 def allocate_by_circle(queues: list[MessageQueue], clients: list[str], client_id: str) -> list[MessageQueue]:
-    """Every n-th queue; nothing for an unknown client."""
+    """Allocate every n-th queue; none to an unknown client."""
     return queues[clients.index(client_id) :: len(clients)] if client_id in clients else []
 
 
@@ -135,7 +135,7 @@ STRATEGIES: dict[str, Strategy] = {"AVG": allocate_average, "AVG_BY_CIRCLE": all
 
 
 def _whole_brokers(queues: list[MessageQueue]) -> list[MessageQueue]:
-    """Each broker as a whole, which a queue id of -1 says."""
+    """Assign each broker as a whole, expressed as queue id -1."""
     brokers = dict.fromkeys(queue.broker_name for queue in queues)
     return [MessageQueue(queues[0].topic, broker, -1) for broker in brokers]
 
@@ -143,7 +143,7 @@ def _whole_brokers(queues: list[MessageQueue]) -> list[MessageQueue]:
 def _allocate_pop(
     queues: list[MessageQueue], clients: list[str], client_id: str, share: int, strategy: Strategy
 ) -> list[MessageQueue]:
-    """Queues of a pop client: its own share and those of the next `share` clients, or one where clients outnumber."""
+    """Allocate a pop client's share and those of the next `share` clients; one queue if clients outnumber queues."""
     if client_id not in clients:
         return []
     index = clients.index(client_id)

@@ -1,4 +1,4 @@
-"""Who is connected: producers and consumers by group, their subscriptions, and the notices about changes.
+"""Client registry: producers and consumers by group, their subscriptions, and notifications about changes.
 
 Source: ClientManageProcessor, ConsumerManager, ProducerManager, ClientHousekeepingService,
 DefaultConsumerIdsChangeListener (5.3.3).
@@ -21,20 +21,20 @@ from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, Topics
 from .registrations import Registrations
 
 SCAN_PERIOD_MS = 10_000
-"""Upstream looks for expired channels this often (ClientHousekeepingService)."""
+"""The interval of upstream's scan for expired channels (ClientHousekeepingService)."""
 PRODUCER_EXPIRED_MS = 120_000
 FIRST_LATE_NOTICE_MS, LATE_NOTICE_PERIOD_MS = 30_000, 15_000
-"""When upstream tells of changes that it does not tell of at once (DefaultConsumerIdsChangeListener)."""
+"""The first time and the period of upstream's delayed notifications (DefaultConsumerIdsChangeListener)."""
 BROADCASTING = "BROADCASTING"
 ACTIVELY = "CONSUME_ACTIVELY"
-"""The consume type of consumers that ask for messages by themselves."""
+"""The consume type of pull consumers."""
 
 Push = Callable[[Channel, Effect], None]
 
 
 @value
 class Member:
-    """One client of a group."""
+    """One client of a group, on one connection."""
 
     channel: Channel
     client_id: str
@@ -42,12 +42,13 @@ class Member:
     version: int
     last_update_ms: int
     through_proxy: bool = False
-    """Of such members nobody is told that they join or leave; they themselves are, and cannot hear it."""
+    """True for a gRPC client registered by the proxy. When it joins or leaves, other members are not notified.
+    It is notified itself, but cannot receive the notification."""
 
 
 @value
 class ConsumerGroup:
-    """A consumer group as its last heartbeat left it; the last writer wins."""
+    """A consumer group as of its last heartbeat; a heartbeat of any member overwrites its modes."""
 
     name: str
     consume_type: str = "CONSUME_PASSIVELY"
@@ -57,12 +58,12 @@ class ConsumerGroup:
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
 
     def client_ids(self) -> list[str]:
-        """Ids in the order of joining, one for each connection."""
+        """Return the client ids in the order of joining, one per connection."""
         return [member.client_id for member in self.members.values()]
 
 
 class Clients:
-    """The tables of producers and consumers."""
+    """The registry of producers and consumers of one broker."""
 
     def __init__(
         self,
@@ -84,21 +85,21 @@ class Clients:
         self._registrations: Registrations[Member] = Registrations()
         self.filters = FilterTable(config, scheduler, filters)
         self._subscribers: dict[str, dict[str, None]] = {}
-        """Groups by topic that are registered with a subscription to it."""
+        """By topic, the registered groups that subscribe to it."""
         self._fingerprints: dict[str, int] = {}
-        """Of the last heartbeat for each group, 0 for one without; kept when the group has nobody any more."""
+        """The fingerprint of each group's last heartbeat, 0 if it had none; kept after the last member has left."""
         self._late_notices: dict[str, list[Channel]] = {}
         self._compensated: dict[tuple[str, str], tuple[SubscriptionData, int]] = {}
-        """What requests asked for, and when, by group and topic."""
+        """Subscriptions taken from requests, and their times, by group and topic."""
         self._compensated_until_ms = 0
-        """Until then nothing has to be looked for in it that is too old."""
+        """The time until which none of them needs to be checked for expiry."""
         self._producer_turn = 0
         self._scanning = False
 
     # heartbeats
 
     def heartbeat(self, channel: Channel, beat: Heartbeat) -> bool:
-        """Register everything in a heartbeat; True when a V2 client shall send its subscriptions again."""
+        """Register everything in a heartbeat. Returns True if a V2 client must send its subscriptions again."""
         for group in beat.producer_groups:
             self._register_producer(channel, beat, group)
         changed = beat.fingerprint == 0
@@ -114,7 +115,7 @@ class Clients:
         if known is None:
             members[channel.channel_id] = member = self._member(channel, beat)
             self._registrations.producer_came(group, channel.channel_id, member.client_id, member)
-        else:  # it stays what it was first, whatever the client calls itself now
+        else:  # the first registration stays, even if the client id has changed
             known.last_update_ms = self._scheduler.now_ms
 
     def _member(self, channel: Channel, beat: Heartbeat) -> Member:
@@ -155,7 +156,7 @@ class Clients:
         return resend
 
     def _is_another(self, group: str, fingerprint: int) -> bool:
-        """Note the fingerprint of a heartbeat; whether the last one of the group, by whomever, had another."""
+        """Store the fingerprint of a heartbeat. Returns True if the group's last one, of any member, was another."""
         last = self._fingerprints.get(group)
         self._fingerprints[group] = fingerprint
         return last is not None and last != fingerprint
@@ -171,7 +172,7 @@ class Clients:
         retry.order = order
 
     def _update_subscriptions(self, group: ConsumerGroup, subscriptions: list[SubscriptionData]) -> bool:
-        """Take over newer subscriptions; True when a topic came or went (a new expression alone is no change)."""
+        """Apply newer subscriptions. Returns True if a topic was added or removed; a new expression is no change."""
         changed = False
         wanted = set()
         for subscription in subscriptions:
@@ -196,7 +197,7 @@ class Clients:
             del self._subscribers[topic]
 
     def notify_ids_changed(self, group: ConsumerGroup) -> None:
-        """Tell every member of a group, the joining one included; broadcasting groups are not told."""
+        """Notify every member of a group, including the one that joined, unless it is a broadcasting group."""
         if not self._config.notify_consumer_ids_changed_enable or group.message_model == BROADCASTING:
             return
         channels = [member.channel for member in group.members.values()]
@@ -217,7 +218,7 @@ class Clients:
         return self._start_ms + FIRST_LATE_NOTICE_MS + rounds * LATE_NOTICE_PERIOD_MS
 
     def _tell_late(self) -> None:
-        """One notice for each group, however often it changed, to those who were in it after its last change."""
+        """Send one notification per changed group, to the clients that were members after its last change."""
         notices, self._late_notices = self._late_notices, {}
         if self._config.notify_consumer_ids_changed_enable:
             for group, channels in notices.items():
@@ -226,7 +227,7 @@ class Clients:
     # leaving
 
     def unregister(self, channel: Channel, producer_group: str | None, consumer_group: str | None) -> None:
-        """A client leaves a producer group, a consumer group, or both."""
+        """Remove a client from a producer group, a consumer group, or both."""
         if producer_group:
             self._leave_producer_group(producer_group, channel.channel_id)
         if consumer_group:
@@ -238,7 +239,10 @@ class Clients:
             )
 
     def channel_closed(self, channel: Channel) -> None:
-        """A connection is gone; the other members are told whatever the group's own switch says, as upstream."""
+        """Remove all registrations of a closed connection.
+
+        The other members are notified regardless of the group's own setting, as in upstream.
+        """
         for group in self._registrations.producer_groups(channel.channel_id):
             self._leave_producer_group(group, channel.channel_id)
         for group in self._registrations.consumer_groups(channel.channel_id):
@@ -268,11 +272,11 @@ class Clients:
             self.notify_ids_changed(group)
 
     def is_consumer(self, group: str, client_id: str) -> bool:
-        """Is a client registered as a consumer of a group?"""
+        """True if a client is registered as a consumer of a group."""
         return self._registrations.is_consumer(group, client_id)
 
     def excuse(self, ms: int) -> None:
-        """Do not hold the next `ms` against clients: the clock is about to jump, and they cannot beat meanwhile."""
+        """Extend all registrations by `ms` before a clock jump, during which clients cannot send heartbeats."""
         for members in (*(group.members for group in self.consumers.values()), *self.producers.values()):
             for member in members.values():
                 member.last_update_ms += ms
@@ -284,9 +288,10 @@ class Clients:
         self._scheduler.call_at(next_scan, self._scan, "client housekeeping")
 
     def _scan(self) -> None:
-        """Forget clients without heartbeat and close their connections.
+        """Remove clients without heartbeat and close their connections.
 
-        Their peers are not told, as upstream does not tell them here; those of other groups are when it is closed.
+        The other members are not notified here, as in upstream. When the connection is closed, members of the client's
+        other groups are notified.
         """
         now = self._scheduler.now_ms
         self._expire(lambda member, timeout_ms: now - member.last_update_ms > timeout_ms)
@@ -295,11 +300,11 @@ class Clients:
             self._scan_later()
 
     def expire(self, client_id: str) -> None:
-        """End the registrations of a client and close its connections, as the scan does with a silent client."""
+        """Remove the registrations of a client and close its connections, as the scan does for expired clients."""
         self._expire(lambda member, _timeout_ms: member.client_id == client_id)
 
     def _expire(self, is_expired: Callable[[Member, int], bool]) -> None:
-        """End the registrations that `is_expired(member, timeout in ms)` selects and close their connections."""
+        """Remove the registrations selected by `is_expired(member, timeout in ms)` and close their connections."""
         expired: dict[str, Channel] = {}
         for name, group in list(self.consumers.items()):
             for channel_id, member in list(group.members.items()):
@@ -317,16 +322,16 @@ class Clients:
     # looking up
 
     def subscription(self, group: str, topic: str) -> SubscriptionData | None:
-        """What a group wants of a topic: by heartbeat, else by its last request that carried an expression.
+        """Return a group's subscription to a topic: from heartbeats, else from its last request with an expression.
 
-        Of the latter only for `subscriptionExpiredTimeout`. Source: ConsumerManager.removeExpireConsumerGroupInfo.
+        The latter expires after `subscriptionExpiredTimeout`. Source: ConsumerManager.removeExpireConsumerGroupInfo.
         """
         state = self.consumers.get(group)
         found = state.subscriptions.get(topic) if state is not None else None
         return found or self._compensation(group, topic)
 
     def may_consume(self, group: str, topic: str) -> bool:
-        """Whether a group wants a topic as far as anybody knows: one that is not alive has not said otherwise.
+        """True if a group subscribes to a topic, or if the group has no connected member or no subscriptions.
 
         Source: AdminBrokerProcessor.getTopicsForCollectingConsumeStats, .cloneGroupOffset (5.3.3).
         """
@@ -334,21 +339,21 @@ class Clients:
         return state is None or not state.subscriptions or self.subscription(group, topic) is not None
 
     def compensate(self, group: str, subscription: SubscriptionData) -> None:
-        """Remember the expression of a request of a group that may never heartbeat."""
+        """Store the subscription of a request, because its group may never send a heartbeat."""
         now = self._scheduler.now_ms
         if now >= self._compensated_until_ms:
             self._forget_compensated(now)
         self._compensated[group, subscription.topic] = subscription, now
 
     def compensate_pop(self, group: str, subscription: SubscriptionData, retry_topic: str) -> None:
-        """Remember what a pop asked for, and that it reads the whole of its retry topic."""
+        """Store the subscription of a pop, and one to all messages of its retry topic."""
         self.compensate(group, subscription)
         held = self._compensated.get((group, retry_topic))
         kind = subscription.expression_type
         if held is None or held[0].sub_string != EVERYTHING or held[0].expression_type != kind:
             retry = SubscriptionData(retry_topic, EVERYTHING, kind)
         else:
-            retry = held[0]  # pops are many, and this one says the same again
+            retry = held[0]  # reuse the equal subscription, because pops are frequent
         self._compensated[group, retry_topic] = retry, self._scheduler.now_ms
 
     def _compensation(self, group: str, topic: str) -> SubscriptionData | None:
@@ -359,7 +364,7 @@ class Clients:
         return replace(subscription, sub_version=asked_ms)
 
     def _is_expired(self, asked_ms: int) -> bool:
-        """Whether a scan has come by since the request was too old."""
+        """True if a scan has run since the request became too old."""
         elapsed = self._scheduler.now_ms - self._start_ms
         last_scan = self._start_ms + elapsed // SCAN_PERIOD_MS * SCAN_PERIOD_MS
         return last_scan - asked_ms > self._config.subscription_expired_timeout
@@ -369,15 +374,15 @@ class Clients:
         self._compensated_until_ms = now + self._config.subscription_expired_timeout
 
     def groups_of_topic(self, topic: str) -> list[str]:
-        """Consumer groups with live members that subscribe to a topic."""
+        """Return the consumer groups with connected members that subscribe to a topic."""
         return list(self._subscribers.get(topic, ()))
 
     def producer_members(self, group: str) -> Iterator[Member]:
-        """The producers of a group."""
+        """Return the producers of a group."""
         return iter(self.producers.get(group, {}).values())
 
     def available_channel(self, group: str) -> Channel | None:
-        """A producer of a group that can be asked, in turn; None when none is connected.
+        """Return the channel of a connected producer of a group, round robin; None if none is connected.
 
         Source: ProducerManager.getAvailableChannel (5.3.3).
         """
@@ -394,6 +399,6 @@ class Clients:
         return next((member.channel for member in reversed(members) if member.channel.active), None)
 
     def producer_channel(self, client_id: str) -> Channel | None:
-        """The channel of a producer by client id, for replies of requests."""
+        """Return the channel of a producer by client id, to which reply messages are pushed."""
         members = self._registrations.producers_called(client_id)
         return next((member.channel for member in members if member.channel.active), None)

@@ -1,4 +1,4 @@
-"""Requests about clients: heartbeats, leaving, who is in a group, queue locks, checks of a subscription.
+"""Requests about clients: heartbeat, unregister, lists of members and connections, queue locks, subscription checks.
 
 Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
 """
@@ -39,11 +39,11 @@ _NO_FILTER = (
     'Cannot invoke "org.apache.rocketmq.filter.FilterSpi.compile(String)" because the return value of '
     '"org.apache.rocketmq.filter.FilterFactory.get(String)" is null'
 )
-"""What upstream says of an expression type that it has no filter for: the text of its own failure."""
+"""Upstream's remark for an expression type without filter: the text of its own NullPointerException."""
 
 
 class Memberships:
-    """Answers requests about the clients of one broker."""
+    """Handlers of requests about the clients of one broker."""
 
     def __init__(
         self,
@@ -68,23 +68,23 @@ class Memberships:
         return HeartbeatResult(self._clients.heartbeat(call.channel, operation))
 
     def unregister(self, call: Call, operation: UnregisterClient) -> Done:
-        """A client leaves."""
+        """Unregister a client from groups."""
         self._clients.unregister(call.channel, operation.producer_group, operation.consumer_group)
         return Done()
 
     def channel_closed(self, call: Call, operation: ChannelClosed) -> Done:
-        """A connection is gone: its clients leave and its waiting requests are forgotten."""
+        """Remove a closed connection: unregister its clients and drop its waiting requests."""
         self._clients.channel_closed(call.channel)
         self._drop_waiting(call.channel)
         return Done()
 
     def forget_waiting(self, call: Call, operation: ForgetWaiting) -> Done:
-        """Waiting requests of a channel that are not wanted any more are forgotten; the others wait on."""
+        """Drop the waiting requests of a channel whose calls are no longer active; the others keep waiting."""
         self._drop_waiting(call.channel)
         return Done()
 
     def consumer_list(self, call: Call, operation: GetConsumerListByGroup) -> ConsumerListResult:
-        """Client ids of a group. Errors: SYSTEM_ERROR when nobody is there."""
+        """Return the client ids of a group. Raises SYSTEM_ERROR if it has no members."""
         group = self._clients.consumers.get(operation.consumer_group)
         if group is None or not group.members:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {operation.consumer_group}")
@@ -95,12 +95,12 @@ class Memberships:
         return LockBatchResult(self._locks.lock(operation.consumer_group, operation.client_id, operation.queues))
 
     def unlock(self, call: Call, operation: UnlockBatchMq) -> Done:
-        """Give locks back."""
+        """Release queue locks."""
         self._locks.unlock(operation.consumer_group, operation.client_id, operation.queues)
         return Done()
 
     def check_client_config(self, call: Call, operation: CheckClientConfig) -> Done:
-        """Would this subscription work? Errors: SYSTEM_ERROR (SQL92 is off), SUBSCRIPTION_PARSE_FAILED."""
+        """Check whether a subscription is accepted. Raises SYSTEM_ERROR (SQL92 is off), SUBSCRIPTION_PARSE_FAILED."""
         subscription = operation.subscription
         if is_tag_type(subscription.expression_type):
             return Done()
@@ -120,7 +120,7 @@ class Memberships:
         return Done()
 
     def consumer_connections(self, call: Call, operation: GetConsumerConnectionList) -> ConsumerConnectionResult:
-        """Connections of a consumer group. Errors: CONSUMER_NOT_ONLINE."""
+        """Return connections and subscriptions of a consumer group. Raises CONSUMER_NOT_ONLINE."""
         group = self._clients.consumers.get(operation.consumer_group)
         if group is None or not group.members:
             raise EngineError(
@@ -135,14 +135,14 @@ class Memberships:
         )
 
     def producer_connections(self, call: Call, operation: GetProducerConnectionList) -> ProducerConnectionResult:
-        """Connections of a producer group. Errors: SYSTEM_ERROR when nobody is there."""
+        """Return the connections of a producer group. Raises SYSTEM_ERROR if it has no members."""
         members = list(self._clients.producer_members(operation.producer_group))
         if not members:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"the producer group[{operation.producer_group}] not exist")
         return ProducerConnectionResult([_connection(member) for member in members])
 
     def all_producers(self, call: Call, operation: GetAllProducerInfo) -> AllProducersResult:
-        """Connections of all producer groups."""
+        """Return the connections of all producer groups."""
         groups = self._clients.producers.items()
         return AllProducersResult({name: [_connection(each) for each in table.values()] for name, table in groups})
 

@@ -1,4 +1,4 @@
-"""Resets that live consumers carry out themselves: the way of brokers that keep none for the next read.
+"""Offset resets by connected consumers: the broker notifies them instead of storing a reset for the next read.
 
 Source: Broker2Client.resetOffset (5.3.3), where useServerSideResetOffset is off.
 """
@@ -19,7 +19,7 @@ from .client_versions import VERSION_3_0_7, version_text
 
 
 class ClientResets:
-    """Tells the consumers of one broker where to go on."""
+    """Resets offsets by notifying the consumers of one broker."""
 
     def __init__(
         self,
@@ -38,9 +38,9 @@ class ClientResets:
         self._push = push
 
     def reset(self, operation: ResetOffset) -> ResetOffsetResult:
-        """Have every consumer of the group go to a time, back only unless forced; what is committed stays.
+        """Notify every consumer of the group to move to a time, forward only if forced; committed offsets stay.
 
-        Errors: TOPIC_NOT_EXIST, SYSTEM_ERROR (a queue without offset, a client that is too old), CONSUMER_NOT_ONLINE.
+        Raises TOPIC_NOT_EXIST, SYSTEM_ERROR (a queue without offset, a client that is too old), CONSUMER_NOT_ONLINE.
         """
         topic, group = operation.topic, operation.group
         wanted = self._wanted(operation)

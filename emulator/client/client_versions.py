@@ -1,4 +1,4 @@
-"""Versions of clients, which headers tell by number and gRPC clients by name. Source: MQVersion (5.3.3)."""
+"""Client versions: numbers in remoting headers, names from gRPC clients. Source: MQVersion (5.3.3)."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -8,12 +8,12 @@ VERSION_3_1_8 = 62
 
 
 def version_text(version: int) -> str:
-    """The name of a version below V3_1_8_SNAPSHOT."""
+    """Return the name of a version below V3_1_8_SNAPSHOT."""
     return _names()[version]
 
 
 def version_number(name: str) -> int | None:
-    """The number of a version that is called by its name, in any case: `V5_3_3` is 479. None for other texts."""
+    """Return the number of a version by its name, in any case: `V5_3_3` is 479. None for other texts."""
     try:
         return _names().index(name.upper())
     except ValueError:
@@ -29,7 +29,7 @@ def _names() -> tuple[str, ...]:
 
 
 def _numbers() -> Iterator[str]:
-    """The versions of which there are a snapshot and a release, in upstream's order, gaps included."""
+    """Yield the versions that have a snapshot and a release, in upstream's order, gaps included."""
     yield from (f"3_0_{patch}" for patch in range(1, 16))
     for minor in range(1, 10):
         yield from (f"3_{minor}_{patch}" for patch in range(1 if minor > 2 else 0, 10))

@@ -1,4 +1,4 @@
-"""What administrators want to know of live consumers, or have them do: passed on to the client, and so is its answer.
+"""Admin requests that the broker forwards to connected consumers, and whose responses it forwards back.
 
 Source: AdminBrokerProcessor.callConsumer, Broker2Client.getConsumeStatus (5.3.3).
 """
@@ -38,7 +38,7 @@ Complete = Callable[[Call, Operation, Outcome], None]
 
 
 class ConsumerInquiries:
-    """Asks the consumers of one broker."""
+    """Handlers of admin requests for the consumers of one broker."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ConsumerInquiries:
         self._complete = complete
 
     def handlers(self) -> Handlers:
-        """Which operation is carried out by what."""
+        """Return the handler of each operation."""
         return {
             GetConsumerRunningInfo: self.running_info,
             ConsumeMessageDirectly: self.consume_directly,
@@ -67,7 +67,7 @@ class ConsumerInquiries:
         }
 
     def running_info(self, call: Call, operation: GetConsumerRunningInfo) -> Parked:
-        """How a consumer is doing, in its own words. Errors: as `_relay`."""
+        """Request the running info of a consumer. Raises as `_relay` does."""
         ext = operation.ext_fields
         return self._relay(
             call,
@@ -78,7 +78,7 @@ class ConsumerInquiries:
         )
 
     def consume_directly(self, call: Call, operation: ConsumeMessageDirectly) -> Parked:
-        """Have a consumer's listener called with a stored message. Errors: SYSTEM_ERROR (no such message), `_relay`."""
+        """Request that a consumer processes a stored message. Raises SYSTEM_ERROR (no such message); see `_relay`."""
         ext = {**operation.ext_fields, "brokerName": self._config.broker_name}
         topic = self._topics.find(operation.topic) if operation.topic else None
         if topic is not None:
@@ -96,9 +96,9 @@ class ConsumerInquiries:
         )
 
     def status(self, call: Call, operation: GetConsumerStatus) -> ConsumerStatusResult | Parked:
-        """Where the consumers of a group are on a topic, by client; those that do not answer are left out.
+        """Request the offsets of a group's consumers on a topic, by client; clients that do not respond are left out.
 
-        Errors: SYSTEM_ERROR (nobody there, a client that is too old).
+        Raises SYSTEM_ERROR (no consumer connected, a client that is too old).
         """
         group = self._clients.consumers.get(operation.group)
         if group is None:
@@ -122,7 +122,7 @@ class ConsumerInquiries:
         ext = {"topic": operation.topic, "group": operation.group}
 
         def ask_next() -> None:
-            """One after the other, as upstream, whose thread waits for each."""
+            """Send the next request after the previous response, as upstream does, whose thread waits for each."""
             if not line:
                 self._complete(call, operation, ConsumerStatusResult(answers))
                 return
@@ -149,7 +149,7 @@ class ConsumerInquiries:
     def _relay(
         self, call: Call, operation: Operation, group: str, client_id: str | None, question: Callable[[int], Question]
     ) -> Parked:
-        """Pass a request on. Errors: SYSTEM_ERROR (not online, too old), CONSUME_MSG_TIMEOUT later."""
+        """Forward a request to a consumer. Raises SYSTEM_ERROR (not online, too old); later CONSUME_MSG_TIMEOUT."""
         members = self._clients.consumers[group].members.values() if group in self._clients.consumers else ()
         member = next((each for each in members if each.client_id == client_id), None)
         if member is None:

@@ -9,14 +9,14 @@ LOCK_MAX_LIVE_MS = 60_000
 
 
 class QueueLocks:
-    """(group, queue) -> who holds it since when. A lock not renewed for 60 s can be taken over."""
+    """(group, queue) -> (owner's client id, lock time). A lock not renewed for 60 s can be taken over."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._held: dict[str, dict[MessageQueue, tuple[str, int]]] = {}
 
     def lock(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> list[MessageQueue]:
-        """Lock or renew; the queues that the client now holds."""
+        """Lock or renew queues. Returns the queues whose locks the client now holds."""
         now = self._scheduler.now_ms
         held = self._held.setdefault(group, {})
         granted = []
@@ -28,7 +28,7 @@ class QueueLocks:
         return granted
 
     def unlock(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> None:
-        """Give back the client's own locks."""
+        """Release the client's own locks."""
         held = self._held.get(group, {})
         for queue in queues:
             owner = held.get(queue)
@@ -36,9 +36,9 @@ class QueueLocks:
                 del held[queue]
 
     def excuse(self, ms: int, is_there: Callable[[str, str], bool]) -> None:
-        """Let no lock expire in the next `ms`: the clock is about to jump, and owners cannot renew meanwhile.
+        """Extend locks by `ms` before a clock jump, during which owners cannot renew them.
 
-        `is_there` tells of a group and a client id whether that client could renew at all: those of others expire.
+        `is_there(group, client id)` returns True for connected clients. Locks of other clients are not extended.
         """
         for group, held in self._held.items():
             for queue, (owner, since) in held.items():
@@ -46,13 +46,13 @@ class QueueLocks:
                     held[queue] = (owner, since + ms)
 
     def expire(self, client_id: str) -> None:
-        """Let the locks of a client run out, as if it had not renewed them for too long."""
+        """Expire the locks of a client, as if it had not renewed them in time."""
         for held in self._held.values():
             for queue, (owner, since) in held.items():
                 if owner == client_id:
                     held[queue] = (owner, since - LOCK_MAX_LIVE_MS - 1)
 
     def any_held(self, group: str) -> bool:
-        """Does a client of the group hold an unexpired lock?"""
+        """True if a client of the group holds an unexpired lock."""
         now = self._scheduler.now_ms
         return any(now - since <= LOCK_MAX_LIVE_MS for _, since in self._held.get(group, {}).values())

@@ -1,8 +1,8 @@
-"""Requests of a broker to its clients that are answered, and who waits for the answers.
+"""Requests of a broker to its clients, and the callbacks for their responses.
 
 Source: Broker2Client.callClient (5.3.3).
 
-Not emulated: a client whose connection breaks before it has answered counts as one that does not answer.
+Not emulated: if a client's connection breaks before its response, the request ends by timeout.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from ..kernel.value_class import value
 from ..operations import Done, PushAnswered
 
 Then = Callable[[PushAnswered | None], None]
-"""Told the answer, or None when none came in time."""
+"""Called with the response, or with None after the timeout."""
 
 
 @value
@@ -25,7 +25,7 @@ class _Waiting:
 
 
 class ClientQuestions:
-    """The questions of one broker that are not answered yet, by ticket."""
+    """The pending requests of one broker to its clients, by ticket."""
 
     def __init__(self, scheduler: Scheduler, push: Callable[[Channel, Question], None]) -> None:
         self._scheduler = scheduler
@@ -42,14 +42,14 @@ class ClientQuestions:
         timeout_ms: int,
         then: Then,
     ) -> None:
-        """Send what `question` makes of a ticket. `what` and `subject` name the time limit among scheduled things."""
+        """Send a request, created by `question(ticket)`. `what`, `subject`: kind and owner of the timeout timer."""
         ticket = next(self._tickets)
         timer = self._scheduler.call_later(timeout_ms, lambda: self._end(ticket, None), what, subject)
         self._waiting[ticket] = _Waiting(then, timer)
         self._push(channel, question(ticket))
 
     def answered(self, call: Call, operation: PushAnswered) -> Done:
-        """A client has answered; an answer that comes too late is nothing."""
+        """Handle a client's response; a response after the timeout is ignored."""
         self._end(operation.ticket, operation)
         return Done()
 

@@ -1,4 +1,4 @@
-"""The SQL92 expressions of heartbeats, compiled, with a version of their own: they lag behind subscriptions.
+"""Table of compiled SQL92 expressions from heartbeats. They have their own version and lag behind subscriptions.
 
 Source: ConsumerFilterManager, ConsumerFilterManager.FilterDataMapByTopic, ConsumerFilterData (5.3.3).
 """
@@ -20,12 +20,12 @@ Place = tuple[str, str]
 """(topic, group)"""
 FILE_INTERVAL_MS = 10_000
 DEAD_AT_START_MS = 30_000
-"""Whom a broker knew before it was started counts as gone for so long."""
+"""Filters of a previous run count as unused since this long before the broker's start."""
 
 
 @value
 class FilterData:
-    """What was compiled for a group of a topic; `dead_since` is None while the group wants it."""
+    """A compiled expression of a group and topic; `dead_since` is None while the group subscribes with it."""
 
     expression: str
     expression_type: str
@@ -35,9 +35,9 @@ class FilterData:
 
 
 class FilterTable:
-    """The filters of one broker, by topic and group. They outlive the group that wanted them for a while.
+    """The filters of one broker, by topic and group. They are kept for a while after the group stops using them.
 
-    `written`: what a former run of the broker has left, which nobody is known to want.
+    `written`: the filters of a previous run of the broker; until the next heartbeat they count as unused.
     """
 
     def __init__(
@@ -56,16 +56,16 @@ class FilterTable:
         self._file: LastWrite[Place, FilterData] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
 
     def left(self) -> dict[Place, FilterData]:
-        """The filters as an orderly stop leaves them."""
+        """Return the filters that a graceful stop leaves."""
         return dict(self._data)
 
     def written(self) -> dict[Place, FilterData]:
-        """The filters as the file has them."""
+        """Return the filters as of the last write of the file, which a crash leaves."""
         filters: dict[Place, FilterData | None] = {**self._data, **self._file.lost()}
         return {place: data for place, data in filters.items() if data is not None}
 
     def find(self, topic: str, group: str) -> FilterData | None:
-        """What is kept for a group of a topic."""
+        """Return the filter of a group and topic, or None. Deletes it if it expired."""
         place = topic, group
         data = self._data.get(place)
         if data is None or data.dead_since is None:
@@ -76,9 +76,9 @@ class FilterTable:
         return None
 
     def register(self, group: str, subscriptions: Iterable[SubscriptionData]) -> None:
-        """Take over what a heartbeat wants: what is newer and compiles; what is newer and does not takes the old away.
+        """Update a group's filters from a heartbeat: newer expressions replace older ones.
 
-        Expressions that are empty change nothing, and neither do tags.
+        A newer expression that does not compile deletes the older one. Empty expressions and tags change nothing.
         """
         wanted = set()
         for subscription in subscriptions:
@@ -105,7 +105,7 @@ class FilterTable:
             self._put(place, replace(old, dead_since=None))
 
     def unregister(self, group: str) -> None:
-        """The group has no client any more."""
+        """Mark a group's filters as unused, because the group has no client any more."""
         for place in self._names.of_group(group):
             self._die(place)
 
@@ -125,10 +125,9 @@ class FilterTable:
 
 
 class RetryFilter:
-    """Lets copies of a retry topic through as a group's own filters would have let their originals through.
+    """Applies a group's own filters to retry messages, by the original topic of each message.
 
-    A message of whose first topic the group wants nothing in particular passes. Source: ExpressionForRetryMessageFilter
-    (5.3.3).
+    A message passes if the group has no filter for its original topic. Source: ExpressionForRetryMessageFilter (5.3.3).
     """
 
     needs_properties = True
@@ -146,7 +145,7 @@ class RetryFilter:
 
 
 def _compiled(subscription: SubscriptionData) -> FilterData | None:
-    """None for what does not compile, and for kinds of expressions that nobody knows."""
+    """Compile a subscription; None if it does not compile or has an unknown expression type."""
     if subscription.expression_type != SQL92:
         return None
     try:

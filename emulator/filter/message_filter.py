@@ -1,4 +1,4 @@
-"""What a subscription lets through: by tag hash in the consume queue, by properties in the record.
+"""Message filters of subscriptions: by tag hash in the consume queue, by properties in the record.
 
 Source: FilterAPI, ExpressionMessageFilter (5.3.3).
 """
@@ -16,25 +16,25 @@ TAG = "TAG"
 SQL92 = "SQL92"
 EVERYTHING = "*"
 TAGS_MAX = 20_000
-"""Largest number of tags in an expression. Upstream has no limit."""
+"""The largest number of tags in an expression. Upstream has no limit."""
 
 
 class MessageFilter(Protocol):
-    """Decides in two steps, the cheap one first."""
+    """A filter in two steps: a cheap one by tag hash, then one by properties."""
 
     def matches_code(self, tags_code: int) -> bool:
-        """Could a message with this tag hash match?"""
+        """True if a message with this tag hash can match."""
 
     def matches_properties(self, properties: Mapping[str, str]) -> bool:
-        """Does a message with these properties match? Asked only after `matches_code`."""
+        """True if a message with these properties matches. Called only after `matches_code` returned True."""
 
     @property
     def needs_properties(self) -> bool:
-        """False when `matches_code` alone decides."""
+        """False if `matches_code` alone decides."""
 
 
 class TagFilter:
-    """By 32-bit hash codes alone: messages of another tag with the same hash pass, as upstream lets them pass."""
+    """Filters by 32-bit hash codes only: as in upstream, messages with another tag of the same hash pass."""
 
     needs_properties = False
 
@@ -49,7 +49,7 @@ class TagFilter:
 
 
 class SqlFilter:
-    """By a compiled SQL92 expression over the properties. The compiler is loaded with the first expression."""
+    """Filters by a compiled SQL92 expression over the properties. Its compiler is imported at first use."""
 
     needs_properties = True
 
@@ -66,12 +66,12 @@ class SqlFilter:
 
 
 def is_tag_type(expression_type: str | None) -> bool:
-    """Null and the empty text mean TAG."""
+    """True for TAG, None and the empty text."""
     return not expression_type or expression_type == TAG
 
 
 def build_subscription(topic: str, expression: str | None, expression_type: str | None = None) -> SubscriptionData:
-    """The subscription of an expression. Raises ValueError for a tag expression without any part or with too many."""
+    """Build the subscription of an expression. Raises ValueError for a tag expression with no part or too many."""
     if expression_type is None or expression_type == TAG:
         if not expression or expression == EVERYTHING:
             return SubscriptionData(topic)
@@ -86,14 +86,14 @@ def build_subscription(topic: str, expression: str | None, expression_type: str 
         return SubscriptionData(topic, expression, TAG, tags, frozenset(map(tags_code_of, tags)))
     if not expression:
         raise ValueError(f"Expression can't be null! {expression_type}")
-    # With the empty type this is a TAG subscription whose tags nobody has taken apart, as upstream leaves it.
+    # With the empty type this is a TAG subscription without parsed tags, as in upstream.
     return SubscriptionData(topic, expression, expression_type)
 
 
 def filter_of(subscription: SubscriptionData) -> MessageFilter | None:
-    """The filter of a subscription; None lets everything through, as upstream does for unknown types.
+    """Return the filter of a subscription; None accepts every message, as in upstream for unknown types.
 
-    Raises SqlError when a SQL92 expression does not compile.
+    Raises SqlError if a SQL92 expression does not compile.
     """
     if subscription.class_filter_mode:
         return None
@@ -107,7 +107,7 @@ def filter_of(subscription: SubscriptionData) -> MessageFilter | None:
 
 
 def parse_failed() -> EngineError:
-    """The refusal of an expression that does not build."""
+    """Build the error for an expression from which no subscription can be built."""
     return EngineError(ResponseCode.SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed")
 
 

@@ -1,6 +1,6 @@
 """SQL92 filter expressions over message properties.
 
-An expression is compiled once and asked for every message. Source: SqlFilter, ExpressionMessageFilter (5.3.3).
+An expression is compiled once and evaluated for every message. Source: SqlFilter, ExpressionMessageFilter (5.3.3).
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class SqlExpression:
             raise SqlError("java.lang.StackOverflowError") from None
 
     def matches(self, properties: Mapping[str, str]) -> bool:
-        """Whether the condition is true; unknown and failed evaluations do not match."""
+        """True if the condition is true; unknown and failed evaluations are no match."""
         try:
             return self._evaluate(properties) is True
         except (ValueError, TypeError, RecursionError):
@@ -35,7 +35,7 @@ class SqlExpression:
 def compile_sql(expression: str) -> SqlExpression:
     """Compile an expression. Raises SqlError with upstream's text.
 
-    The last 100 are kept, as upstream keeps them, but of long ones, which take memory, only the last four.
+    The last 100 compiled expressions are cached, as in upstream, but only the last four long ones, which take memory.
     """
     return _compile_short(expression) if len(expression) <= _SHORT else _compile_long(expression)
 

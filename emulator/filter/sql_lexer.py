@@ -1,6 +1,6 @@
-"""Tokens of a SQL92 filter expression, with the positions and the error texts that upstream's lexer gives.
+"""Lexer of SQL92 filter expressions, with the positions and error texts of upstream's lexer.
 
-Tokens are made one by one as the parser asks, because what stands behind a complete expression is never looked at.
+Tokens are produced on demand, because text after a complete expression is never read.
 Source: SelectorParserTokenManager, SimpleCharStream, TokenMgrError (5.3.3).
 """
 
@@ -15,7 +15,7 @@ _TAB_WIDTH = 8
 
 
 class Kind(Enum):
-    """Kinds of tokens in upstream's order, with the name that its error texts use."""
+    """Kinds of tokens in upstream's order, with the names that its error texts use."""
 
     EOF = "<EOF>"
     NOT = '"NOT"'
@@ -94,7 +94,7 @@ _TOKEN = re.compile(
 
 @dataclass(slots=True, frozen=True)
 class Token:
-    """One token and the index of its first character; EOF has the index of the last character."""
+    """A token and the index of its first character; EOF has the index of the last character."""
 
     kind: Kind
     image: str
@@ -102,26 +102,26 @@ class Token:
 
 
 def _units(text: str) -> str:
-    """A text in the units in which Java reads it and counts columns: UTF-16."""
+    """Convert a text to UTF-16 units, which Java reads and counts as columns."""
     if text.isascii() or max(text) <= "\uffff":
         return text
     return "".join(map(chr, memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")))
 
 
 def characters(units: str) -> str:
-    """The text that units stand for."""
+    """Convert UTF-16 units back to text."""
     return units if units.isascii() else units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 class Lexer:
-    """Makes the tokens of one expression."""
+    """Produces the tokens of one expression."""
 
     def __init__(self, text: str) -> None:
         self._text = _units(text)
         self._at = 0
 
     def next(self) -> Token:
-        """The next token; EOF again and again at the end. Raises SqlError where no token begins."""
+        """Return the next token; EOF repeatedly at the end. Raises SqlError if no token starts here."""
         text = self._text
         skipped = _SKIPPED.match(text, self._at)
         assert skipped is not None  # the pattern matches the empty string
@@ -145,11 +145,11 @@ class Lexer:
         return Token(kind, image, at)
 
     def position(self, at: int) -> tuple[int, int]:
-        """(line, column) of a character, both counted from 1."""
+        """Return (line, column) of a character, both counted from 1."""
         return _position(self._text, at)
 
     def _lexical_error(self, at: int) -> SqlError:
-        """Upstream names the character at which its automaton stopped, and what it had read of the token."""
+        """Build upstream's error: the character where its automaton stopped, and the part of the token before it."""
         text = self._text
         last = at
         if text[at] == "'" or text.startswith("/*", at):
@@ -172,7 +172,7 @@ class Lexer:
 
 
 def _position(text: str, at: int) -> tuple[int, int]:
-    """(line, column) of a character, tabs reaching to the next multiple of eight."""
+    """Return (line, column) of a character; a tab extends to the next multiple of eight."""
     if at < 0:
         return 0, 0
     line, column = 1, 0
@@ -189,7 +189,7 @@ _ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"'
 
 
 def escape(text: str) -> str:
-    """A text as upstream's error messages quote it."""
+    """Quote a text as upstream's error messages do."""
     return "".join(
         _ESCAPES.get(character) or (character if " " <= character <= "~" else f"\\u{ord(character):04x}")
         for character in text

@@ -1,8 +1,9 @@
-"""The parts of a compiled SQL92 filter: each is a function from properties to true, false or unknown.
+"""Nodes of a compiled SQL92 filter: each is a function from properties to true, false or unknown.
 
-What an operand can yield is known when the expression is compiled (only properties vary, and they are texts), so the
-conversions of a comparison are chosen then and evaluation is a few calls. Unknown is None. A text that is no number
-raises ValueError, a Boolean where upstream casts to a text TypeError; both end the evaluation of the whole expression.
+The possible types of an operand are known at compile time (only properties vary, and they are texts). So the
+conversions of a comparison are chosen then, and an evaluation is a few calls. Unknown is None. A text that is not a
+number raises ValueError, and a Boolean where upstream casts to a text raises TypeError. Both end the evaluation of the
+whole expression.
 Source: ComparisonExpression, LogicExpression, UnaryExpression, UnaryInExpression, ConstantExpression (5.3.3).
 """
 
@@ -17,7 +18,7 @@ from .sql_values import NUMBERS, PARSERS, JavaType, Value, compare, hash_set_ord
 
 Properties = Mapping[str, str]
 Part: TypeAlias = "str | Node | Callable[[], str]"
-"""A piece of an expression's text; a node stands for its own text, a function is called when the text is needed."""
+"""A piece of an expression's text: a text, a node with its own text, or a function that returns the text."""
 Evaluate = Callable[[Properties], Value]
 Truth = bool | None
 
@@ -27,10 +28,10 @@ _PARSE = "org.apache.rocketmq.filter.parser.ParseException: "
 
 @dataclass(slots=True, frozen=True)
 class Node:
-    """A part of an expression: the pieces of its text as upstream prints it, and how it is evaluated.
+    """A node of an expression: the pieces of its text as upstream prints it, and its evaluation.
 
-    `constant` is upstream's ConstantExpression, `boolean` its BooleanExpression; `value` is set for what never varies
-    (constants and negated numbers). `negated` holds the operand of NOT.
+    `constant` is upstream's ConstantExpression, `boolean` its BooleanExpression. `value` is set for nodes that never
+    vary (constants and negated numbers). `negated` is the operand of NOT.
     """
 
     parts: tuple[Part, ...]
@@ -44,12 +45,12 @@ class Node:
 
     @property
     def is_property(self) -> bool:
-        """A bare property."""
+        """True for a bare property."""
         return self.name is not None
 
     @property
     def text(self) -> str:
-        """The text, put together when an error needs it: a long chain holds the text of each of its beginnings."""
+        """The text, built only for errors, because a long chain contains the text of each of its prefixes."""
         pieces: list[str] = []
         pending: list[Part] = [self]
         while pending:
@@ -62,12 +63,12 @@ class Node:
 
 
 def property_node(name: str) -> Node:
-    """The property of this name, unknown when the message does not have it."""
+    """Create the node of a property; unknown if the message does not have it."""
     return Node((name,), lambda properties: properties.get(name) or None, JavaType.STRING, name=name)
 
 
 def constant_node(value: Value, java_type: JavaType) -> Node:
-    """A literal."""
+    """Create the node of a literal."""
     if isinstance(value, str):
         text = "'" + value.replace("'", "''") + "'"
     elif isinstance(value, bool):
@@ -81,7 +82,7 @@ def constant_node(value: Value, java_type: JavaType) -> Node:
 
 
 def decimal_node(image: str) -> Node:
-    """A whole number: an Integer when it fits, a Long otherwise. Raises SqlError beyond 64 bits."""
+    """Create the node of a whole number: an Integer if it fits, else a Long. Raises SqlError beyond 64 bits."""
     digits = image.rstrip("lL")
     value = int(digits) if len(digits) < 20 else 1 << 64
     if value > 0x7FFFFFFFFFFFFFFF:
@@ -90,7 +91,7 @@ def decimal_node(image: str) -> Node:
 
 
 def float_node(image: str) -> Node:
-    """A Double. Raises SqlError for 0.0 (upstream asks for at least Double.MIN_VALUE) and for infinite ones."""
+    """Create the node of a Double. Raises SqlError for 0.0 (upstream's minimum is Double.MIN_VALUE) and infinity."""
     value = float(image)
     if value == float("inf"):
         raise SqlError(f"{_RUNTIME}{image} is greater than 1.7976931348623157E308")
@@ -100,13 +101,13 @@ def float_node(image: str) -> Node:
 
 
 def negate_node(operand: Node) -> Node:
-    """The negative of a number; unknown for everything else, texts that look like numbers included."""
+    """Create the negative of a number; unknown for all other operands, even texts that look like numbers."""
     parts = ("(- ", operand, ")")
     if operand.java_type not in NUMBERS or not isinstance(operand.value, int | float):
         inner = operand.evaluate
 
         def nothing(properties: Properties) -> Value:
-            inner(properties)  # for the errors in it
+            inner(properties)  # evaluated only for its errors
             return None
 
         return Node(parts, nothing, JavaType.NULL)
@@ -115,7 +116,7 @@ def negate_node(operand: Node) -> Node:
 
 
 def as_boolean(operand: Node) -> Node:
-    """An operand as a condition: a bare property is false when it is there. Raises SqlError for other values."""
+    """Convert an operand to a condition: a bare property is false if present. Raises SqlError for other values."""
     if operand.boolean:
         return operand
     name = operand.name
@@ -129,7 +130,7 @@ def as_boolean(operand: Node) -> Node:
 
 
 def not_node(operand: Node) -> Node:
-    """NOT of a condition; unknown stays unknown, and NOT NOT is evaluated as neither."""
+    """Create NOT of a condition; unknown stays unknown, and a double NOT evaluates the operand itself."""
     inner = operand.evaluate
 
     def evaluate(properties: Properties) -> Truth:
@@ -140,17 +141,17 @@ def not_node(operand: Node) -> Node:
 
 
 def and_node(*conditions: Node) -> Node:
-    """AND of two or more conditions: false wins over unknown."""
+    """Create AND of two or more conditions: false takes precedence over unknown."""
     return _chain("&&", conditions, decides=False)
 
 
 def or_node(*conditions: Node) -> Node:
-    """OR of two or more conditions: true wins over unknown."""
+    """Create OR of two or more conditions: true takes precedence over unknown."""
     return _chain("||", conditions, decides=True)
 
 
 def _chain(symbol: str, conditions: Sequence[Node], *, decides: bool) -> Node:
-    """`a AND b AND c`, evaluated in one loop so that long chains need no deep stack. The text is that of pairs."""
+    """Create `a AND b AND c` with one evaluation loop, so that long chains need no deep stack; its text nests pairs."""
     first, *others = conditions
     parts: list[Part] = ["(" * len(others), first]
     for condition in others:
@@ -193,7 +194,7 @@ def _many(conditions: Sequence[Evaluate], decides: bool) -> Evaluate:
 
 
 def equal_node(left: Node, right: Node) -> Node:
-    """`=`. Raises SqlError for NULL, and for a truth value compared with another constant."""
+    """Create `=`. Raises SqlError for NULL, and for a truth value compared with another constant."""
     for operand in (left, right):
         if operand.constant and operand.value is None:
             raise SqlError(f"{_RUNTIME}'{operand.text}' cannot be compared.")
@@ -203,17 +204,17 @@ def equal_node(left: Node, right: Node) -> Node:
 
 
 def not_equal_node(left: Node, right: Node) -> Node:
-    """`<>`. Raises SqlError as `equal_node` does."""
+    """Create `<>`. Raises SqlError as `equal_node` does."""
     return not_node(equal_node(left, right))
 
 
 def is_null_node(operand: Node) -> Node:
-    """IS NULL: true or false, but unknown turns into true as null equals null."""
+    """Create IS NULL: true or false; unknown becomes true, because null equals null."""
     return _equal(operand, constant_node(None, JavaType.NULL))
 
 
 def is_not_null_node(operand: Node) -> Node:
-    """IS NOT NULL."""
+    """Create IS NOT NULL."""
     return not_node(is_null_node(operand))
 
 
@@ -223,7 +224,7 @@ def _equal(left: Node, right: Node) -> Node:
 
 
 def _equal_to_constant(left: Node, right: Node) -> Evaluate | None:
-    """A property against a literal, by far the most common comparison; None when it is something else."""
+    """Compare a property with a literal, by far the most common comparison; None if the operands are others."""
     name, wanted = left.name, right.value
     if name is None or not right.constant or wanted is None:
         return None
@@ -263,7 +264,7 @@ _ORDERS: dict[str, _Order] = {">": gt, ">=": ge, "<": lt, "<=": le}
 
 
 def order_node(symbol: str, left: Node, right: Node) -> Node:
-    """`>`, `>=`, `<` or `<=`. Raises SqlError for constants that are no numbers and for conditions."""
+    """Create `>`, `>=`, `<` or `<=`. Raises SqlError for constants that are not numbers, and for conditions."""
     for operand in (left, right):
         if operand.boolean or (operand.constant and operand.java_type not in NUMBERS):
             raise SqlError(f"{_RUNTIME}Value '{operand.text}' cannot be compared.")
@@ -310,7 +311,7 @@ def _order_in_general(left: Node, right: Node, order: _Order) -> Evaluate:
 
 
 def between_node(operand: Node, low: Node, high: Node) -> Node:
-    """BETWEEN, which is `>= low AND <= high`. Raises SqlError for constant bounds that are null or upside down."""
+    """Create BETWEEN (`>= low AND <= high`). Raises SqlError for constant bounds that are null or in wrong order."""
     if low.constant and high.constant:
         _check_bounds(low, high)
     return and_node(order_node(">=", operand, low), order_node("<=", operand, high))
@@ -342,7 +343,7 @@ def _plain(constant: Node) -> str:
 
 
 def not_between_node(operand: Node, low: Node, high: Node) -> Node:
-    """NOT BETWEEN, which is `< low OR > high`; the bounds are not checked."""
+    """Create NOT BETWEEN (`< low OR > high`); the bounds are not checked."""
     return or_node(order_node("<", operand, low), order_node(">", operand, high))
 
 
@@ -350,7 +351,7 @@ def not_between_node(operand: Node, low: Node, high: Node) -> Node:
 
 
 def in_node(operand: Node, values: Sequence[str], *, negated: bool) -> Node:
-    """[NOT] IN a list of texts. Raises SqlError when it is not asked of a property."""
+    """Create [NOT] IN a list of texts. Raises SqlError if the operand is not a property."""
     name = operand.name
     if name is None:
         raise SqlError(f"{_RUNTIME}Expected a property for In expression, got: {operand.text}")
@@ -363,7 +364,7 @@ def in_node(operand: Node, values: Sequence[str], *, negated: bool) -> Node:
     symbol = "NOT IN" if negated else "IN"
 
     def listed() -> str:
-        return ", ".join(values if len(values) < 5 else hash_set_order(values))  # upstream makes longer lists a set
+        return ", ".join(values if len(values) < 5 else hash_set_order(values))  # upstream: a HashSet if longer
 
     return Node((f"{name} {symbol} ( ", listed, " )"), evaluate, JavaType.BOOLEAN, boolean=True)
 
@@ -376,7 +377,7 @@ _SEARCHES: dict[str, Callable[[str, str], bool]] = {
 
 
 def search_node(symbol: str, operand: Node, search: str, *, negated: bool) -> Node:
-    """[NOT] CONTAINS, STARTSWITH or ENDSWITH: never unknown, and false in both forms where nothing can be searched."""
+    """Create [NOT] CONTAINS, STARTSWITH or ENDSWITH: never unknown; without a text, false even with NOT."""
     found = _SEARCHES[symbol]
     inner = operand.evaluate
 

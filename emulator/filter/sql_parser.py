@@ -1,4 +1,4 @@
-"""Recursive descent over the tokens of a SQL92 filter expression.
+"""Recursive descent parser for SQL92 filter expressions.
 
     or   := and (OR and)*            and  := equal (AND equal)*
     equal := compare ( = compare | <> compare | IS [NOT] NULL )*
@@ -6,9 +6,9 @@
                      | [NOT] ENDSWITH text | [NOT] BETWEEN unary AND unary | [NOT] IN ( text, ... ) )*
     unary := + unary | - unary | NOT unary | literal | property | ( or )
 
-What follows a complete expression is not read. Error texts name what could have stood at the first wrong token, in
-the order of upstream's token numbers. Rules are generators that yield the rules they need, so that nesting needs no
-stack of Python's. Source: SelectorParser (5.3.3).
+Text after a complete expression is not read. Error texts list the tokens that are allowed instead of the first wrong
+one, in the order of upstream's token numbers. Rules are generators that yield the rules they depend on, so that nesting
+uses no Python stack. Source: SelectorParser (5.3.3).
 """
 
 from collections.abc import Callable, Generator
@@ -63,9 +63,9 @@ _OPERANDS = (
 )
 
 _DEPTH_MAX = 18_000
-"""Nested signs and NOTs, of which 16,000 were seen to fit on upstream's stack, and 20,000 not to."""
+"""Maximum nesting of signs and NOTs: 16,000 fit on upstream's stack when tried, 20,000 did not."""
 _PARENTHESIS_DEPTH = 15
-"""Signs that need as much stack as a parenthesis, of which 1,200 were seen to fit, and 1,300 not to."""
+"""The number of signs that use as much stack as one parenthesis, of which 1,200 fit and 1,300 did not."""
 _TOKENS_MAX = 50_000
 """Largest number of tokens of an expression. Upstream has no limit; here each takes up to a thousand bytes."""
 
@@ -73,7 +73,7 @@ Rule: TypeAlias = Generator["Rule", Node, Node]
 
 
 class _SyntaxError(SqlError):
-    """A wrong token, as opposed to a comparison that makes no sense."""
+    """A wrong token, as opposed to a comparison of illegal operands."""
 
 
 class Parser:
@@ -87,10 +87,10 @@ class Parser:
         self._depth = 0
         self._reading_ahead = False
         self._read_ahead_until = 0
-        """Index of the token behind the last operand of a plus sign that was read ahead without finding an error."""
+        """Index of the token after the last operand of a plus sign that was read ahead without an error."""
 
     def parse(self) -> Node:
-        """The condition at the beginning of the text. Raises SqlError."""
+        """Parse the condition at the beginning of the text. Raises SqlError."""
         return as_boolean(_run(self._or()))
 
     # tokens
@@ -103,7 +103,7 @@ class Parser:
         return self._tokens[self._index + ahead]
 
     def _next_is(self, *kinds: Kind) -> bool:
-        """Whether the next token is one of these; if not, an error here will say that they were expected."""
+        """True if the next token is one of these; otherwise they are added to the tokens that an error text lists."""
         if self._peek().kind in kinds:
             return True
         self._expected.extend(kinds)
@@ -129,7 +129,7 @@ class Parser:
             + "".join(f"{kind.value} ...\n    " for kind in expected)
         )
 
-    # nodes: while reading ahead there are none, for only wrong tokens are seen then
+    # nodes: none are built while reading ahead, which only detects wrong tokens
 
     def _build(self, make: Callable[..., Node], *parts: Any, **more: Any) -> Node:
         return _ANY if self._reading_ahead else make(*parts, **more)
@@ -240,16 +240,16 @@ class Parser:
         return self._build(_operand, self._text() if kind is Kind.STRING else self._take(kind).image, kind)
 
     def _enter(self, depth: int) -> None:
-        """Go down into an operand. Raises SqlError where upstream's stack would not suffice."""
+        """Enter an operand. Raises SqlError at a depth that upstream's stack does not allow."""
         self._depth += depth
         if self._depth > _DEPTH_MAX:
             raise SqlError("java.lang.StackOverflowError")
 
     def _plus_is_complete(self) -> bool:
-        """Upstream reads all of the operand ahead and blames the plus sign for whatever is wrong in it.
+        """Read ahead over the operand of a plus sign. Returns False if it contains a wrong token.
 
-        A plus sign inside an operand that was read ahead is complete. Reading ahead again for each of them would take
-        time that grows with the square of their number.
+        Upstream reads the whole operand ahead and reports any error in it at the plus sign. A plus sign inside an
+        operand that was already read ahead is complete. Reading ahead again for each would take quadratic time.
         """
         if self._index < self._read_ahead_until:
             return True
@@ -268,9 +268,9 @@ class Parser:
 
 
 def _run(rule: Rule) -> Node:
-    """The node of a rule. Raises SqlError."""
+    """Run a rule and all rules that it yields. Returns the node of the rule. Raises SqlError."""
     rules = [rule]
-    node: Any = None  # which is what a rule is sent to begin
+    node: Any = None  # starts a generator
     while rules:
         try:
             needed = rules[-1].send(node)
@@ -280,7 +280,7 @@ def _run(rule: Rule) -> Node:
         else:
             rules.append(needed)
             node = None
-    return node  # type: ignore[no-any-return]  # StopIteration does not say that it holds the node of the last rule
+    return node  # type: ignore[no-any-return]  # StopIteration.value has no type
 
 
 def _negation(operand: Node) -> Node:

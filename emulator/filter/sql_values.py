@@ -1,7 +1,7 @@
-"""Java's values as a SQL92 filter meets them, and how unlike types compare.
+"""Java values in SQL92 filters, and the comparison of values of different types.
 
-A property is always a text. Upstream converts it to the class of what it is compared with, and a text that is no
-such number ends the evaluation of the whole expression. Source: ComparisonExpression.__compare (5.3.3).
+A property is always a text. Upstream converts it to the class of the other operand; a text that is not such a number
+ends the evaluation of the whole expression. Source: ComparisonExpression.__compare (5.3.3).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ Value = bool | int | float | str | None
 
 
 class JavaType(Enum):
-    """What upstream's evaluation of an expression yields, known before it is evaluated."""
+    """The Java type of an expression's value, known before its evaluation."""
 
     NULL = "null"
     BOOLEAN = "Boolean"
@@ -35,10 +35,10 @@ PARSERS: dict[JavaType, Callable[[str], Value]] = {
 
 
 def compare(left: Value, left_type: JavaType, right: Value, right_type: JavaType) -> int:
-    """Below, equal or above 0; -1 also for what cannot be compared. Neither value is null.
+    """Compare two non-null values: below, equal or above 0; also -1 for values that cannot be compared.
 
-    Raises ValueError (a NumberFormatException upstream) for a text that is no number, TypeError (a ClassCastException)
-    for a Boolean on the left of a text, which upstream converts on the wrong side.
+    Raises ValueError (a NumberFormatException upstream) for a text that is not a number. Raises TypeError (a
+    ClassCastException) for a Boolean on the left of a text, which upstream converts on the wrong side.
     """
     if left_type is right_type:
         if left_type is JavaType.DOUBLE:
@@ -60,7 +60,7 @@ def compare(left: Value, left_type: JavaType, right: Value, right_type: JavaType
 
 
 def number_text(value: float, java_type: JavaType) -> str:
-    """A number as Java prints it."""
+    """Format a number as Java prints it."""
     if java_type is not JavaType.DOUBLE:
         return str(value)
     if value in (float("inf"), float("-inf")):
@@ -68,7 +68,7 @@ def number_text(value: float, java_type: JavaType) -> str:
     if 1e-3 <= abs(value) < 1e7 or value == 0:
         return repr(float(value))
     digits, _, exponent = repr(float(value)).partition("e")
-    if not exponent:  # Python writes what lies between 1e-4 and 1e16 without one
+    if not exponent:  # Python prints numbers from 1e-4 to 1e16 without exponent
         shortest = next(text for text in (f"{value:.{n}e}" for n in range(18)) if float(text) == value)
         digits, _, exponent = shortest.partition("e")
     if "." not in digits:
@@ -77,7 +77,7 @@ def number_text(value: float, java_type: JavaType) -> str:
 
 
 def hash_set_order(texts: Sequence[str]) -> list[str]:
-    """Texts in the order in which a HashSet made of them shows them. Source: HashMap (OpenJDK 17)."""
+    """Return texts in the iteration order of a HashSet made of them. Source: HashMap (OpenJDK 17)."""
     slots = 16
     while slots < int(len(texts) / 0.75) + 1:
         slots *= 2

@@ -1,4 +1,4 @@
-"""Subscription groups of a broker, created by administrators and by use.
+"""Subscription groups of a broker, created by administrators and at first use.
 
 Source: SubscriptionGroupManager (5.3.3).
 """
@@ -22,19 +22,19 @@ class Groups:
         self._scheduler = scheduler
         self.table: dict[str, GroupConfig] = {name: GroupConfig(name) for name in names.PREDEFINED_GROUPS}
         self.light = config.enable_lmq
-        """Whether groups with names of light queues need not be made, and cannot be changed."""
+        """True if groups with LMQ names exist without being created; they cannot be changed."""
         self.forbidden: dict[str, set[str]] = {}
         """Topics that a group may not read, by group."""
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
 
     def find(self, group: str) -> GroupConfig | None:
-        """The group as it is, without creating it."""
+        """Return a group, or None if it does not exist. With LMQ enabled, every group with an LMQ name exists."""
         found = self.table.get(group)
         return GroupConfig(group) if found is None and self.light and names.is_lmq(group) else found
 
     def find_or_create(self, group: str) -> GroupConfig | None:
-        """The group, created with defaults where that is allowed; None otherwise."""
+        """Return a group, created with defaults if auto-creation is allowed; None otherwise."""
         found = self.find(group)
         if found is not None:
             return found
@@ -49,7 +49,7 @@ class Groups:
         return created
 
     def get(self, group: str) -> GroupConfig:
-        """The group of a consumer. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
+        """Return a consumer's group, created if allowed. Raises SUBSCRIPTION_GROUP_NOT_EXIST."""
         found = self.table.get(group) or self.find_or_create(group)
         if found is None:
             raise EngineError(
@@ -58,7 +58,7 @@ class Groups:
         return found
 
     def get_enabled(self, group: str) -> GroupConfig:
-        """The group of a consumer that may consume. Errors: as `get`, NO_PERMISSION when it is switched off."""
+        """Return a consumer's group. Raises as `get` does, and NO_PERMISSION if the group's consumeEnable is off."""
         found = self.get(group)
         if not found.consume_enable:
             raise EngineError(
@@ -67,14 +67,14 @@ class Groups:
         return found
 
     def put(self, config: GroupConfig) -> None:
-        """Store a configuration; the name is not checked."""
+        """Store a configuration; the name is not validated."""
         if self.light and names.is_lmq(config.group_name):
             return
         self.table[config.group_name] = config
         self._touch()
 
     def disable(self, group: str) -> bool:
-        """Let a group consume no more; False when there is none. Source: SubscriptionGroupManager.disableConsume."""
+        """Disable consuming for a group; False if it is missing. Source: SubscriptionGroupManager.disableConsume."""
         found = self.table.get(group)
         if found is None:
             return False
@@ -83,20 +83,20 @@ class Groups:
         return True
 
     def copy_from(self, other: "Groups") -> None:
-        """Become what another broker's table is; what groups are forbidden stays."""
+        """Replace the table by a copy of another broker's; forbidden topics stay as they are."""
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
     def take_up(
         self, table: Mapping[str, GroupConfig], forbidden: Mapping[str, set[str]], version: tuple[int, int]
     ) -> None:
-        """Go on from what another run has left; what it lacks of the groups that a start creates stays."""
+        """Restore the groups of a previous run. Groups created at start that are missing in `table` stay."""
         self.table |= table
         self.forbidden |= forbidden
         self.version_counter, self.version_timestamp = version
 
     def delete(self, group: str) -> bool:
-        """Forget a group; False when there was none."""
+        """Delete a group. Returns False if it does not exist."""
         self.forbidden.pop(group, None)
         if self.table.pop(group, None) is None:
             return False
@@ -104,17 +104,17 @@ class Groups:
         return True
 
     def forbid(self, group: str, topic: str) -> None:
-        """From now on a group may not pull from a topic to which it is subscribed by heartbeat."""
+        """Forbid a group to pull from a topic to which it is subscribed by heartbeat."""
         self.forbidden.setdefault(group, set()).add(topic)
         self._touch()
 
     def allow(self, group: str) -> None:
-        """Take back what a group is forbidden: on all topics, as upstream, whichever is named."""
+        """Allow a group to read all topics again: like upstream, not only the one that the request names."""
         if self.forbidden.pop(group, None) is not None:
             self._touch()
 
     def may_read(self, group: str, topic: str) -> bool:
-        """Whether a group is not forbidden a topic."""
+        """True if the group may read the topic."""
         return topic not in self.forbidden.get(group, ())
 
     def _touch(self) -> None:

@@ -1,7 +1,7 @@
-"""Offsets of groups with names of light queues: one of each topic, apart from those of other groups.
+"""Offsets of groups with LMQ names: one per topic, separate from those of other groups.
 
-Nothing that goes through all groups finds them: lists of groups and topics, copies for slaves and other groups, the
-end of a topic. A reset moves only the next read. Source: LmqConsumerOffsetManager (5.3.3).
+Operations over all groups ignore them: lists of groups and topics, copies to slaves and other groups, deletion of a
+topic. A reset changes only the offset of the next read. Source: LmqConsumerOffsetManager (5.3.3).
 """
 
 from collections.abc import Iterator
@@ -11,46 +11,46 @@ from .offset_table import Offsets
 
 
 class LightOffsets(Offsets):
-    """The offsets of a broker with `enableLmq`."""
+    """The offset table of a broker with `enableLmq`."""
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Overwrite the committed offset."""
         super().commit(group, topic, 0 if is_lmq(group) else queue_id, offset)
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
-        """The committed offset, else -1; for other groups a waiting reset before it."""
+        """Return the committed offset, or -1; a pending reset comes first, but not for groups with LMQ names."""
         if is_lmq(group):
             return self.committed.get((group, topic), {}).get(0, -1)
         return super().query(group, topic, queue_id)
 
     def clone(self, source: str, dest: str, topic: str) -> None:
-        """Give a group what another has committed."""
+        """Copy the committed offsets of a group to another; a no-op if either has an LMQ name."""
         if not (is_lmq(source) or is_lmq(dest)):
             super().clone(source, dest, topic)
 
     def reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Move a group."""
+        """Reset an offset of a group; with an LMQ name only for the next read."""
         if is_lmq(group):
             self._resets.setdefault((group, topic), {})[queue_id] = offset
         else:
             super().reset(group, topic, queue_id, offset)
 
     def topics_of(self, group: str) -> list[str]:
-        """Topics that a group has committed offsets of."""
+        """Return the topics on which a group has committed offsets; none for a group with an LMQ name."""
         return [] if is_lmq(group) else super().topics_of(group)
 
     def groups_of(self, topic: str) -> list[str]:
-        """Groups that have committed offsets of a topic."""
+        """Return the groups with committed offsets on a topic, except those with LMQ names."""
         return [group for group in super().groups_of(topic) if not is_lmq(group)]
 
     def all(self) -> Iterator[tuple[str, str, dict[int, int]]]:
-        """(group, topic, offsets by queue id)."""
+        """Iterate over (group, topic, offsets by queue id), except for groups with LMQ names."""
         return (each for each in super().all() if not is_lmq(each[0]))
 
     def light(self) -> dict[tuple[str, str], int]:
-        """(group, topic) -> offset, of groups with names of light queues."""
+        """Return (group, topic) -> offset for the groups with LMQ names."""
         return {place: table[0] for place, table in self.committed.items() if is_lmq(place[0])}
 
     def delete_topic(self, topic: str) -> None:
-        """Forget a topic."""
+        """Delete all offsets of a topic, except those of groups with LMQ names."""
         self._forget([pair for pair in self._names.of_topic(topic) if not is_lmq(pair[0])])

@@ -1,4 +1,4 @@
-"""Requests about offsets: committed ones, the extent of queues, store times, resets.
+"""Requests for offsets: committed offsets, offsets of queues, store times, resets.
 
 Source: ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
 """
@@ -37,7 +37,7 @@ PENDING_RESET_REMARK = "Offset has been previously reset"
 
 
 class Positions:
-    """Answers questions about offsets of one broker."""
+    """Handlers of offset requests on one broker."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Positions:
         self._reset_by_clients = reset_by_clients
 
     def query(self, call: Call, operation: QueryConsumerOffset) -> OffsetResult:
-        """The committed offset; a young queue that holds its first message answers 0. Errors: QUERY_NOT_FOUND."""
+        """Return the committed offset, or 0 for a queue that still has its first message. Raises QUERY_NOT_FOUND."""
         topic, queue_id = operation.topic, operation.queue_id
         offset = self._offsets.query(operation.consumer_group, topic, queue_id)
         if offset >= 0:
@@ -78,7 +78,7 @@ class Positions:
         )
 
     def update(self, call: Call, operation: UpdateConsumerOffset) -> Done:
-        """Commit an offset. Errors: SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER."""
+        """Commit an offset. Raises SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER."""
         group, topic = operation.consumer_group, operation.topic
         if self._groups.find(group) is None:
             raise EngineError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!")
@@ -94,12 +94,12 @@ class Positions:
         return Done()
 
     def all(self, call: Call, operation: GetAllConsumerOffset) -> AllOffsetsResult:
-        """All committed offsets."""
+        """Return all committed offsets."""
         light = self._offsets.light() if isinstance(self._offsets, LightOffsets) else None
         return AllOffsetsResult({(group, topic): dict(table) for group, topic, table in self._offsets.all()}, light)
 
     def correction(self, call: Call, operation: QueryCorrectionOffset) -> CorrectionOffsetResult:
-        """The slowest of all groups, queue by queue. Errors: SYSTEM_ERROR."""
+        """Return the smallest offset of all groups in each queue. Raises SYSTEM_ERROR."""
         for group in operation.filter_groups:
             self._offsets.delete_group(group)
         slowest: dict[int, int] = {}
@@ -120,32 +120,31 @@ class Positions:
         return CorrectionOffsetResult(slowest)
 
     def maximum(self, call: Call, operation: GetMaxOffset) -> OffsetResult:
-        """The next offset of a queue."""
+        """Return the next offset of a queue."""
         return OffsetResult(self._store.max_offset(operation.topic, operation.queue_id))
 
     def minimum(self, call: Call, operation: GetMinOffset) -> OffsetResult:
-        """The first offset of a queue."""
+        """Return the first offset of a queue."""
         return OffsetResult(self._store.min_offset(operation.topic, operation.queue_id))
 
     def search(self, call: Call, operation: SearchOffset) -> OffsetResult:
-        """The offset at a store timestamp."""
+        """Return the offset at a store timestamp."""
         return OffsetResult(
             self._store.search(operation.topic, operation.queue_id, operation.timestamp, upper=operation.upper)
         )
 
     def earliest(self, call: Call, operation: GetEarliestStoreTime) -> TimestampResult:
-        """Store timestamp of the first message of a queue, -1 for none."""
+        """Return the store timestamp of the first message of a queue, -1 if there is none."""
         queue = self._store.queue(operation.topic, operation.queue_id)
         if queue is None or queue.min_offset == queue.max_offset:
             return TimestampResult(-1)
         return TimestampResult(self._store.store_timestamp(queue, queue.min_offset))
 
     def reset(self, call: Call, operation: ResetOffset) -> ResetOffsetResult:
-        """Move a group; each queue's next pull or pop takes the new offset, or live consumers go there by themselves.
+        """Reset a group's offsets: for the next pull or pop of each queue, or on the connected consumers.
 
-        Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, a slave), or
-        those of
-        `ClientResets.reset`.
+        Raises TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, a slave), or the
+        errors of `ClientResets.reset`.
         """
         if not self._config.use_server_side_reset_offset:
             return self._reset_by_clients(operation)

@@ -1,6 +1,6 @@
-"""Positions of groups: committed, pulled, and resets that wait for the next read.
+"""Offset table: committed offsets, pull offsets, and pending resets of groups.
 
-Committed ones are written to a file every `flushConsumerOffsetInterval`, the others never.
+Committed offsets are written to a file every `flushConsumerOffsetInterval`, the others never.
 Source: ConsumerOffsetManager (5.3.3).
 """
 
@@ -16,7 +16,7 @@ _Pair = tuple[str, str]
 
 
 class Offsets:
-    """Offsets by (group, topic) and queue id. Commits overwrite, also backwards."""
+    """Offsets by (group, topic) and queue id. A commit overwrites the offset, even with a lower one."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
         self._config = config
@@ -26,7 +26,7 @@ class Offsets:
         self._pulled: dict[_Pair, dict[int, int]] = {}
         self._resets: dict[_Pair, dict[int, int]] = {}
         self._names: NameIndex[_Pair] = NameIndex()
-        """Of all tables: what is not in one of them any more may still be here."""
+        """Index of all three tables; it may contain entries that some of the tables no longer have."""
 
     def _begin_file(self) -> LastWrite[tuple[str, str, int], int]:
         return LastWrite(self._scheduler, lambda: self._config.flush_consumer_offset_interval)
@@ -43,7 +43,7 @@ class Offsets:
         table[queue_id] = offset
 
     def clone(self, source: str, dest: str, topic: str) -> None:
-        """Give a group what another has committed, and nothing else; does nothing where that is nothing."""
+        """Copy the committed offsets of a group to another, and nothing else; a no-op if there are none."""
         table = self.committed.get((source, topic))
         if table is None:
             return
@@ -55,7 +55,7 @@ class Offsets:
         self._names.add(topic, dest, (dest, topic))
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
-        """A waiting reset, else the committed offset, else -1."""
+        """Return the pending reset, else the committed offset, else -1."""
         reset = self.pending_reset(group, topic, queue_id) if self._resets else None
         if reset is not None:
             return reset
@@ -63,7 +63,7 @@ class Offsets:
         return -1 if table is None else table.get(queue_id, -1)
 
     def note_pull(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Remember how far a group has read (not consumed)."""
+        """Record the next offset that a group pulls (not its committed offset)."""
         table = self._pulled.get((group, topic))
         if table is None:
             table = self._pulled[group, topic] = {}
@@ -71,25 +71,25 @@ class Offsets:
         table[queue_id] = offset
 
     def pulled(self, group: str, topic: str, queue_id: int) -> int:
-        """How far a group has read, -1 for not at all."""
+        """Return the next offset that a group pulls, -1 if it has not pulled."""
         table = self._pulled.get((group, topic))
         return -1 if table is None else table.get(queue_id, -1)
 
     def forget_pulls(self, group: str, topic: str) -> None:
-        """Forget how far a group has read."""
+        """Delete a group's pull offsets of a topic."""
         self._pulled.pop((group, topic), None)
 
     def reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Move a group: at once for queries, and for its next pull or pop of the queue."""
+        """Reset an offset of a group: at once for queries, and for its next pull or pop of the queue."""
         self._resets.setdefault((group, topic), {})[queue_id] = offset
         self.commit(group, topic, queue_id, offset)
 
     def pending_reset(self, group: str, topic: str, queue_id: int) -> int | None:
-        """The reset that the next read will take, or None."""
+        """Return the reset that the next read will apply, or None."""
         return self._resets[group, topic].get(queue_id) if (group, topic) in self._resets else None
 
     def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
-        """The waiting reset, which is gone afterwards."""
+        """Return the pending reset and remove it."""
         resets = self._resets.get((group, topic)) if self._resets else None
         reset = None if resets is None else resets.pop(queue_id, None)
         if resets is not None and not resets:
@@ -97,31 +97,31 @@ class Offsets:
         return reset
 
     def topics_of(self, group: str) -> list[str]:
-        """Topics that a group has committed offsets of; none where its name has an @, as upstream splits names."""
+        """Return the topics with committed offsets of a group; none if its name has an @, as upstream splits there."""
         pairs = () if "@" in group else self._names.of_group(group)
         return [pair[1] for pair in pairs if pair in self.committed]
 
     def groups_of(self, topic: str) -> list[str]:
-        """Groups that have committed offsets of a topic, without those that the broker keeps for broadcasts."""
+        """Return the groups with committed offsets on a topic, except the broker's entries for broadcast consumers."""
         return [pair[0] for pair in self._names.of_topic(topic) if pair in self.committed and "@" not in pair[0]]
 
     def all(self) -> Iterator[tuple[str, str, dict[int, int]]]:
-        """(group, topic, offsets by queue id)."""
+        """Iterate over (group, topic, offsets by queue id)."""
         return ((group, topic, table) for (group, topic), table in self.committed.items())
 
     def copy_from(self, other: "Offsets") -> None:
-        """Take over what another broker has committed; what only this one knows stays. The file is written."""
+        """Copy another broker's committed offsets; entries that only this broker has stay. Writes the file."""
         for group, topic, table in other.all():
             self.committed[group, topic] = dict(table)
             self._names.add(topic, group, (group, topic))
         self._file.write()
 
     def delete_group(self, group: str) -> None:
-        """Forget a group."""
+        """Delete all offsets of a group."""
         self._forget(self._names.of_group(group))
 
     def delete_topic(self, topic: str) -> None:
-        """Forget a topic."""
+        """Delete all offsets of a topic."""
         self._forget(self._names.of_topic(topic))
 
     def _forget(self, pairs: Iterable[_Pair]) -> None:
@@ -138,7 +138,7 @@ class Offsets:
         self._file.write()
 
     def crash(self) -> None:
-        """Go back to what the file says; what was never in it is gone."""
+        """Recover after a crash: restore the offsets from the file; those never written to it are lost."""
         for (group, topic, queue_id), offset in self._file.lost().items():
             table = self.committed.setdefault((group, topic), {})
             self._names.add(topic, group, (group, topic))

@@ -1,7 +1,7 @@
-"""The pools of threads that requests of remoting clients go through, and how they are refused there.
+"""Thread pools for requests of remoting clients, and the refusal of requests that find a pool exhausted.
 
-Requests are served at once, so that nobody waits here unless a thread is kept: by what waits for a slave on its thread,
-or for the time that `requestTimes` says. What comes through the proxy has no line at the broker.
+Requests are served at once, so none waits unless threads are occupied: by operations that wait for a slave on their
+thread, or for the time that `requestTimes` sets. Requests through the proxy do not queue at the broker.
 Source: NettyRemotingAbstract.processRequestCommand, BrokerFastFailure, BrokerController.registerProcessor (5.3.3).
 """
 
@@ -22,15 +22,15 @@ from .thread_pool import ThreadPool
 V = TypeVar("V")
 
 FIRST_SCAN_MS, SCAN_MS = 1000, 10
-"""Upstream looks for requests that have waited too long every so often, for the first time after the start."""
+"""First time (after the start) and period of upstream's scan for requests that have waited too long."""
 KNOWS_GO_AWAY_AFTER = 475
-"""MQVersion.Version.V5_3_1: clients that are newer are told to go away."""
+"""MQVersion.Version.V5_3_1: only clients with a newer version get GO_AWAY."""
 KEEP_THEIR_THREAD = (RecallMessage, EndTransaction)
-"""What waits for a slave on the thread of its pool; sends wait elsewhere."""
+"""Operations that wait for a slave on a thread of their pool; sends wait elsewhere."""
 
 
 class Pool(Enum):
-    """A pool: its name, and its keys for threads, capacity and waiting time (attributes of BrokerConfig)."""
+    """A thread pool: name, and attributes of BrokerConfig for threads, queue capacity and maximum waiting time."""
 
     SEND = "send", "send_message_thread_pool_nums", "send_thread_pool_queue_capacity", "wait_time_mills_in_send_queue"
     PULL = "pull", "pull_message_thread_pool_nums", "pull_thread_pool_queue_capacity", "wait_time_mills_in_pull_queue"
@@ -73,7 +73,7 @@ class Pool(Enum):
 
 
 class Form(Enum):
-    """How a broker says that it is busy."""
+    """The forms in which a broker reports that it is busy."""
 
     REJECTREQUEST = "REJECTREQUEST"
     OVERLOAD = "OVERLOAD"
@@ -82,7 +82,7 @@ class Form(Enum):
     PC_SYNCHRONIZED = "PC_SYNCHRONIZED"
 
     def refusal(self, waited_ms: int = 0, size: int = 0) -> EngineError:
-        """The refusal of a request that has waited so long in a queue that is so long without it."""
+        """Build the refusal of a request that waited `waited_ms` in a queue with `size` other requests."""
         if self is Form.REJECTREQUEST:
             return busy()
         who = "system" if self is Form.OVERLOAD else "broker"
@@ -95,7 +95,7 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """A request on its way through a pool."""
+    """A request that passes through a thread pool."""
 
     call: Call
     operation: Operation
@@ -103,7 +103,7 @@ class Request:
     pools: "RequestPools"
 
     def run(self, done: Callable[[], None]) -> None:
-        """Have it carried out; what keeps its thread keeps it until it is answered."""
+        """Carry out the request. An operation that waits for a slave occupies its thread until its reply."""
         if isinstance(self.operation, KEEP_THEIR_THREAD):
             self.pools.submit(KeepingCall(self.call, done), self.operation)
         else:
@@ -111,19 +111,19 @@ class Request:
             done()
 
     def give_up(self) -> bool:
-        """Refuse what would be stored when it is its turn, and the disk is too slow."""
+        """Refuse a send whose turn has come while the disk is too slow. Returns True if it was refused."""
         slow = self.pool is Pool.SEND and self.pools.page_cache_busy
         if slow:
             self.refuse(Form.PC_SYNCHRONIZED.refusal())
         return slow
 
     def refuse(self, refusal: EngineError) -> None:
-        """Answer it without having it carried out."""
+        """Reply with a refusal instead of carrying out the request."""
         self.pools.refuse(self.call, self.operation, refusal)
 
 
 class KeepingCall:
-    """A call that lets go of a thread when it is answered."""
+    """A call that releases its thread when it is replied to."""
 
     __slots__ = ("_call", "_done")
 
@@ -133,27 +133,27 @@ class KeepingCall:
 
     @property
     def channel(self) -> Channel:
-        """Who asks."""
+        """The client's channel."""
         return self._call.channel
 
     @property
     def label(self) -> str:
-        """The request's name."""
+        """The name of the request in its protocol."""
         return self._call.label
 
     @property
     def active(self) -> bool:
-        """Whether somebody waits for the answer."""
+        """True while the client waits for the response."""
         return self._call.active
 
     def reply(self, outcome: Outcome) -> None:
-        """Answer, and let go."""
+        """Send the outcome and release the thread."""
         self._call.reply(outcome)
         self._done()
 
 
 class RequestPools:
-    """The pools of one run of a broker."""
+    """The thread pools of one run of a broker."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, gate: Gate, node: Node) -> None:
         self._config = config
@@ -165,13 +165,13 @@ class RequestPools:
         self._refusals: Mapping[Pool, Form] = {}
         self._scan: Timer | None = None
         self.leaving = False
-        """Whether the broker is about to stop."""
+        """True while the broker shuts down gracefully."""
         self.on = False
-        """Whether anything can wait or be refused: else requests need not come here."""
+        """True if requests may have to wait or be refused; if False, callers skip the pools."""
         self.configured()
 
     def configured(self) -> None:
-        """Settings may have changed. Raises ConfigError for what is no pool, no time or no form."""
+        """Apply the current configuration. Raises ConfigError for an unknown pool or form, or a malformed time."""
         config = self._config
         times = _by_pool("requestTimes", config.request_times, _whole_number)
         self._refusals = _by_pool("requestRefusals", config.request_refusals, Form.__getitem__)
@@ -185,7 +185,7 @@ class RequestPools:
         self._scan_later()
 
     def leave(self) -> None:
-        """The broker is about to stop: clients that know what that means are told to go away from now on."""
+        """Start a graceful shutdown: from now on clients that support GO_AWAY get it."""
         self.leaving = self.on = True
 
     @property
@@ -193,13 +193,13 @@ class RequestPools:
         return self.leaving or self._config.go_away_enable
 
     def farewell(self, client_version: int) -> EngineError | None:
-        """What a client of a version is told, whatever it asks for, by a broker that goes away: GO_AWAY."""
+        """Return the error GO_AWAY if the broker is shutting down and the client's version supports it, else None."""
         if self._goes_away and client_version > KNOWS_GO_AWAY_AFTER:
             return TurnedAway(ResponseCode.GO_AWAY, "please go away")
         return None
 
     def enter(self, pool: Pool, call: Call, operation: Operation, client_version: int) -> None:
-        """Have a request carried out when there is a thread for it, or refuse it: SYSTEM_BUSY, GO_AWAY."""
+        """Carry out a request when a thread is free, or refuse it with SYSTEM_BUSY or GO_AWAY."""
         request, form = Request(call, operation, pool, self), self._refusals.get(pool)
         farewell = self.farewell(client_version)
         if farewell is not None:
@@ -215,36 +215,36 @@ class RequestPools:
             self._scan_later()
 
     def submit(self, call: Call, operation: Operation) -> None:
-        """Have an operation carried out."""
+        """Carry out an operation through the gate."""
         self._gate.submit(self._node, call, operation)
 
     def refuse(self, call: Call, operation: Operation, refusal: EngineError) -> None:
-        """Answer an operation that is not carried out."""
+        """Refuse an operation through the gate."""
         self._gate.refuse(self._node, call, operation, refusal)
 
     @property
     def page_cache_busy(self) -> bool:
-        """Whether a send has kept its thread for too long: it is taken to hold the lock of the log meanwhile."""
+        """True if a send has occupied its thread for too long; upstream assumes that it holds the lock of the log."""
         longest_ms = self._pools[Pool.SEND].longest_ms
         return longest_ms is not None and longest_ms > self._config.os_page_cache_busy_time_out_mills
 
     def refuse_to_store(self) -> None:
-        """What comes to the store past the pools is refused there while the disk is too slow. Errors: SYSTEM_BUSY."""
+        """Refuse a message that reaches the store without a pool while the disk is too slow. Raises SYSTEM_BUSY."""
         if self.page_cache_busy or self._refusals.get(Pool.SEND) is Form.PC_SYNCHRONIZED:
             raise Form.PC_SYNCHRONIZED.refusal()
 
     def describe(self, pool: Pool) -> tuple[int, int, int]:
-        """Of the queue of a pool: how many wait, how long the first has waited in ms, how many may wait."""
+        """Return the state of a pool's queue: waiting requests, wait of the first one in ms, and capacity."""
         threads = self._pools[pool]
         return len(threads.waiting), threads.head_wait_ms, threads.capacity
 
-    # those that have waited too long
+    # requests that have waited too long
 
     def _wait_ms(self, pool: Pool) -> int | None:
         return None if pool.wait is None else int(getattr(self._config, pool.wait))
 
     def _scan_later(self) -> None:
-        """Look when the first of those that wait has waited too long, or when the disk shows to be too slow."""
+        """Schedule the next scan: when the first request has waited too long, or when a send has taken too long."""
         if self._scan is not None:
             self._scan.cancel()
             self._scan = None
@@ -283,7 +283,7 @@ _POOLS = {pool.title: pool for pool in Pool}
 
 
 def _by_pool(key: str, text: str, read: Callable[[str], V]) -> dict[Pool, V]:
-    """`send=600 pull=50`. Raises ConfigError."""
+    """Parse a value per pool, such as `send=600 pull=50`. Raises ConfigError."""
     found = {}
     for word in text.split():
         name, _, value = word.partition("=")

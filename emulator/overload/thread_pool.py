@@ -1,7 +1,7 @@
-"""A pool of threads with a queue before it: what it serves, what waits, and what it has no room for.
+"""A thread pool with a bounded queue.
 
-A thread is kept for a time that the task is given, and for as long as the task itself keeps it after that.
-Source: ThreadPoolExecutor as BrokerController and GrpcMessagingApplication make it (5.3.3).
+A task occupies its thread for a fixed time, and then for as long as the task itself needs it.
+Source: ThreadPoolExecutor as BrokerController and GrpcMessagingApplication create it (5.3.3).
 """
 
 from collections import deque
@@ -12,20 +12,20 @@ from ..kernel.scheduler import Scheduler
 
 
 class Task(Protocol):
-    """Something to do on a thread."""
+    """A task for a thread."""
 
     def run(self, done: Callable[[], None]) -> None:
-        """Do it, and call `done`, at once or later, when the thread is free."""
+        """Run the task, and call `done`, at once or later, when the thread is free."""
 
     def give_up(self) -> bool:
-        """Asked when a thread is free for what has waited: whether that has ended it, without needing the thread."""
+        """Called when a thread is free for a waiting task. True if the task ended without needing the thread."""
 
 
 T = TypeVar("T", bound=Task)
 
 
 class ThreadPool(Generic[T]):
-    """The threads of one pool, and what waits for them; `name` is shown by the scheduler."""
+    """The threads of one pool and its waiting tasks; `name` is the owner of its timers."""
 
     def __init__(self, scheduler: Scheduler, name: str) -> None:
         self._scheduler = scheduler
@@ -33,16 +33,16 @@ class ThreadPool(Generic[T]):
         self.threads = 1
         self.capacity = 1
         self.keeps_ms = 0
-        """How long each task keeps its thread before it is done."""
+        """The time for which each task occupies its thread before it runs."""
         self.waiting: deque[tuple[int, T]] = deque()
-        """Since when, and what, the oldest first."""
+        """(start of waiting, task), oldest first."""
         self._begun: dict[int, int] = {}
-        """When each task that keeps its thread for its time began, by a number, the oldest first."""
+        """Start time of each task that occupies a thread for the fixed time, by number, oldest first."""
         self._number = 0
         self._busy = 0
 
     def take(self, task: T) -> bool:
-        """Begin a task or let it wait; False: there is no room."""
+        """Start a task or queue it. Returns False if the queue is full."""
         if self._busy < self.threads:
             self._begin(task)
         elif len(self.waiting) < self.capacity:
@@ -53,18 +53,18 @@ class ThreadPool(Generic[T]):
 
     @property
     def idle(self) -> bool:
-        """Whether no thread is kept."""
+        """True if no thread is occupied."""
         return not self._busy
 
     @property
     def longest_ms(self) -> int | None:
-        """For how long the oldest task that takes its time has been at it, None when there is none."""
+        """The time for which the oldest task has occupied its thread, within its fixed time; None if there is none."""
         first = next(iter(self._begun.values()), None)
         return None if first is None else self._scheduler.now_ms - first
 
     @property
     def head_wait_ms(self) -> int:
-        """For how long the oldest of those that wait has waited, 0 when there is none."""
+        """The wait of the oldest queued task in ms, 0 if there is none."""
         return self._scheduler.now_ms - self.waiting[0][0] if self.waiting else 0
 
     def _begin(self, task: T) -> None:

@@ -1,7 +1,7 @@
-"""What an orderly stop leaves, which is what the next start begins from: of one broker, and of a whole engine.
+"""Durable state: the data of a broker and of an engine that survive a graceful stop, from which the next run starts.
 
-What is not here is in memory only, upstream's and ours: connections, what waits for messages, queue locks, resets that
-nobody has taken, counts of what is out, ends of transactions not yet noted, what administrators changed in routes.
+All other data are in memory only, in upstream and in the emulator: connections, waiting requests, queue locks, pending
+resets, counts of in-flight messages, ends of transactions not yet written, and route changes by administrators.
 """
 
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ from ..schedule.timer_service import TimerRemains
 from ..store.consume_queue import ConsumeQueue
 
 Wide = Annotated[int, 1024]
-"""A number that no Java code sees: the seed is any number, and a stream of chance has an unsigned one of 64 bits."""
+"""An integer that Java code never sees: the seed is any integer, the state of a random stream has 64 unsigned bits."""
 Version = tuple[int, int]
-"""Of a table: how often it was changed, and when it was last (ms)."""
+"""The version of a table: number of changes, and time of the last change (ms)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What a run of a broker leaves to the next one, beside its store and its tables of topics, groups and offsets."""
+    """State of a broker's services, without its store and its tables of topics, groups and offsets."""
 
     orders: Mapping[Place, OrderInfo] = field(default_factory=dict)
     delay_offsets: Mapping[int, int] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Remains:
 
 @dataclass(slots=True)
 class LogState:
-    """The commit log: the bytes of each file by its number, and when each but the last was full (ms)."""
+    """The commit log: the bytes of each file by number, and the time at which each but the last became full (ms)."""
 
     segment_bytes: int
     segments: dict[int, bytearray] = field(default_factory=lambda: {0: bytearray()})
@@ -45,7 +45,7 @@ class LogState:
 
 @dataclass(slots=True)
 class BrokerState:
-    """What a broker leaves. Offsets are by (group, topic) and queue id."""
+    """The durable state of a broker. Offsets are by (group, topic) and queue id."""
 
     config: BrokerConfig
     log: LogState
@@ -60,17 +60,18 @@ class BrokerState:
     pop_records: list[PopRecord]
     remains: Remains
     mappings: dict[str, QueueMapping] = field(default_factory=dict)
-    """Of static topics."""
+    """Queue mappings of static topics."""
     mappings_version: Version = (0, 0)
     users: dict[str, User] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class EngineState:
-    """What an engine leaves. `streams` are those of chance, as far as they were drawn from; `values` are the name
-    server's by namespace and key; `extras` is of the layers above, by section and key.
+    """The durable state of an engine.
 
-    It is not a copy: what it holds belongs to the engine that it comes from or goes to.
+    `streams` are the states of the random streams drawn from so far. `values` are the name server's values by namespace
+    and key. `extras` belongs to upper layers, by section and key. The state is not a copy: its objects belong to the
+    engine that it comes from or goes to.
     """
 
     now_ms: int = 0

@@ -1,6 +1,6 @@
-"""Checks of a state that was read from a file: declared types, and what its parts say about each other.
+"""Validation of a state that was read from a file: declared types, and consistency between its parts.
 
-A checksum shows that a file is whole, not who wrote it. A state that passes begins an engine that works.
+A checksum proves that a file is complete, not who wrote it. An engine can start from any state that passes.
 """
 
 from collections.abc import Collection
@@ -12,14 +12,14 @@ from ..store.consume_queue import ConsumeQueue
 from .durable_state import BrokerState, EngineState, LogState
 
 LAST_MS = 253_402_300_799_999
-"""The end of the year 9999, beyond which Python has no dates."""
+"""The end of the year 9999, the last date that Python supports."""
 _FILE_BYTES_MAX = 0x7FFFFFFF
 _ID_MAX = 0x7FFFFFFF
 _HEAD = Struct(">iI")
 
 
 def check_state(state: EngineState) -> None:
-    """Check a state. Raises ValueError that names the part that is wrong."""
+    """Validate a state. Raises ValueError that names the wrong part."""
     check_fields(state)
     _require(0 <= state.now_ms <= LAST_MS, f"nowMs={state.now_ms}: expected a time from 0 to {LAST_MS}")
     places = [(broker.config.broker_name, broker.config.broker_id) for broker in state.brokers]
@@ -58,7 +58,7 @@ def _check_log(log: LogState) -> None:
 
 
 def _check_queue(queue: ConsumeQueue, log: LogState) -> None:
-    """Each unit points to a record of that size, or to one that was dropped from the log."""
+    """Require that each unit points to a record of its size, or to a part of the log that was dropped."""
     name = f"queue {queue.queue_id} of {queue.topic}"
     _require(0 <= queue.queue_id <= _ID_MAX, f"{name} has no valid number")
     _require(0 <= queue.first < 1 << 62, f"{name} begins at {queue.first}")

@@ -1,19 +1,19 @@
-"""The snapshot file: an engine's state as a stream of bytes. The same state gives the same bytes.
+"""The snapshot file: an engine's state as a stream of bytes. Equal states give equal bytes.
 
     magic        8 bytes  89 52 4D 51 53 4E 50 0A
     version      u32      1
-    frames       kind (4 letters), length (u64), check (u32), content (so many bytes), check (u32)
+    frames       kind (4 letters), length (u64), check (u32), content (`length` bytes), check (u32)
 
 Numbers are big-endian. A check is the CRC-32 of everything before it, from the magic on. The frames are, in this order:
 
-    ENGN         JSON: time, seed, chance, configuration and values of the name server, number of brokers
+    ENGN         JSON: time, seed, random streams, configuration, name server's values, number of brokers
     for each broker
-      BRKR       JSON: configuration, tables, and what its log and its queues consist of (`snapshot_tables`)
+      BRKR       JSON: configuration, tables, and the structure of its log and its queues (`snapshot_tables`)
       UNIT       units of all queues, one queue after the other: physical offsets (i64), sizes (i32), tags codes (i64)
-      SEGM       the bytes of one file of the log, as often as it has files, the oldest first
-    DONE         nothing
+      SEGM       the bytes of one file of the log; one frame per file, oldest first
+    DONE         empty
 
-Nothing in it is code, and nothing is compressed: what gzip makes of one and the same bytes differs by its version.
+The file contains no code. It is not compressed, because the output of gzip depends on its version.
 """
 
 import json
@@ -41,11 +41,11 @@ _PIECE_BYTES = 1024 * 1024
 
 
 class SnapshotError(ValueError):
-    """What was given is not a snapshot that can be used; the text says why, and what to do."""
+    """The input is not a usable snapshot. The text says why, and what to do."""
 
 
 def write_snapshot(state: EngineState, out: BufferedIOBase) -> None:
-    """Write a state; `out` is written to in one pass and neither flushed nor closed."""
+    """Write a state to `out` in one pass; `out` is neither flushed nor closed."""
     frames = _Writer(out)
     frames.write(ENGINE, _json(engine_form(state)))
     for broker in state.brokers:
@@ -57,7 +57,7 @@ def write_snapshot(state: EngineState, out: BufferedIOBase) -> None:
 
 
 def read_snapshot(source: BufferedIOBase) -> EngineState:
-    """Read a state, in one pass to the end. Raises SnapshotError when it is not whole and sound."""
+    """Read a state, in one pass to the end. Raises SnapshotError if it is incomplete, damaged or inconsistent."""
     frames = _Reader(source)
     try:
         state, brokers = engine_state(_parsed(frames.read(ENGINE)))
@@ -67,7 +67,7 @@ def read_snapshot(source: BufferedIOBase) -> EngineState:
     except SnapshotError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ConfigError, SqlError) as wrong:
-        # Its checksums are right, so whatever has written it had something else in mind.
+        # The checksums are right, so the writer used another format.
         raise SnapshotError(
             f"it says something that this version does not understand ({type(wrong).__name__}: {wrong}); "
             "use the version of rocketmq-testkit that has written it"
@@ -135,7 +135,7 @@ class _Reader:
             raise _damaged("version of the format")
 
     def read(self, wanted: bytes) -> bytearray:
-        """The content of the next frame, which must be of this kind."""
+        """Return the content of the next frame, which must be of this kind."""
         kind, length = _HEAD.unpack(self._take(_HEAD.size))
         self._compare("head of a section")
         if kind != wanted:
@@ -154,7 +154,7 @@ class _Reader:
             raise _damaged(what)
 
     def _take(self, size: int) -> bytearray:
-        """So many bytes. Memory grows with the bytes that are there, since a file may lie about its lengths."""
+        """Read `size` bytes in pieces, because a file may declare a length that it does not have."""
         data = bytearray()
         while len(data) < size:
             found = self._source.read(min(size - len(data), _PIECE_BYTES))
@@ -193,7 +193,7 @@ def _packed(queue: ConsumeQueue) -> Iterator[memoryview]:
 
 
 def _unpack(queue: ConsumeQueue, count: int, units: memoryview) -> memoryview:
-    """Fill a queue from the front; what is left."""
+    """Fill a queue from the first units; return the remaining bytes."""
     for column in (queue.physical, queue.sizes, queue.tags_codes):
         size = count * column.itemsize
         if len(units) < size:

@@ -1,7 +1,7 @@
-"""The tables of a snapshot as JSON objects. Names are those of upstream's files where these have them.
+"""Conversion of durable state to and from JSON objects. Keys have the names of upstream's files where those exist.
 
-What has its default is left out, so that a file is small and a key that a later version adds changes no file. The order
-of tables is the order in which their entries were made, which lists show; what has no order is sorted.
+Fields with their default value are omitted, so that files are small and a key added by a later version changes no file.
+Tables keep the order in which their entries were created, which is visible in lists; unordered data are sorted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ C = TypeVar("C", bound=Config)
 V = TypeVar("V")
 
 QUEUES: Mapping[str, type[ConsumeQueue]] = {"simple": ConsumeQueue, "batch": BatchConsumeQueue, "light": LightQueue}
-"""Kinds of consume queues by what the file calls them."""
+"""Classes of consume queues by their names in the file."""
 _KINDS = {kind: name for name, kind in QUEUES.items()}
 
 
@@ -44,7 +44,7 @@ _KINDS = {kind: name for name, kind in QUEUES.items()}
 
 
 def engine_form(state: EngineState) -> Form:
-    """All but the brokers."""
+    """Convert an engine's state, without the brokers."""
     return {
         "nowMs": state.now_ms,
         "seed": state.seed,
@@ -58,7 +58,7 @@ def engine_form(state: EngineState) -> Form:
 
 
 def engine_state(form: Form) -> tuple[EngineState, int]:
-    """The engine without brokers, and how many there are."""
+    """Restore an engine's state without brokers. Returns it and the number of brokers."""
     state = EngineState(
         form["nowMs"],
         form["seed"],
@@ -80,7 +80,7 @@ def _config(config: C, keys: Mapping[str, str]) -> C:
 
 
 def broker_form(state: BrokerState) -> Form:
-    """All but the bytes of the log and the units of the queues."""
+    """Convert a broker's state, without the bytes of the log and the units of the queues."""
     log, remains = state.log, state.remains
     static = {"version": state.mappings_version, "table": [_mapping_form(each) for each in state.mappings.values()]}
     return {
@@ -132,7 +132,7 @@ def broker_form(state: BrokerState) -> Form:
 
 
 def broker_state(form: Form) -> tuple[BrokerState, list[int]]:
-    """The broker with empty queues and files, and how many units each queue has."""
+    """Restore a broker with empty queues and files. Returns it and the number of units of each queue."""
     topics, groups = form["topics"], form["groups"]
     static = form.get("staticTopics", {"version": (0, 0), "table": []})
     mappings = [_mapping(each) for each in static["table"]]
@@ -287,7 +287,7 @@ def _timer(form: Form) -> TimerRemains:
 
 
 def _changed(value: Any, *left_out: str) -> Form:
-    """The fields of a value that have another value than their default."""
+    """Return the fields of a value that differ from their defaults."""
     form = {}
     for field in fields(value):
         default = field.default if field.default_factory is MISSING else field.default_factory()
@@ -298,7 +298,7 @@ def _changed(value: Any, *left_out: str) -> Form:
 
 
 def _made(kind: type[V], form: Mapping[str, Any], **given: Any) -> V:
-    """A value of a kind, with defaults for what the form does not say."""
+    """Create a value of a class; fields missing in the form get their defaults."""
     known = {camel_case(field.name): field.name for field in fields(kind)}  # type: ignore[arg-type]  # a dataclass
     return kind(**given, **{known[name]: held for name, held in form.items()})
 

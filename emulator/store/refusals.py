@@ -1,4 +1,4 @@
-"""Refusals that several services word alike."""
+"""Errors of the store and of queue access that several services raise with the same text."""
 
 from ..config import BrokerConfig
 from ..gate.gate import Call
@@ -9,11 +9,11 @@ from .commit_log import CommitLog
 from .message_store import MessageStore
 
 _LIMIT_FRAME = "java.base/java.nio.Buffer.createLimitException(Buffer.java:395)"
-"""Where Java 17 throws it."""
+"""The stack frame in which Java 17 throws the exception."""
 
 
 def illegal_queue_id(call: Call, queue_id: int, topic: TopicConfig, code: ResponseCode) -> EngineError:
-    """A consumer named a queue that the topic does not have (PullMessageProcessor and its likes, 5.3.3)."""
+    """Build the error for a consumer that names a missing queue (PullMessageProcessor and similar, 5.3.3)."""
     address, port = call.channel.remote_address
     return EngineError(
         code,
@@ -23,23 +23,24 @@ def illegal_queue_id(call: Call, queue_id: int, topic: TopicConfig, code: Respon
 
 
 def illegal_capacity(number: int) -> EngineError:
-    """A consumer asked for a negative number of messages: upstream makes a list of that capacity."""
+    """Build the error for a negative number of messages: upstream creates a list of that capacity."""
     return EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.IllegalArgumentException: Illegal Capacity: {number}")
 
 
 def record_of(log: CommitLog, place: int) -> bytes | None:
-    """The record that begins at a place of the log, None where none does (lookMessageByOffset, 5.3.3).
+    """Return the record that starts at an offset of the log, or None if none does (lookMessageByOffset, 5.3.3).
 
-    Errors: SYSTEM_ERROR where the number that should be its size is negative.
+    Raises SYSTEM_ERROR if the number in the place of its size is negative.
     """
     _size_at(log, place)
     return log.record_at(place)
 
 
 def bytes_of(log: CommitLog, place: int) -> bytes | None:
-    """What upstream takes for the record at a place: so many bytes as the number there says, if they are in the log.
+    """Return the bytes that upstream takes for the record at an offset, whether or not a record starts there.
 
-    Errors: SYSTEM_ERROR where that is negative. Source: DefaultMessageStore.selectOneMessageByOffset (5.3.3).
+    Their length is the number found at the offset; None if the log does not contain so many bytes.
+    Raises SYSTEM_ERROR if that number is negative. Source: DefaultMessageStore.selectOneMessageByOffset (5.3.3).
     """
     size = _size_at(log, place)
     return None if size is None else log.bytes_at(place, size)
@@ -54,20 +55,20 @@ def _size_at(log: CommitLog, place: int) -> int | None:
 
 
 def refuse_on_slave(config: BrokerConfig) -> None:
-    """A slave takes neither sends nor pulls (rejectRequest of both processors, 5.3.3). Errors: SYSTEM_BUSY."""
+    """Raise SYSTEM_BUSY on a slave, which accepts neither sends nor pulls (rejectRequest of both processors, 5.3.3)."""
     if config.broker_role == "SLAVE":
         raise busy()
 
 
 def busy() -> EngineError:
-    """A request that its processor does not want to see (NettyRemotingAbstract.processRequestCommand, 5.3.3)."""
+    """Build the error of a request that its processor rejects (NettyRemotingAbstract.processRequestCommand, 5.3.3)."""
     return TurnedAway(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")
 
 
 def refuse_to_store(config: BrokerConfig, store: MessageStore) -> None:
-    """The store of a slave, or one whose disk is full, takes nothing (HookUtils.checkBeforePutMessage, 5.3.3).
+    """Raise SERVICE_NOT_AVAILABLE in the store of a slave, or if the disk is full.
 
-    Errors: SERVICE_NOT_AVAILABLE.
+    Source: HookUtils.checkBeforePutMessage (5.3.3).
     """
     if store.disk.full or config.broker_role == "SLAVE":
         used = store.disk.used(store.log.stored_bytes)

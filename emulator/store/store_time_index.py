@@ -1,8 +1,8 @@
-"""When what lies in a commit log was stored: the first place of each millisecond in which something was.
+"""Index of store times: the first commit log offset of each millisecond in which a record was stored.
 
-Upstream looks for a time by halving the queue and reading a record at each step, which takes the longer the longer the
-queue is. Here the log says at which place a time begins, and the queue which of its units lies there: both are found
-in arrays, whatever their length.
+Upstream searches a time by binary search in the queue and reads a record at each step, so that a search takes longer in
+a longer queue. Here this index maps a time to a commit log offset, and the consume queue maps that offset to a unit.
+Both are binary searches in arrays.
 """
 
 from array import array
@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 
 
 class StoreTimes:
-    """Times (ms) and places of one log. It knows what was noted since it was made, or since a clock went back."""
+    """Times (ms) and offsets of one log, since the index was created or since a clock went backward."""
 
     __slots__ = ("_places", "_times", "last_ms")
 
@@ -18,10 +18,13 @@ class StoreTimes:
         self._times = array("q")
         self._places = array("q")
         self.last_ms = -1
-        """The last time that was noted; who stores something at another one notes it first."""
+        """The last time in the index; a record with another store time must be noted before it is stored."""
 
     def note(self, time_ms: int, place: int) -> None:
-        """From a place on it is this time. A clock that went back (a snapshot taken elsewhere) begins anew."""
+        """Add a time and the offset of its first record.
+
+        A clock that went backward (a snapshot taken on another host) clears the index first.
+        """
         if time_ms < self.last_ms:
             del self._times[:], self._places[:]
         self._times.append(time_ms)
@@ -29,31 +32,31 @@ class StoreTimes:
         self.last_ms = time_ms
 
     def truncate(self, end: int) -> None:
-        """Nothing lies at or after a place any more."""
+        """Remove the entries at or after an offset."""
         kept = bisect_left(self._places, end)
         del self._times[kept:], self._places[kept:]
         self.last_ms = self._times[-1] if kept else -1
 
     def trim(self, begin: int) -> None:
-        """Nothing lies before a place any more."""
+        """Remove the entries before an offset, except the one that covers it."""
         gone = bisect_right(self._places, begin) - 1
         if gone > 0:
             del self._times[:gone], self._places[:gone]
 
     @property
     def begin(self) -> int | None:
-        """The first place whose time is known, None where none is."""
+        """The first offset whose store time is known; None if none is."""
         return self._places[0] if self._places else None
 
     def place_of(self, time_ms: int, *, after: bool) -> int | None:
-        """Where what was stored at or after a time begins (`after`: only what was stored after it).
+        """Return the offset of the first record stored at or after a time (`after`: only after it), or None.
 
-        None where nothing was. It has to be a time that it `knows`.
+        The index must cover the time, see `knows`.
         """
         found = (bisect_right if after else bisect_left)(self._times, time_ms)
         return self._places[found] if found < len(self._places) else None
 
     def knows(self, time_ms: int, *, after: bool) -> bool:
-        """Whether `place_of` is sure that nothing before the first known place is wanted."""
+        """True if the result of `place_of` cannot be before the first known offset."""
         times = self._times
         return bool(times) and (time_ms > times[0] or (after and time_ms == times[0]))

@@ -1,7 +1,7 @@
-"""Buffers that messages are written through before they are in a file, where a broker is told to have them.
+"""Write buffers for messages (upstream's transient store pool), if a broker is configured to have them.
 
-They are there from the start of a run or not at all: a broker that is told later to write through buffers has none, and
-is busy until it is told otherwise. Here nothing is ever in them, so none that is there is used up.
+The buffers exist from the start of a run or not at all. A broker whose configuration enables them later has none, and
+is busy until they are disabled. The emulator never fills buffers, so existing ones are never used up.
 Source: TransientStorePool, SendMessageProcessor.rejectRequest (5.3.3).
 """
 
@@ -10,16 +10,16 @@ from .refusals import busy, refuse_on_slave
 
 
 class StoreBuffers:
-    """The buffers of one run of a broker."""
+    """The write buffers of one run of a broker."""
 
     def __init__(self, config: BrokerConfig) -> None:
         self._config = config
         self._count = config.transient_store_pool_size if config.transient_store_pool_enable else 0
 
     def refuse_to_send(self) -> None:
-        """Nothing is sent, and nothing sent back, to a slave, or to a master that has no buffer left.
+        """Refuse sends and send-backs on a slave, and on a master without a free buffer.
 
-        Errors: SYSTEM_BUSY.
+        Raises SYSTEM_BUSY.
         """
         refuse_on_slave(self._config)
         if self._config.transient_store_pool_enable and not self._count:
