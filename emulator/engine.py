@@ -196,7 +196,7 @@ class Engine:
                 replica.connect()
 
     def excuse_clients(self, ms: int) -> None:
-        """Extend client leases by `ms` (>= 0) before a clock jump, because clients live by the wall clock.
+        """Extend client leases by `ms` (>= 0) before a clock jump, because clients follow the wall clock.
 
         Clients keep registrations and queue locks alive by renewing them, which is impossible during a jump: neither
         expires because of it. Everything else that is due within the jump happens.

@@ -1,6 +1,6 @@
 """Admin requests for ACL policies of users.
 
-As in upstream, a request is validated first; a valid one then fails if no metadata provider is configured.
+A request is validated first, as in upstream. A valid one then fails if no metadata provider is configured.
 Source: AdminBrokerProcessor, AuthorizationMetadataManagerImpl, AclConverter (5.3.3).
 """
 

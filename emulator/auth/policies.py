@@ -210,8 +210,8 @@ def _first(entries: Iterable[Entry]) -> Entry:
     """Return the entry that upstream's sort puts first.
 
     Upstream's comparison is inconsistent: a pattern for any name is neither before nor after a literal name, although
-    the literal is before it. The result therefore depends on Java's sort, which is imitated here: it takes the initial
-    run, reverses it if it is descending, and adds the other entries by binary insertion.
+    the literal is before it. The result therefore depends on Java's sort, which is imitated here. It takes the
+    initial run, reverses it if it is descending, and adds the other entries by binary insertion.
     """
     mine = list(entries)
     run = 2

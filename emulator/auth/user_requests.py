@@ -1,6 +1,6 @@
 """Admin requests for users.
 
-As in upstream, a request is validated first; a valid one then fails if no metadata provider for users is configured.
+A request is validated first, as in upstream. A valid one then fails if no metadata provider for users is configured.
 Source: AdminBrokerProcessor, AuthenticationMetadataManagerImpl (5.3.3).
 """
 

@@ -2,7 +2,7 @@
 
 Source: Broker2Client.callClient (5.3.3).
 
-Not emulated: if a client's connection breaks before its response, the request ends by timeout.
+Not emulated: the loss of a client's connection before its response. Here the request then ends by timeout.
 """
 
 from collections.abc import Callable

@@ -8,7 +8,7 @@ _PACKAGE = "org.apache.rocketmq"
 
 
 def _keepers(what: str) -> tuple[str, ...]:
-    """Return upstream's metadata providers for users or policies: local to a broker, or through a proxy's broker."""
+    """Return upstream's metadata providers for users or policies: a broker's, and a proxy's that queries a broker."""
     part = what.lower()
     return (
         "",

@@ -14,8 +14,8 @@ _WAIT = "How long one waits before it is refused."
 
 @dataclass
 class RequestPoolConfig(Config):
-    """The thread pools of one broker. The emulator serves requests at once, so a pool is exhausted only if requests
-    occupy its threads: by waiting for slaves, or for the time that `requestTimes` sets."""
+    """The thread pools of one broker. The emulator serves requests at once. A pool is exhausted only if requests
+    occupy its threads by waiting for slaves, or for the time that `requestTimes` sets."""
 
     send_message_thread_pool_nums: int = key(4, _THREADS.format("sends, what is sent back, and recalls"), low=1)
     send_thread_pool_queue_capacity: int = key(10_000, _CAPACITY, low=1)

@@ -20,7 +20,7 @@ Place = tuple[str, str]
 """(topic, group)"""
 FILE_INTERVAL_MS = 10_000
 DEAD_AT_START_MS = 30_000
-"""Filters of a previous run count as unused since this long before the broker's start."""
+"""Filters of a previous run count as unused since this long (ms) before the broker's start."""
 
 
 @value
@@ -79,6 +79,7 @@ class FilterTable:
         """Update a group's filters from a heartbeat: newer expressions replace older ones.
 
         A newer expression that does not compile deletes the older one. Empty expressions and tags change nothing.
+        Filters of topics that the heartbeat omits become unused.
         """
         wanted = set()
         for subscription in subscriptions:

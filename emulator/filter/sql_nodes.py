@@ -377,7 +377,7 @@ _SEARCHES: dict[str, Callable[[str, str], bool]] = {
 
 
 def search_node(symbol: str, operand: Node, search: str, *, negated: bool) -> Node:
-    """Create [NOT] CONTAINS, STARTSWITH or ENDSWITH: never unknown; without a text, false even with NOT."""
+    """Create [NOT] CONTAINS, STARTSWITH or ENDSWITH: never unknown; false, even with NOT, if a text is missing."""
     found = _SEARCHES[symbol]
     inner = operand.evaluate
 

@@ -20,7 +20,7 @@ class NotifyConsumerIdsChanged(Effect):
 
 @value
 class CheckTransactionState(Effect):
-    """Ask a producer of the group for the state of a half message's transaction. Oneway, code 39.
+    """Request the state of a half message's transaction from a producer of the group. Oneway, code 39.
 
     `record` has the real topic and queue id. The offsets are those of the re-put half message.
     """

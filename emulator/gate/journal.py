@@ -1,7 +1,7 @@
 """The journal: every request that reached a server and its outcome, in order.
 
 A write only appends references; expensive work happens when the journal is read. The number of entries and their
-weight in bytes are bounded, so that memory does not grow in a long run: the oldest are dropped and counted.
+weight in bytes are bounded, so that memory does not grow in a long run. The oldest entries are dropped and counted.
 """
 
 from collections import deque

@@ -35,8 +35,8 @@ class RawRequest:
 class Rejection:
     """An outcome worded by a protocol layer.
 
-    It holds the protocol's code (None if the client got no response), the name of the code, and the text that the
-    client saw or that was logged.
+    It holds the protocol's code (None if the client got no response) and the name of the code. `remark` is the text
+    that the client saw or that was logged.
     """
 
     code: int | None

@@ -1,7 +1,7 @@
 """Random choices from an injected seed: named streams of numbers, all derived from one seed.
 
-Each user of randomness has a stream under its own name, so that an extra draw in one place does not shift the draws in
-another. The same seed replays the same run under any hash seed of the interpreter.
+Each user of randomness has a stream under its own name: an extra draw from one stream does not shift the others. The
+same seed replays the same run under any hash seed of the interpreter.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The single scheduler of an engine, in integer milliseconds. Time is injected.
 
-It owns `now_ms` and the timers. It must not know the wall clock: a driver of real time passes the wall clock to
-`advance_to`, a test passes any time, and the same code runs.
+It owns `now_ms` and the timers. It must not know the wall clock. A driver of real time passes the wall clock to
+`advance_to`, and a test passes any time.
 """
 
 from collections import OrderedDict

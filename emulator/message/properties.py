@@ -70,7 +70,7 @@ def decode(text: str) -> dict[str, str]:
 def _decode_large(text: str) -> dict[str, str]:
     """Decode properties far too long to be stored, without the memory that splitting them takes.
 
-    Stops after so many pairs that the message is refused anyway, because of the length of its properties.
+    Stops after 16,384 pairs: a message with more is refused because of the length of its properties.
     """
     found: dict[str, str] = {}
     for pair in _PAIR.finditer(text):

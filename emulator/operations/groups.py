@@ -227,7 +227,7 @@ class SetMessageRequestMode(Operation):
 
 @value
 class QueryAssignment(Operation):
-    """Return the queues that a client shall consume (server-side load balancing)."""
+    """Return the queues assigned to a client (server-side load balancing)."""
 
     topic: str
     consumer_group: str

@@ -1,7 +1,7 @@
 """Thread pools for requests of remoting clients, and the refusal of requests that find a pool exhausted.
 
-Requests are served at once, so none waits unless threads are occupied: by operations that wait for a slave on their
-thread, or for the time that `requestTimes` sets. Requests through the proxy do not queue at the broker.
+Requests are served at once, so none waits unless the threads are occupied. A thread is occupied by an operation that
+waits for a slave, or for the time that `requestTimes` sets. Requests through the proxy do not queue at the broker.
 Source: NettyRemotingAbstract.processRequestCommand, BrokerFastFailure, BrokerController.registerProcessor (5.3.3).
 """
 
@@ -123,7 +123,7 @@ class Request:
 
 
 class KeepingCall:
-    """A call that releases its thread when it is replied to."""
+    """A call that releases its thread with its reply."""
 
     __slots__ = ("_call", "_done")
 
@@ -193,7 +193,10 @@ class RequestPools:
         return self.leaving or self._config.go_away_enable
 
     def farewell(self, client_version: int) -> EngineError | None:
-        """Return the error GO_AWAY if the broker is shutting down and the client's version supports it, else None."""
+        """Return the error GO_AWAY if the broker sends it to clients of this version, else None.
+
+        The broker sends it during a graceful shutdown, and while `goAwayEnable` is on.
+        """
         if self._goes_away and client_version > KNOWS_GO_AWAY_AFTER:
             return TurnedAway(ResponseCode.GO_AWAY, "please go away")
         return None

@@ -52,7 +52,7 @@ class StatsItem:
         self.times += times
 
     def catch_up(self, now_ms: int) -> None:
-        """Add the samples missing up to now. Nothing was counted since the first of them."""
+        """Add the samples missing up to now. All have the same totals, because no count happened in between."""
         if now_ms < self._next_ms:
             return
         totals = Totals(self.messages, self.size, self.times)

@@ -70,7 +70,7 @@ class StoreStats:
             self.put += messages
 
     def copied(self, size: int, now_ms: int) -> None:
-        """Count a record replicated from the master. It is stored, but not counted as put."""
+        """Count a record replicated from the master for the store, but not for its topic: the master counts that."""
         if now_ms >= self._next_sample_ms:
             self.catch_up(now_ms)
         self.puts += 1

@@ -18,7 +18,7 @@ FIRST_LOOK_MS = 60_000
 LOOKS_WHEN_TOLD = 20
 HOUR_MS = 3_600_000
 _DAYS_AHEAD = 400
-"""If no check within this many days is in a configured hour, none ever will be."""
+"""If no check within this many days is in a configured hour, it is assumed that none ever will be."""
 
 
 class CleanUp:

@@ -5,8 +5,8 @@ Names begin with `%LMQ%`, and each has one queue, 0. With enableLmq messages get
 they are also added to the queues. Source: LmqDispatch, ConsumeQueue.multiDispatchLmqQueue, MultiDispatchUtils,
 QueueOffsetOperator (5.3.3).
 
-Not emulated: a name of another kind before an LMQ name (`a,%LMQ%b`) has no offset, which stops upstream's dispatch: no
-message sent later to any topic can be read. In the emulator such a message is added to no LMQ.
+Not emulated: a name of another kind before an LMQ name (`a,%LMQ%b`) has no offset, which stops upstream's dispatch. No
+message sent to any topic can then be read. In the emulator such a message is added to no LMQ.
 """
 
 from collections.abc import Callable, Iterable, Mapping

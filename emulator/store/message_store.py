@@ -284,7 +284,7 @@ class MessageStore:
     def follow(self, record: bytes, tags_code: int) -> None:
         """Store a record replicated from the master, and call the arrival listeners.
 
-        If the master has deleted and recreated the topic, its queue restarts at 0: units are ignored here until that
+        If the master has deleted and recreated the topic, its queue restarts at 0. Units are ignored here until that
         queue is as long as this one. Source: DefaultHAClient, ConsumeQueue.putMessagePositionInfo (5.3.3).
         """
         found = records.decode(record)
@@ -411,8 +411,8 @@ class MessageStore:
         """Find the offset at a store timestamp, with upstream's boundaries (ConsumeQueue.binarySearchInQueueByTime).
 
         Lower: the first message at or after it, the end of the queue if all are older. Upper: the last message at or
-        before it, 0 if all are newer. In a queue of batches both return the first message of the first record at or
-        after it, or of the last record if none is later (BatchConsumeQueue.getOffsetInQueueByTime).
+        before it, 0 if all are newer. In a queue of batches both return the first message of a record: of the first
+        record at or after the time, or of the last one (BatchConsumeQueue.getOffsetInQueueByTime).
         """
         queue = self.queues.get((topic, queue_id))
         if queue is None:

@@ -39,7 +39,7 @@ def record_of(log: CommitLog, place: int) -> bytes | None:
 def bytes_of(log: CommitLog, place: int) -> bytes | None:
     """Return the bytes that upstream takes for the record at an offset, whether or not a record starts there.
 
-    Their length is the number found at the offset; None if the log does not contain so many bytes.
+    Their length is the number found at the offset; None if the log contains fewer bytes.
     Raises SYSTEM_ERROR if that number is negative. Source: DefaultMessageStore.selectOneMessageByOffset (5.3.3).
     """
     size = _size_at(log, place)

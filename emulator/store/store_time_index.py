@@ -1,8 +1,7 @@
 """Index of store times: the first commit log offset of each millisecond in which a record was stored.
 
-Upstream searches a time by binary search in the queue and reads a record at each step, so that a search takes longer in
-a longer queue. Here this index maps a time to a commit log offset, and the consume queue maps that offset to a unit.
-Both are binary searches in arrays.
+Upstream searches a time by binary search in the queue and reads a record at each step. The emulator searches only in
+arrays: this index maps a time to a commit log offset, and the consume queue maps that offset to a unit.
 """
 
 from array import array
