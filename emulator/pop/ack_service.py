@@ -1,7 +1,7 @@
-"""Acknowledging popped messages and changing how long they stay hidden.
+"""Acknowledges popped messages and changes their invisible time.
 
-The broker checks neither owner nor expiry of a handle: an acknowledgement that fits nothing succeeds without effect.
-Source: AckMessageProcessor, ChangeInvisibleTimeProcessor (5.3.3).
+The broker checks neither owner nor expiry of a receipt handle: an acknowledgement that matches nothing succeeds without
+effect. Source: AckMessageProcessor, ChangeInvisibleTimeProcessor (5.3.3).
 """
 
 from collections.abc import Callable
@@ -41,14 +41,14 @@ from .pop_kv_service import PopConsumer, not_initialised
 from .pop_merge_buffer import PopBuffer
 
 STANDING_STILL_MS = 1000
-"""A handle whose pop time is ahead by less is one of ours, by more is forged."""
+"""A pop time less than this ahead of the clock comes from this emulator; one further ahead is forged."""
 
 Freed = Callable[[str, str, int], None]
-"""Told topic, group and queue when what waits for it may look again."""
+"""Called with topic, group and queue id to wake the pops that wait for the queue."""
 
 
 class AckService:
-    """Takes acknowledgements and changes of the invisible time of one broker."""
+    """Handles acknowledgements and changes of the invisible time of one broker."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class AckService:
         return Done()
 
     def batch_ack(self, call: Call, operation: BatchAckMessage) -> Done:
-        """Acknowledge messages of several check points; offsets outside their queue are passed over."""
+        """Acknowledge messages of several check points; skip offsets outside their queue."""
         if not operation.acks:
             raise EngineError(ResponseCode.NO_MESSAGE, None)
         for entry in operation.acks:
@@ -148,11 +148,11 @@ class AckService:
             return
         revive_qid = receipt.revive_qid
         if not 0 <= revive_qid < self._config.revive_queue_num:
-            return  # upstream stores it in a queue that nobody reads
+            return  # upstream stores it in a queue that no revive service reads
         self._log.write_ack(ack, revive_qid, receipt.next_visible_ms, self._scheduler.now_ms, batch=batch)
 
     def _count_ordered(self, topic: str, group: str, messages: int) -> None:
-        """Upstream's KV variant counts what was popped in order, too."""
+        """Count acknowledgements of ordered messages in the statistics, which only upstream's KV variant does."""
         if self._config.pop_consumer_kv_service_enable:
             self._store.stats.by_name.was_acked(topic, group, messages, self._scheduler.now_ms)
 
@@ -184,9 +184,10 @@ class AckService:
             self._freed(topic, group, queue_id)
 
     def change_invisible(self, call: Call, operation: ChangeInvisibleTime) -> ChangeInvisibleResult:
-        """Hide a message for another time from now: a new check point first, then an acknowledgement of the old one.
+        """Change the invisible time of a message, counted from now.
 
-        Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue id), NO_MESSAGE (offset outside the queue), SYSTEM_ERROR.
+        Stores a new check point first, then acknowledges the old one. Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue
+        id), NO_MESSAGE (offset outside the queue), SYSTEM_ERROR.
         """
         self._check_place(call, operation.topic, operation.queue_id)
         topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id
@@ -208,11 +209,11 @@ class AckService:
         pop_time = self._scheduler.now_ms
         try:
             receipt = parse_extra_info(operation.extra_info)
-            # A told clock may stand still between a pop and its changes; their check points must not share a key.
+            # The injected clock may not advance between a pop and its changes; their check points must not share a key.
             if pop_time <= receipt.pop_time < pop_time + STANDING_STILL_MS:
                 pop_time = receipt.pop_time + 1
         except EngineError as error:
-            # Upstream reads the rest of the handle when it acknowledges the old check point, with the new one stored.
+            # Upstream parses the rest of the handle only after it has stored the new check point.
             refusal = EngineError(error.code, None)
         point = CheckPoint(
             topic,
@@ -243,9 +244,9 @@ class AckService:
         return ChangeInvisibleResult(receipt.pop_time, until - receipt.pop_time, receipt.revive_qid)
 
     def roll_back(self, call: Call, operation: RollBackPops) -> Done:
-        """Turn each record of the KV variant into a check point of its own, in the revive queue that its offset gives.
+        """Convert each record of the KV variant into its own check point, in revive queue offset % reviveQueueNum.
 
-        Handles of those pops acknowledge nothing any more, unless their message was the first that was read.
+        Handles of those pops then acknowledge nothing, except the handle of the first message that a pop read.
         """
         for record in self._consumer.take_all() if self._consumer is not None else ():
             point = CheckPoint(
@@ -268,7 +269,10 @@ class AckService:
 
 
 def _offsets_of(entry: BatchAck, low: int, high: int) -> list[int]:
-    """What the bits of an entry stand for, from `low` to `high`; there may be millions of bits outside of that."""
+    """Return the offsets of the set bits of an entry from `low` to `high`.
+
+    A client can set millions of bits outside that range.
+    """
     first = max(low - entry.start_offset, 0)
     count = high - entry.start_offset - first + 1
     if count <= 0:

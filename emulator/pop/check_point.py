@@ -1,7 +1,8 @@
-"""Check points and acknowledgements of pops: their JSON bodies, keys and how they are stored.
+"""Check points and acknowledgements of pops: JSON bodies, merge keys, and their messages in the revive topic.
 
-They are real messages of `rmq_sys_REVIVE_LOG_<cluster>`; they reach it through the timer, one second before and at
-the end of the invisible time. Source: PopCheckPoint, AckMsg, BatchAckMsg, PopBufferMergeService (5.3.3).
+They are stored as messages of `rmq_sys_REVIVE_LOG_<cluster>`. The timer delivers them there: a check point one second
+before the invisible time ends, an acknowledgement at its end.
+Source: PopCheckPoint, AckMsg, BatchAckMsg, PopBufferMergeService (5.3.3).
 """
 
 import json
@@ -23,16 +24,16 @@ ACK_TIME_INTERVAL_MS = 1000
 """A check point becomes readable this long before the invisible time ends (PopAckConstants.ackTimeInterval)."""
 
 RE_PUT_INTERVALS_S = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
-"""How much longer a message stays away, each time that its copy cannot be stored; the last again and again."""
+"""Seconds added to the invisible time each time a copy cannot be stored; the last value repeats."""
 
 MergeKey = tuple[str, str, int, int, int, str]
 
 
 @value
 class CheckPoint:
-    """The messages that one pop took from one queue; bit i of `bits` is set when message i is acknowledged.
+    """Check point: the messages that one pop took from one queue; bit i of `bits` is set if message i is acknowledged.
 
-    Message i has the queue offset `start_offset` + `diffs[i]`; at most 32 of them.
+    Message i has the queue offset `start_offset` + `diffs[i]`. A check point has at most 32 messages.
     """
 
     topic: str
@@ -49,35 +50,35 @@ class CheckPoint:
 
     @property
     def revive_ms(self) -> int:
-        """When the invisible time ends."""
+        """End of the invisible time (ms since the epoch)."""
         return long_sum(self.pop_time, self.invisible_ms)
 
     def merge_key(self) -> MergeKey:
-        """What an acknowledgement is matched by."""
+        """Return the key that an acknowledgement must have to match this check point."""
         return (self.topic, self.group, self.queue_id, self.start_offset, self.pop_time, self.broker_name)
 
     def acknowledge(self, offset: int) -> None:
-        """Set the bit of a queue offset; an offset that is not of this check point is ignored."""
+        """Set the bit of a queue offset; ignore an offset that does not belong to this check point."""
         try:
             self.bits |= 1 << self.diffs.index(offset - self.start_offset)
         except ValueError:
             return
 
     def unacknowledged(self) -> list[int]:
-        """Queue offsets whose bit is not set."""
+        """Return the queue offsets whose bit is not set."""
         return [self.start_offset + diff for index, diff in enumerate(self.diffs) if not self.bits >> index & 1]
 
     def acknowledged(self) -> list[int]:
-        """Queue offsets whose bit is set."""
+        """Return the queue offsets whose bit is set."""
         return [self.start_offset + diff for index, diff in enumerate(self.diffs) if self.bits >> index & 1]
 
     @property
     def is_last_attempt(self) -> bool:
-        """Has it been written again as often as there are intervals?"""
+        """True if the check point was re-put once for each interval of RE_PUT_INTERVALS_S."""
         return self.re_put_times >= len(RE_PUT_INTERVALS_S)
 
     def again(self, offset: int) -> "CheckPoint":
-        """The check point that tries one of these messages later, after its copy could not be stored."""
+        """Return the check point that retries one message later, after its copy could not be stored."""
         interval_s = RE_PUT_INTERVALS_S[min(self.re_put_times, len(RE_PUT_INTERVALS_S) - 1)]
         return CheckPoint(
             self.topic,
@@ -92,7 +93,7 @@ class CheckPoint:
         )
 
     def to_json(self) -> bytes:
-        """The body, keys in upstream's order."""
+        """Encode the body, with its keys in upstream's order."""
         body: dict[str, object] = {
             "bm": self.bits,
             "bn": self.broker_name,
@@ -113,7 +114,7 @@ class CheckPoint:
 
     @staticmethod
     def from_json(body: bytes, revive_offset: int) -> "CheckPoint":
-        """A body read back; an empty offset list is the old form, offsets without gaps. Raises ValueError."""
+        """Decode a body. An empty offset list is the old form: consecutive offsets. Raises ValueError."""
         data = _load(body, {"t": str, "c": str, "bn": str, "q": int, "so": int, "pt": int, "it": int, "bm": int})
         return CheckPoint(
             data["t"],
@@ -132,7 +133,7 @@ class CheckPoint:
 
 @value
 class Ack:
-    """Acknowledged queue offsets of one check point. Upstream's merge buffer stores batches without broker name."""
+    """Acknowledged queue offsets of one check point. Upstream's merge buffer stores batches without a broker name."""
 
     topic: str
     group: str
@@ -143,12 +144,15 @@ class Ack:
     offsets: list[int]
 
     def merge_key(self, broker_name: str = "") -> MergeKey:
-        """The key of the check point that it belongs to; `broker_name` stands in for one that is missing."""
+        """Return the key of the check point that this belongs to; `broker_name` replaces a missing broker name."""
         name = self.broker_name or broker_name
         return (self.topic, self.group, self.queue_id, self.start_offset, self.pop_time, name)
 
     def to_json(self, *, batch: bool) -> bytes:
-        """The body of an `ack` (one offset) or of a `bAck` (`ao` is -1, the buffer's 0, the offsets are in `aol`)."""
+        """Encode the body of an `ack` (one offset) or of a `bAck`.
+
+        In a `bAck` the offsets are in `aol`, and `ao` is -1, or 0 if the merge buffer wrote it.
+        """
         not_set = -1 if self.broker_name is not None else 0
         body: dict[str, object] = {"ao": not_set if batch else self.offsets[0]}
         if batch:
@@ -166,7 +170,7 @@ class Ack:
 
     @staticmethod
     def from_json(body: bytes) -> "Ack":
-        """An `ack` or `bAck` body read back. Raises ValueError."""
+        """Decode the body of an `ack` or `bAck`. Raises ValueError."""
         data = _load(body, {"t": str, "c": str, "q": int, "so": int, "pt": int})
         broker_name = data.get("bn")
         if broker_name is not None and not isinstance(broker_name, str):
@@ -176,7 +180,7 @@ class Ack:
 
 
 class ReviveLog:
-    """Writes check points and acknowledgements on their way to the revive topic."""
+    """Stores check points and acknowledgements, which the timer then delivers to the revive topic."""
 
     def __init__(self, cluster: str, store: MessageStore) -> None:
         self.topic = revive_topic(cluster)
@@ -185,7 +189,7 @@ class ReviveLog:
     def write_check_point(self, point: CheckPoint, revive_qid: int) -> bool:
         """Store a check point, readable one second before its invisible time ends.
 
-        False: the timer does not take it, because its invisible time is longer than the longest delay.
+        Returns False if the timer rejects it, because its invisible time is longer than the longest delay.
         """
         key = f"{point.topic}@{point.queue_id}@{point.start_offset}@{point.group}@{point.pop_time}@{point.broker_name}"
         return self._write(
@@ -198,7 +202,10 @@ class ReviveLog:
         )
 
     def write_ack(self, ack: Ack, revive_qid: int, deliver_ms: int, now_ms: int, *, batch: bool) -> bool:
-        """Store an acknowledgement, readable at `deliver_ms`, the end of the invisible time; False: not taken."""
+        """Store an acknowledgement, readable at `deliver_ms`, the end of the invisible time.
+
+        Returns False if the timer rejects it.
+        """
         tag = BATCH_ACK_TAG if batch else ACK_TAG
         if ack.broker_name is None:
             key = f"{ack.topic}@{ack.queue_id}@{ack.offsets}@{ack.group}@{ack.pop_time}@{tag}"
@@ -217,7 +224,7 @@ class ReviveLog:
 
 
 def _load(body: bytes, wanted: dict[str, type]) -> dict[str, Any]:
-    """A JSON object with these fields of these types; anything may be sent to the revive topic."""
+    """Decode a JSON object and check these fields and types; clients can send anything to the revive topic."""
     data = json.loads(body)
     if not isinstance(data, dict):
         raise ValueError("not an object")
@@ -228,8 +235,8 @@ def _load(body: bytes, wanted: dict[str, type]) -> dict[str, Any]:
 
 
 def _byte(number: object) -> int:
-    found = int(number)  # type: ignore[call-overload]  # what is no number raises
-    if not -0x80 <= found <= 0x7F:  # upstream's field is a byte; as many messages as a larger one says do not exist
+    found = int(number)  # type: ignore[call-overload]  # int() raises for anything but a number
+    if not -0x80 <= found <= 0x7F:  # upstream's field is a byte
         raise ValueError(f"{found} is no byte")
     return int(found)
 

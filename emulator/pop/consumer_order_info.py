@@ -1,4 +1,4 @@
-"""Ordered pops: one batch of a queue is out at a time, and comes again from the first message not acknowledged.
+"""Ordered pops: one batch of a queue is in flight at a time; redelivery starts at its first unacknowledged message.
 
 The batches are written to a file every 10 s. Source: ConsumerOrderInfoManager (5.3.3).
 """
@@ -16,15 +16,15 @@ Place = tuple[str, str, int]
 """(topic, group, queue id)"""
 FILE_INTERVAL_MS = 10_000
 FORGOTTEN_MS = 24 * 3_600_000
-"""A batch that was given out longer ago is forgotten; upstream does it when it writes the file.
+"""Age after which a batch is deleted (24 h); upstream does that when it writes the file.
 
-Seen of 5.3.3 with a file in which a batch was made 25 hours old: at the next write it was out no more.
+Observed on 5.3.3 with a file whose batch was changed to be 25 hours old: after the next write it was not in flight.
 """
 
 
 @value
 class OrderInfo:
-    """The batch that is out. `next_visible` and `counts` are by queue offset, bit i of `acked` is message i."""
+    """One batch in flight; `next_visible` and `counts` are by queue offset, bit i of `acked` is message i."""
 
     pop_time: int
     invisible_ms: int
@@ -35,7 +35,7 @@ class OrderInfo:
     acked: int = 0
 
     def blocked_until(self) -> int:
-        """When the last message not acknowledged becomes visible, 0 when all are acknowledged."""
+        """Return the time at which the last unacknowledged message becomes visible; 0 if all are acknowledged."""
         default = self.pop_time + self.invisible_ms
         return max(
             (
@@ -47,15 +47,15 @@ class OrderInfo:
         )
 
     def is_blocked(self, now_ms: int) -> bool:
-        """Is any message not acknowledged still hidden?"""
+        """Return True if any unacknowledged message is still invisible."""
         return self.blocked_until() > now_ms
 
     def copy(self) -> "OrderInfo":
-        """An independent copy."""
+        """Return an independent copy."""
         return replace(self, counts=dict(self.counts), next_visible=dict(self.next_visible))
 
     def first_open(self) -> int:
-        """The first offset not acknowledged, or the one after the batch."""
+        """Return the first unacknowledged offset, or the offset after the batch."""
         for index, offset in enumerate(self.offsets):
             if not self.acked >> index & 1:
                 return offset
@@ -63,7 +63,7 @@ class OrderInfo:
 
 
 class Orders:
-    """The batches that are out, by topic, group and queue."""
+    """The ordered batches in flight, by topic, group and queue."""
 
     STALE = -2
     UNKNOWN_OFFSET = -1
@@ -87,11 +87,11 @@ class Orders:
             self._watch(place, info)
 
     def left(self) -> dict[Place, OrderInfo]:
-        """The batches as an orderly stop leaves them; what is in them is not copied."""
+        """Return the batches at a graceful shutdown; the OrderInfo objects are not copied."""
         return dict(self._infos)
 
     def written(self) -> dict[Place, OrderInfo]:
-        """The batches as the file has them."""
+        """Return the batches as of the last write of the file."""
         infos: dict[Place, OrderInfo | None] = {**self._infos, **self._file.lost()}
         return {place: info for place, info in infos.items() if info is not None}
 
@@ -112,7 +112,7 @@ class Orders:
         return place in self._infos
 
     def blocks(self, place: Place, attempt_id: str | None, invisible_ms: int) -> bool:
-        """May this pop not read the queue? The attempt that took the batch may have it again."""
+        """Return True if this pop may not read the queue. The attempt that took the batch may read it again."""
         info = self._current(place)
         if info is None or (info.attempt_id and info.attempt_id == attempt_id):
             return False
@@ -124,9 +124,9 @@ class Orders:
     def take(
         self, place: Place, pop_time: int, invisible_ms: int, offsets: list[int], attempt_id: str | None
     ) -> list[str]:
-        """A batch goes out; the entries of orderCountInfo without the topic digit.
+        """Record a new batch and return the entries of orderCountInfo, without the topic digit.
 
-        A message that was in the previous batch counts one more, unless the same attempt asks again.
+        The count of a message that was in the previous batch rises by one, unless the same attempt repeats its request.
         """
         previous = self._current(place)
         info = OrderInfo(pop_time, invisible_ms, list(offsets), attempt_id)
@@ -149,7 +149,10 @@ class Orders:
         return [*entries, f"{queue_id} {least}"]
 
     def acknowledge(self, place: Place, pop_time: int, offset: int) -> int:
-        """The offset to commit, STALE for a handle of an older batch, UNKNOWN_OFFSET for one not in the batch."""
+        """Acknowledge one message and return the offset to commit.
+
+        Returns STALE for a handle of an older batch and UNKNOWN_OFFSET for an offset that is not in the batch.
+        """
         info = self._current(place)
         if info is None:
             return offset + 1
@@ -163,7 +166,7 @@ class Orders:
         return info.first_open()
 
     def change(self, place: Place, pop_time: int, offset: int, next_visible_ms: int) -> None:
-        """Hide one message of the batch until another instant; a stale handle changes nothing."""
+        """Change the time at which one message of the batch becomes visible; a stale handle changes nothing."""
         info = self._current(place)
         if info is not None and info.pop_time == pop_time and offset in info.offsets:
             self._changes(place)
@@ -171,7 +174,7 @@ class Orders:
             self._watch(place, info)
 
     def clear(self, place: Place) -> None:
-        """Forget the batch, as a reset of the offset does."""
+        """Delete the batch, as an offset reset does."""
         self._changes(place)
         if self._infos.pop(place, None) is not None:
             self._names.discard(place[0], place[1], place)
@@ -180,18 +183,18 @@ class Orders:
             timer.cancel()
 
     def forget_topic(self, topic: str, from_queue: int = 0) -> None:
-        """Forget the batches of a topic that is deleted, or that has fewer queues now."""
+        """Delete the batches of a deleted topic, or of the queues that a topic no longer has."""
         for place in self._names.of_topic(topic):
             if place[2] >= from_queue:
                 self.clear(place)
 
     def forget_group(self, group: str) -> None:
-        """Forget the batches of a deleted group."""
+        """Delete the batches of a deleted group."""
         for place in self._names.of_group(group):
             self.clear(place)
 
     def _watch(self, place: Place, info: OrderInfo) -> None:
-        """Tell waiting pops when the queue becomes free (ConsumerOrderInfoLockManager)."""
+        """Schedule the wake-up of waiting pops for when the queue becomes free (ConsumerOrderInfoLockManager)."""
         if not self._config.enable_notify_after_pop_order_lock_release:
             return
         timer = self._timers.pop(place, None)

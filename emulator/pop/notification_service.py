@@ -1,4 +1,4 @@
-"""Waiting until a pop would find something, looking without taking, and counting who waits.
+"""Notifications (wait until a pop would find messages), peeks, and the count of waiting pops.
 
 Source: NotificationProcessor, PeekMessageProcessor, PollingInfoProcessor (5.3.3).
 """
@@ -41,13 +41,13 @@ from .pop_long_polling import Park, PopPolling
 from .pop_merge_buffer import PopBuffer
 
 PEEKS_TO_RETRY_FIRST = 5
-"""One peek of so many looks at the retry topic first (PeekMessageProcessor.processRequest, 5.3.3)."""
+"""One in this many peeks reads the retry topic first (PeekMessageProcessor.processRequest, 5.3.3)."""
 
 Complete = Callable[[Call, Operation, Result | EngineError], None]
 
 
 class NotificationService:
-    """Answers notifications, peeks and polling infos of one broker."""
+    """Handles the NOTIFICATION, PEEK_MESSAGE and POLLING_INFO requests of one broker."""
 
     def __init__(
         self,
@@ -82,7 +82,10 @@ class NotificationService:
         )
 
     def notify(self, call: Call, operation: Notification) -> Result | Parked:
-        """Say that messages are there, or wait for them. Errors: as a pop, without its bounds of count and age."""
+        """Report that messages are available, or wait for them.
+
+        Errors: those of a pop, without its limits of message count and request age.
+        """
         if operation.born_ms == 0:
             operation.born_ms = self._scheduler.now_ms
         topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
@@ -119,7 +122,7 @@ class NotificationService:
 
     def _queue_has_message(self, operation: Notification, topic: str, queue_id: int) -> bool:
         group = operation.consumer_group
-        # Upstream asks for the batch of the topic's queue where it looks into the retry topic, too.
+        # Upstream checks the batch of the normal topic's queue even when it examines the retry topic.
         place = (operation.topic, group, queue_id)
         if operation.order and self._orders.blocks(place, operation.attempt_id, 0):
             return False
@@ -133,7 +136,7 @@ class NotificationService:
         return self._store.max_offset(topic, queue_id) > offset
 
     def overdue_polls(self) -> Iterator[Timer]:
-        """The ends of long polls that will deliver messages which are stored already.
+        """Yield the timers of waiting requests that would find messages that are already stored.
 
         A message that becomes visible again does not wake a waiting pop, unless wakePollOnRedelivery is set.
         """
@@ -168,7 +171,7 @@ class NotificationService:
         )
 
     def peek(self, call: Call, operation: PeekMessage) -> PopResult:
-        """Read what a pop would read; nothing is taken. PULL_NOT_FOUND when there is nothing."""
+        """Return the messages that a pop would read, without taking them. PULL_NOT_FOUND if there are none."""
         topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
         if operation.max_msg_nums < 0:
             raise illegal_capacity(operation.max_msg_nums)
@@ -184,12 +187,12 @@ class NotificationService:
         retry_name = pop_retry_topic(operation.topic, group, v2=self._config.enable_retry_topic_v2)
         if self._topics.find(retry_name) is not None:
             retry_place = (retry_name, 0)
-            # With a chance of its own: popFromRetryProbability is for pops alone.
+            # Peek has its own probability; popFromRetryProbability applies to pops only.
             places = [retry_place, *places] if draw % PEEKS_TO_RETRY_FIRST == 0 else [*places, retry_place]
         for name, queue_id in places:
             offset = max(self._offsets.query(group, name, queue_id), self._store.min_offset(name, queue_id))
             offset = self._buffer.beyond((name, group, queue_id), offset)
-            # What is shown counts too: nothing is taken.
+            # The returned messages count as well, because peek takes nothing.
             rest += max(self._store.max_offset(name, queue_id) - offset, 0)
             room = operation.max_msg_nums - len(found)
             if room <= 0:
@@ -206,7 +209,7 @@ class NotificationService:
         return PopResult(ResponseCode.SUCCESS, 0, 0, 0, rest, found, remark=PullStatus.FOUND.value)
 
     def polling_info(self, call: Call, operation: PollingInfo) -> PollingInfoResult:
-        """How many pops wait for a topic, group and queue id."""
+        """Return the number of pops that wait for a topic, group and queue id."""
         self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
         return PollingInfoResult(self._pops.count(operation.topic, operation.consumer_group, operation.queue_id))
 

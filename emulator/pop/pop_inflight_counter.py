@@ -1,6 +1,6 @@
-"""How many popped messages are out and not acknowledged, by topic, group and queue.
+"""Number of popped messages in flight (not acknowledged), by topic, group and queue.
 
-A number only: upstream counts acknowledgements as they come, repeated ones too, and none where nothing is out.
+Only a counter, as upstream: each acknowledgement decrements it, repeated ones too, and it never falls below zero.
 Source: PopInflightMessageCounter (5.3.3).
 """
 
@@ -13,7 +13,10 @@ from .consumer_order_info import Place
 
 
 class PopInFlight:
-    """Counts of one broker since its start; `released` is told topic, group and queue when a queue goes on."""
+    """In-flight counts of one broker since its start.
+
+    `released` is called with topic, group and queue id when a queue that was over the threshold falls below it.
+    """
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, released: Callable[[str, str, int], None]) -> None:
         self._config = config
@@ -23,18 +26,18 @@ class PopInFlight:
         self._names: NameIndex[Place] = NameIndex()
 
     def stops(self, place: Place) -> bool:
-        """Are so many out that the queue hands out nothing?"""
+        """Return True if too many messages are in flight, so that pops skip the queue."""
         config = self._config
         return (
             config.enable_pop_message_threshold and self._counts.get(place, 0) > config.pop_inflight_message_threshold
         )
 
     def count(self, place: Place) -> int:
-        """The messages of a place that are in flight."""
+        """Return the number of messages in flight of a topic, group and queue."""
         return self._counts.get(place, 0)
 
     def popped(self, place: Place, number: int) -> None:
-        """So many more are out."""
+        """Add popped messages to the count."""
         count = self._counts.get(place)
         if count is None:
             self._names.add(place[0], place[1], place)
@@ -42,7 +45,7 @@ class PopInFlight:
         self._counts[place] = count + number
 
     def done(self, place: Place, pop_time: int, number: int = 1) -> None:
-        """So many fewer are out; those popped before the broker started were never counted."""
+        """Subtract acknowledged or revived messages; those popped before the broker started were never counted."""
         count = self._counts.get(place)
         if pop_time < self._start_ms or not count:
             return
@@ -52,16 +55,16 @@ class PopInFlight:
             self._released(*place)
 
     def clear(self, place: Place) -> None:
-        """Begin anew, as a reset and an ordered pop do."""
+        """Set the count to zero, as an offset reset and an ordered pop do."""
         if place in self._counts:
             self._counts[place] = 0
 
     def forget_topic(self, topic: str) -> None:
-        """Forget a deleted topic."""
+        """Delete the counts of a deleted topic."""
         self._forget(self._names.of_topic(topic))
 
     def forget_group(self, group: str) -> None:
-        """Forget a deleted group."""
+        """Delete the counts of a deleted group."""
         self._forget(self._names.of_group(group))
 
     def _forget(self, places: Iterable[Place]) -> None:

@@ -1,4 +1,7 @@
-"""Where pops of a queue begin: for a new group and after a reset. Source: PopMessageProcessor.getInitOffset (5.3.3)."""
+"""Start offsets of pops: for a new group and after an offset reset.
+
+Source: PopMessageProcessor.getInitOffset (5.3.3).
+"""
 
 from ..config import BrokerConfig
 from ..group.offset_table import Offsets
@@ -10,7 +13,7 @@ INIT_MIN = 0
 
 
 class PopPositions:
-    """Beginnings, which are committed at once."""
+    """Start offsets, which are committed as soon as they are determined."""
 
     def __init__(self, config: BrokerConfig, store: MessageStore, offsets: Offsets, orders: Orders) -> None:
         self._config = config
@@ -19,7 +22,7 @@ class PopPositions:
         self._orders = orders
 
     def begin(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
-        """Where a new group begins."""
+        """Determine and commit the start offset of a new group."""
         offset = self._first_offset(topic, queue_id, init_mode)
         self._offsets.commit(group, topic, queue_id, offset)
         return offset
@@ -34,7 +37,7 @@ class PopPositions:
         return max(last, 0)
 
     def take_reset(self, topic: str, group: str, queue_id: int) -> int | None:
-        """The reset that waits for the next read, which takes it; it ends an ordered batch."""
+        """Return and remove the pending offset reset, if any: commit it and clear the ordered batch of the queue."""
         reset = self._offsets.take_reset(group, topic, queue_id)
         if reset is not None:
             self._orders.clear((topic, group, queue_id))

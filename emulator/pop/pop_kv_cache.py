@@ -1,11 +1,11 @@
-"""The records of pops that the KV variant keeps in memory for a while, with `enablePopBufferMerge`.
+"""Pop records that the KV variant keeps in memory for a while, with `enablePopBufferMerge`.
 
-Upstream looks once a second: what is due is delivered again, what stayed `popCkStayBufferTime` is stored, and the
-group's position becomes the first offset that is still here. What is acknowledged before is never stored; a crash
-loses what is here, and the group reads on from its position. Acknowledgements match by offset alone, whatever pop
-they are of. Source: PopConsumerCache (5.3.3).
+Upstream scans them once a second. Due records are redelivered, and those that stayed `popCkStayBufferTime` are stored.
+The group's offset becomes the first offset still in memory. A message acknowledged before is never stored. A crash
+loses the records in memory, and the group continues at its offset. Acknowledgements match by offset alone, whichever
+pop they belong to. Source: PopConsumerCache (5.3.3).
 
-Not emulated: records of a group that has not popped for two minutes, which are stored although they may stay longer.
+Not emulated: upstream stores records early if their group has not popped for two minutes.
 """
 
 from collections.abc import Callable
@@ -34,14 +34,14 @@ class _Queue:
         self.records[record.offset] = record
 
     def first(self) -> int:
-        """The first offset here, -1 when there is none."""
+        """Return the first offset in memory, or -1 if there is none."""
         while self._offsets and self._offsets[0] not in self.records:
             heappop(self._offsets)
         return self._offsets[0] if self._offsets else -1
 
 
 class PopCache:
-    """Records in memory; `revive` gets what is due, `store` what stayed long enough."""
+    """Records in memory; `revive` is called with due records, `store` with those that stayed long enough."""
 
     def __init__(
         self,
@@ -63,11 +63,11 @@ class PopCache:
         self._moving: Agenda[Place] = Agenda(scheduler, "pop cache", self._move)
 
     def __len__(self) -> int:
-        """How many records are here."""
+        """Return the number of records in memory."""
         return self._count
 
     def write(self, records: list[PopRecord]) -> bool:
-        """Keep records; False when there is no room."""
+        """Keep records in memory. Returns False if there is no room."""
         config = self._config
         if self._count > config.pop_ck_max_buffer_size:
             return False
@@ -81,7 +81,7 @@ class PopCache:
         return True
 
     def delete(self, place: Place, offset: int) -> bool:
-        """Acknowledge; False when there is no record of this offset."""
+        """Acknowledge a message. Returns False if there is no record of this offset."""
         if self._take(place, offset) is None:
             return False
         self._leaving.discard((place, offset))
@@ -89,12 +89,12 @@ class PopCache:
         return True
 
     def first_offset(self, place: Place) -> int:
-        """The first offset that is here, -1 for none."""
+        """Return the first offset of a queue in memory, or -1 if there is none."""
         queue = self._queues.get(place)
         return -1 if queue is None else queue.first()
 
     def clear(self, place: Place) -> None:
-        """Forget a queue, as a reset does."""
+        """Delete the records of a queue, as an offset reset does."""
         queue = self._queues.pop(place, None)
         if queue is not None:
             self._count -= len(queue.records)
@@ -113,7 +113,7 @@ class PopCache:
         return record
 
     def _look_at(self, instant_ms: int) -> int:
-        """The first look at or after an instant."""
+        """Return the time of the first scan at or after a time, always later than now (ms since the epoch)."""
         instant_ms = max(instant_ms, self._scheduler.now_ms + 1)
         return instant_ms + (self._start_ms - instant_ms) % LOOK_MS
 

@@ -1,8 +1,9 @@
-"""The records of pops in the KV variant: one for each message that is out, under the time at which it becomes visible.
+"""Pop records of the KV variant: one for each message in flight, keyed by the time at which it becomes visible.
 
-Upstream keeps them in a RocksDB, which it writes to disk at once: a crash loses none. It looks for due ones every
-500 ms, 50 ms late, and from 3 s before the last look on: a record that is written for an earlier time is not found
-before the next start. Source: PopConsumerRecord, PopConsumerRocksdbStore, PopConsumerService.run (5.3.3).
+Upstream keeps them in RocksDB and writes them to disk at once, so that a crash loses none. It scans for due records
+every 500 ms, up to now minus 50 ms, beginning 3 s before the previous scan. A record written for an earlier time is not
+found before the next start.
+Source: PopConsumerRecord, PopConsumerRocksdbStore, PopConsumerService.run (5.3.3).
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +24,7 @@ RecordKey = tuple[int, bytes, int, int]
 
 @dataclass(slots=True, frozen=True)
 class PopRecord:
-    """One message that is out. `attempts` counts failed redeliveries."""
+    """One message in flight. `attempts` counts failed redeliveries."""
 
     pop_time: int
     group: str
@@ -35,32 +36,35 @@ class PopRecord:
 
     @property
     def visible_ms(self) -> int:
-        """When it may be delivered again; negative where the sum is beyond a long."""
+        """Time at which the message may be redelivered (ms since the epoch); negative if the sum overflows a long."""
         return long_sum(self.pop_time, self.invisible_ms)
 
     @property
     def place(self) -> Place:
-        """The queue it is of, for the group."""
+        """Topic, group and queue id of the record."""
         return (self.topic, self.group, self.queue_id)
 
     def key(self) -> RecordKey:
-        """What an acknowledgement finds it by."""
+        """Return the key by which an acknowledgement finds the record."""
         return (self.visible_ms, f"{self.group}@{self.topic}@".encode(), self.queue_id, self.offset)
 
 
 class PopRecords:
-    """The table, which outlives its broker's runs; a `Looks` of each run finds what is due."""
+    """The record table, which survives restarts of its broker; the `Looks` of each run finds due records."""
 
     def __init__(self) -> None:
         self.table: dict[RecordKey, PopRecord] = {}
 
     def __len__(self) -> int:
-        """How many messages are out."""
+        """Return the number of messages in flight."""
         return len(self.table)
 
 
 class Looks:
-    """Finds due records in one run of a broker and gives them to `revive`, which says what to write instead."""
+    """Scans for due records in one run of a broker.
+
+    Passes each to `revive`, which returns the record to write instead, or None.
+    """
 
     def __init__(
         self, scheduler: Scheduler, records: PopRecords, revive: Callable[[PopRecord], PopRecord | None]
@@ -71,11 +75,11 @@ class Looks:
         self._revive = revive
         self._agenda: Agenda[RecordKey] = Agenda(scheduler, "pop records", self._look)
         for key in records.table:
-            if key[0] >= 0:  # upstream looks from 0 on
+            if key[0] >= 0:  # upstream scans from 0
                 self._expect(key)
 
     def write(self, records: Iterable[PopRecord]) -> None:
-        """Store records; one with the same key is replaced."""
+        """Store records, replacing any with the same key."""
         now = self._scheduler.now_ms
         last_look_ms = now - (now - self._start_ms) % LOOK_MS
         for record in records:
@@ -85,12 +89,12 @@ class Looks:
                 self._expect(key)
 
     def delete(self, key: RecordKey) -> None:
-        """Forget a record, if it is there."""
+        """Delete a record, if it exists."""
         if self._records.table.pop(key, None) is not None:
             self._agenda.discard(key)
 
     def take_all(self) -> list[PopRecord]:
-        """Take out all records, in the order of their keys."""
+        """Remove and return all records, in the order of their keys."""
         table = self._records.table
         taken = [table[key] for key in sorted(table)]
         for record in taken:

@@ -1,11 +1,14 @@
-"""The KV variant of popping: each message that is out is a record of its own instead of part of a check point.
+"""The KV variant of pop: each message in flight has its own record instead of being part of a check point.
 
-Beside how it is remembered, clients can tell: revive queue id 0, redelivery at most 0.6 s after the invisible time
-(check points: 2 to 5 s), retry messages under the name of the retry topic, the retry topic read by exactly every
-fifth pop first, queues read in turn. The group's position is where the last read of a queue began, so that a crash
-delivers that again, acknowledged or not. Source: PopConsumerService (5.3.3).
+Clients can notice these differences. The revive queue id is 0. Redelivery comes at most 0.6 s after the invisible time
+(check points: 2 to 5 s). Retry messages carry the name of the retry topic. Exactly every fifth pop reads the retry
+topic first. Queues are read in rotation.
 
-Differs on purpose: a change of the invisible time that ends at the instant of the old one; upstream loses the message.
+The group's offset is the start of the last read of a queue, so that after a crash the group reads those messages again,
+acknowledged or not. Source: PopConsumerService (5.3.3).
+
+Deliberate difference: upstream loses a message if the changed invisible time ends at the same millisecond as the old
+one; the emulator keeps it.
 """
 
 from ..config import BrokerConfig
@@ -27,11 +30,11 @@ from .pop_retry_writer import Redelivery
 
 PREFER_RETRY_INTERVAL = 5
 BACK_OFF_S = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
-"""How much longer each failed redelivery of a message waits."""
+"""Seconds added to the invisible time after each failed redelivery of a message."""
 
 
 class PopConsumer:
-    """Pops, acknowledges and redelivers by records."""
+    """Pops, acknowledges and redelivers messages by records."""
 
     def __init__(
         self,
@@ -98,7 +101,7 @@ class PopConsumer:
         return found
 
     def _collect_queue(self, batch: Batch, topic: str, queue_id: int, digit: int) -> list[tuple[int, list[PopRecord]]]:
-        """The records of what was read, with the index of the first message; at most one pair."""
+        """Read one queue; return its records with the index of their first message in the batch (at most one pair)."""
         operation = batch.operation
         group = operation.consumer_group
         place = (topic, group, queue_id)
@@ -160,10 +163,10 @@ class PopConsumer:
         ]
 
     def _add_receipts(self, batch: Batch, found: list[tuple[int, list[PopRecord]]], out: list[PopRecord]) -> None:
-        """Give retry messages their handle as a property.
+        """Set the receipt handles of retry messages as the property POP_CK.
 
-        Which queue holds retry messages upstream reads from the message of the same index, and their start offset
-        from the queue id; clients acknowledge all the same, because neither is looked at again.
+        Upstream takes the retry queue from the message of the same index, and the start offset from the queue id.
+        Clients can acknowledge anyway, because neither value is used again.
         """
         for index, (first, records) in enumerate(found):
             guess = out[index]
@@ -186,29 +189,32 @@ class PopConsumer:
     # acknowledgements
 
     def acknowledge(self, record: PopRecord) -> None:
-        """Forget a message that is out; one that is not is no error."""
+        """Delete the record of a message in flight; a missing record is not an error."""
         cache = self._cache if self._config.enable_pop_buffer_merge else None
         if cache is None or not cache.delete(record.place, record.offset):
             self._looks.delete(record.key())
 
     def change(self, old: PopRecord, new: PopRecord) -> None:
-        """Hide a message until another time; the new record is never kept in memory only."""
+        """Change when a message becomes visible; the new record is stored, never kept only in memory."""
         self.acknowledge(old)
         self._looks.write([new])
 
     def take_all(self) -> list[PopRecord]:
-        """Take all records out that are not in memory only, in the order of their keys."""
+        """Remove and return all stored records, in the order of their keys; those only in memory stay."""
         return self._looks.take_all()
 
     def clear(self, place: tuple[str, str, int]) -> None:
-        """Forget what is in memory of a queue, as a reset does."""
+        """Delete the in-memory records of a queue, as an offset reset does."""
         if self._cache is not None:
             self._cache.clear(place)
 
     # redelivery
 
     def _revive(self, record: PopRecord) -> PopRecord | None:
-        """Deliver again; the record that tries it later when that fails, None when it worked or was tried too often."""
+        """Redeliver a message. If that fails, return the record that retries it later.
+
+        Returns None on success and after the last attempt.
+        """
         if self._redelivery.put(record.topic, record.group, record.queue_id, record.offset, record.pop_time):
             return None
         if record.attempts >= self._config.pop_revive_max_attempt_times:
@@ -226,7 +232,7 @@ class PopConsumer:
 
 
 def not_initialised() -> EngineError:
-    """The refusal where the variant is enabled but was not set up; upstream fails over a null there."""
+    """Return the error for a KV variant that is enabled but not initialized (upstream: null pointer exception)."""
     return EngineError(
         ResponseCode.SYSTEM_ERROR,
         "popConsumerKVServiceEnable is true, but popConsumerKVServiceInit was not at the start",

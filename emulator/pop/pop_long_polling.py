@@ -1,7 +1,7 @@
-"""Pops (and notifications) that wait for messages.
+"""Long polling of pops and notifications.
 
-Source: PopLongPollingService (5.3.3). Upstream ends a wait up to 50 ms early; here it ends exactly at its deadline,
-because clients' tests assert that a poll lasts at least as long as they asked for.
+Source: PopLongPollingService (5.3.3). Upstream ends a wait up to 50 ms early. Here it ends exactly at its deadline,
+because clients' tests assert that a poll lasts at least as long as requested.
 """
 
 from bisect import bisect_left
@@ -23,7 +23,7 @@ Waiting = TypeVar("Waiting", PopMessage, Notification)
 
 
 class Park(Enum):
-    """What became of a request that wanted to wait."""
+    """Outcome of parking a request."""
 
     WAITING = "waiting"
     FULL = "full"
@@ -32,7 +32,7 @@ class Park(Enum):
 
 @dataclass(slots=True, eq=False)
 class Polling(Generic[Waiting]):
-    """One waiting request. `turn` is its place among all requests, by deadline and then as they came."""
+    """One waiting request; `turn` orders all requests by deadline and then by arrival."""
 
     call: Call
     operation: Waiting
@@ -43,7 +43,7 @@ class Polling(Generic[Waiting]):
 
 
 class PopPolling(Generic[Waiting]):
-    """Waiting requests by topic, and there by (group, queue id), the earliest deadline first."""
+    """Waiting requests by topic, then by (group, queue id), the earliest deadline first."""
 
     def __init__(
         self,
@@ -67,9 +67,9 @@ class PopPolling(Generic[Waiting]):
         self.total = 0
 
     def park(self, call: Call, operation: Waiting, message_filter: MessageFilter | None, born_ms: int) -> Park:
-        """Let a request wait until `born_ms` + its poll time, if there is time left and room.
+        """Park a request until `born_ms` + its poll time, if there is time left and room.
 
-        A sum beyond the range of a long is long over, as it is upstream.
+        If that sum overflows a long, the deadline has passed, as upstream.
         """
         deadline = long_sum(born_ms, operation.poll_ms)
         if operation.poll_ms <= 0 or deadline <= self._scheduler.now_ms:
@@ -90,18 +90,18 @@ class PopPolling(Generic[Waiting]):
         return Park.WAITING
 
     def waiting(self) -> Iterator[Polling[Waiting]]:
-        """The waiting requests, in no order."""
+        """Return the waiting requests, in no particular order."""
         return (polling for places in self._waiting.values() for each in places.values() for polling in each)
 
     def is_awaited(self) -> bool:
-        """Whether any request waits for messages."""
+        """Return True if any request waits for messages."""
         return bool(self._waiting)
 
     def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
-        """A message was stored: wake one request of each group for any queue, and one for this queue.
+        """Wake requests for a stored message: for each group one that waits for any queue, and one for this queue.
 
-        A message of a v2 pop retry topic counts as one of the original topic; one of a v1 retry topic wakes nobody,
-        because nobody waits under that name. Without longPollingEnable nothing does.
+        A message of a v2 pop retry topic counts as a message of the original topic. One of a v1 retry topic wakes no
+        request, because none waits under that name. Without longPollingEnable no message wakes a request.
         """
         if not self._waiting or not self._config.long_polling_enable:
             return
@@ -111,7 +111,7 @@ class PopPolling(Generic[Waiting]):
         if not places:
             return
         interval = self._config.pop_long_polling_force_notify_interval
-        # Upstream counts by the offset behind the message.
+        # Upstream counts by the offset after the message.
         forced = interval > 0 and (offset + 1) % interval == 0
         for group, waited_queue in list(places):
             if waited_queue in (-1, queue_id):
@@ -120,9 +120,10 @@ class PopPolling(Generic[Waiting]):
     def wake(
         self, topic: str, group: str, queue_id: int, only: Callable[[Waiting], bool] = lambda _operation: True
     ) -> None:
-        """Wake one request of a group for any queue, and one for this queue, whatever their filters say; `only` such.
+        """Wake one request of a group for any queue, and one for this queue, regardless of their filters.
 
-        Whoever asks for it is answered first, which may be a request that was woken itself.
+        `only` selects the requests that may be woken. The current request is answered first, since it may itself be one
+        that was just woken.
         """
         for place in dict.fromkeys(((group, -1), (group, max(queue_id, -1)))):
             if place in self._waiting.get(topic, {}):
@@ -149,10 +150,10 @@ class PopPolling(Generic[Waiting]):
             wanted = polling.message_filter
             if forced or wanted is None or (wanted.matches_code(tags_code) and wanted.matches_properties(properties)):
                 self._end(topic, place, polling)
-            return  # upstream tries one request only and puts it back when its filter does not match
+            return  # upstream tries only one request, and puts it back if its filter does not match
 
     def _time_over(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> None:
-        """The wait is over, perhaps before its deadline: then it is not to begin again."""
+        """End a wait; if that is before its deadline, shorten the poll time so that the request does not wait again."""
         waited_ms = self._scheduler.now_ms - (polling.turn[0] - polling.operation.poll_ms)
         if waited_ms < polling.operation.poll_ms:
             polling.operation = replace(polling.operation, poll_ms=max(waited_ms, 0))
@@ -160,7 +161,7 @@ class PopPolling(Generic[Waiting]):
 
     def _end(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> None:
         if self._remove(topic, place, polling) and polling.call.active:
-            # It may find something, and wake others, whoever has woken it.
+            # The resumed request may find messages and wake others, so it runs after the current one.
             self._gate.carry_on(partial(self._resume, polling.call, polling.operation))
 
     def _remove(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> bool:
@@ -186,11 +187,11 @@ class PopPolling(Generic[Waiting]):
         return True
 
     def count(self, topic: str, group: str, queue_id: int) -> int:
-        """How many requests wait for a topic, group and queue id."""
+        """Return the number of requests that wait for a topic, group and queue id."""
         return len(self._waiting.get(topic, {}).get((group, max(queue_id, -1)), ()))
 
     def end_inactive(self, channel_id: str) -> None:
-        """Forget the requests of a channel that nobody waits for any more."""
+        """Remove the waiting requests of a channel whose client no longer waits for a response."""
         for polling, (topic, place) in list(self._by_channel.get(channel_id, {}).items()):
             if not polling.call.active:
                 self._remove(topic, place, polling)

@@ -1,19 +1,19 @@
-"""The merge buffer of pops: check points that stay in memory for a while, because most are acknowledged at once.
+"""The merge buffer of pops: keeps check points in memory for a while, because most are acknowledged soon.
 
-What is acknowledged in full within that time is never stored. The group's position moves over check points in the
-order of their pops: one that is still in memory and open holds it back, so that a crash, which loses the buffer, lets
-their messages be read again. A check point leaves the buffer
+A check point whose messages are all acknowledged within that time is never stored. The group's offset advances over
+check points in the order of their pops. An open check point in memory holds the offset back. A crash loses the buffer,
+and then the group reads those messages again. A check point leaves the buffer in one of two ways:
 
-    done       all messages acknowledged                       -> nothing is stored
-    flushed    it stayed `popCkStayBufferTime`, or its         -> stored, and after it the acknowledgements that the
-               invisible time ends in `popCkStayBufferTimeOut`    buffer has of it
+    done       all messages are acknowledged                   -> nothing is stored
+    flushed    it stayed `popCkStayBufferTime`, or its         -> it is stored, and after it the acknowledgements
+               invisible time ends in `popCkStayBufferTimeOut`    that the buffer has for it
 
-Upstream scans the buffer every 5 ms; here the scan that would find something is scheduled. With the buffer off
-(upstream's default) each check point is stored at its pop and the position moves at once, up to 5 ms earlier than
+Upstream scans the buffer every 5 ms. Here only a scan that would find something is scheduled. With the buffer off
+(upstream's default) each check point is stored at its pop and the offset advances immediately, up to 5 ms earlier than
 upstream. Source: PopBufferMergeService (5.3.3).
 
-Not emulated: a scan that takes so long that upstream stops buffering. The position of a topic or group that is gone
-is not stored again.
+Not emulated: a scan that takes so long that upstream stops buffering. The offset of a deleted topic or group is not
+stored again.
 """
 
 from collections import deque
@@ -28,15 +28,18 @@ from .consumer_order_info import Place
 
 SCAN_MS = 5
 ACK_MARGIN_MS = 1500
-"""What arrives this shortly before its check point leaves the buffer is not taken into it any more."""
+"""An acknowledgement that arrives this shortly before its check point leaves the buffer is stored instead."""
 
 Exists = Callable[[str, str], bool]
 
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One step of a position: to `next_offset` as soon as `done`, and everything before it. `point` is None for a
-    step that has nothing in the buffer and only waits for those before it."""
+    """One pending advance of a group's offset to `next_offset`.
+
+    The offset moves once this step and all steps before it are `done`. `point` is None for a step without a check point
+    in the buffer: it only waits for the steps before it.
+    """
 
     next_offset: int
     point: CheckPoint | None = None
@@ -46,7 +49,10 @@ class Step:
 
 
 class PopBuffer:
-    """Check points in memory and positions that wait for them. `exists` tells whether a topic and a group do."""
+    """Check points in memory, and the group offsets that wait for them.
+
+    `exists` is called with a topic and a group and returns True if both exist.
+    """
 
     def __init__(
         self, config: BrokerConfig, scheduler: Scheduler, offsets: Offsets, log: ReviveLog, exists: Exists
@@ -62,15 +68,15 @@ class PopBuffer:
         self._finished: list[Step] = []
 
     def __len__(self) -> int:
-        """How many check points are in memory."""
+        """Return the number of check points in memory."""
         return len(self._held)
 
     # pops
 
     def add(self, point: CheckPoint, revive_qid: int, next_offset: int) -> bool:
-        """Remember a check point, in memory or stored, and move the position to `next_offset` when it may.
+        """Add a check point, in memory or stored, and advance the offset to `next_offset` when all before it are done.
 
-        False: there is one of the same key, so its messages must not be handed out.
+        Returns False if there is a check point with the same key; then its messages must not be delivered.
         """
         key = point.merge_key()
         if key in self._held:
@@ -80,7 +86,8 @@ class PopBuffer:
             if self._log.write_check_point(point, revive_qid):
                 self.step(place, next_offset)
                 return True
-            # Its invisible time is longer than the timer takes: stored when that has changed, and the position waits.
+            # The timer rejects so long an invisible time: the check point is stored once it accepts it; the offset
+            # waits.
             step = self._held[key] = Step(next_offset, point, revive_qid)
             self._steps.setdefault(place, deque()).append(step)
             self._flush_at(step, self._stored_later(point))
@@ -104,7 +111,7 @@ class PopBuffer:
         )
 
     def step(self, place: Place, next_offset: int) -> None:
-        """Move the position, behind what waits."""
+        """Advance the offset, after the steps that are pending."""
         steps = self._steps.get(place)
         if steps:
             steps.append(Step(next_offset, done=True))
@@ -113,20 +120,20 @@ class PopBuffer:
             self._offsets.commit(group, topic, queue_id, next_offset)
 
     def beyond(self, place: Place, offset: int) -> int:
-        """Where the next pop reads: after what is in the buffer, or at the committed `offset`."""
+        """Return the offset at which the next pop reads: after the buffered check points, or the committed `offset`."""
         steps = self._steps.get(place) if self._steps else None
         return max(steps[-1].next_offset, offset) if steps else offset
 
     def clear(self, place: Place) -> None:
-        """Forget the waiting position, as a reset does; check points in memory stay and leave as all others."""
+        """Delete the pending steps of a queue, as an offset reset does; check points in memory leave as usual."""
         self._steps.pop(place, None)
 
     # acknowledgements
 
     def acknowledge(self, ack: Ack) -> bool:
-        """Take an acknowledgement; False: the buffer has no open check point for it, so it must be stored.
+        """Apply an acknowledgement. Returns False if there is no open check point for it, so that it must be stored.
 
-        An offset that is not of the check point is swallowed.
+        An offset that does not belong to the check point is ignored.
         """
         if not self._held or not self._config.enable_pop_buffer_merge:
             return False
@@ -150,7 +157,7 @@ class PopBuffer:
     # scans
 
     def _scan_at(self, instant_ms: int) -> int:
-        """The first scan at or after an instant."""
+        """Return the time of the first scan at or after a time (ms since the epoch)."""
         return instant_ms + (self._start_ms - instant_ms) % SCAN_MS
 
     def _remove_finished(self) -> None:
@@ -166,7 +173,7 @@ class PopBuffer:
         step.timer = self._scheduler.call_at(self._scan_at(due_ms), lambda: self._flush(step), "pop buffer", owner)
 
     def _flush(self, step: Step) -> None:
-        """Store a check point and what was acknowledged of it."""
+        """Store a check point and the acknowledgements that the buffer has for it."""
         point = step.point
         assert point is not None
         if point.unacknowledged() and not self._store(point, step.revive_qid):
@@ -199,12 +206,12 @@ class PopBuffer:
         return True
 
     def drain(self) -> None:
-        """Store everything, as an orderly stop does."""
+        """Store all check points, as a graceful shutdown does."""
         for step in list(self._held.values()):
             self._flush(step)
 
     def _leave(self, step: Step) -> None:
-        """A check point is done or stored: move the position over it and over what waited for it."""
+        """Remove a done or stored check point; advance the offset over it and the finished steps after it."""
         point = step.point
         if step.done or point is None:
             return

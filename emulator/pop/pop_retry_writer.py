@@ -1,4 +1,4 @@
-"""Putting a message that was popped and not acknowledged into the pop retry topic of its group.
+"""Writes a copy of a message that was popped and not acknowledged into the pop retry topic of its group.
 
 Source: PopReviveService.reviveRetry, PopConsumerService.reviveRetry (5.3.3).
 """
@@ -20,7 +20,7 @@ Redelivered = Callable[[str, str], None]
 
 
 class Redelivery:
-    """Stores copies of one broker; `redelivered` is told topic and group of each."""
+    """Stores the copies of one broker; `redelivered` is called with topic and group of each."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Redelivery:
         self._redelivered = redelivered
 
     def put(self, topic: str, group: str, queue_id: int, offset: int, pop_time: int) -> bool:
-        """Store a copy of one message; False when it cannot be stored. A message that is gone counts as done."""
+        """Store a copy of one message. Returns False if it cannot be stored; a deleted message counts as done."""
         stored = self._store.record(topic, queue_id, offset)
         if stored is None:
             return True
@@ -70,7 +70,8 @@ class Redelivery:
         try:
             delay_level(message.properties)
         except EngineError:
-            # A batch brings in a level that is no number, which a send refuses: come back at once rather than never.
+            # A batch can contain a delay level that is not a number, which a single send rejects. Redelivering it at
+            # once is better than never.
             put: Callable[[Message], Stored] = self._store.append
         else:
             put = self._store.put

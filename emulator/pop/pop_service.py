@@ -1,4 +1,4 @@
-"""Popping: which queues are read in which order, what is handed out, and the check points that remember it.
+"""Pop: reads the queues in upstream's order, delivers messages and records them in check points.
 
 Source: PopMessageProcessor (5.3.3).
 """
@@ -59,7 +59,7 @@ Complete = Callable[[Call, Operation, Result | EngineError], None]
 
 
 class PopService:
-    """Answers pops of one broker."""
+    """Handles the pop requests of one broker."""
 
     def __init__(
         self,
@@ -101,9 +101,9 @@ class PopService:
         self.polling: PopPolling[PopMessage] = PopPolling(config, scheduler, self._resume, gate, "pop")
 
     def pop(self, call: Call, operation: PopMessage) -> Result | Parked:
-        """Take messages, or wait. Errors: in upstream's order of checks.
+        """Take messages, or wait for some. Errors, in upstream's order of checks:
 
-        POLLING_TIMEOUT (asked too long ago), NO_PERMISSION, INVALID_PARAMETER, SYSTEM_ERROR (no timer wheel),
+        POLLING_TIMEOUT (the request is too old), NO_PERMISSION, INVALID_PARAMETER, SYSTEM_ERROR (no timer wheel),
         TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SUBSCRIPTION_PARSE_FAILED.
         """
         now = self._scheduler.now_ms
@@ -114,7 +114,7 @@ class PopService:
         return self._pop_or_park(call, operation, topic, message_filter)
 
     def _resume(self, call: Call, operation: PopMessage) -> None:
-        """Try once more for a pop that waited; it waits on if there is time left and nothing was found."""
+        """Retry a waiting pop; it keeps waiting if there is time left and it finds nothing."""
         try:
             topic = self._topics.get(operation.topic)
             self._groups.get_enabled(operation.consumer_group)
@@ -140,7 +140,7 @@ class PopService:
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR,
                 f"the broker[{broker_ip}] pop message is forbidden because timerWheelEnable is false",
-                answered=True,  # by PopMessageProcessor: whatever else has this code is thrown there
+                answered=True,  # PopMessageProcessor returns this one; all other errors with this code are thrown
             )
         topic = self._topics.get(operation.topic)
         if not topic.perm & PERM_READ:
@@ -160,7 +160,7 @@ class PopService:
             subscription = build_subscription(topic, operation.exp, operation.exp_type)
         except ValueError:
             raise parse_failed() from None
-        # Also where nobody can compile it.
+        # Upstream compensates the subscription even if its expression does not compile.
         self._clients.compensate_pop(group, subscription, retry)
         if not is_tag_type(operation.exp_type) and operation.exp_type != SQL92:
             raise parse_failed()
@@ -175,13 +175,13 @@ class PopService:
         self, call: Call, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None
     ) -> Result | Parked:
         batch = self._collect(operation, topic, message_filter)
-        # A read looks at so many units only; who may wait is woken at once as long as there is something behind them.
+        # One read examines a limited number of units. A pop that may wait reads again at once while messages remain.
         waits = operation.max_msg_nums > 0 and self._scheduler.now_ms < long_sum(operation.born_ms, operation.poll_ms)
         while waits and batch.rest > 0 and not batch.messages:
             before = self._read_so_far(operation, topic)
             batch = self._collect(operation, topic, message_filter)
             if self._read_so_far(operation, topic) == before:
-                break  # what is behind them is kept back; upstream looks again and again until it is not
+                break  # the remaining messages are withheld; upstream keeps reading until they are not
         if batch.messages:
             if batch.rest > 0:
                 self._goes_on(operation.topic, operation.consumer_group, operation.queue_id)
@@ -194,7 +194,7 @@ class PopService:
         return self._result(code, batch, "NO_MESSAGE_IN_QUEUE")
 
     def _read_so_far(self, operation: PopMessage, topic: TopicConfig) -> list[tuple[int, int]]:
-        """Where the group goes on in each queue of the topic."""
+        """Return, for each queue of the topic, the offset at which the group reads next and its pull offset."""
         group, name = operation.consumer_group, topic.topic_name
         return [
             (
@@ -205,7 +205,7 @@ class PopService:
         ]
 
     def _collect(self, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None) -> Batch:
-        """Read the queues in upstream's order: the retry topic first with a probability, else last."""
+        """Read the queues in upstream's order: the retry topic first with a certain probability, else last."""
         config = self._config
         if operation.max_msg_nums < 0:
             raise illegal_capacity(operation.max_msg_nums)
@@ -282,7 +282,10 @@ class PopService:
         batch.rest += max(read.max_offset - read.next_offset, 0)
 
     def _position(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
-        """Where the group goes on reading; a new group's start is stored, a waiting reset is taken."""
+        """Return the offset at which the group reads next.
+
+        A pending offset reset is applied; the start offset of a new group is committed.
+        """
         reset = self._positions.take_reset(topic, group, queue_id)
         if reset is not None:
             self._buffer.clear((topic, group, queue_id))
@@ -318,7 +321,7 @@ class PopService:
             )
             self._store.stats.by_name.was_checked(operation.topic, group, self._scheduler.now_ms)
             if not self._buffer.add(point, batch.revive_qid, read.next_offset):
-                return  # what cannot be remembered is not handed out, and the position stays
+                return  # without a check point the messages are not delivered and the offset stays
         self._in_flight.popped((topic, group, queue_id), len(read.offsets))
         batch.describe(queue_id, digit, start_offset, read)
         for record, offset, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):

@@ -1,12 +1,12 @@
-"""Revive: what was popped and not acknowledged in time comes back through the pop retry topic.
+"""Revive: copies popped messages that were not acknowledged in time to the pop retry topic.
 
-Each revive queue has a clock of its own: the newest time at which anything that was read there was to be readable,
-or now once that lies more than 3 s back. A check point is decided when the clock stands more than 2 s behind the end
-of its invisible time: 2 to 5 s after it, the later the more is on its way in the same queue.
+Each revive queue has its own clock: the latest deliver time of the records read from that queue, or now if that is more
+than 3 s ago. A check point is decided when the clock is more than 2 s past the end of its invisible time. That is 2 to
+5 s after it; traffic in the same revive queue makes it later.
 
-Upstream scans the queues, and while it waits it looks every 100 ms. Here the instant of the look that decides is
-computed from the first undecided check point, so nothing runs while nothing is due; check points and acknowledgements
-are read once, when they become readable. Source: PopReviveService (5.3.3).
+Upstream scans the queues and, while it waits, polls every 100 ms. Here the time of the deciding poll is computed from
+the first undecided check point, so that nothing runs while nothing is due. Check points and acknowledgements are read
+once, when they become readable. Source: PopReviveService (5.3.3).
 """
 
 from collections.abc import Iterator
@@ -33,10 +33,10 @@ LOOK_MS = 100
 
 
 class ReviveQueue:
-    """One queue of the revive topic: undecided check points in the order in which they became readable.
+    """One revive queue: its undecided check points in the order in which they became readable.
 
-    Upstream begins its clock anew behind what is decided. Here it goes on while anything waits, which is the same: what
-    is decided lies further back than whatever waits.
+    Upstream restarts its clock after the decided check points. Here the clock continues while any check point is
+    undecided. The result is the same, because decided ones are always older than undecided ones.
     """
 
     def __init__(self, queue_id: int) -> None:
@@ -46,11 +46,11 @@ class ReviveQueue:
         self._newest_ms = 0
 
     def saw(self, readable_ms: int) -> None:
-        """A record that counts was read: a check point, or the acknowledgement of one that waits."""
+        """Advance the clock to the deliver time of a check point, or of an acknowledgement that matched one."""
         self._newest_ms = max(self._newest_ms, readable_ms)
 
     def take_decided(self, now: int) -> list[CheckPoint]:
-        """Take the decided check points out of the head; an undecided one holds back those behind it, as upstream."""
+        """Remove and return the decided check points; as upstream, an undecided one blocks those behind it."""
         clock = self._clock(now)
         decided = list(takewhile(lambda point: clock - point.revive_ms > SLACK_MS, self.points.values()))
         for point in decided:
@@ -63,7 +63,7 @@ class ReviveQueue:
         return now if now - self._newest_ms > STALE_MS else self._newest_ms
 
     def decided_ms(self, now: int) -> int | None:
-        """When the first check point is decided if nothing else is read; None without one."""
+        """Return when the first check point is decided if no other record is read; None without check points."""
         if not self.points:
             return None
         end_ms = next(iter(self.points.values())).revive_ms + SLACK_MS
@@ -101,7 +101,7 @@ class ReviveService:
             self._read_again(stored)
 
     def _read_again(self, stored: ConsumeQueue) -> None:
-        """Go on after the last check point that is known to be decided."""
+        """Read a revive queue after a restart, from the last check point that is known to be decided."""
         decided = self._offsets.query(REVIVE_GROUP, self._log.topic, stored.queue_id)
         for offset in range(max(decided + 1, stored.min_offset), stored.max_offset):
             record = self._store.record(self._log.topic, stored.queue_id, offset)
@@ -109,9 +109,9 @@ class ReviveService:
                 self.arrived(stored.queue_id, offset, records.decode(record).property_map())
 
     def arrived(self, queue_id: int, offset: int, properties: dict[str, str]) -> None:
-        """A message of the revive topic: take note of it if it is a check point or an acknowledgement.
+        """Process a message of the revive topic that is a check point or an acknowledgement.
 
-        Anybody may send to the revive topic; what cannot be read is left lying there.
+        Any client can send to the revive topic; malformed messages are ignored.
         """
         record = self._store.record(self._log.topic, queue_id, offset)
         if record is None:
@@ -126,7 +126,8 @@ class ReviveService:
             if tag == CK_TAG:
                 point = CheckPoint.from_json(body, offset)
                 key = point.merge_key()
-                # Of two with one key the later counts, and its place: else a crash after both would bring it again.
+                # If two have the same key, the later one and its position count; otherwise a crash after both would
+                # redeliver again.
                 queue.points.pop(key, None)
                 queue.points[key] = point
             elif tag not in (ACK_TAG, BATCH_ACK_TAG) or not self._acknowledge(queue, Ack.from_json(body)):
@@ -137,14 +138,17 @@ class ReviveService:
         self._look_later(queue)
 
     def undecided(self) -> Iterator[tuple[int, CheckPoint]]:
-        """(when it is looked at, check point) of those that wait, queue by queue; those behind the first no sooner."""
+        """Yield (time of its decision, check point) for the undecided ones, queue by queue.
+
+        Those behind the first of a queue are decided no sooner than that time.
+        """
         for queue in self._queues.values():
             if queue.timer is not None:
                 for point in queue.points.values():
                     yield max(queue.timer.due_ms, point.revive_ms + SLACK_MS), point
 
     def _acknowledge(self, queue: ReviveQueue, ack: Ack) -> bool:
-        """False: no check point waits for it."""
+        """Set the bits of the check point that matches. Returns False if there is none."""
         point = queue.points.get(ack.merge_key(self._config.broker_name))
         if point is None:
             return False
@@ -153,7 +157,7 @@ class ReviveService:
         return True
 
     def _look_later(self, queue: ReviveQueue) -> None:
-        """Set the timer of a queue to when its first check point will be decided, as far as is known."""
+        """Set the timer of a queue to the time at which its first check point will be decided, as far as known."""
         decided_ms = queue.decided_ms(self._scheduler.now_ms)
         if decided_ms is None:
             return
@@ -176,9 +180,9 @@ class ReviveService:
         self._look_later(queue)
 
     def _bring_back(self, queue: ReviveQueue, point: CheckPoint) -> None:
-        """Store copies of what was not acknowledged; what cannot be stored gets a check point of its own."""
+        """Store copies of the unacknowledged messages; one that cannot be stored gets its own check point."""
         for offset in point.unacknowledged():
-            # What another broker has, which a forged handle may say, cannot be read here.
+            # A forged handle may name another broker, whose messages cannot be read here.
             is_ours = point.broker_name == self._config.broker_name
             if is_ours and self._redelivery.put(point.topic, point.group, point.queue_id, offset, point.pop_time):
                 self._in_flight.done((point.topic, point.group, point.queue_id), point.pop_time)
