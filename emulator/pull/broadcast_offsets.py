@@ -1,7 +1,7 @@
-"""How far broadcasting consumers have read, as the broker notes it beside what they keep themselves.
+"""Consumer offsets of broadcasting clients, which the broker records in addition to the clients themselves.
 
-Every five seconds the slowest of a group is committed in each queue, for a group of that name with `@broadcast` behind.
-Source: BroadcastOffsetManager (5.3.3), without what proxies ask of it.
+Every five seconds the broker commits, for each queue, the offset of the slowest client of a group. It commits it under
+the group name with the suffix `@broadcast`. Source: BroadcastOffsetManager (5.3.3), without the part that proxies use.
 """
 
 from dataclasses import field
@@ -21,7 +21,7 @@ PASSIVELY = "CONSUME_PASSIVELY"
 
 @value
 class _Reader:
-    """One client: when it pulled last, and how far it has read by queue id."""
+    """One broadcasting client: the time of its last pull, and its offsets by queue id."""
 
     pulled_ms: int
     offsets: dict[int, int] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class BroadcastOffsets:
         self._readers: dict[tuple[str, str], dict[str, _Reader]] = {}
 
     def pulled(self, call: Call, operation: PullMessage, code: ResponseCode, next_offset: int) -> None:
-        """A pull was answered, or waits. It shows that its client has consumed what lies before the offset it names."""
+        """Record a pull that was answered or parked: its client has consumed all messages before the offset."""
         group = self._clients.consumers.get(operation.consumer_group)
         if group is None or group.message_model != BROADCASTING or group.consume_type != PASSIVELY:
             return

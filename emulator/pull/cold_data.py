@@ -1,6 +1,6 @@
-"""How many bytes of cold messages groups may read. Nothing that is stored here is cold, so it is only kept and told.
+"""Cold-read flow control: the byte limits of groups, stored and returned only, since no message here is cold.
 
-Source: ColdDataCgCtrService (5.3.3), which forgets it with the broker's run, too.
+Source: ColdDataCgCtrService (5.3.3), whose limits do not survive a restart of the broker either.
 """
 
 from ..config import BrokerConfig
@@ -16,14 +16,14 @@ from ..operations import (
 
 
 class ColdData:
-    """Limits of groups of one run of a broker."""
+    """The limits of groups in one run of a broker."""
 
     def __init__(self, config: BrokerConfig) -> None:
         self._config = config
         self._thresholds: dict[str, int] = {}
 
     def handlers(self) -> Handlers:
-        """Which operation is carried out by what."""
+        """Return the handler of each operation."""
         return {
             UpdateColdDataFlowCtrConfig: self.update,
             RemoveColdDataFlowCtrConfig: self.remove,
@@ -31,7 +31,7 @@ class ColdData:
         }
 
     def update(self, call: Call, operation: UpdateColdDataFlowCtrConfig) -> Done:
-        """Set limits; what is no 64-bit number is left out."""
+        """Set limits; ignore a value that is not a 64-bit number."""
         for group, text in operation.thresholds.items():
             try:
                 self._thresholds[group] = parse_long(text)
@@ -40,13 +40,13 @@ class ColdData:
         return Done()
 
     def remove(self, call: Call, operation: RemoveColdDataFlowCtrConfig) -> Done:
-        """Forget the limit of a group; that it has none is no error."""
+        """Delete the limit of a group; a missing one is not an error."""
         if operation.group is not None:
             self._thresholds.pop(operation.group, None)
         return Done()
 
     def info(self, call: Call, operation: GetColdDataFlowCtrInfo) -> ColdDataFlowCtrResult:
-        """All limits."""
+        """Return all limits."""
         config = self._config
         return ColdDataFlowCtrResult(
             dict(self._thresholds), config.cg_cold_read_threshold, config.global_cold_read_threshold

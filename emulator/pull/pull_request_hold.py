@@ -1,8 +1,8 @@
-"""Pulls that wait for messages.
+"""Long polling of pulls.
 
-Upstream looks at waiting pulls every 5 s (every shortPollingTimeMills where long polling is off) and when a message
-arrives. A pull therefore ends at the first look after its deadline, and a message that its filter hides is noticed at
-the next look; both instants are computed here, and nothing runs while nothing happens.
+Upstream checks waiting pulls every 5 s (every shortPollingTimeMills if long polling is off) and when a message arrives.
+A pull therefore ends at the first check after its deadline. A message that its filter rejects makes it end at the next
+check. Both times are computed here, so that no timer runs without need.
 Source: PullRequestHoldService (5.3.3).
 """
 
@@ -43,7 +43,7 @@ class PullHold:
     def hold(
         self, call: Call, operation: PullMessage, message_filter: MessageFilter | None, offset: int, timeout_ms: int
     ) -> None:
-        """Let a pull wait for messages from `offset` on."""
+        """Park a pull until messages arrive at `offset` or later, or until its timeout."""
         place = (operation.topic, operation.queue_id)
         held = HeldPull(call, operation, message_filter, offset, call.channel.channel_id)
         due = self._look_at(self._scheduler.now_ms + timeout_ms)
@@ -55,17 +55,17 @@ class PullHold:
         return self._scheduler.call_at(due_ms, lambda: self._end(place, held), "pull", owner)
 
     def _look_at(self, deadline_ms: int) -> int:
-        """The first look at or after a deadline."""
+        """Return the time of the first check at or after a deadline."""
         interval_ms = self._interval_ms()
         periods = -(-(deadline_ms - self._start_ms) // interval_ms)
         return self._start_ms + periods * interval_ms
 
     def is_awaited(self) -> bool:
-        """Whether any pull waits for messages."""
+        """Return True if any pull waits for messages."""
         return bool(self._held)
 
     def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
-        """A message was stored: resume the pulls that it matches, look again soon at the others."""
+        """Resume the pulls whose filter matches a stored message; end the others at the next check."""
         waiting = self._held.get((topic, queue_id))
         if not waiting:
             return
@@ -101,9 +101,9 @@ class PullHold:
         return True
 
     def let_go(self, topic: str, queue_id: int, group: str, channel_id: str) -> None:
-        """End the pulls of a client for a queue before their time, with whatever there is, usually nothing.
+        """End a client's waiting pulls of a queue early; they usually return no messages.
 
-        A client that is let go pulls again at once, and says on that occasion what it has consumed.
+        The client then pulls again at once, and that pull carries its consumer offset.
         """
         place = (topic, queue_id)
         for held in list(self._held.get(place, ())):
@@ -111,7 +111,7 @@ class PullHold:
                 self._end(place, held)
 
     def drop_inactive(self, channel_id: str) -> None:
-        """Forget the pulls of a channel that nobody waits for any more."""
+        """Remove the waiting pulls of a channel whose client no longer waits for a response."""
         for held, place in list(self._by_channel.get(channel_id, {}).items()):
             if not held.call.active:
                 self._remove(place, held)

@@ -1,4 +1,4 @@
-"""Pulling: checks in upstream's order, the read, the commit that rides along, and waiting.
+"""Pull: checks in upstream's order, the read, the offset commit of the request, and long polling.
 
 Source: PullMessageProcessor, DefaultPullMessageResultHandler (5.3.3).
 """
@@ -54,7 +54,7 @@ Complete = Callable[[Call, Operation, Result | EngineError], None]
 
 
 class PullService:
-    """Answers pulls of one broker."""
+    """Handles the pull requests of one broker."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class PullService:
         self.hold = PullHold(scheduler, self._check_interval_ms, self._resume)
 
     def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
-        """Read a queue, or wait.
+        """Read a queue, or wait for messages.
 
         Errors: SYSTEM_BUSY on a slave without `slaveReadEnable`, then in upstream's order of checks, see `_check`.
         """
@@ -107,7 +107,7 @@ class PullService:
         return self._result(code, read, topic_sys_flag, group, behind)
 
     def wait(self, call: Call, operation: PullMessage) -> Parked:
-        """Let a pull wait that has found nothing. Errors: those about its subscription."""
+        """Park a pull that found no messages. Errors: those about its subscription."""
         return self._wait(call, operation, self._filter(operation))
 
     def _wait(self, call: Call, operation: PullMessage, message_filter: MessageFilter | None) -> Parked:
@@ -123,7 +123,7 @@ class PullService:
         return max(self._config.short_polling_time_mills, 1)
 
     def _resume(self, call: Call, operation: PullMessage) -> None:
-        """Read once more for a pull that waited; it does not wait or commit again."""
+        """Read once more for a pull that waited; it neither waits nor commits again."""
         try:
             group, topic_sys_flag = self._check(call, operation)
             message_filter = self._filter(operation)
@@ -176,7 +176,7 @@ class PullService:
             try:
                 return self._of_retries(subscription) or filter_of(subscription)
             except SqlError:
-                return None  # upstream only asserts here: everything matches
+                return None  # upstream only asserts here, so every message matches
         subscription = self._registered_subscription(operation)
         if is_tag_type(subscription.expression_type):
             return filter_of(subscription)
@@ -192,7 +192,7 @@ class PullService:
         return None if subscription.class_filter_mode else self._of_retries(subscription) or data.filter
 
     def _of_retries(self, subscription: SubscriptionData) -> MessageFilter | None:
-        """The filter of a retry topic where it has one of its own."""
+        """Return the separate filter that a retry topic can have, else None."""
         topic = subscription.topic
         if not self._config.filter_support_retry or is_tag_type(subscription.expression_type) or not is_retry(topic):
             return None

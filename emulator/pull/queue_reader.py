@@ -1,6 +1,6 @@
-"""Reading one queue from an offset: what is there, what matches, where to go on.
+"""Reads one queue from an offset: the messages, those that match a filter, and the next offset.
 
-Pull, pop and peek all read through here. Source: DefaultMessageStore.getMessage (5.3.3).
+Used by pull, pop and peek. Source: DefaultMessageStore.getMessage (5.3.3).
 """
 
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ _TRANSFER_BYTES_MAX = 128 * 1024 * 1024
 
 @value
 class Read:
-    """Outcome of a read; what it has of each record belongs together."""
+    """Outcome of a read; records, offsets and physical offsets correspond by index."""
 
     status: PullStatus
     next_offset: int
@@ -34,11 +34,11 @@ class Read:
     offsets: Sequence[int] = ()
     physical_offsets: Sequence[int] = ()
     size: int = 0
-    """Bytes of all records."""
+    """Total size of all records in bytes."""
 
 
 class _Found:
-    """What a read has found so far that takes one record after the other."""
+    """The records collected so far by a read that goes record by record."""
 
     __slots__ = ("_offsets", "_physical_offsets", "records", "size")
 
@@ -60,7 +60,7 @@ class _Found:
 
 
 class QueueReader:
-    """Bounded reads of consume queues."""
+    """Reads consume queues within upstream's limits."""
 
     def __init__(
         self,
@@ -75,11 +75,11 @@ class QueueReader:
         self._store = store
         self._compaction = compaction
         self._compacted: Collection[str] = topics.compacted
-        """Topics whose messages upstream reads from logs of their own."""
+        """Compacted topics, whose messages upstream reads from separate logs."""
         self._special: Collection[str] = topics.special
 
     def bounds(self, topic: str, queue_id: int) -> tuple[int, int]:
-        """First held and next offset of a queue, without reading it."""
+        """Return the first stored and the next offset of a queue, without reading it."""
         queue = self._store.queues.get((topic, queue_id))
         if queue is None:
             self._store.want(topic, queue_id)
@@ -98,11 +98,11 @@ class QueueReader:
         message_filter: MessageFilter | None,
         group: str,
     ) -> Read:
-        """At most `max_count` messages (and upstream's bounds on count and bytes) from `offset` on, for a group.
+        """Read at most `max_count` messages for a group from `offset` on, within upstream's limits on count and bytes.
 
-        The first message is returned whatever its size; one read looks at no more than maxFilterMessageSize / 20
-        units. Compacted topics are read without a filter, and not from two files of their logs at once
-        (CompactionLog.getMessage). For the broker's counters a record is one message, however many it holds.
+        The first message is returned regardless of its size. One read examines at most maxFilterMessageSize / 20 units.
+        Compacted topics are read without a filter, and one read never spans two files of their logs
+        (CompactionLog.getMessage). The broker's counters count a record as one message, even if it holds several.
         """
         queue = self._store.queues.get((topic, queue_id))
         if queue is None:
@@ -116,7 +116,7 @@ class QueueReader:
         return read
 
     def given(self, topic: str, group: str, queue_id: int) -> None:
-        """A request for a queue (-1: any) has brought messages, which the broker counts."""
+        """Count a request for a queue (-1: any) that returned messages."""
         self._store.stats.by_name.was_given(topic, group, queue_id)
 
     def _is_compacted(self, topic: str) -> bool:
@@ -157,7 +157,7 @@ class QueueReader:
         return read
 
     def _bounds(self, max_count: int) -> tuple[int, int]:
-        """Messages and bytes of one read."""
+        """Return the maximum number of messages and bytes of one read."""
         config = self._config
         count_max = max(1, min(max_count, config.max_transfer_count_on_message_in_memory))
         return count_max, min(config.max_transfer_bytes_on_message_in_memory, _TRANSFER_BYTES_MAX)
@@ -188,7 +188,7 @@ class QueueReader:
         return read
 
     def _take(self, queue: ConsumeQueue, read: Read, first: int, stop: int, bytes_max: int) -> None:
-        """Read units one after the other, as many as the bound on bytes allows, but one in any case."""
+        """Read consecutive units, as many as the byte limit allows, but at least one."""
         sizes = queue.sizes[first:stop]
         total = sum(sizes)
         if total > bytes_max:
@@ -237,10 +237,10 @@ class QueueReader:
         bytes_max: int,
         message_filter: MessageFilter | None,
     ) -> None:
-        """Read records that may hold several messages, from the one on to which the offset belongs.
+        """Read records that may hold several messages, starting with the record that contains the offset.
 
-        A record counts as many messages as it holds, and its offset is that of the first of them; a read that has
-        nothing yet takes it however many these are.
+        A record counts as many messages as it holds, and its offset is that of its first message. A read that has no
+        record yet takes the next one even if that exceeds the maximum count.
         """
         found, count = _Found(), 0
         at = queue.begin_of(read.next_offset)
@@ -257,7 +257,7 @@ class QueueReader:
         found.hand_over(read)
 
     def left_behind(self, topic: str, queue_id: int, offset: int) -> int:
-        """How many bytes the log goes on behind the beginning of a message, of the whole log when it is not held."""
+        """Return the number of log bytes after the start of a message; the log's end offset if it is not stored."""
         queue = self._store.queues.get((topic, queue_id))
         end = self._store.log.max_offset
         if queue is None or not queue.first <= offset < queue.max_offset:

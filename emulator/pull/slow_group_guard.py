@@ -1,10 +1,12 @@
-"""Groups that read so far behind the end of the log that a broker protects itself from them: it lets them read no more.
+"""Protection from slow consumers: disables groups that read too far behind the end of the commit log.
 
-Every read of a queue notes how many bytes the log goes on behind the message at which it looked last. Every three
-minutes upstream looks whether any of these is above `consumerFallbehindThreshold`, and switches `consumeEnable` of its
-group off, which only an administrator switches on again: for good when the group has read what is newer by then, else
-until the next look. Here a look is scheduled only where it finds something, and what was read before
-`disableConsumeIfConsumerReadSlowly` was switched on is not known.
+Every read of a queue records the number of log bytes after the last message examined. Every three minutes upstream
+checks whether any of these exceeds `consumerFallbehindThreshold`, and sets the group's `consumeEnable` to false. Only
+an administrator can set it to true again. The group then stays enabled if it has read newer messages by the next check;
+otherwise it is disabled again.
+
+Here a check is scheduled only if it will find a slow group. Reads before `disableConsumeIfConsumerReadSlowly` was
+enabled are not recorded.
 Source: DefaultMessageStore.getMessage, BrokerStatsManager, BrokerController.protectBroker (5.3.3).
 """
 
@@ -17,7 +19,7 @@ LOOK_MS = 3 * 60_000
 
 
 class SlowReaders:
-    """How far behind the readers of one run of a broker are, and what is done about it."""
+    """The lag in bytes of the readers in one run of a broker; disables slow groups."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, groups: Groups) -> None:
         self._config = config
@@ -25,18 +27,18 @@ class SlowReaders:
         self._groups = groups
         self._start_ms = scheduler.now_ms
         self._behind: dict[tuple[str, int, str], int] = {}
-        """Bytes by topic, queue id and group."""
+        """Bytes behind by topic, queue id and group."""
         self._timer: Timer | None = None
 
     @property
     def watched(self) -> bool:
-        """Whether reads are to be noted."""
+        """True if reads must be recorded."""
         return self._config.disable_consume_if_consumer_read_slowly and self._config.disk_fall_recorded
 
     def note(self, group: str, topic: str, queue_id: int, behind: int) -> None:
-        """A group has read a queue, and the log goes on for so many bytes behind what it looked at last."""
+        """Record that a group has read a queue and that `behind` log bytes follow the last message examined."""
         if self._groups.light:
-            # Figures of light queues go by one name, and there is no group of that name.
+            # Light queues share one name in these figures, and no group has that name.
             if is_lmq(group):
                 return
             topic = LMQ_PREFIX if is_lmq(topic) else topic
@@ -45,27 +47,27 @@ class SlowReaders:
             self._look_later()
 
     def configured(self) -> None:
-        """A key has changed: what was not too far behind may be so now."""
+        """Apply a changed configuration: the new threshold may make more groups slow."""
         if self._slow():
             self._look_later()
 
     def forget_topic(self, topic: str) -> None:
-        """A topic is deleted."""
+        """Delete the records of a deleted topic."""
         self._behind = {place: behind for place, behind in self._behind.items() if place[0] != topic}
 
     def forget_group(self, group: str) -> None:
-        """A group is deleted."""
+        """Delete the records of a deleted group."""
         self._behind = {place: behind for place, behind in self._behind.items() if place[2] != group}
 
     def _slow(self) -> list[str]:
-        """Groups that are too far behind, as far as they are looked for."""
+        """Return the groups over the threshold; none if the protection is off."""
         if not self._config.disable_consume_if_consumer_read_slowly:
             return []
         threshold = self._config.consumer_fallbehind_threshold
         return list(dict.fromkeys(place[2] for place, behind in self._behind.items() if behind > threshold))
 
     def _look_later(self) -> None:
-        """At the next look, counted from the start of the broker."""
+        """Schedule the next check; checks are counted from the start of the broker."""
         if self._timer is None:
             looks = (self._scheduler.now_ms - self._start_ms) // LOOK_MS + 1
             due_ms = self._start_ms + looks * LOOK_MS
@@ -75,5 +77,5 @@ class SlowReaders:
         self._timer = None
         found = [self._groups.disable(group) for group in self._slow()]
         if any(found):
-            # A group that is switched on again has to have read what is newer by then.
+            # A group that is enabled again must have read newer messages by the next check.
             self._look_later()

@@ -1,1 +1,4 @@
-"""Room emulator/schedule."""
+"""Delayed messages: delay levels, the timer wheel, its metrics, and recall of timer messages.
+
+Knows the store and the scheduler. Must not know protocols or consumers.
+"""

@@ -1,7 +1,7 @@
-"""Delay levels: messages wait in SCHEDULE_TOPIC_XXXX, one queue a level, and leave it strictly in order.
+"""Delay levels: messages wait in SCHEDULE_TOPIC_XXXX, one queue per level, and are delivered strictly in order.
 
-The tags code of such a message is the time at which it is due. Upstream looks at the head of each level every 100 ms,
-first one second after its start; here one timer a level is set to the look that will find the head due.
+The tags code of such a message is its deliver time. Upstream checks the head of each level every 100 ms, first one
+second after its start. Here one timer per level is set to the check that will find the head due.
 Source: ScheduleMessageService, HookUtils.handleScheduleMessage (5.3.3).
 
 Not emulated: a clock that was set back, and the endless retries of a copy that cannot be stored (it is dropped).
@@ -25,20 +25,20 @@ from ..operations import DelayOffsetsResult, GetAllDelayOffset
 from ..store.message_store import MessageStore
 
 AGAIN_MS = 100
-"""After this a level tries again what it could not store."""
+"""Pause before a level retries a message that could not be stored."""
 FIRST_LOOK_MS = 1000
-"""The first look comes this long after the start of the broker (ScheduleMessageService.FIRST_DELAY_TIME)."""
+"""Time of the first check after the start of the broker (ScheduleMessageService.FIRST_DELAY_TIME)."""
 VERSION_STEP = 200
-"""Every so many looks the version of the offsets rises (BrokerConfig.delayOffsetUpdateVersionStep)."""
+"""The version of the offsets increases every this many checks (BrokerConfig.delayOffsetUpdateVersionStep)."""
 
 _UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _UNDECIDED = (records.SYS_TRANSACTION_PREPARED, records.SYS_TRANSACTION_ROLLBACK)
 
 
 def parse_delay_levels(text: str) -> list[int]:
-    """The delays of levels 1, 2, ... in ms, one blank between them; 64-bit numbers, which wrap as Java's do.
+    """Parse the delays (ms) of levels 1, 2, ..., separated by one blank; 64-bit numbers that overflow as in Java.
 
-    Raises ConfigError when one is not a whole number of s, m, h or d.
+    Raises ConfigError if one is not a whole number followed by s, m, h or d.
     """
     delays = []
     words = text.rstrip(" ").split(" ") if text.strip() else []
@@ -56,7 +56,7 @@ def parse_delay_levels(text: str) -> list[int]:
 
 
 def delay_level(properties: dict[str, str]) -> int:
-    """The level that a message asks for, 0 for none. Errors: SYSTEM_ERROR when it is no number."""
+    """Return the delay level of a message, 0 if it has none. Errors: SYSTEM_ERROR if it is not a number."""
     text = properties.get(props.DELAY)
     if text is None:
         return 0
@@ -67,12 +67,12 @@ def delay_level(properties: dict[str, str]) -> int:
 
 
 def may_be_delayed(message: Message) -> bool:
-    """Only messages outside of transactions and committed ones are delayed."""
+    """Return True for messages outside of transactions and for committed ones; no others are delayed."""
     return message.sys_flag & records.SYS_TRANSACTION_MASK not in _UNDECIDED
 
 
 class DelayService:
-    """The delay levels of one broker. Raises ConfigError when `messageDelayLevel` cannot be read."""
+    """The delay levels of one broker. Raises ConfigError if `messageDelayLevel` cannot be parsed."""
 
     def __init__(
         self,
@@ -84,8 +84,10 @@ class DelayService:
     ) -> None:
         self.delays_ms = parse_delay_levels(config.message_delay_level)
         self.offsets: dict[int, int] = dict(written or {})
-        """Level -> the offset of its queue up to which messages were delivered; written to a file every
-        `flushDelayOffsetInterval`."""
+        """Level -> offset of its queue up to which messages are delivered.
+
+        Written to a file every `flushDelayOffsetInterval`.
+        """
         self._file: LastWrite[int, int] = LastWrite(scheduler, lambda: config.flush_delay_offset_interval)
         self._config = config
         self._emulation = emulation
@@ -94,9 +96,9 @@ class DelayService:
         self._first_look_ms = scheduler.now_ms + FIRST_LOOK_MS
         self._timers: dict[int, Timer] = {}
         self._copied: tuple[int, int] = (0, scheduler.now_ms)
-        """Version and time of what a slave has copied."""
+        """Version and time of the offsets that a slave has copied."""
         self._looked_from: dict[int, int] = {}
-        """Level -> when it was looked at for the first time while it had a queue (ms)."""
+        """Level -> time of its first check after its queue existed (ms)."""
         for level in range(1, len(self.delays_ms) + 1):
             queue = store.queue(SCHEDULE_TOPIC, level - 1)
             if queue is not None:
@@ -105,16 +107,16 @@ class DelayService:
                     self._look_at(level, 0)
 
     def left(self) -> dict[int, int]:
-        """The offsets as an orderly stop leaves them."""
+        """Return the offsets as a graceful shutdown writes them."""
         return dict(self.offsets)
 
     def written(self) -> dict[int, int]:
-        """The offsets as the file has them."""
+        """Return the offsets as of the last write of the file."""
         offsets: dict[int, int | None] = {**self.offsets, **self._file.lost()}
         return {level: offset for level, offset in offsets.items() if offset is not None}
 
     def before_put(self, message: Message) -> None:
-        """Hook of the store: a message with a level goes to the schedule topic; a level above the last is the last."""
+        """Redirect a message with a delay level to the schedule topic (store hook); clamp the level to the last one."""
         if props.DELAY not in message.properties or not may_be_delayed(message):
             return
         level = delay_level(message.properties)
@@ -130,19 +132,19 @@ class DelayService:
             self._look_at(level, due_ms)
 
     def copy_from(self, other: "DelayService") -> None:
-        """A slave takes over how far its master has delivered; it delivers nothing itself. The file is written."""
+        """Copy the offsets of the master to this slave, which delivers nothing itself, and write the file."""
         told = other.offsets_told()
         self.offsets.update(told.offsets)
         self._copied = told.version, told.changed_ms
 
     def get_offsets(self, call: Call, operation: GetAllDelayOffset) -> DelayOffsetsResult:
-        """How far each level was delivered, or is known to be by a slave."""
+        """Return the delivered offset of each level; a slave returns the offsets that it has copied."""
         if self._store.follows:
             return DelayOffsetsResult(dict(self.offsets), *self._copied)
         return self.offsets_told()
 
     def offsets_told(self) -> DelayOffsetsResult:
-        """How far each level was delivered: those that have been looked at since they had a message."""
+        """Return the delivered offset of each level that was checked since it has had a message."""
         now, period = self._scheduler.now_ms, self._emulation.delay_level_check_interval
         looked = {level: from_ms for level, from_ms in self._looked_from.items() if from_ms <= now}
         version = sum((now - from_ms) // period + 1 for from_ms in looked.values()) // VERSION_STEP
@@ -151,7 +153,7 @@ class DelayService:
         return DelayOffsetsResult({level: self.offsets.get(level, 0) for level in sorted(looked)}, version, changed_ms)
 
     def _next_look_ms(self, at_ms: int) -> int:
-        """The first look at or after a time."""
+        """Return the time of the first check at or after a time."""
         period = self._emulation.delay_level_check_interval
         return self._first_look_ms + max(-(-(at_ms - self._first_look_ms) // period), 0) * period
 
@@ -161,7 +163,7 @@ class DelayService:
         )
 
     def _look(self, level: int) -> None:
-        """Deliver from the head of a level what is due."""
+        """Deliver the due messages at the head of a level."""
         del self._timers[level]
         queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
         if queue is None:
@@ -181,9 +183,9 @@ class DelayService:
         self.offsets[level] = offset
 
     def _deliver(self, level: int, offset: int) -> bool:
-        """Store a copy where the message belongs. It keeps DELAY, REAL_TOPIC and REAL_QID, so it passes the hooks by.
+        """Store a copy in the real topic; it keeps DELAY, REAL_TOPIC and REAL_QID, so it bypasses the hooks.
 
-        A half message is lost here, as upstream loses it. False: nothing can be stored now.
+        A half message is lost, as upstream. Returns False if no message can be stored now.
         """
         stored = self._store.record(SCHEDULE_TOPIC, level - 1, offset)
         if stored is None:

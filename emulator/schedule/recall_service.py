@@ -1,6 +1,6 @@
-"""Taking back a timed message before it is delivered: the handle that a send returns, and the delete mark.
+"""Recall of a timer message before its delivery: the recall handle of a send response, and the delete mark.
 
-A recall succeeds when its mark is stored, whether or not the target still waits.
+A recall succeeds when its delete mark is stored, even if the target no longer waits.
 Source: RecallMessageProcessor, RecallMessageHandle (5.3.3).
 """
 
@@ -29,7 +29,7 @@ MARK_BODY = b"0"
 
 @dataclass(slots=True, frozen=True)
 class RecallHandle:
-    """What a recall needs to know; `timestamp_ms` lies in the slot of the message, 1 ms after its beginning."""
+    """The decoded recall handle; `timestamp_ms` is in the slot of the message, 1 ms after its start."""
 
     topic: str
     broker_name: str
@@ -37,16 +37,16 @@ class RecallHandle:
     unique_key: str
 
     def text(self) -> str:
-        """The handle as clients hold it: URL-safe Base64 of the fields."""
+        """Encode the handle for clients: URL-safe Base64 of the fields."""
         fields = f"{VERSION} {self.topic} {self.broker_name} {self.timestamp_ms} {self.unique_key}"
         return urlsafe_b64encode(fields.encode()).decode()
 
     @staticmethod
     def parse(text: str) -> "RecallHandle":
-        """A handle read back; a time that is no number is -1. Raises ValueError for what is no handle."""
+        """Decode a handle; a time that is not a number becomes -1. Raises ValueError for an invalid handle."""
         unpadded = text.rstrip("=")
         decoded = urlsafe_b64decode(unpadded + "=" * (-len(unpadded) % 4)).decode()
-        fields = decoded.rstrip(" ").split(" ")  # Java forgets empty parts at the end
+        fields = decoded.rstrip(" ").split(" ")  # Java's split drops empty trailing parts
         if len(fields) < 5 or fields[0] != VERSION:
             raise ValueError(f"{text} is no recall handle")
         try:
@@ -57,7 +57,7 @@ class RecallHandle:
 
 
 class RecallService:
-    """Gives and takes recall handles of one broker."""
+    """Creates recall handles and handles recalls of one broker."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, topics: Topics) -> None:
         self._config = config
@@ -66,7 +66,7 @@ class RecallService:
         self._topics = topics
 
     def handle_of(self, message: Message, unique_key: str) -> str | None:
-        """The handle of a message just stored, also while recall is off; None when it does not wait in the timer."""
+        """Return the handle of a message just stored, even while recall is off; None if the timer does not hold it."""
         out_ms = message.properties.get(props.TIMER_OUT_MS)
         topic = message.properties.get(props.REAL_TOPIC)
         if out_ms is None or topic is None or is_retry(topic):
@@ -78,11 +78,11 @@ class RecallService:
         return RecallHandle(topic, self._config.broker_name, timestamp_ms, unique_key).text()
 
     def recall(self, call: Call, operation: RecallMessage) -> RecallResult:
-        """Store a delete mark beside the message.
+        """Store a delete mark in the slot of the message.
 
-        Errors: NO_PERMISSION (recall is off), SLAVE_NOT_AVAILABLE, SERVICE_NOT_AVAILABLE (not yet, or not writable),
-        TOPIC_NOT_EXIST, ILLEGAL_OPERATION (bad handle, another topic or broker, too late or too far away), SYSTEM_ERROR
-        (the mark cannot be stored).
+        Errors: NO_PERMISSION (recall is off), SLAVE_NOT_AVAILABLE, SERVICE_NOT_AVAILABLE (broker not serving yet, or
+        not writable), TOPIC_NOT_EXIST, ILLEGAL_OPERATION (bad handle, another topic or broker, too late or too far
+        away), SYSTEM_ERROR (the mark cannot be stored).
         """
         if not self._config.recall_message_enable:
             raise EngineError(ResponseCode.NO_PERMISSION, "recall failed, operation is forbidden")

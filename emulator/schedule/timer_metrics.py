@@ -1,11 +1,11 @@
-"""What the timer tells of itself: how many messages wait for each topic, and a check point of its files.
+"""Timer metrics: the number of waiting messages per topic, and the check point of the timer's files.
 
-A message is counted when it comes into the wheel and counted off when it leaves it; one that pauses does both. A mark
-counts one off when it comes in, and nothing is counted when it or what it takes back disappears: so a mark that finds
-nothing leaves the count of its topic one too low, and each pause of a mark two.
+A message is added when it enters the wheel and subtracted when it leaves; a rolled message does both. A delete mark
+subtracts one when it enters. When a mark or its target disappears, nothing is counted. So a mark without a target
+leaves the count of its topic one too low, and each roll of a mark two.
 Source: TimerMetrics, TimerMessageStore.addMetric, TimerCheckpoint (5.3.3).
 
-Not emulated: the count that upstream makes anew at five in the morning.
+Not emulated: upstream's recount at five in the morning.
 """
 
 from dataclasses import field
@@ -16,14 +16,14 @@ from ..kernel.value_class import value
 from ..operations import TimerMetric
 
 LOG_UNIT_BYTES = 52
-"""What one message takes in the log of the wheel (TimerLog.UNIT_SIZE)."""
+"""Size of one message in the timer log in bytes (TimerLog.UNIT_SIZE)."""
 METRICS_WRITE_MS = 10_000
-"""How often the counts are written (MessageStoreConfig.timerProgressLogIntervalMs)."""
+"""Interval at which the counts are written (MessageStoreConfig.timerProgressLogIntervalMs)."""
 
 
 @value
 class WrittenMetrics:
-    """The counts as a crash leaves them."""
+    """The counts that survive a crash."""
 
     topics: dict[str, TimerMetric] = field(default_factory=dict)
     version: int = 0
@@ -41,7 +41,7 @@ class TimerMetrics:
         self._version_file: LastWrite[None, int] = LastWrite(scheduler, lambda: METRICS_WRITE_MS)
 
     def add(self, topic: str | None, number: int) -> None:
-        """Count for a topic; without one nothing is counted."""
+        """Add to the count of a topic; no-op if the topic is None."""
         if topic is None:
             return
         known = self.topics.get(topic)
@@ -53,7 +53,7 @@ class TimerMetrics:
         self.topics[topic] = TimerMetric(number + (0 if known is None else known.count), self._scheduler.now_ms)
 
     def forget(self, topic: str) -> None:
-        """The topic was deleted: no number is told of it until one of its messages comes or goes."""
+        """Delete the count of a deleted topic; it reappears with the next of its messages that enters or leaves."""
         known = self.topics.get(topic)
         if known is None:
             return
@@ -62,13 +62,13 @@ class TimerMetrics:
         del self.topics[topic]
 
     def copy_from(self, other: "TimerMetrics") -> None:
-        """Become what another timer counts. The file is written."""
+        """Copy the counts of another timer and write the file."""
         self.topics, self.version = dict(other.topics), other.version
         self.write()
 
     @property
     def changed_ms(self) -> int:
-        """When a count changed last; the start before any has."""
+        """Time of the last change of a count; the start time before any change."""
         return max((each.changed_ms for each in self.topics.values()), default=self._start_ms)
 
     def write(self) -> None:
@@ -77,11 +77,11 @@ class TimerMetrics:
         self._version_file.write()
 
     def left(self) -> WrittenMetrics:
-        """The counts as an orderly stop leaves them."""
+        """Return the counts as a graceful shutdown writes them."""
         return WrittenMetrics(dict(self.topics), self.version)
 
     def written(self) -> WrittenMetrics:
-        """The counts as the file has them."""
+        """Return the counts as of the last write of the file."""
         topics: dict[str, TimerMetric | None] = {**self.topics, **self._file.lost()}
         version = self._version_file.lost().get(None)
         kept = {topic: count for topic, count in topics.items() if count is not None}
@@ -90,14 +90,14 @@ class TimerMetrics:
 
 @value
 class WheelProgress:
-    """How much has come into the wheel: messages read from its topic, and units written to its log."""
+    """Progress of the wheel: messages read from its topic (`taken`), and units written to its log."""
 
     taken: int = 0
     units: int = 0
 
 
 class TimerFile:
-    """What was true of a wheel when its file was written last: at the start, and once an interval from then on."""
+    """The progress of a wheel as of the last write of its file: at the start, and then once per interval."""
 
     def __init__(self, scheduler: Scheduler, progress: WheelProgress) -> None:
         self._scheduler = scheduler
@@ -107,26 +107,26 @@ class TimerFile:
 
     @property
     def progress(self) -> WheelProgress:
-        """What is so now."""
+        """The current progress."""
         return self._progress
 
     def written_ms(self, interval_ms: int, at_ms: int | None = None) -> int:
-        """When the file was written last, as seen now or at another time."""
+        """Return the time of the last write before now or another time (ms since the epoch)."""
         now = self._scheduler.now_ms if at_ms is None else at_ms
         return now - (now - self._start_ms) % interval_ms
 
     def writes(self, interval_ms: int, at_ms: int | None = None) -> int:
-        """How often it was written by then."""
+        """Return the number of writes up to now or another time."""
         now = self._scheduler.now_ms if at_ms is None else at_ms
         return (now - self._start_ms) // interval_ms + 1
 
     def came(self, interval_ms: int, offset: int, units: int = 1) -> None:
-        """The message at this offset of the timer's topic was put into the wheel; `units` is 0 for one that is gone."""
+        """Record that the message at an offset of the timer topic entered the wheel; `units` is 0 if it was deleted."""
         if self._changed_ms < self.written_ms(interval_ms):
             self._written = self._progress
         self._changed_ms = self._scheduler.now_ms
         self._progress = WheelProgress(offset + 1, self._progress.units + units)
 
     def written(self, interval_ms: int) -> WheelProgress:
-        """What the file says."""
+        """Return the progress as of the last write of the file."""
         return self._progress if self._changed_ms < self.written_ms(interval_ms) else self._written

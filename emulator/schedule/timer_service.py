@@ -1,14 +1,15 @@
-"""Messages with an arbitrary delay: they wait in rmq_sys_wheel_timer and leave it at the end of their slot.
+"""Timer messages (arbitrary delay): they wait in rmq_sys_wheel_timer and are delivered at the end of their slot.
 
-A slot is `timerPrecisionMs` wide. A message is due in the slot before its time when that is a whole slot, else in the
-slot that holds it; the slot is read once it is over, so the message appears at the first slot boundary at or after
-its time. One timer a slot in use; what waits is told by offset only, the store holds the message.
-Check points and acknowledgements of pops take this way too. Source: TimerMessageStore, HookUtils (5.3.3).
+A slot is `timerPrecisionMs` wide. A message whose deliver time is a whole multiple of that belongs to the slot before
+it, any other to the slot that contains its time. A slot is read once it is over, so a message is delivered at the first
+slot boundary at or after its time. Each slot in use has one timer. A slot holds offsets only; the messages are in the
+store. Check points and acknowledgements of pops use the timer, too.
+Source: TimerMessageStore, HookUtils (5.3.3).
 
-Which slots were read is written to a file every `timerFlushIntervalMs`; after a crash those since are read again, so
-that their messages come twice.
+A file records every `timerFlushIntervalMs` which slots were read. After a crash the slots read since then are read
+again, so that their messages are delivered twice.
 
-Upstream needs 65 to 140 ms more than the boundary; here none.
+Upstream delivers 65 to 140 ms after the boundary; here there is no such latency.
 """
 
 from collections import deque
@@ -35,19 +36,19 @@ from .timer_metrics import LOG_UNIT_BYTES, TimerFile, TimerMetrics, WheelProgres
 
 PRECISIONS_MS = (1000, 500, 200, 100)
 UNREAD_SLOTS = 7 * 86400 - 60
-"""A wheel that was never read is read from so many slots ago on (TimerMessageStore.recover)."""
+"""A wheel that was never read starts this many slots in the past (TimerMessageStore.recover)."""
 NEVER_ENQUEUED = str(0x7FFFFFFFFFFFFFFF)
-"""TIMER_ENQUEUE_MS of a message that was due before it came to the wheel."""
+"""TIMER_ENQUEUE_MS of a message that was due before it entered the wheel."""
 
 
 def delete_key(real_topic: str, unique_key: str) -> str:
-    """How a delete mark names its target (TimerMessageStore.buildDeleteKey)."""
+    """Return the key by which a delete mark names its target (TimerMessageStore.buildDeleteKey)."""
     return f"{real_topic}+{unique_key}"
 
 
 @value
 class Waiting:
-    """A message in a slot: its offset in the timer topic, when it came in, and whether it only pauses here."""
+    """A message in a slot: its offset in the timer topic, its enqueue time, and whether it is rolled (re-put later)."""
 
     offset: int
     enqueue_ms: str
@@ -56,15 +57,15 @@ class Waiting:
 
 @value
 class Slot:
-    """What becomes due together, in the order of arrival, and the keys of what was taken back."""
+    """The messages of a slot in order of arrival, and the keys of the recalled ones."""
 
     waiting: list[Waiting] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
     number: int = 0
-    """Messages less marks, as upstream counts what a slot holds."""
+    """Number of messages minus delete marks, as upstream counts the load of a slot."""
 
     def takes_back(self, waiting: Waiting, properties: Mapping[str, str]) -> bool:
-        """Whether a message that waits here was taken back; one that only pauses cannot be."""
+        """Return True if a waiting message was recalled; a rolled one cannot be."""
         if not self.deleted or waiting.rolls:
             return False
         unique_key = properties.get(props.UNIQ_KEY)
@@ -73,7 +74,7 @@ class Slot:
 
 @value
 class FollowedTimer:
-    """What a slave knows of its master's timer; see TimerCheckPointResult. `read_ms` None: nothing yet."""
+    """A slave's knowledge of its master's timer, see TimerCheckPointResult. `read_ms` is None if it has none yet."""
 
     read_ms: int | None = None
     taken: int = 0
@@ -83,7 +84,7 @@ class FollowedTimer:
 
 @value
 class TimerRemains:
-    """What a run of a timer leaves to the next one. `slots`: see `TimerService.slots`."""
+    """The state that a run of a timer leaves to the next run. `slots`: see `TimerService.slots`."""
 
     slots: dict[int, Slot] = field(default_factory=dict)
     progress: WheelProgress = field(default_factory=WheelProgress)
@@ -91,11 +92,11 @@ class TimerRemains:
     metrics: WrittenMetrics = field(default_factory=WrittenMetrics)
     followed: FollowedTimer = field(default_factory=FollowedTimer)
     kept_out: int | None = None
-    """From this offset of its topic on nothing has come into the wheel, since `timerStopEnqueue` kept it out."""
+    """First offset of the timer topic that `timerStopEnqueue` has kept out of the wheel; None if it keeps none out."""
 
 
 class TimerService:
-    """The timer wheel of one broker. That of a slave is filled as its master's is, and not read."""
+    """The timer wheel of one broker. A slave's wheel is filled like its master's but never read."""
 
     def __init__(
         self,
@@ -110,19 +111,19 @@ class TimerService:
         self._store = store
         self._chance = chance
         self.slots = dict(remains.slots)
-        """Slot time (ms) -> what waits in it."""
+        """Slot time (ms) -> contents of the slot."""
         self._read_slots: deque[tuple[int, int, Slot]] = deque()
-        """When a slot was read, its time and what it held: those that the file does not know as read."""
+        """Slots read since the last write of the file: time of reading, slot time, contents."""
         self.metrics = TimerMetrics(scheduler, remains.metrics)
         self._file = TimerFile(scheduler, remains.progress)
         self._version = remains.version
         self.began_ms = scheduler.now_ms
         self.followed: Callable[[], FollowedTimer] | None = None
-        """What a slave knows of its master's timer."""
+        """Returns the slave's knowledge of its master's timer; None on a master."""
         self.followed_before = remains.followed
-        """The same of the run before this one."""
+        """The knowledge left by the previous run."""
         self._kept_out = remains.kept_out
-        if self._kept_out is not None:  # what was lost leaves its places to others
+        if self._kept_out is not None:  # offsets of messages lost in a crash are used again
             self._kept_out = min(self._kept_out, store.max_offset(TIMER_TOPIC, 0))
         store.watchers[TIMER_TOPIC] = self._arrived
         for slot_ms in self.slots:
@@ -132,11 +133,11 @@ class TimerService:
             self._take_in()
 
     def left(self) -> TimerRemains:
-        """What the files say after an orderly stop; what is in slots is not copied."""
+        """Return the state as a graceful shutdown writes it; the Slot objects are not copied."""
         return self._remains(dict(self.slots), self._file.progress, self.metrics.left())
 
     def written(self) -> TimerRemains:
-        """What the files say."""
+        """Return the state as of the last writes of the files."""
         progress = self._file.written(self._config.timer_flush_interval_ms)
         return self._remains(self._written_slots(), progress, self.metrics.written())
 
@@ -146,7 +147,7 @@ class TimerService:
         return TimerRemains(slots, progress, version, metrics, followed, self._kept_out)
 
     def _written_slots(self) -> dict[int, Slot]:
-        """The slots that are not read as far as the file knows, without messages that were lost."""
+        """Return the slots that are unread according to the file, without lost messages."""
         self._forget_read()
         end = self._store.max_offset(TIMER_TOPIC, 0)
         slots = {slot_ms: slot for _, slot_ms, slot in self._read_slots}
@@ -161,7 +162,7 @@ class TimerService:
         return slots
 
     def _forget_read(self) -> None:
-        """Forget the slots that were read before the file was written last."""
+        """Drop the slots that were read before the last write of the file."""
         written_ms = self._file.written_ms(self._config.timer_flush_interval_ms)
         while self._read_slots and self._read_slots[0][0] < written_ms:
             self._read_slots.popleft()
@@ -171,30 +172,29 @@ class TimerService:
 
     @property
     def precision_ms(self) -> int:
-        """Width of a slot: `timerPrecisionMs` rounded down to one that upstream knows."""
+        """Width of a slot in ms: `timerPrecisionMs` rounded down to a width that upstream supports."""
         wanted = self._config.timer_precision_ms
         if wanted >= PRECISIONS_MS[0]:
             return PRECISIONS_MS[0]
         return next(precision for precision in PRECISIONS_MS if precision <= wanted)
 
     def configured(self) -> None:
-        """A key has changed: what was kept out comes in."""
+        """Apply a changed configuration: messages kept out of the wheel may enter it now."""
         if not self._store.follows:
             self._take_in()
 
     def _take_in(self) -> None:
-        """Put what `timerStopEnqueue` has kept out into its slots, if it does not keep it out any more."""
+        """Put the messages kept out by `timerStopEnqueue` into their slots, unless it is still on."""
         if self._kept_out is None or self._config.timer_stop_enqueue:
             return
         first, self._kept_out = self._kept_out, None
         self._fill(first, self._store.max_offset(TIMER_TOPIC, 0))
 
     def before_put(self, message: Message) -> None:
-        """Hook of the store: a timed message goes to the timer topic, one that is due already stays as it is.
+        """Redirect a timer message to the timer topic (store hook); one that is already due stays unchanged.
 
-        Errors: NO_PERMISSION for what is sent to the timer topic itself (upstream's timer dies of it),
-        SYSTEM_ERROR while the wheel is off or its slot crowded, MESSAGE_ILLEGAL for a time that is no number or too
-        far away.
+        Errors: NO_PERMISSION for a send to the timer topic itself (it crashes upstream's timer), SYSTEM_ERROR if the
+        wheel is off or its slot is congested, MESSAGE_ILLEGAL for a time that is not a number or too far away.
         """
         properties = message.properties
         if message.topic == TIMER_TOPIC:
@@ -212,7 +212,7 @@ class TimerService:
                 properties.pop(name, None)
             return
         if props.TIMER_OUT_MS in properties:
-            return  # it has been through the wheel
+            return  # it has already left the wheel once
         if not self._config.timer_wheel_enable:
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR, "accurate timer message is not enabled, timerWheelEnable is false"
@@ -243,7 +243,11 @@ class TimerService:
         message.redirect(TIMER_TOPIC, 0)
 
     def _is_crowded(self, slot_ms: int) -> bool:
-        """Refused by chance, and less often the more there are, as upstream has it; always from twice as many on."""
+        """Return True if flow control rejects a message for this slot.
+
+        Rejections are random above the limit and, as upstream, become rarer as the slot fills. From twice the limit on
+        every message is rejected.
+        """
         slot = self.slots.get(slot_ms)
         most = self._config.timer_congest_num_each_slot
         number = 0 if slot is None else slot.number
@@ -272,14 +276,14 @@ class TimerService:
         )
 
     def _arrived(self, _queue_id: int, offset: int, properties: dict[str, str]) -> None:
-        """Watcher of the timer topic: put a stored message into its slot, unless it is kept out."""
+        """Put a stored message of the timer topic into its slot, unless `timerStopEnqueue` is on."""
         if self._config.timer_stop_enqueue:
             self._kept_out = offset if self._kept_out is None else self._kept_out
             return
         try:
             out_ms = parse_long(properties.get(props.TIMER_OUT_MS, ""))
         except ValueError:
-            return  # stored past the hooks, by a batch: it stays where it is
+            return  # a batch stored it without the hooks; it stays in the timer topic
         self._count_in(offset, properties)
         precision = self.precision_ms
         now = self._scheduler.now_ms
@@ -302,13 +306,13 @@ class TimerService:
         self.metrics.add(properties.get(props.REAL_TOPIC), -1 if props.TIMER_DEL_UNIQKEY in properties else 1)
 
     def _take_again(self, taken: int) -> None:
-        """Count what came after the files were written last, which upstream puts into the wheel once more."""
+        """Count the messages that came after the last write of the files; upstream puts them into the wheel again."""
         end = self._store.max_offset(TIMER_TOPIC, 0)
         for offset, properties in self._still_stored(taken, end if self._kept_out is None else self._kept_out):
             self._count_in(offset, properties)
 
     def _roll_slot(self, out_ms: int, write_ms: int, precision: int) -> int:
-        """The message's own slot, or the one in which it pauses when its own lies beyond the window."""
+        """Return the slot of a message, or the slot in which it waits to be rolled if its own is beyond the window."""
         window_slots = self._config.timer_roll_window_slot
         beyond = out_ms - write_ms - window_slots * precision
         if beyond < 0:
@@ -317,7 +321,7 @@ class TimerService:
         return write_ms + pause_slots * precision
 
     def _read(self, slot_ms: int) -> None:
-        """A slot is over: deliver what waits in it and was not taken back."""
+        """Deliver the messages of a slot that is over, except recalled ones."""
         slot = self.slots.pop(slot_ms)
         self._forget_read()
         self._read_slots.append((self._scheduler.now_ms, slot_ms, slot))
@@ -340,33 +344,33 @@ class TimerService:
             try:
                 self._store.append(message)
             except EngineError:
-                continue  # upstream tries three times and gives up
+                continue  # upstream retries three times, then drops the message
 
     def congestion(self) -> int:
-        """What the wheel holds: messages less marks."""
+        """Return the number of messages in the wheel minus delete marks."""
         return sum(slot.number for slot in self.slots.values())
 
-    # of slaves
+    # slaves
 
     @property
     def taken(self) -> int:
-        """How many messages have come into the wheel."""
+        """Number of messages that have entered the wheel."""
         return self._file.progress.taken
 
     @property
     def written_taken(self) -> int:
-        """The same, as the file has it."""
+        """The same number as of the last write of the file."""
         return self._file.written(self._config.timer_flush_interval_ms).taken
 
     def known_at(self, at_ms: int, taken: int) -> FollowedTimer:
-        """What the file said at a time of this run, with so many messages taken."""
+        """Return the contents of the file at a time of this run, with `taken` messages taken."""
         interval = self._config.timer_flush_interval_ms
         written_ms = self._file.written_ms(interval, at_ms)
         version = self._version + self._file.writes(interval, at_ms)
         return FollowedTimer(written_ms - written_ms % self.precision_ms, taken, version, written_ms)
 
     def fill(self, end: int) -> None:
-        """Put what is stored before an offset of the timer's topic into its slots, unless it is kept out."""
+        """Put the messages before offset `end` of the timer topic into their slots, unless `timerStopEnqueue` is on."""
         if not self._config.timer_stop_enqueue:
             self._fill(self.taken, min(end, self._store.max_offset(TIMER_TOPIC, 0)))
 
@@ -375,7 +379,7 @@ class TimerService:
             self._arrived(0, offset, properties)
 
     def _still_stored(self, first: int, end: int) -> Iterator[tuple[int, dict[str, str]]]:
-        """What lies there in the timer's topic; what was deleted before it was read does not hold up what follows."""
+        """Yield the stored messages of a range of the timer topic; deleted ones are counted as taken and skipped."""
         for offset in range(first, end):
             stored = self._store.record(TIMER_TOPIC, 0, offset)
             if stored is None:
@@ -384,11 +388,11 @@ class TimerService:
                 yield offset, records.decode(stored).property_map()
 
     def handlers(self) -> Handlers:
-        """Which operation is carried out by what."""
+        """Return the handler of each operation."""
         return {GetTimerCheckPoint: self.get_check_point, GetTimerMetrics: self.get_metrics}
 
     def get_check_point(self, call: Call, operation: GetTimerCheckPoint) -> TimerCheckPointResult:
-        """The file as it was written last. Errors: SYSTEM_ERROR without a timer."""
+        """Return the check point as of the last write of the file. Errors: SYSTEM_ERROR without a timer."""
         if not self._config.timer_wheel_enable:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "The checkpoint is null")
         interval = self._config.timer_flush_interval_ms
@@ -414,7 +418,7 @@ class TimerService:
         )
 
     def get_metrics(self, call: Call, operation: GetTimerMetrics) -> TimerMetricsResult:
-        """The counts by topic. Errors: SYSTEM_ERROR without a timer."""
+        """Return the counts by topic. Errors: SYSTEM_ERROR without a timer."""
         if not self._config.timer_wheel_enable:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "The timer message store is null")
         return TimerMetricsResult(dict(self.metrics.topics), self.metrics.version, self.metrics.changed_ms)

@@ -1,6 +1,6 @@
-"""Replies of requests: pushed to the client that asked, and stored like messages.
+"""Request-reply: pushes a reply to the client that sent the request, and stores it like a message.
 
-A reply is answered once the client has answered the push, at the latest after ten seconds; it is stored either way.
+A reply is answered once the client has answered the push, after at most ten seconds. It is stored in either case.
 Source: ReplyMessageProcessor, Broker2Client.callClient (5.3.3).
 """
 
@@ -22,14 +22,14 @@ from ..operations import PARKED, Operation, Parked, PushAnswered, SendMessage, S
 from ..store.message_store import MessageStore
 
 PUSH_TIMEOUT_MS = 10_000
-"""How long a broker waits for a client's answer to a push (Broker2Client.callClient)."""
+"""Timeout of a push to a client (Broker2Client.callClient)."""
 
 Place = Callable[[Call, SendMessage], int]
 Complete = Callable[[Call, Operation, Outcome], None]
 
 
 class ReplyService:
-    """Takes the replies that clients of one broker send. `place` checks topic and queue as a send does."""
+    """Handles the replies that clients send to one broker. `place` checks topic and queue as a send does."""
 
     def __init__(
         self,
@@ -50,9 +50,9 @@ class ReplyService:
         self._complete = complete
 
     def send(self, call: Call, operation: SendReplyMessage) -> SendResult | Parked:
-        """Push a reply, and store it.
+        """Push a reply and store it.
 
-        Errors: those of a send for topic and queue; a reply that did not arrive has the code SYSTEM_ERROR.
+        Errors: those of a send for topic and queue. If the push fails, the response has the code SYSTEM_ERROR.
         """
         sent = operation.message
         message = self._message(sent, self._place(call, sent))
@@ -112,7 +112,7 @@ class ReplyService:
             return not_stored
         try:
             stored = self._store.put(message)
-        except EngineError:  # upstream only notes it in its log
+        except EngineError:  # upstream only logs this
             return not_stored
         id_ = records.offset_message_id(self._store.store_host, stored.physical_offset)
         return SendResult(

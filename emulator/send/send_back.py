@@ -1,4 +1,4 @@
-"""Failed messages: back into the retry topic of the group with a delay level, or into its dead letter topic.
+"""Failed messages: sends them to the retry topic of the group with a delay level, or to its dead letter queue.
 
 Source: AbstractSendMessageProcessor.consumerSendMsgBack, SendMessageProcessor.handleRetryAndDLQ (5.3.3).
 """
@@ -23,12 +23,12 @@ from ..store.write_buffers import StoreBuffers
 from ..topic.topic_table import PERM_WRITE, Topics
 
 FIRST_RETRY_LEVEL = 3
-"""A message that failed for the first time waits this delay level (10 s), each further time the next one."""
+"""Delay level after the first failure (10 s); each further failure uses the next level."""
 DLQ_QUEUES = 1
 
 
 class RetryService:
-    """Decides between retry and dead letter topics of one broker."""
+    """Chooses between retry topic and dead letter queue for one broker."""
 
     def __init__(
         self,
@@ -48,15 +48,14 @@ class RetryService:
         self._buffers = buffers
         self._chance = chance
 
-    # a consumer gives a message back
+    # a consumer sends a message back
 
     def send_back(self, call: Call, operation: SendMessageBack) -> Done:
-        """Store a copy for a later retry, or in the dead letter topic after too many.
+        """Store a copy for a later retry, or in the dead letter queue after too many.
 
-        A group without retry queues loses the message and is told success.
-        Errors: SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (broker or retry topic), SYSTEM_ERROR (no such message, a
-        dead one without the name of its topic, or the copy cannot be stored), SYSTEM_BUSY on a slave and without
-        buffers.
+        If the group has no retry queues, the message is dropped and the response is SUCCESS. Errors:
+        SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (broker or retry topic), SYSTEM_ERROR (no such message, no origin
+        topic for the dead letter queue, or the copy cannot be stored), SYSTEM_BUSY on a slave and without buffers.
         """
         if not operation.through_proxy:
             self._buffers.refuse_to_send()
@@ -110,9 +109,10 @@ class RetryService:
     # a producer or a consumer sends to a retry topic
 
     def redirect(self, message: Message, operation: SendMessage) -> None:
-        """Send a message to a retry topic, or without delay to the dead letter topic of its group.
+        """Redirect a message for a retry topic to the dead letter queue of its group if it must not be retried.
 
-        The latter after too many reconsumptions, and at once while an orderly consumer of the group holds a lock.
+        It gets no delay then. It must not be retried after too many reconsumptions, nor while an orderly consumer of
+        the group holds a lock.
         Errors: SUBSCRIPTION_GROUP_NOT_EXIST.
         """
         name = names.group_of_retry_topic(operation.topic)

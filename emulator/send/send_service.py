@@ -1,4 +1,4 @@
-"""Sending: checks in upstream's order, what the broker adds to a message, and the batch.
+"""Sending: checks in upstream's order, the properties that the broker adds, and batches.
 
 Source: AbstractSendMessageProcessor, SendMessageProcessor (5.3.3).
 """
@@ -28,18 +28,18 @@ from ..transaction.half_message import is_half
 
 @value
 class SendHooks:
-    """What other services do with a message before it is stored."""
+    """Callbacks into other services before a message is stored."""
 
     prepare_transaction: Callable[[Message, SendMessage], None]
     """Turn a message into a half message."""
     redirect_retry: Callable[[Message, SendMessage], None]
-    """Decide between a retry topic and the dead letter topic of its group."""
+    """Choose between a retry topic and the dead letter queue of its group."""
     recall_handle: Callable[[Message, str], str | None]
-    """The handle by which a timed message can be recalled, given its unique key."""
+    """Return the recall handle of a timer message, given its unique key; None if it cannot be recalled."""
 
 
 class SendService:
-    """Stores the messages of producers of one broker."""
+    """Handles the sends of one broker."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class SendService:
         return self._send_single(operation, queue_id)
 
     def place(self, call: Call, operation: SendMessage) -> int:
-        """The queue of a message whose topic is there, or created, and may be sent to. Errors: those of a send."""
+        """Check the topic of a message, creating it if allowed, and return the queue id. Errors: those of a send."""
         serves_from = self._config.start_accept_send_request_time_stamp
         if self._store.now_ms < serves_from:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {human_time(serves_from)}")
@@ -143,7 +143,7 @@ class SendService:
     def _sent(
         self, kind: type[SendResult], message: Message, queue_id: int, unique_key: str, stored: Stored
     ) -> SendResult:
-        """The answer to a send whose message became one record."""
+        """Return the response to a send whose message was stored as one record."""
         self._count(message, queue_id, stored)
         return kind(
             ResponseCode.SUCCESS,
@@ -179,7 +179,7 @@ class SendService:
             )
         unique_key = shared.get(props.UNIQ_KEY)
         parts = split_batch(body)
-        # The hooks look at the batch as a whole; what its messages say for themselves (a delay) is stored unread.
+        # The hooks see only the batch as a whole; properties of its messages (a delay) are stored unread.
         whole = self._message(operation, queue_id, body, dict(shared))
         refuse_to_store(self._config, self._store)
         self._store.prepare(whole)
@@ -198,9 +198,9 @@ class SendService:
         )
 
     def _store_parts(self, operation: SendMessage, whole: Message, parts: list[Part]) -> tuple[int, list[int]]:
-        """The first queue offset, and the physical offsets.
+        """Store the messages of a batch; return the first queue offset and the physical offsets.
 
-        Upstream merges what the request's own properties say into every message of the batch.
+        Upstream merges the request's own properties into every message of the batch.
         """
         common = self._message(operation, whole.queue_id, whole.body, dict(whole.properties))
         common.topic = whole.topic
@@ -218,7 +218,7 @@ class SendService:
         return stored[0].queue_offset if stored else 0, [each.physical_offset for each in stored]
 
     def _send_whole(self, operation: SendMessage, queue_id: int) -> SendResult:
-        """Store a batch as one record, which takes as many offsets of its queue as the batch has messages."""
+        """Store a batch as one record, which takes one queue offset for each message of the batch."""
         body = operation.take_body()
         properties = dict(operation.properties)
         self._add_own(properties)
@@ -241,7 +241,8 @@ class SendService:
     def _message(self, operation: SendMessage, queue_id: int, body: bytes, properties: dict[str, str]) -> Message:
         sys_flag = operation.sys_flag
         if sys_flag:
-            # Which form hosts have is not the client's to say; upstream believes it, and nobody can read the record.
+            # The broker decides the host format. Upstream trusts the client's flag, and then the record cannot be
+            # decoded.
             sys_flag &= ~records.HOST_BITS
         if self._special and operation.topic in self._topics.multi_tag:
             sys_flag |= records.SYS_MULTI_TAGS
@@ -258,7 +259,7 @@ class SendService:
         )
 
     def _unique_key(self) -> str:
-        """An id for a message that came without one: host, a number drawn from the seed, a count."""
+        """Return a unique id for a message without one: host, a number from the seeded random stream, a counter."""
         self._unique_count += 1
         host = self._store.store_host[:-4].hex().upper()
         return f"{host}{self._chance.bits() & 0xFFFFFFFFFFFF:012X}{self._unique_count & 0xFFFFFFFFFF:012X}"
@@ -284,7 +285,7 @@ def _number(text: str) -> int:
 
 
 def describe_topic(config: TopicConfig) -> str:
-    """A topic as upstream's TopicConfig.toString writes it in remarks."""
+    """Format a topic as upstream's TopicConfig.toString does in remarks."""
     perm = f"{'R' if config.perm & 4 else '-'}{'W' if config.perm & 2 else '-'}{'X' if config.perm & 1 else '-'}"
     attributes = ", ".join(f"{name}={value}" for name, value in config.attributes.items())
     return (

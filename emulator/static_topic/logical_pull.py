@@ -1,4 +1,4 @@
-"""What a pull of one part of a logical queue found, in the words of the whole queue.
+"""Maps the result of a pull from one part of a logical queue to the offsets of the whole queue.
 
 Source: PullMessageProcessor.rewriteResponseForStaticTopic (5.3.3).
 """
@@ -20,7 +20,7 @@ class PulledPart:
         self._offset = offset
 
     def back(self, found: PullResult) -> PullResult:
-        """The answer for the logical queue; at the end of a part the next one is where to go on."""
+        """Return the response for the logical queue; at the end of a part the next offset is in the next part."""
         part, next_offset = self._part, found.next_begin_offset
         low, high, code = found.min_offset, found.max_offset, found.code
         if code is not ResponseCode.SUCCESS:
@@ -40,7 +40,7 @@ class PulledPart:
         )
 
     def _nothing(self, found: PullResult) -> tuple[ResponseCode, int, QueuePart | None]:
-        """Code, where to go on in the part, and the next part if it is there."""
+        """Return the code, the next offset in the part, and the next part if the pull must continue there."""
         offset, low, high = self._offset, found.min_offset, found.max_offset
         code, next_offset = found.code, found.next_begin_offset
         first = part_at(self._parts, 0)

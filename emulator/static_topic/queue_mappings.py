@@ -1,6 +1,7 @@
-"""The mappings of a broker's static topics, and what a new one must be to follow on an old one.
+"""The queue mappings of a broker's static topics, and the checks of a new mapping against the old one.
 
-Source: TopicQueueMappingManager, TopicQueueMappingUtils, LogicQueueMappingItem (5.3.3), whose assertions are off.
+Source: TopicQueueMappingManager, TopicQueueMappingUtils, LogicQueueMappingItem (5.3.3), with upstream's assertions
+disabled.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +14,7 @@ from ..operations import QueueMapping, QueuePart
 
 
 class QueueMappings:
-    """By topic. They are written to a file at each change."""
+    """Queue mappings by topic, written to a file at each change."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -21,7 +22,7 @@ class QueueMappings:
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
         self.on_change: Callable[[], None] = lambda: None
-        """Told of each change."""
+        """Called at each change."""
 
     def put(self, new: QueueMapping, *, force: bool) -> None:
         """Store a mapping. Errors: SYSTEM_ERROR."""
@@ -38,12 +39,12 @@ class QueueMappings:
         self._touch()
 
     def take_up(self, table: Mapping[str, QueueMapping], version: tuple[int, int]) -> None:
-        """Go on from what another run has left."""
+        """Restore the mappings of a previous run."""
         self.table |= table
         self.version_counter, self.version_timestamp = version
 
     def delete(self, topic: str) -> None:
-        """Forget a topic; an unknown one is no error."""
+        """Delete the mapping of a topic; an unknown one is not an error."""
         if self.table.pop(topic, None) is not None:
             self._touch()
 
@@ -58,7 +59,7 @@ def _refused(reason: str) -> EngineError:
 
 
 def _check(parts: Sequence[QueuePart]) -> None:
-    """Errors: SYSTEM_ERROR for parts that cannot be those of one queue."""
+    """Check the parts of one queue. Errors: SYSTEM_ERROR for inconsistent parts."""
     last_generation = last_offset = -1
     for part in reversed(parts):
         if part.start_offset < 0 or part.generation < 0 or part.queue_id < 0:
@@ -78,7 +79,7 @@ def _check(parts: Sequence[QueuePart]) -> None:
 
 
 def _check_order(old: QueueMapping, new: QueueMapping) -> None:
-    """Errors: SYSTEM_ERROR for a mapping that is older, or differs where it may not."""
+    """Check a new mapping. Errors: SYSTEM_ERROR if it is older, or differs where it must not."""
     if new.epoch < old.epoch:
         raise _refused(f"Can't accept data with small epoch {new.epoch} < {old.epoch}")
     if new.scope != old.scope:
@@ -103,17 +104,17 @@ def _name(part: QueuePart) -> tuple[int, str, int, int]:
 
 
 def end_of(part: QueuePart) -> int:
-    """The logical offset behind a part, or its first one while that is not decided."""
+    """Return the logical offset after a part, or its first one while its end is not decided."""
     return part.logic_offset + max(part.end_offset - part.start_offset, 0)
 
 
 def logical(part: QueuePart, offset: int) -> int:
-    """The logical offset of an offset of the part's queue."""
+    """Return the logical offset for an offset of the part's queue."""
     return part.logic_offset + max(offset - part.start_offset, 0)
 
 
 def logical_within(part: QueuePart, offset: int) -> int:
-    """The same, not behind the end of the part; -1 while the part does not know where it begins."""
+    """Return the logical offset, at most the end of the part; -1 while the part's start is not decided."""
     if part.logic_offset < 0:
         return -1
     if part.end_offset >= part.start_offset:
@@ -122,19 +123,22 @@ def logical_within(part: QueuePart, offset: int) -> int:
 
 
 def physical(part: QueuePart, offset: int) -> int:
-    """The offset that a logical one has in the part's queue."""
+    """Return the offset in the part's queue for a logical offset."""
     return offset - part.logic_offset + part.start_offset
 
 
 def part_at(parts: Iterable[QueuePart], offset: int) -> QueuePart | None:
-    """The part that holds a logical offset, the first for one before it; only parts that know where they begin."""
+    """Return the part that contains a logical offset, the first part for an earlier one.
+
+    Parts whose start is not decided are ignored.
+    """
     decided = [part for part in parts if part.logic_offset >= 0]
     holding = [part for part in decided if part.logic_offset <= offset]
     return holding[-1] if holding else decided[0] if decided else None
 
 
 def part_after(parts: Sequence[QueuePart], part: QueuePart) -> QueuePart | None:
-    """The next part, if it knows where it begins."""
+    """Return the next part if its start is decided, else None."""
     for before, after in pairwise(parts):
         if before.generation == part.generation:
             return after if after.logic_offset >= 0 else None

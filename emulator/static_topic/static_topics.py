@@ -1,10 +1,11 @@
-"""Static topics: what clients say of logical queues becomes what is true of queues here, and back.
+"""Static topics: maps requests from logical to physical queues, and responses back.
 
-A logical queue keeps its number and its offsets when it moves to another broker. The broker that has its last part is
-asked for all of it, and asks the others for what they hold. Source: TopicQueueMappingManager,
-AdminBrokerProcessor, ConsumerManageProcessor, PullMessageProcessor (5.3.3), each rewriteRequestForStaticTopic.
+A logical queue keeps its number and its offsets when it moves to another broker. Clients address the broker that has
+its last part; that broker forwards requests to the brokers of the other parts.
+Source: TopicQueueMappingManager, AdminBrokerProcessor, ConsumerManageProcessor, PullMessageProcessor (5.3.3), each
+rewriteRequestForStaticTopic.
 
-Not emulated: the service that forgets parts whose messages are gone.
+Not emulated: the service that deletes parts whose messages were deleted.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,7 +45,7 @@ _LARGEST = 2**63 - 1
 
 
 class LogicalCall:
-    """A call whose answer is put into other words before it is given."""
+    """A call whose response is mapped to the logical queue before it is sent."""
 
     def __init__(self, call: Call, back: Callable[[Any], Result]) -> None:
         self._call = call
@@ -53,23 +54,23 @@ class LogicalCall:
 
     @property
     def channel(self) -> Channel:
-        """That of the client."""
+        """The client's channel."""
         return self._call.channel
 
     @property
     def active(self) -> bool:
-        """Whether the client still waits."""
+        """True if the client still waits for a response."""
         return self._call.active
 
     def reply(self, outcome: Outcome) -> None:
-        """Answer; refusals are what they are."""
+        """Send the mapped response; errors are sent unchanged."""
         self._call.reply(outcome if isinstance(outcome, EngineError) else self._back(outcome))
 
 
 class StaticTopics:
-    """Carries out the requests that name queues, for the static topics of one broker.
+    """Handles the requests that name queues, for the static topics of one broker.
 
-    `carry_out` does a request at a broker by its name, with queues as they are there.
+    `carry_out` executes a request for physical queues at the broker of a given name.
     """
 
     def __init__(self, mappings: QueueMappings, topics: Topics, pulls: PullService, carry_out: CarryOut) -> None:
@@ -79,7 +80,7 @@ class StaticTopics:
         self._carry_out = carry_out
 
     def create(self, call: Call, operation: CreateStaticTopic) -> Done:
-        """Create or change a topic and its mapping; the topic is changed even where the mapping is refused.
+        """Create or change a topic and its mapping; the topic is changed even if the mapping is rejected.
 
         Errors: INVALID_PARAMETER, SYSTEM_ERROR.
         """
@@ -90,7 +91,7 @@ class StaticTopics:
         return Done()
 
     def handlers(self, plain: Handlers) -> Handlers:
-        """Who carries out what, where there are static topics: `plain` for all others."""
+        """Return the handlers with static topics mapped; `plain` handles all other topics."""
 
         def of_static(
             kind: type[Operation], carry_out: Callable[[Call, Any, QueueMapping], Result | Parked]
@@ -116,7 +117,7 @@ class StaticTopics:
         return {**plain, **{kind: of_static(kind, way) for kind, way in ways.items()}}
 
     def _led(self, mapping: QueueMapping, queue_id: int | None, problem: str = "") -> Sequence[QueuePart]:
-        """The parts of a logical queue whose last part is here. Errors: NOT_LEADER_FOR_QUEUE."""
+        """Return the parts of a logical queue whose last part is on this broker. Errors: NOT_LEADER_FOR_QUEUE."""
         parts = mapping.queues.get(queue_id, ()) if queue_id is not None else ()
         if parts and parts[-1].broker_name == mapping.broker_name:
             return parts
@@ -142,7 +143,10 @@ class StaticTopics:
     # reading
 
     def _pull(self, call: Call, operation: PullMessage, mapping: QueueMapping) -> Result | Parked:
-        """Read the part that holds the offset; whoever finds nothing may wait for more of it, if it is here."""
+        """Read the part that contains the offset.
+
+        A pull that finds no messages may wait only if that part is on this broker.
+        """
         problem = f"cannot find mapping item in request process of current broker {mapping.broker_name}"
         parts = self._led(mapping, operation.queue_id, problem)
         part = part_at(parts, operation.queue_offset)
@@ -170,7 +174,10 @@ class StaticTopics:
     # offsets
 
     def _maximum(self, call: Call, operation: GetMaxOffset, mapping: QueueMapping) -> Result:
-        """Asked of the last part that knows where it begins, by the number of the very last one, as upstream has it."""
+        """Return the maximum offset of the last part whose start is decided, by the queue id of the last part.
+
+        Upstream mixes the two parts in the same way.
+        """
         parts = self._led(mapping, operation.queue_id)
         last = part_at(parts, _LARGEST)
         if last is None:
@@ -187,7 +194,7 @@ class StaticTopics:
         return OffsetResult(logical_within(first, self._offset(first, call, there)))
 
     def _search(self, call: Call, operation: SearchOffset, mapping: QueueMapping) -> Result:
-        """The first part here that has something from then on counts, and of parts elsewhere the last such one."""
+        """Search the parts in order: the first match on this broker counts, else the last match elsewhere."""
         offset = -1
         for part in self._led(mapping, operation.queue_id):
             if part.logic_offset < 0:
@@ -202,7 +209,7 @@ class StaticTopics:
         return OffsetResult(offset)
 
     def _earliest(self, call: Call, operation: GetEarliestStoreTime, mapping: QueueMapping) -> Result | Parked:
-        """Asked of the first part's broker, by the number of the logical queue, as upstream has it."""
+        """Query the broker of the first part, as upstream with the number of the logical queue."""
         first = part_at(self._led(mapping, operation.queue_id), 0)
         if first is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, _null("mappingItem"))
@@ -214,7 +221,7 @@ class StaticTopics:
         return found.offset
 
     def _query(self, call: Call, operation: QueryConsumerOffset, mapping: QueueMapping) -> Result | Parked:
-        """What is committed in the last part, else in the one before it, and so on."""
+        """Return the offset committed in the last part, else in the one before it, and so on."""
         parts = self._led(mapping, operation.queue_id)
         if len(parts) == 1 and parts[0].logic_offset == 0:
             return self._carry_out(mapping.broker_name, call, replace(operation, queue_id=parts[0].queue_id))

@@ -1,4 +1,4 @@
-"""One round of the transaction check: how far it is in the half topic, and what the op messages read so far decide.
+"""One round of the transaction check: its position in the half topic and the op messages read so far.
 
 Source: TransactionalMessageServiceImpl.fillOpRemoveMap, calculateOpOffset (5.3.3).
 """
@@ -13,10 +13,11 @@ from .op_queue import REMOVE_TAG, half_offsets
 
 @value
 class CheckRound:
-    """A walk that began at `start_ms` at the committed half and op offsets.
+    """A round that began at `start_ms` at the committed half and op offsets.
 
-    `decided` maps half offsets to the offset of the op message that names them, `open_ops` op offsets to the half
-    offsets in them that the walk has not reached, `done_ops` holds op offsets with nothing left to say.
+    `decided` maps the offset of a half message to the offset of the op message that names it. `open_ops` maps an op
+    offset to those half offsets in it that the round has not reached. `done_ops` holds the op offsets without such half
+    offsets.
     """
 
     start_ms: int
@@ -28,15 +29,15 @@ class CheckRound:
     open_ops: dict[int, set[int]] = field(default_factory=dict)
     done_ops: set[int] = field(default_factory=set)
     last_op_born_ms: int | None = None
-    """Born timestamp of the last op message of the last read; None when that read found nothing."""
+    """Born timestamp of the last op message of the last read; None if that read found none."""
     skipped: bool = False
-    """The position was corrected because the store had dropped what was there; happens once a round."""
+    """True once the position was corrected because the store had deleted messages; happens at most once a round."""
 
     def __post_init__(self) -> None:
         self.position, self.next_op = self.first_half, self.first_op
 
     def take_in(self, op: Record) -> None:
-        """Learn what an op message decides; what lies before the committed half offset is passed over."""
+        """Add the decisions of an op message; ignore half offsets before the committed one."""
         self.last_op_born_ms = op.born_timestamp
         named: set[int] = set()
         if op.property_map().get(props.TAGS) == REMOVE_TAG:
@@ -48,7 +49,7 @@ class CheckRound:
             self.done_ops.add(op.queue_offset)
 
     def pass_decided(self) -> None:
-        """The walk has reached a decided half message: its op message has one thing less to say."""
+        """Mark the decided half message at the position as passed in its op message."""
         op_offset = self.decided.pop(self.position)
         named = self.open_ops.get(op_offset)
         if named is not None:
@@ -58,7 +59,7 @@ class CheckRound:
                 self.done_ops.add(op_offset)
 
     def take_decision(self, half_offset: int) -> bool:
-        """Whether a half message was decided by an offset that the walk has left behind; it is told once."""
+        """Return True if the half message at an offset before the position was decided; removes that decision."""
         op_offset = self.decided.pop(half_offset, None)
         if op_offset is None:
             return False
@@ -66,7 +67,7 @@ class CheckRound:
         return True
 
     def op_end(self) -> int:
-        """The op offset before which everything is done."""
+        """Return the op offset before which all op messages are done."""
         end = self.first_op
         while end in self.done_ops:
             end += 1

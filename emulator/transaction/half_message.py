@@ -1,4 +1,4 @@
-"""A half message as the transaction check looks at it.
+"""A half message as the transaction check uses it.
 
 Source: TransactionalMessageServiceImpl.needDiscard, checkPrepareQueueOffset, TransactionalMessageBridge,
 AbstractTransactionalMessageCheckListener.sendCheckMessage (5.3.3).
@@ -16,21 +16,21 @@ from ..message.names import HALF_TOPIC
 from ..message.stored_record import Record
 
 NO_NUMBER = -1
-"""What upstream reads from a text that is no number."""
+"""Value that upstream uses for a text that is not a number."""
 DECIDED_ELSEWHERE = -1
-"""A first offset of -1 switches the immunity off."""
+"""A stored first offset of -1 disables the immunity."""
 
 
 def is_half(properties: Mapping[str, str]) -> bool:
-    """Whether a send is that of a half message: TRAN_MSG decides, whatever its sys flag says."""
+    """Return True if a send is for a half message: TRAN_MSG decides, regardless of the sys flag."""
     text = properties.get(props.TRANSACTION_PREPARED)
     return text is not None and parse_boolean(text)
 
 
 class HalfMessage:
-    """A stored half message; changes of its properties show in the copies made of it.
+    """A stored half message; changes of its properties appear in the copies made of it.
 
-    `text` is that of its properties, up to the count of checks: other changes do not show there.
+    `text` is the encoded properties including the check count; other changes do not appear in it.
     """
 
     __slots__ = ("properties", "record", "text")
@@ -41,10 +41,10 @@ class HalfMessage:
         self.properties = props.decode(self.text)
         end = props.PROPERTY_SEPARATOR
         if not self.text.endswith(end) or self.text.count(end) != len(self.properties):
-            self.text = props.encode(self.properties)  # something in it was no pair, and is lost
+            self.text = props.encode(self.properties)  # it contained text that was not a key-value pair, which is lost
 
     def count_check(self, most: int) -> bool:
-        """Count one more check; False when `most` are used up."""
+        """Increment the check count. Returns False if it has already reached `most`."""
         text = self.properties.get(props.TRANSACTION_CHECK_TIMES)
         times = 0 if text is None else _number(text)
         if text is not None and times >= most:
@@ -55,22 +55,22 @@ class HalfMessage:
         return True
 
     def first_offset(self) -> int:
-        """The queue offset of its first appearance in the half topic, which is noted from now on."""
+        """Return the queue offset of its first append to the half topic, and record it in the properties."""
         return _number(self.properties.setdefault(props.TRAN_PREPARED_QUEUE_OFFSET, str(self.record.queue_offset)))
 
     def may_be_put_off(self) -> bool:
-        """False when the noted first offset is -1 or no number."""
+        """Return False if the recorded first offset is -1 or not a number."""
         text = self.properties.get(props.TRAN_PREPARED_QUEUE_OFFSET)
         return text is None or _number(text) != DECIDED_ELSEWHERE
 
     def copy(self) -> Message:
-        """A copy to be stored again."""
+        """Return a copy to be stored again."""
         return copy_of(self.record, dict(self.properties))
 
     def question(self, text: str, stored: Stored, store_host: bytes, broker_name: str) -> CheckTransactionState:
-        """The message as a producer is asked about it: addressed to where it belongs, found where it was put back.
+        """Return the check request for a producer: real topic and queue, but offsets of the re-appended copy.
 
-        `text` is that of its properties.
+        `text` is the encoded properties.
         """
         record, properties = self.record, self.properties
         topic, queue_id = home_of(properties) or (record.topic, record.queue_id)
@@ -104,9 +104,9 @@ class HalfMessage:
 
 
 def check_immunity_ms(text: str, transaction_time_out: int) -> int:
-    """How long the check leaves a half message alone that asks for it: the usual time for -1 and what is no number.
+    """Return how long the check skips a half message with this immunity; `transaction_time_out` for -1 or non-numbers.
 
-    Shorter than usual is possible here, and not where an end comes too late (`transactions.immunity_ms`).
+    This can be shorter than `transaction_time_out`, unlike the immunity for late ends (`transactions.immunity_ms`).
     Source: TransactionalMessageServiceImpl.getImmunityTime (5.3.3).
     """
     asked = _number(text)

@@ -1,8 +1,8 @@
-"""Notes about ended transactions: the op messages that tell the check which half messages are decided.
+"""Op messages: record for the transaction check which half messages are committed or rolled back.
 
-Ends are gathered and stored as one op message; the gathering looks every `transactionOpBatchInterval`, and at once when
-`transactionOpMsgMaxSize` is exceeded. Source: TransactionalMessageServiceImpl.deletePrepareMessage,
-batchSendOpMessage, TransactionalOpBatchService (5.3.3).
+Ends of transactions are collected and stored as one op message, every `transactionOpBatchInterval`, or immediately when
+`transactionOpMsgMaxSize` is exceeded. Source: TransactionalMessageServiceImpl.deletePrepareMessage, batchSendOpMessage,
+TransactionalOpBatchService (5.3.3).
 
 Not emulated: the very first batch of a broker, which upstream keeps for a second interval.
 """
@@ -22,7 +22,7 @@ SEPARATOR = ","
 
 
 class OpLog:
-    """Gathers the ends of transactions of one broker."""
+    """Collects the ends of transactions of one broker."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore) -> None:
         self._config = config
@@ -34,7 +34,7 @@ class OpLog:
         self._timer: Timer | None = None
 
     def add(self, half_offset: int) -> None:
-        """Note that a half message, by its queue offset, is committed or rolled back."""
+        """Record that a half message, by its queue offset, is committed or rolled back."""
         entry = f"{half_offset}{SEPARATOR}"
         self._pending.append(entry)
         self._size += len(entry)
@@ -46,16 +46,16 @@ class OpLog:
             self._timer = self._scheduler.call_at(self._anchor_ms + looks * interval, self._flush, "transaction op")
 
     def gathered(self) -> set[int]:
-        """The half offsets that are gathered and not stored yet."""
+        """Return the half offsets that are collected but not stored yet."""
         return {int(entry.removesuffix(SEPARATOR)) for entry in self._pending}
 
     def catch_up(self) -> None:
-        """Do what is due at this instant: the check, which starts after the gathering, finds it done."""
+        """Store the batch if it is due now, so that a check at the same time sees it."""
         if self._timer is not None and self._timer.due_ms <= self._scheduler.now_ms:
             self._flush()
 
     def _flush(self) -> None:
-        """Store what was gathered; looks go on from here."""
+        """Store the collected ends; the next interval starts now."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -64,11 +64,11 @@ class OpLog:
         self._pending.clear()
         self._size = 0
         properties = {props.TAGS: REMOVE_TAG, props.WAIT: "true"}
-        # Upstream does not try again either: what could not be noted is asked about.
+        # Upstream does not retry either: the check asks the producer about a transaction whose end was lost.
         with suppress(EngineError):
             self._store.append(Message(OP_HALF_TOPIC, 0, body, properties, now, self._store.store_host))
 
 
 def half_offsets(body: bytes) -> list[int]:
-    """The queue offsets in the body of an op message; what is no number is passed over."""
+    """Return the queue offsets in the body of an op message; skip anything that is not a number."""
     return [int(text) for text in body.decode(errors="replace").split(SEPARATOR) if text.isdecimal()]

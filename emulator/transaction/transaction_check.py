@@ -1,16 +1,16 @@
-"""The check of half messages that nobody has ended: ask a producer of the group, at most `transactionCheckMax` times.
+"""Transaction check: asks a producer about half messages without an end, at most `transactionCheckMax` times.
 
-A round goes through the half topic from the committed position and passes what op messages name. Each other half
-message gets a verdict:
+A round walks through the half topic from the committed position and skips the messages named in op messages. Each other
+half message gets a verdict:
 
-    DISCARD   checked too often or older than the store keeps  -> copy to TRANS_CHECK_MAX_TIME_TOPIC, go on
-    FRESH     stored in this round, or too young               -> the round ends here
-    IMMUNE    asked to be left alone for a while               -> put it at the end of the half topic, go on
-    CHECK     nobody ended it                                  -> put it at the end, ask a producer, go on
-    MORE_OPS  not all op messages are read yet                 -> read on; when there are none, wait 1 s; look again
+    DISCARD   checked too often or older than the store keeps  -> copy to TRANS_CHECK_MAX_TIME_TOPIC, continue
+    FRESH     stored in this round, or too young               -> end the round here
+    IMMUNE    has an immunity time that is not over            -> re-append it to the half topic, continue
+    CHECK     neither committed nor rolled back                -> re-append it, ask a producer, continue
+    MORE_OPS  not all op messages are read yet                 -> read more; if there are none, wait 1 s; judge again
 
-Rounds follow each other every `transactionCheckInterval`, counted from the end of the last one, while there is
-something to look at. Source: TransactionalMessageServiceImpl.check, TransactionalMessageCheckService (5.3.3).
+The next round starts `transactionCheckInterval` after the end of the last one, as long as half or op messages remain.
+Source: TransactionalMessageServiceImpl.check, TransactionalMessageCheckService (5.3.3).
 """
 
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ Push = Callable[[Channel, Effect], None]
 
 
 class Verdict(Enum):
-    """What a round does with a half message."""
+    """The decision of a round about a half message."""
 
     DISCARD = auto()
     FRESH = auto()
@@ -53,11 +53,11 @@ class Verdict(Enum):
     CHECK = auto()
     MORE_OPS = auto()
 
-    __hash__ = object.__hash__  # each is there once, and Enum's own costs a call
+    __hash__ = object.__hash__  # each member exists once, and Enum's own hash costs a call
 
 
 class TransactionChecks:
-    """Looks after the half messages of one broker. `find_producer` gives a channel of a producer group, or None."""
+    """Checks the half messages of one broker. `find_producer` returns a channel of a producer group, or None."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class TransactionChecks:
     # when
 
     def waiting(self) -> Iterator[tuple[int, HalfMessage]]:
-        """(when the next round begins, half message) of all that the next round will meet, decided ones among them."""
+        """Yield (start of the next round, half message) for all messages that it will meet, including decided ones."""
         if self._timer is None:
             return
         first = max(self._committed(names.HALF_TOPIC), self._store.min_offset(names.HALF_TOPIC, 0))
@@ -104,7 +104,7 @@ class TransactionChecks:
                 yield self._timer.due_ms, HalfMessage(stored)
 
     def undecided(self) -> list[bytes]:
-        """Stored half messages that are neither committed nor rolled back; of copies of one the newest."""
+        """Return the stored half messages without commit or rollback; of several copies only the newest."""
         decided = self._op_log.gathered()
         for offset in range(
             self._store.min_offset(names.OP_HALF_TOPIC, 0), self._store.max_offset(names.OP_HALF_TOPIC, 0)
@@ -123,7 +123,7 @@ class TransactionChecks:
         return list(found.values())
 
     def _arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str]) -> None:
-        """Watcher of the half and op topics: there is something for the next round."""
+        """Schedule the next round when a message of the half or op topic arrives."""
         if self._timer is None:
             interval = self._config.transaction_check_interval
             rounds = (self._scheduler.now_ms - self._round_end_ms) // interval + 1
@@ -144,7 +144,7 @@ class TransactionChecks:
         return committed if committed >= 0 else self._store.min_offset(topic, 0)
 
     def _walk(self, this: CheckRound) -> None:
-        """Give verdicts until the round ends or has to wait for op messages."""
+        """Judge half messages until the round ends or must wait for op messages."""
         while self._scheduler.now_ms - this.start_ms <= ROUND_MAX_MS:
             if this.position in this.decided:
                 this.pass_decided()
@@ -163,10 +163,10 @@ class TransactionChecks:
                 self._actions[verdict](this, half)
             except EngineError as refusal:
                 if verdict is not Verdict.DISCARD and refusal.code is ResponseCode.SERVICE_NOT_AVAILABLE:
-                    # Upstream tries again and again while there is no room, up to the end of the round.
+                    # Upstream retries until the end of the round while the disk is full.
                     self._timer = self._scheduler.call_later(NO_ROOM_PAUSE_MS, lambda: self._walk(this), _KIND)
                     return
-                # Another message that cannot be stored again is left behind.
+                # Any other message that cannot be stored again is skipped.
             this.position += 1
         self._finish(this)
 
@@ -185,7 +185,7 @@ class TransactionChecks:
     # reading
 
     def _half(self, this: CheckRound) -> HalfMessage | None:
-        """The half message at the position, None at the end; a position that the store dropped is corrected once."""
+        """Return the half message at the position, None at the end; correct a deleted position once a round."""
         stored = self._store.record(names.HALF_TOPIC, 0, this.position)
         if stored is None and not this.skipped and this.position < self._store.min_offset(names.HALF_TOPIC, 0):
             this.skipped = True
@@ -194,7 +194,7 @@ class TransactionChecks:
         return None if stored is None else HalfMessage(stored)
 
     def _read_ops(self, this: CheckRound) -> bool:
-        """Take in the next op messages; False when there are none."""
+        """Read the next op messages. Returns False if there are none."""
         topic = names.OP_HALF_TOPIC
         this.last_op_born_ms = None
         held = self._store.min_offset(topic, 0)
@@ -216,7 +216,7 @@ class TransactionChecks:
         config, record = self._config, half.record
         age = self._scheduler.now_ms - record.born_timestamp
         if record.store_timestamp >= this.start_ms:
-            return Verdict.FRESH  # upstream looks at it later, but does not find it before it is dispatched
+            return Verdict.FRESH  # upstream reaches it later in the round, but cannot read it before it is dispatched
         if not half.count_check(config.transaction_check_max) or age > config.file_reserved_time * _HOUR_MS:
             return Verdict.DISCARD
         immune_ms = config.transaction_time_out
@@ -234,7 +234,7 @@ class TransactionChecks:
             return age > immune_ms or age < 0
         return this.last_op_born_ms - this.start_ms > self._config.transaction_time_out or age < 0
 
-    # what follows from them
+    # actions
 
     def _discard(self, _this: CheckRound, half: HalfMessage) -> None:
         self._topics.create_internal(names.TRANS_CHECK_MAX_TIME_TOPIC, 1)
@@ -243,13 +243,13 @@ class TransactionChecks:
         self._store.put(message)
 
     def _put_off(self, this: CheckRound, half: HalfMessage) -> None:
-        """Put an immune message at the end, unless its first appearance was decided meanwhile."""
+        """Re-append an immune message, unless its first copy was decided meanwhile."""
         if not this.take_decision(half.first_offset()):
             half.properties[props.WAIT] = "false"
             self._put_back(half, props.encode(half.properties))
 
     def _check(self, _this: CheckRound, half: HalfMessage) -> None:
-        """Put the message at the end and ask a producer about the new one; it counts even if nobody can be asked."""
+        """Re-append the message and ask a producer about it; the check counts even if no producer is connected."""
         text = half.text
         stored = self._put_back(half, text)
         channel = self._find_producer(half.properties.get(props.PRODUCER_GROUP, ""))
@@ -257,9 +257,9 @@ class TransactionChecks:
             self._push(channel, half.question(text, stored, self._store.store_host, self._config.broker_name))
 
     def _put_back(self, half: HalfMessage, text: str) -> Stored:
-        """Store it again; `text` is that of its properties."""
+        """Append a copy to the half topic; `text` is the encoded properties."""
         message = half.copy()
         message.flag = message.reconsume_times = 0
         self._store.prepare(message)
-        changed = message.topic != names.HALF_TOPIC  # by a hook: it waits for a time first
+        changed = message.topic != names.HALF_TOPIC  # a hook redirected it: the message has a delay first
         return self._store.append(message, None if changed else text)

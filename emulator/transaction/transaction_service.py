@@ -1,7 +1,7 @@
-"""Transactions: half messages and their end.
+"""Transactions: stores half messages and handles commit and rollback.
 
-A half message waits in RMQ_SYS_TRANS_HALF_TOPIC. It is never changed there: a commit stores a copy where it belongs,
-and both ends note its offset in an op message. Nothing keeps a producer from ending a transaction twice.
+A half message stays in RMQ_SYS_TRANS_HALF_TOPIC and is never changed there. A commit stores a copy in its real topic.
+Commit and rollback both record its offset in an op message. A producer can end a transaction twice.
 Source: TransactionalMessageBridge, EndTransactionProcessor (5.3.3).
 """
 
@@ -27,13 +27,13 @@ COMMIT = records.SYS_TRANSACTION_COMMIT
 ROLLBACK = records.SYS_TRANSACTION_ROLLBACK
 
 NO_REMARK = "not set any response code"
-"""What upstream leaves as remark when nothing set one."""
+"""Upstream's remark if none was set."""
 
 
 def immunity_ms(text: str, transaction_time_out: int) -> int:
-    """How long a half message that asks for immunity is left alone: at least the usual time.
+    """Return how long a half message with immunity is not checked: at least `transaction_time_out`.
 
-    Source: TransactionalMessageUtil.getImmunityTime (5.3.3); what is no number counts as 0.
+    Source: TransactionalMessageUtil.getImmunityTime (5.3.3). A text that is not a number counts as 0.
     """
     try:
         asked = parse_long(text) * 1000
@@ -43,7 +43,7 @@ def immunity_ms(text: str, transaction_time_out: int) -> int:
 
 
 class TransactionService:
-    """Takes half messages and ends of transactions of one broker."""
+    """Handles half messages and ends of transactions of one broker."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, ops: OpLog) -> None:
         self._config = config
@@ -53,7 +53,7 @@ class TransactionService:
 
     @staticmethod
     def prepare(message: Message) -> None:
-        """Turn a message into a half message, before it is put."""
+        """Turn a message into a half message, before it is stored."""
         unique_key = message.properties.get(props.UNIQ_KEY)
         if unique_key:
             message.properties[props.TRANSACTION_ID] = unique_key
@@ -61,11 +61,11 @@ class TransactionService:
         message.redirect(HALF_TOPIC, 0)
 
     def end(self, call: Call, operation: EndTransaction) -> Done | NoAnswer:
-        """Commit or roll back; a state that is still unknown gets no answer.
+        """Commit or roll back; a state that is still unknown gets no response.
 
-        Errors: SLAVE_NOT_AVAILABLE, SYSTEM_ERROR (no half message there, or not this one), ILLEGAL_OPERATION (older
-        than its immunity and not asked for), MESSAGE_ILLEGAL and SERVICE_NOT_AVAILABLE (the committed message cannot be
-        stored).
+        Errors: SLAVE_NOT_AVAILABLE, SYSTEM_ERROR (no half message at the offset, or a different one), ILLEGAL_OPERATION
+        (immunity time over and not a reply to a check), MESSAGE_ILLEGAL and SERVICE_NOT_AVAILABLE (the committed
+        message cannot be stored).
         """
         if self._config.broker_role == "SLAVE":
             raise EngineError(ResponseCode.SLAVE_NOT_AVAILABLE, NO_REMARK)
@@ -86,16 +86,16 @@ class TransactionService:
         return Done(remark)
 
     def waits(self, operation: EndTransaction) -> bool:
-        """Whether an end that was carried out stores a message that waits for slaves: its half message says it."""
+        """Return True if an end stored a message that waits for slaves; the half message's WAIT property decides."""
         stored = self._store.log.record_at(operation.commit_log_offset)
         if operation.commit_or_rollback != COMMIT or stored is None:
             return False
         return records.decode(stored).property_map().get(props.WAIT) != "false"
 
     def resume_check(self, call: Call, operation: ResumeCheckHalfMessage) -> Done:
-        """Store a message as a half message that was never checked, whatever topic it is found in.
+        """Append a message of any topic as a half message with a check count of 0.
 
-        Errors: SYSTEM_ERROR (no message there, or none that can be stored).
+        Errors: SYSTEM_ERROR (no such message, or the copy cannot be stored).
         Source: AdminBrokerProcessor.resumeCheckHalfMessage (5.3.3).
         """
         place = records.physical_offset_of(operation.message_id or "")
@@ -122,7 +122,7 @@ class TransactionService:
         if not operation.from_transaction_check and self._is_too_late(half, properties):
             raise EngineError(ResponseCode.ILLEGAL_OPERATION, NO_REMARK)
         group = properties.get(props.PRODUCER_GROUP)
-        if group is None:  # no half message: upstream asks nothing whether it equals the group
+        if group is None:  # not a half message: upstream calls equals on null
             raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")
         if group != operation.producer_group:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "The producer group wrong")
@@ -138,7 +138,7 @@ class TransactionService:
         return age > immunity_ms(asked, self._config.transaction_time_out)
 
     def _commit(self, half: Record) -> None:
-        """Store a copy where it belongs; it still shows TRAN_MSG, REAL_TOPIC, REAL_QID and PGROUP."""
+        """Store a copy in the real topic; it still contains TRAN_MSG, REAL_TOPIC, REAL_QID and PGROUP."""
         message = copy_of(half)
         if not send_home(message):
             raise EngineError(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
