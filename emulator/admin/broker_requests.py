@@ -1,4 +1,4 @@
-"""Requests about a broker itself: its configuration and its counters. Source: AdminBrokerProcessor (5.3.3)."""
+"""Admin requests about the broker itself: configuration and counters. Source: AdminBrokerProcessor (5.3.3)."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ from ..store.message_store import MessageStore
 VERSION = 479
 VERSION_TEXT = "V5_3_3"
 ALWAYS_BLACK = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
-"""Keys that no request changes, whatever `configBlackList` says."""
+"""Keys that no request can change, regardless of `configBlackList`."""
 _STORE_SPANS = (
     *("<=0ms", "0~10ms", "10~50ms", "50~100ms", "100~200ms", "200~500ms", "500ms~1s"),
     *("1~2s", "2~3s", "3~4s", "4~5s", "5~10s", "10s~"),
@@ -24,7 +24,7 @@ _POOLS = (Pool.SEND, Pool.PULL, Pool.QUERY, Pool.LITE_PULL, Pool.ACK)
 
 
 class BrokerAdministration:
-    """Shows and changes one broker."""
+    """Handles configuration and runtime info requests of one broker."""
 
     def __init__(
         self,
@@ -47,11 +47,11 @@ class BrokerAdministration:
         self._black_list = ALWAYS_BLACK.union(config.config_black_list.split(";"))
 
     def get_config(self, call: Call, operation: GetBrokerConfig) -> TextResult:
-        """All keys as properties text."""
+        """Return all keys in properties format."""
         return TextResult(self._config.as_text(), self._version_counter, self._version_timestamp)
 
     def update_config(self, call: Call, operation: UpdateBrokerConfig) -> Done:
-        """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value): nothing changes."""
+        """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value): none changes."""
         if self._black_list & operation.properties.keys():
             raise EngineError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
         before = self._config.copy()
@@ -67,11 +67,11 @@ class BrokerAdministration:
         return Done()
 
     def runtime_info(self, call: Call, operation: GetBrokerRuntimeInfo) -> RuntimeInfoResult:
-        """What mqadmin shows of a broker."""
+        """Return the runtime info table that mqadmin shows for a broker."""
         now, log = self._scheduler.now_ms, self._store.log
         stats = self._store.stats
         rates = stats.rates(now)
-        puts = max(stats.puts, 1)  # upstream's, for what it divides by
+        puts = max(stats.puts, 1)  # upstream uses at least 1 as its divisor
         oldest = next((record for _, record in log.records_from(0)), None)
         ends, _, most_ends = self._request_pools.describe(Pool.TRANSACTION)
         earliest = self._store.last_store_timestamp if oldest is None else store_timestamp(oldest)
@@ -125,13 +125,13 @@ class BrokerAdministration:
         return RuntimeInfoResult(table)
 
     def _disk_ratio(self) -> str:
-        """How full the disk is, or without one how near to its cap the log is."""
+        """Return how full the disk is; without a simulated disk, how full the commit log is."""
         log, disk = self._store.log, self._store.disk
         return str(disk.used(log.stored_bytes) or f"{log.stored_bytes / log.max_bytes:.4f}")
 
 
 def _distribution(stored: int) -> str:
-    """How many stores took how long: here none takes any time. Source: StoreStatsService (5.3.3)."""
+    """Format the distribution of store times; here every store takes 0 ms. Source: StoreStatsService (5.3.3)."""
     return "".join(f"[{span}]:{0 if number else stored} " for number, span in enumerate(_STORE_SPANS))
 
 

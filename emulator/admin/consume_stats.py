@@ -1,4 +1,4 @@
-"""What a group wants of a topic, and how far back in time it is. Source: AdminBrokerProcessor (5.3.3)."""
+"""Subscriptions of groups, and their lag in time. Source: AdminBrokerProcessor (5.3.3)."""
 
 from ..client.client_registry import Clients
 from ..config import BrokerConfig
@@ -39,16 +39,16 @@ class Consumption:
         self._offsets = offsets
 
     def handlers(self) -> Handlers:
-        """Which operation is carried out by what."""
+        """Return the handler of each operation."""
         return {QuerySubscription: self.subscription, QueryConsumeTimeSpan: self.time_span}
 
     def subscription(self, call: Call, operation: QuerySubscription) -> SubscriptionResult:
-        """What a live group wants of a topic."""
+        """Return the subscription of an online group to a topic."""
         group, topic = operation.group, operation.topic
         return SubscriptionResult(group, topic, self._clients.subscription(group, topic))
 
     def time_span(self, call: Call, operation: QueryConsumeTimeSpan) -> ConsumeTimeSpanResult:
-        """How far back in time a group is on each queue. Errors: TOPIC_NOT_EXIST."""
+        """Return how far a group lags in time on each queue. Errors: TOPIC_NOT_EXIST."""
         config = self._topics.find(operation.topic)
         if config is None:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{operation.topic}] not exist")
@@ -66,7 +66,7 @@ class Consumption:
 
         first = stored_at(queue.min_offset) if queue is not None else -1
         consumed = self._offsets.query(group, topic, queue_id)
-        # An empty queue, where nothing has been consumed either, counts as behind since 1970, as upstream has it.
+        # As upstream, an empty queue without a consumer offset counts as lagging since 1970.
         behind = consumed < end
         return QueueTimeSpan(
             queue=MessageQueue(topic, self._config.broker_name, queue_id),

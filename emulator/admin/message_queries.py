@@ -1,6 +1,6 @@
-"""Looking at stored messages: by physical offset, by key, by place in a queue.
+"""Queries of stored messages: by physical offset, by key, by queue and index.
 
-The index by key is built when somebody asks, from where it was left last time: sends pay nothing for it.
+The key index is built on demand, from where the last build ended, so that sends need not maintain it.
 Source: QueryMessageProcessor, IndexService, AdminBrokerProcessor.queryConsumeQueue (5.3.3).
 """
 
@@ -44,7 +44,7 @@ class KeyIndex:
         self.last_physical_offset = 0
 
     def catch_up(self) -> None:
-        """Index what was stored since the last time and forget what was trimmed."""
+        """Index the messages stored since the last call, and remove those that were deleted from the log."""
         log = self._store.log
         if self._first < log.min_offset:
             self._first = log.min_offset
@@ -67,7 +67,7 @@ class KeyIndex:
             self._next = position + len(record)
 
     def configured(self) -> None:
-        """A key has changed: from now on messages are indexed or not, and those before as it was then."""
+        """Apply a change of `messageIndexEnable`; messages stored before are indexed according to the old value."""
         if self._enabled != self._config.message_index_enable:
             self.catch_up()
             self._enabled = self._config.message_index_enable
@@ -81,7 +81,7 @@ class KeyIndex:
                 del self._places[key]
 
     def find(self, topic: str, key: str, begin_ms: int, end_ms: int) -> list[int]:
-        """Physical offsets, oldest first; a message may look up to 1 s older than it is."""
+        """Return physical offsets, oldest first; a message may appear up to 1 s older than it is."""
         self.catch_up()
         first = self._store.log.min_offset
         return [
@@ -92,7 +92,7 @@ class KeyIndex:
 
 
 class Views:
-    """Answers queries of one broker."""
+    """Handles the message queries of one broker."""
 
     def __init__(self, config: BrokerConfig, store: MessageStore, clients: Clients) -> None:
         self._config = config
@@ -101,7 +101,7 @@ class Views:
         self.index = KeyIndex(config, store)
 
     def handlers(self) -> Handlers:
-        """Which operation is carried out by what."""
+        """Return the handler of each operation."""
         return {
             ViewMessage: self.view,
             QueryMessage: self.query,
@@ -109,9 +109,10 @@ class Views:
         }
 
     def view(self, call: Call, operation: ViewMessage) -> MessagesResult:
-        """The record at a physical offset, or what looks like one; at 0 the first that is held. Errors: SYSTEM_ERROR.
+        """Return the bytes at a physical offset as a record; offset 0 means the first stored record.
 
-        Source: CommitLog.getData, which takes the first file for offset 0 where the one that began there is gone.
+        Errors: SYSTEM_ERROR.
+        Source: CommitLog.getData, which uses the first file for offset 0 if the file that began there was deleted.
         """
         log = self._store.log
         record = bytes_of(log, operation.offset or log.min_offset)
@@ -120,7 +121,7 @@ class Views:
         return MessagesResult([record])
 
     def query(self, call: Call, operation: QueryMessage) -> MessagesResult:
-        """The newest messages with a key, oldest first. Errors: QUERY_NOT_FOUND, SYSTEM_ERROR (negative number)."""
+        """Return the newest messages with a key, oldest first. Errors: QUERY_NOT_FOUND, SYSTEM_ERROR (number < 0)."""
         wanted = self._config.default_query_max_num if operation.unique_key else operation.max_num
         wanted = min(wanted, self._config.max_msgs_num_batch)
         if wanted < 0:
@@ -135,9 +136,10 @@ class Views:
         return MessagesResult(present, self.index.last_timestamp, self.index.last_physical_offset)
 
     def query_consume_queue(self, call: Call, operation: QueryConsumeQueue) -> QueryConsumeQueueResult:
-        """Units of a consume queue from an index on, judged by a group's subscription where one is named.
+        """Return units of a consume queue from an index on.
 
-        Errors: SYSTEM_ERROR for a queue that nothing was ever stored in, and that nobody wanted to read.
+        If a group is named, its subscription decides whether each unit matches.
+        Errors: SYSTEM_ERROR for a queue in which no message was ever stored and which no client has tried to read.
         """
         topic, queue_id = operation.topic, operation.queue_id
         queue = self._store.queue(topic, queue_id)

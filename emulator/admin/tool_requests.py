@@ -1,6 +1,6 @@
-"""What administrators' tools ask of a broker besides its configuration and its counters in all.
+"""Requests of administrators' tools that are not about configuration, topics, groups or messages.
 
-A broker here has no controller, no database and no files; it answers as a real one does that has none of them.
+A broker here has no controller, no database and no files; it responds like a real broker without them.
 Source: AdminBrokerProcessor (5.3.3).
 """
 
@@ -29,7 +29,7 @@ READ_AHEAD, READ_AT_RANDOM = 0, 1
 
 
 class BrokerTools:
-    """Answers for one broker."""
+    """Handles these requests for one broker."""
 
     def __init__(self, config: BrokerConfig, store: MessageStore, topics: Topics) -> None:
         self._config = config
@@ -37,7 +37,7 @@ class BrokerTools:
         self._topics = topics
 
     def handlers(self) -> Handlers:
-        """Which operation is carried out by what."""
+        """Return the handler of each operation."""
         return {
             ViewBrokerStats: self.view_stats,
             CleanUnusedTopic: self.clean_unused_topics,
@@ -49,7 +49,7 @@ class BrokerTools:
         }
 
     def view_stats(self, call: Call, operation: ViewBrokerStats) -> BrokerStatsResult:
-        """What was counted under a name and a key. Errors: SYSTEM_ERROR for what never was."""
+        """Return the statistics of a name and key. Errors: SYSTEM_ERROR if they were never recorded."""
         name, key, now = operation.stats_name, operation.stats_key, self._store.now_ms
         self._store.stats.catch_up(now)
         item = self._store.stats.by_name.find(name, key)
@@ -60,12 +60,12 @@ class BrokerTools:
         return BrokerStatsResult(*(BrokerStatsItem(*each) for each in item.snapshots(now, size=of_bytes)))
 
     def clean_unused_topics(self, call: Call, operation: CleanUnusedTopic) -> Done:
-        """Forget the queues of topics that are not there (any more); those of light queues stay."""
+        """Delete the queues of topics that do not exist (any more); those of light queues stay."""
         self._store.forget_unknown(self._topics.find, self._topics.is_system)
         return Done()
 
     def export_config(self, call: Call, operation: ExportConfigToJson) -> Done:
-        """Nothing is to be exported. Errors: SYSTEM_ERROR (unknown type)."""
+        """Check the types; there is no database to export. Errors: SYSTEM_ERROR (unknown type)."""
         for each in operation.types.split(";"):
             if each and each.strip().lower() not in CONFIG_TYPES:
                 raise EngineError(
@@ -74,19 +74,19 @@ class BrokerTools:
         return Done("export done.")
 
     def check_queues(self, call: Call, operation: CheckQueueProgress) -> Done:
-        """The check is begun: what it finds is for upstream's log alone."""
+        """Return at once; upstream writes the results of this check only to its log."""
         return Done()
 
     def reset_master_flush_offset(self, call: Call, operation: ResetMasterFlushOffset) -> Done:
-        """Upstream's slave notes it for a controller, and a master does nothing."""
+        """Return at once: only upstream's slaves store this offset, for a controller."""
         return Done()
 
     def epoch_cache(self, call: Call, operation: GetBrokerEpochCache) -> Done:
-        """Errors: SYSTEM_ERROR always."""
+        """Raise SYSTEM_ERROR: there is no controller."""
         raise EngineError(ResponseCode.SYSTEM_ERROR, "this request only for controllerMode ")
 
     def set_read_mode(self, call: Call, operation: SetCommitLogReadMode) -> Done:
-        """Note whether the log is read ahead. Errors: INVALID_PARAMETER (other modes), SYSTEM_ERROR."""
+        """Set whether the commit log is read ahead. Errors: INVALID_PARAMETER (unknown mode), SYSTEM_ERROR."""
         if operation.mode is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "set commitlog readahead mode param error")
         try:

@@ -1,4 +1,4 @@
-"""Requests of administrators about topics and groups of a broker. Source: AdminBrokerProcessor (5.3.3)."""
+"""Admin requests about topics and groups of a broker. Source: AdminBrokerProcessor (5.3.3)."""
 
 from dataclasses import replace
 
@@ -102,7 +102,7 @@ class TopicAdministration:
         return Done()
 
     def delete(self, call: Call, operation: DeleteTopic) -> Done:
-        """Delete a topic with its queues, offsets and pop retry topics; an unknown one is no error.
+        """Delete a topic with its queues, offsets and pop retry topics; an unknown topic is not an error.
 
         Errors: INVALID_PARAMETER (no name, system topic).
         """
@@ -127,14 +127,14 @@ class TopicAdministration:
         return Done()
 
     def get(self, call: Call, operation: GetTopicConfig) -> TopicResult:
-        """Errors: TOPIC_NOT_EXIST."""
+        """Return the configuration of a topic. Errors: TOPIC_NOT_EXIST."""
         found = self._topics.find(operation.topic)
         if found is None:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"No topic in this broker. topic: {operation.topic}")
         return TopicResult(found, self._mappings.table.get(operation.topic) if operation.with_mapping else None)
 
     def all(self, call: Call, operation: GetAllTopics) -> TopicsResult:
-        """The whole table."""
+        """Return the whole topic table."""
         topics, mappings = self._topics, self._mappings
         return TopicsResult(
             dict(topics.table),
@@ -145,11 +145,11 @@ class TopicAdministration:
         )
 
     def system(self, call: Call, operation: GetBrokerTopicList) -> TopicListResult:
-        """The system topics."""
+        """Return the names of the system topics."""
         return TopicListResult(sorted(self._topics.system))
 
     def stats(self, call: Call, operation: GetTopicStats) -> TopicStatsResult:
-        """Extent of each queue. Errors: TOPIC_NOT_EXIST."""
+        """Return minimum and maximum offset of each queue. Errors: TOPIC_NOT_EXIST."""
         topic = operation.topic
         config = self._topics.find(topic)
         if config is None:
@@ -192,13 +192,13 @@ class GroupAdministration:
         self._slow_readers = slow_readers
 
     def create(self, call: Call, operation: CreateGroup) -> Done:
-        """Create or change a group, whose name is not checked, as upstream does not. Errors: INVALID_PARAMETER."""
+        """Create or change a group; as upstream, its name is not checked. Errors: INVALID_PARAMETER."""
         self._topics.check_queue_nums("retryQueueNums", operation.config.retry_queue_nums)
         self._groups.put(operation.config)
         return Done()
 
     def create_all(self, call: Call, operation: CreateGroups) -> Done:
-        """Create or change groups, none if one is refused. Errors: INVALID_PARAMETER."""
+        """Create or change groups; none if one is invalid. Errors: INVALID_PARAMETER."""
         for each in operation.groups:
             self._topics.check_queue_nums("retryQueueNums", each.config.retry_queue_nums)
         for each in operation.groups:
@@ -206,7 +206,7 @@ class GroupAdministration:
         return Done()
 
     def delete(self, call: Call, operation: DeleteGroup) -> Done:
-        """Delete a group, and its offsets if asked to."""
+        """Delete a group, and its offsets if `clean_offset` is set."""
         self._groups.delete(operation.group)
         if operation.clean_offset:
             self._offsets.delete_group(operation.group)
@@ -217,18 +217,18 @@ class GroupAdministration:
         return Done()
 
     def get(self, call: Call, operation: GetGroup) -> GroupResult:
-        """A group, created where that is allowed. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
+        """Return a group, creating it if that is allowed. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
         found = self._groups.find_or_create(operation.group)
         if found is None:
             raise EngineError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker")
         return GroupResult(found)
 
     def all(self, call: Call, operation: GetAllGroups) -> GroupsResult:
-        """The whole table."""
+        """Return the whole group table."""
         return GroupsResult(dict(self._groups.table), self._groups.version_counter, self._groups.version_timestamp)
 
     def stats(self, call: Call, operation: GetConsumeStats) -> ConsumeStatsResult:
-        """Progress by queue; an unknown group has none."""
+        """Return the progress of a group by queue; empty for an unknown group."""
         group = operation.consumer_group
         topics = operation.topics
         if not topics:
@@ -246,7 +246,7 @@ class GroupAdministration:
         return ConsumeStatsResult(found, consume_tps)
 
     def all_stats(self, call: Call, operation: GetBrokerConsumeStats) -> BrokerConsumeStatsResult:
-        """Progress of each group, by the topics that it has offsets of and that it may consume."""
+        """Return the progress of each group, for topics in which it has offsets and which it may consume."""
         found: dict[str, list[ConsumeStatsResult]] = {}
         for group in self._groups.table:
             topics = [(topic, self._topics.find(topic)) for topic in self._offsets.topics_of(group)]
@@ -260,7 +260,7 @@ class GroupAdministration:
         return BrokerConsumeStatsResult(found)
 
     def _stats_of_topic(self, group: str, config: TopicConfig) -> ConsumeStatsResult:
-        """By write queues, and without places of pulls, as upstream."""
+        """Return the progress by write queue and without pull offsets, as upstream."""
         topic = config.topic_name
         offsets = {
             MessageQueue(topic, self._config.broker_name, queue_id): replace(
@@ -272,7 +272,7 @@ class GroupAdministration:
 
     def _progress(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
         consumed = self._offsets.query(group, topic, queue_id)
-        if topic not in self._mappings.table:  # of a static topic another broker may know more
+        if topic not in self._mappings.table:  # for a static topic, another broker may hold the offset
             consumed = max(consumed, 0)
         pulled = max(self._offsets.pulled(group, topic, queue_id), consumed)
         queue = self._store.queue(topic, queue_id)
@@ -282,7 +282,7 @@ class GroupAdministration:
         return OffsetWrapper(queue.max_offset if queue is not None else 0, consumed, pulled, timestamp)
 
     def forbidden(self, call: Call, operation: UpdateGroupForbidden) -> GroupForbiddenResult:
-        """Forbid a group a topic or allow it, and say which; neither needs to exist."""
+        """Forbid a group to read a topic, or allow it, and return the result; neither has to exist."""
         group, topic = operation.group, operation.topic
         if operation.readable is False:
             self._groups.forbid(group, topic)
@@ -291,7 +291,7 @@ class GroupAdministration:
         return GroupForbiddenResult(group, topic, self._groups.may_read(group, topic))
 
     def groups_of_topic(self, call: Call, operation: QueryGroupsOfTopic) -> GroupListResult:
-        """Groups that consume a topic, online or by their offsets."""
+        """Return the groups that consume a topic: those online and those with offsets."""
         names_found = [
             *self._clients.groups_of_topic(operation.topic),
             *self._offsets.groups_of(operation.topic),
@@ -299,13 +299,14 @@ class GroupAdministration:
         return GroupListResult(list(dict.fromkeys(names_found)))
 
     def topics_of_group(self, call: Call, operation: QueryTopicsOfGroup) -> TopicListResult:
-        """Topics that a group has offsets of."""
+        """Return the topics in which a group has offsets."""
         return TopicListResult(self._offsets.topics_of(operation.group))
 
     def clone_offset(self, call: Call, operation: CloneGroupOffset) -> Done:
-        """Give a group the offsets that another has of a topic; a blank topic copies nothing, as upstream.
+        """Copy a group's offsets of a topic to another group; as upstream, a blank topic copies nothing.
 
-        Nor does an unknown one, or one that live consumers of the source do not subscribe to, unless `offline`.
+        An unknown topic copies nothing either, nor does a topic that the online consumers of the source group do not
+        subscribe to, unless `offline` is set.
         """
         source, topic = operation.src_group, operation.topic
         wanted = operation.offline or self._clients.may_consume(source, topic)

@@ -1,7 +1,7 @@
-"""One broker: its services put together, and which of them carries out which operation.
+"""One broker: creates its services, connects them, and maps each operation to the service that handles it.
 
-A service calls the services given to its constructor; what must go back up is a callable given here, a timer or an
-effect. There is no rule in this file.
+A service calls only the services passed to its constructor. Calls in the other direction are callbacks defined here,
+timers or effects. This file contains no broker rules.
 """
 
 from collections.abc import Callable
@@ -83,7 +83,7 @@ MASTER_ID = 0
 
 
 class Broker:
-    """A gate node with a store of its own. `state` is what a former broker has left; it belongs to this one then."""
+    """A gate node with its own store; takes ownership of `state`, the state of a previous broker."""
 
     def __init__(
         self,
@@ -116,19 +116,19 @@ class Broker:
         self.pop_records = PopRecords()
         self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
         self.peer: Callable[[str], Broker | None] = lambda name: None
-        """The master of a name, for what static topics have there."""
+        """Returns the master of a broker name, or None; static topics reach the other parts of a queue with it."""
         self.read_queues: Callable[[str], list[MessageQueue] | None] = lambda topic: None
-        """The queues of all brokers that consumers of a topic may read, None for one that has no route."""
+        """Returns the readable queues of a topic on all brokers, or None if the topic has no route."""
         self.on_configured: Callable[[], None] = lambda: None
-        """Called when keys have changed."""
+        """Called after configuration keys have changed."""
         self.replicas: list[Replica] = []
-        """What links it to its slaves, or to its master."""
+        """The replicas that connect it to its slaves, or to its master."""
         self.running = True
-        """False between `stop` and `start`: it carries out nothing, and the name server does not know it."""
+        """False between `stop` and `start`: it rejects all operations, and the name server does not list it."""
         self._start(Remains() if state is None else self._take_up(state))
 
     def _take_up(self, state: BrokerState) -> Remains:
-        """Fill store and tables with what a former broker has left; what is left for the services."""
+        """Restore store and tables from the state of a previous broker; return the state of the services."""
         self.topics.take_up(state.topics, state.topics_version)
         self.groups.take_up(state.groups, state.forbidden, state.groups_version)
         for (group, topic), table in state.offsets.items():
@@ -144,13 +144,13 @@ class Broker:
         return state.remains
 
     def _start(self, remains: Remains) -> None:
-        """Put the services together: those that hold nothing but memory are new, the others go on from what is left."""
+        """Create the services: those with only in-memory state start empty, the others restore the remaining state."""
         config, emulation = self.config, self._emulation
         self.accounts.start()
         self.access = Access(config, self._scheduler, lambda: self.accounts)
         self.lifetime = scheduler = self._scheduler.begin()
         self._duties = duties = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
-        """Of what a master does by itself, and a slave does not."""
+        """Lifetime of the timers that run only on a master."""
         identity = f"{self.name}:{self.broker_id}"
         by_name = (LightBrokerStats if config.enable_lmq else BrokerStats)(config, scheduler.now_ms)
         self.store.stats = StoreStats(scheduler.now_ms, by_name, self.topics.system)
@@ -300,7 +300,7 @@ class Broker:
         self._answer_for_static_topics()
 
     def _answer_for_static_topics(self) -> None:
-        """Those that name queues are put into other words, where there are any."""
+        """Map requests for static topics to physical queues, if there are static topics."""
         plain = self._plain
         self.handlers: Handlers = self.static.handlers(plain) if self.mappings.table else plain
 
@@ -397,18 +397,19 @@ class Broker:
         }
 
     def count_connection(self, what: str) -> None:
-        """A remoting client has connected (`CONNECT`), or its connection is gone (`CLOSE`)."""
+        """Count a remoting client that has connected (`CONNECT`) or disconnected (`CLOSE`)."""
         self.store.stats.by_name.connection(what, self._scheduler.now_ms)
 
     def bind(self, host: tuple[str, int]) -> None:
-        """Take the address that clients reach the broker at; stored messages carry it from now on."""
+        """Set the address at which clients reach the broker; messages stored from now on contain it."""
         self.store_host = host
         self.store.store_host = records.pack_host(host)
 
     def state(self) -> BrokerState:
-        """What an orderly stop would leave now, or has left. What is in the merge buffer is stored for it.
+        """Return the state as of a graceful shutdown now, or of the last one.
 
-        It shares tables and log with the broker, so it is true until that goes on.
+        Stores the merge buffer's check points first. The result shares tables and log with the broker, so it is valid
+        only until the broker continues.
         """
         self.pop_buffer.drain()
         topics, groups, log = self.topics, self.groups, self.store.log
@@ -431,23 +432,23 @@ class Broker:
         )
 
     def _left(self) -> Remains:
-        """What services have when they stop in order."""
+        """Return the state of the services at a graceful shutdown."""
         filters = self.clients.filters.left()
         return Remains(self.orders.left(), self.delays.left(), self.timers.left(), filters)
 
     def _written(self) -> Remains:
-        """What the files say that the services have."""
+        """Return the state of the services as of the last writes of their files."""
         filters = self.clients.filters.written()
         return Remains(self.orders.written(), self.delays.written(), self.timers.written(), filters)
 
     def crash(self, *, power_loss: bool = True) -> None:
-        """Die and start again at once, with what was stored.
+        """Crash and restart at once with the stored messages.
 
-        Gone is what was only in memory: who was connected, what waited for messages (it gets no answer), queue locks,
-        resets that nobody has taken, check points in the merge buffer, ends of transactions not yet noted. What is
-        written to files now and then is as it was written last: offsets of groups, of delay levels and of the timer,
-        ordered batches. With `power_loss` the end of the commit log that was not flushed is gone, too; without, only
-        the process died, and the operating system still has it.
+        Lost is everything that was only in memory: connections, waiting requests (they get no response), queue locks,
+        pending offset resets, check points in the merge buffer, and ends of transactions without an op message. Files
+        that are written periodically keep their last contents: offsets of groups, of delay levels and of the timer, and
+        ordered batches. With `power_loss` the unflushed end of the commit log is lost, too. Without it only the process
+        dies, and the operating system still has that data.
         """
         self._end_run()
         self._start_again(power_loss=power_loss)
@@ -462,10 +463,10 @@ class Broker:
         self._start(remains or self._written())
 
     def restart(self) -> None:
-        """Stop in order and start again at once: all files are written, and the merge buffer is stored.
+        """Shut down gracefully and restart at once: all files are written, and the merge buffer is stored.
 
-        Gone is what upstream does not write even then: who was connected, what waited for messages, queue locks,
-        resets that nobody has taken, ends of transactions not yet noted, records in the cache of the KV variant.
+        Lost is the state that upstream does not write even then: connections, waiting requests, queue locks, pending
+        offset resets, ends of transactions without an op message, records in the cache of the KV variant.
         """
         self.pop_buffer.drain()
         self.offsets.write()
@@ -474,10 +475,10 @@ class Broker:
         self._start_again(remains)
 
     def stop(self, *, kill: bool = False) -> None:
-        """Stop, in order or (`kill`) as `crash` without loss of power does, until `start`.
+        """Stop until `start`: gracefully, or with `kill` as `crash` does without power loss.
 
-        A broker that does not run refuses every operation with SERVICE_NOT_AVAILABLE: only those who need no
-        connection to ask it can still ask.
+        A stopped broker rejects every operation with SERVICE_NOT_AVAILABLE. Only callers that need no connection can
+        still reach it.
         """
         self.acknowledgements.refuse(self._not_running())
         if kill:
@@ -490,11 +491,11 @@ class Broker:
 
     @property
     def registered(self) -> bool:
-        """Whether the name server knows it: it runs, and is not about to stop."""
+        """True if the name server lists it: it runs and is not about to stop."""
         return self.running and not self.request_pools.leaving
 
     def start(self) -> None:
-        """Go on after `stop` with what was stored."""
+        """Start after `stop`, with the stored messages."""
         self._start_again()
         self.running = True
 
@@ -505,7 +506,7 @@ class Broker:
         return EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, f"the broker[{self.name}] is not running")
 
     def take_tables(self, master: "Broker") -> None:
-        """A slave copies its master's topics, groups, offsets, request modes, and what its timer and delay levels tell.
+        """Copy the master's topics, groups, offsets, request modes, timer metrics and delay offsets to this slave.
 
         Source: SlaveSynchronize (5.3.3).
         """
@@ -533,13 +534,13 @@ class Broker:
         return result
 
     def _carry_out(self, broker_name: str, call: Call, operation: Operation) -> Result | Parked:
-        """Do a request at a broker, with queues as they are there."""
+        """Execute a request for physical queues at the broker of a name."""
         broker = self if broker_name == self.name else self.peer(broker_name)
         if broker is None or not broker.running:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"The broker[{broker_name}] is not there")
         return broker._plain[type(operation)](call, operation)
 
-    # what goes back up
+    # callbacks of the services
 
     def _configured(self) -> None:
         self.request_pools.configured()
@@ -558,7 +559,7 @@ class Broker:
             channel.push(effect)
 
     def _ask(self, channel: Channel, question: Question) -> None:
-        """As `_push`; what cannot be sent is up to the channel, which may say so in time."""
+        """Push a request to a client; unlike `_push`, also to an inactive channel, which may report the failure."""
         if channel.active:
             self._push(channel, question)
         else:

@@ -1,8 +1,8 @@
 """The name server: routes, clusters, key-value configuration.
 
-It reads the topic tables of running brokers directly: what upstream's register within milliseconds is visible at once.
-Addresses are added by the layer that owns the sockets. Source: DefaultRequestProcessor, ClientRequestProcessor,
-RouteInfoManager, KVConfigManager (5.3.3).
+It reads the topic tables of running brokers directly, so that changes are visible at once; upstream's brokers register
+them within milliseconds. The layer that owns the sockets adds addresses.
+Source: DefaultRequestProcessor, ClientRequestProcessor, RouteInfoManager, KVConfigManager (5.3.3).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -53,17 +53,17 @@ if TYPE_CHECKING:
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 REGISTER_PERIOD_MS = 30_000
-"""Brokers register everything this often; a topic deleted here alone is back then."""
+"""Period at which brokers register everything; then a topic deleted only here reappears."""
 ALWAYS_BLACK = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"})
-"""Keys that no request changes, whatever `configBlackList` says."""
+"""Keys that no request can change, regardless of `configBlackList`."""
 
 
 _Entry = tuple[str, str]
-"""Broker name and topic: a line of a route."""
+"""Broker name and topic: one entry of a route."""
 
 
 class NameServer:
-    """A gate node that knows the brokers of an engine that run. `values` are those that a former one has left."""
+    """A gate node that knows the running brokers of an engine. `values` are the key-value pairs of a previous one."""
 
     name = "namesrv"
 
@@ -82,17 +82,17 @@ class NameServer:
         self._brokers = brokers
         self._start_ms = scheduler.now_ms
         self.values: dict[str, dict[str, str]] = {name: dict(held) for name, held in (values or {}).items()}
-        """Values by namespace and key, which are on disk."""
+        """Key-value pairs by namespace and key; upstream keeps them on disk."""
         self._perms: dict[_Entry, int] = {}
-        """What administrators have made of permissions, until the broker registers the topic anew."""
+        """Permissions set by administrators, until the broker registers the topic again."""
         self._hidden: set[_Entry] = set()
-        """Entries that administrators have deleted here alone."""
+        """Entries that administrators have deleted only here."""
         self._deleted: dict[_Entry, TopicConfig] = {}
-        """Topics that were deleted at their broker alone, as they were registered last."""
+        """Topics that were deleted only at their broker, as last registered."""
         self.on_missing_topic: Callable[[Call, str], None] | None = None
         """Called with each request for the route of a topic that does not exist."""
         self._left: set[Broker] = set()
-        """Masters that have stopped while a slave of theirs runs on: what they registered stays."""
+        """Stopped masters with a running slave: their registrations stay."""
         self.handlers: Mapping[type[Operation], Callable[[Call, Any], Result | Parked]] = {
             GetRouteInfo: self.route,
             GetBrokerClusterInfo: self.cluster_info,
@@ -111,13 +111,13 @@ class NameServer:
     # registrations
 
     def registered(self, broker: "Broker") -> None:
-        """A broker has started: what administrators changed here in entries that were its own is gone."""
+        """Handle the start of a broker: discard administrators' changes in its entries."""
         self._left.discard(broker)
         if self._speaker(broker.name) is broker:
             self._forget(broker.name)
 
     def unregistered(self, broker: "Broker") -> None:
-        """A broker has said goodbye, or its connection broke: upstream drops it at once, too.
+        """Handle a broker that unregistered or lost its connection; as upstream, it is removed at once.
 
         The topics of a broker name stay while any broker of that name runs. Source: RouteInfoManager.unRegisterBroker.
         """
@@ -128,14 +128,14 @@ class NameServer:
         self._forget(broker.name)
 
     def topic_registered(self, broker: "Broker", topic: str) -> None:
-        """A broker has created or changed a topic. A slave's counts only while there is no master."""
+        """Handle a topic that a broker created or changed; a slave's counts only if no master runs."""
         if self._speaker(broker.name) is broker:
             self._hidden.discard((broker.name, topic))
             self._perms.pop((broker.name, topic), None)
             self._deleted.pop((broker.name, topic), None)
 
     def topic_deleted(self, broker: "Broker", config: TopicConfig) -> None:
-        """A broker has deleted a topic: its route stays until it is deleted here, or the broker goes away.
+        """Handle a topic that a broker deleted: its route stays until it is deleted here or the broker is removed.
 
         Source: RouteInfoManager.registerBroker, deleteTopicWithBrokerRegistration is false (5.3.3).
         """
@@ -152,18 +152,18 @@ class NameServer:
         return list(dict.fromkeys(broker.name for broker in self._brokers if broker.registered))
 
     def _running(self, name: str) -> "list[Broker]":
-        """The brokers of a name, the master first."""
+        """Return the running brokers of a name, the master first."""
         found = [broker for broker in self._brokers if broker.registered and broker.name == name]
         found.sort(key=lambda broker: broker.broker_id)
         return found
 
     def _speaker(self, name: str) -> "Broker | None":
-        """Who registers the topics of a name: its running broker with the lowest id."""
+        """Return the broker that registers the topics of a name: the running one with the lowest id."""
         running = self._running(name)
         return running[0] if running else None
 
     def _tables(self, name: str) -> "list[Broker]":
-        """Whose topics a name has, most recent first."""
+        """Return the brokers whose topic tables make up a name's topics, the most recent first."""
         speaker = self._speaker(name)
         if speaker is None:
             return []
@@ -182,7 +182,7 @@ class NameServer:
         return None
 
     def _topics(self, name: str) -> dict[str, None]:
-        """The topics of a broker name."""
+        """Return the topics of a broker name."""
         found: dict[str, None] = {}
         for broker in self._tables(name):
             known = chain(broker.topics.table, broker.topics.told)
@@ -193,7 +193,7 @@ class NameServer:
     # routes
 
     def route(self, call: Call, operation: GetRouteInfo) -> RouteResult:
-        """Brokers and queues of a topic. Errors: TOPIC_NOT_EXIST."""
+        """Return brokers and queues of a topic. Errors: TOPIC_NOT_EXIST."""
         topic = operation.topic
         if self._emulation.retry_topic_on_route_query and topic is not None and is_retry(topic):
             self._create_retry_topic(topic)
@@ -222,7 +222,7 @@ class NameServer:
     def _create_retry_topic(self, topic: str) -> None:
         """Create the retry topic of a group on all running masters, as its first heartbeat would.
 
-        Retry topics of pops (their names have a +) are left alone: revive creates them with their first message.
+        Retry topics of pops (their names contain a +) are not created: revive creates them with their first message.
         """
         group = group_of_retry_topic(topic)
         if not group or topic != retry_topic(group) or not is_legal_group(group):
@@ -233,7 +233,7 @@ class NameServer:
                 broker.topics.create_internal(topic, config.retry_queue_nums)
 
     def read_queues(self, topic: str) -> list[MessageQueue] | None:
-        """The queues of a topic that may be read, of all brokers in order; None for one that has no route.
+        """Return the readable queues of a topic on all brokers, in order; None if the topic has no route.
 
         Source: MQClientInstance.topicRouteData2TopicSubscribeInfo (5.3.3).
         """
@@ -248,11 +248,11 @@ class NameServer:
         ]
 
     def order_conf(self, topic: str) -> str | None:
-        """The brokers and queues that a topic is fixed to, `broker:queues;...`, None for one that is not."""
+        """Return the fixed brokers and queues of an ordered topic, `broker:queues;...`; None if there are none."""
         return self.values.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.config.order_message_enable else None
 
     def _mappings(self, topic: str) -> dict[str, QueueMapping] | None:
-        """What brokers have of a static topic; None of an ordinary one."""
+        """Return the mappings of a static topic by broker name; None for an ordinary topic."""
         found = {}
         for name in self._names():
             speaker = self._speaker(name)
@@ -261,13 +261,13 @@ class NameServer:
         return found or None
 
     def perm(self, broker: "Broker", config: TopicConfig) -> int:
-        """The permission bits of a topic of a broker, as routes tell them."""
+        """Return the permission bits of a topic of a broker, as in routes."""
         changed = self._perms.get((broker.name, config.topic_name))
         if changed is not None:
             return changed
         of_broker = broker.config.broker_permission
         if of_broker & (PERM_READ | PERM_WRITE) != PERM_READ | PERM_WRITE:
-            return config.perm & of_broker  # a broker that is closed in part registers its topics that way
+            return config.perm & of_broker  # a broker with restricted permission registers its topics with these bits
         return config.perm
 
     def _member(self, broker_name: str) -> BrokerMember:
@@ -277,7 +277,7 @@ class NameServer:
         )
 
     def cluster_info(self, call: Call, operation: GetBrokerClusterInfo) -> ClusterInfoResult:
-        """All brokers and clusters."""
+        """Return all brokers and clusters."""
         members = {name: self._member(name) for name in self._names()}
         clusters: dict[str, list[str]] = {}
         for member in members.values():
@@ -285,9 +285,9 @@ class NameServer:
         return ClusterInfoResult(members, clusters)
 
     def topic_list(self, call: Call, operation: GetNamesrvTopicList) -> TopicListResult:
-        """Names of all topics, of those of one cluster, or (system) of clusters and brokers.
+        """Return the names of all topics, of the topics of one cluster, or (system) of clusters and brokers.
 
-        Errors: SYSTEM_ERROR when the list is switched off.
+        Errors: SYSTEM_ERROR if the list is disabled.
         """
         if operation.system:
             info = self.cluster_info(call, GetBrokerClusterInfo())
@@ -302,11 +302,11 @@ class NameServer:
         return TopicListResult(list(topics))
 
     def _names_of(self, cluster: str | None) -> list[str]:
-        """The broker names of a cluster, None for all."""
+        """Return the broker names of a cluster, or all for None."""
         return [name for name in self._names() if cluster in (None, self._member(name).cluster)]
 
     def unit_topics(self, call: Call, operation: GetUnitTopicList) -> TopicListResult:
-        """Names of topics with marks of units. Errors: SYSTEM_ERROR when the list is switched off."""
+        """Return the names of topics with certain unit flags. Errors: SYSTEM_ERROR if the list is disabled."""
         if not self.config.enable_topic_list:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "disable")
         flags: dict[str, int] = {}
@@ -319,11 +319,11 @@ class NameServer:
         return TopicListResult([topic for topic, flag in flags.items() if flag & has == has and not flag & lacks])
 
     def delete_topic(self, call: Call, operation: DeleteTopicInNamesrv) -> Done:
-        """Forget a topic, everywhere or in one cluster, until the brokers register again."""
+        """Delete a topic, in all clusters or in one, until the brokers register again."""
         gone = {(name, operation.topic) for name in self._names_of(operation.cluster)}
         for broker in self._brokers:
             if (broker.name, operation.topic) in gone:
-                broker.topics.told.pop(operation.topic, None)  # nobody registers it again
+                broker.topics.told.pop(operation.topic, None)  # no broker registers it again
         for entry in gone:
             self._deleted.pop(entry, None)
         self._hidden |= gone
@@ -337,9 +337,9 @@ class NameServer:
         return Done()
 
     def set_perm(self, call: Call, operation: SetPermOfBroker) -> PermOfBrokerResult:
-        """Wipe or give back the write permission in the routes of a broker name; an unknown one has no topics.
+        """Remove or restore the write permission in the routes of a broker name; an unknown name has no topics.
 
-        Giving back makes every topic readable and writable, whatever it was before.
+        Restoring makes every topic readable and writable, regardless of its earlier permission.
         """
         name = operation.broker_name
         topics = self._topics(name)
@@ -350,10 +350,10 @@ class NameServer:
             self._perms[name, topic] = perm
         return PermOfBrokerResult(len(topics))
 
-    # values
+    # key-value configuration
 
     def put_value(self, call: Call, operation: PutKvConfig) -> Done:
-        """Store a value; storing none is as if it were not there."""
+        """Store a value; None deletes it."""
         values = self.values.setdefault(operation.namespace, {})
         if operation.value is None:
             values.pop(operation.key, None)
@@ -362,7 +362,7 @@ class NameServer:
         return Done()
 
     def get_value(self, call: Call, operation: GetKvConfig) -> KvResult:
-        """Errors: QUERY_NOT_FOUND."""
+        """Return a value. Errors: QUERY_NOT_FOUND."""
         found = self.values.get(operation.namespace, {}).get(operation.key)
         if found is None:
             raise EngineError(
@@ -372,12 +372,12 @@ class NameServer:
         return KvResult(found)
 
     def delete_value(self, call: Call, operation: DeleteKvConfig) -> Done:
-        """Forget a value; an unknown one is no error."""
+        """Delete a value; an unknown one is not an error."""
         self.values.get(operation.namespace, {}).pop(operation.key, None)
         return Done()
 
     def list_values(self, call: Call, operation: GetKvListByNamespace) -> KvListResult:
-        """Errors: QUERY_NOT_FOUND."""
+        """Return the values of a namespace. Errors: QUERY_NOT_FOUND."""
         found = self.values.get(operation.namespace)
         if found is None:
             raise EngineError(ResponseCode.QUERY_NOT_FOUND, f"No config item, Namespace: {operation.namespace}")
@@ -386,7 +386,7 @@ class NameServer:
     # configuration
 
     def get_config(self, call: Call, operation: GetNamesrvConfig) -> TextResult:
-        """All keys as properties text."""
+        """Return all keys in properties format."""
         return TextResult(self.config.as_text())
 
     def update_config(self, call: Call, operation: UpdateNamesrvConfig) -> Done:

@@ -1,8 +1,8 @@
-"""Slaves: the log of a master flows to them, its tables follow now and then, and a synchronous master waits for them.
+"""Slaves: replication of a master's log, periodic copies of its tables, and synchronous replication.
 
-A record is at the slaves as soon as it is at the master, where upstream takes milliseconds; a connection between two
-brokers that both run is there at once, where upstream tries every five seconds. A slave that holds what its master has
-lost with its power gives that up; upstream's keeps what can never fit together again.
+A slave has a record as soon as its master has it; upstream takes milliseconds. Two running brokers are connected at
+once; upstream retries every five seconds. If a master has lost records in a power loss, its slave discards them here;
+upstream's slave keeps data that can never be consistent again.
 Source: DefaultHAService, GroupTransferService, SlaveSynchronize, BrokerController (5.3.3).
 """
 
@@ -38,13 +38,13 @@ SYNC_MASTER = "SYNC_MASTER"
 FIRST_LOOK_MS = 10_000
 LOOK_MS = 3_000
 TABLES_AGE_MS = 60_000
-"""A slave looks every three seconds, first ten seconds after its start, whether its tables are older than this."""
+"""Maximum age of a slave's tables, checked every three seconds, first ten seconds after its start."""
 
 Complete = Callable[[Call, Operation, Result | EngineError], None]
 
 
 class Acknowledgements:
-    """What one run of a master has stored for clients, and who waits until enough brokers have it."""
+    """Responses of one run of a master that wait until enough brokers have the stored message."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, complete: Complete) -> None:
         self._config = config
@@ -54,11 +54,12 @@ class Acknowledgements:
         self._waiting: dict[Call, tuple[Operation, Result, Timer]] = {}
 
     def of(self, call: Call, operation: SendMessage, result: SendResult) -> SendResult | Parked:
-        """The answer to a send: at once, or when as many as `inSyncReplicas` have the message, the master included.
+        """Return the response to a send, at once or when `inSyncReplicas` brokers have the message.
 
-        After `slaveTimeout` it is FLUSH_SLAVE_TIMEOUT: the message is stored all the same. With one, which is the
-        default, nobody waits. With SYNC_FLUSH and no time to wait for the disk it is FLUSH_DISK_TIMEOUT, unless a slave
-        is late as well (CommitLog.handleDiskFlushAndHA, 5.3.3).
+        The master counts as one of them.
+        After `slaveTimeout` the response is FLUSH_SLAVE_TIMEOUT; the message is stored nevertheless. With
+        `inSyncReplicas` 1, the default, no send waits. With SYNC_FLUSH and a flush timeout of 0 the response is
+        FLUSH_DISK_TIMEOUT, unless a slave is late as well (CommitLog.handleDiskFlushAndHA, 5.3.3).
         """
         config = self._config
         late = config.flush_disk_type == "SYNC_FLUSH" and config.sync_flush_timeout <= 0
@@ -73,15 +74,16 @@ class Acknowledgements:
         return self._wait(call, operation, result, in_vain, operation.topic)
 
     def after(self, call: Call, operation: Operation, result: Result) -> Result | Parked:
-        """The answer to what stores a message of its own: it waits as a send does, and is not told that it was in vain.
+        """Return the response to an operation that stores its own message.
 
-        Source: DefaultMessageStore.waitForPutResult (5.3.3).
+        It waits as a send does, but its response does not show a timeout. Source: DefaultMessageStore.waitForPutResult
+        (5.3.3).
         """
         return self._wait(call, operation, result, result) if self.waits else result
 
     @property
     def waits(self) -> bool:
-        """Whether what is stored now has to wait for slaves."""
+        """True if a message stored now has to wait for slaves."""
         return self._config.broker_role == SYNC_MASTER and not self._enough
 
     def _wait(self, call: Call, operation: Operation, result: Result, in_vain: Result, owner: str = "") -> Parked:
@@ -94,7 +96,7 @@ class Acknowledgements:
         return PARKED
 
     def slave_has_all(self) -> None:
-        """A slave has caught up with the master."""
+        """Handle a slave that has caught up with the master."""
         if self._enough:
             for call in list(self._waiting):
                 operation, result, timer = self._waiting.pop(call)
@@ -102,7 +104,7 @@ class Acknowledgements:
                 self._complete(call, operation, result)
 
     def refuse(self, refusal: EngineError) -> None:
-        """The master stops: nobody can be told any more that it has the message."""
+        """Reject all waiting calls: the master stops, so it can no longer confirm their messages."""
         for call, (operation, _, timer) in list(self._waiting.items()):
             timer.cancel()
             self._complete(call, operation, refusal)
@@ -114,13 +116,16 @@ class Acknowledgements:
 
 
 class ReplicationStatus:
-    """Tells how far a broker and its slaves are."""
+    """Reports the replication state of a broker and its slaves."""
 
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
 
     def get(self, call: Call, operation: GetBrokerHaStatus) -> HaStatusResult:
-        """A slave whose master is away is connected to nobody. Source: DefaultHAService.getRuntimeInfo (5.3.3)."""
+        """Return the state; a slave without a running master has no connection.
+
+        Source: DefaultHAService.getRuntimeInfo (5.3.3).
+        """
         store = self._broker.store
         followers = [
             FollowerState(replica.slave.name, replica.slave.broker_id, replica.slave.store.log.max_offset)
@@ -135,7 +140,7 @@ class ReplicationStatus:
 
 
 class Replica:
-    """A slave and its master, of one engine."""
+    """A slave and its master in one engine."""
 
     def __init__(self, master: "Broker", slave: "Broker") -> None:
         self.master = master
@@ -145,14 +150,14 @@ class Replica:
         self._tables_ms = self._first_look_ms = 0
         self._timer: TimerCopy | None = None
         self._alike = 0
-        """Where both logs ended when the slave was given the last record."""
+        """End offset of both logs at the last record that the slave received."""
         self._cuts_before = (0, 0)
-        """How often either log had been cut off when the records began to flow."""
+        """Number of truncations of either log when the replication began."""
         self.slave_started()
         self.connect()
 
     def slave_started(self) -> None:
-        """A run of the slave begins: count from now when it looks at its tables."""
+        """Handle the start of a run of the slave: its checks of the tables' age are counted from now."""
         self._tables_ms = self.slave.lifetime.now_ms
         self._first_look_ms = self._tables_ms + FIRST_LOOK_MS
         before = self.slave.timers.followed_before
@@ -160,9 +165,9 @@ class Replica:
         self._look_later()
 
     def connect(self) -> None:
-        """The log flows while both run, after the slave was given what it lacks.
+        """Start replication if both run; first send the slave the records that it lacks.
 
-        Upstream gives nothing to a slave that lacks what the master has deleted already, and neither does this.
+        As upstream, a slave receives none if the master has already deleted some of those records.
         """
         master, slave = self.master.store, self.slave.store
         self.disconnect()
@@ -172,8 +177,8 @@ class Replica:
             return
         if slave.log.max_offset < master.log.min_offset:
             return
-        # Where the last connection ended they held the same, but for what either has given up since it began: a long
-        # log is not compared as a whole.
+        # When the last connection ended, both logs were equal up to there. Only later truncations can make them differ,
+        # so a long log need not be compared as a whole.
         cuts = master.log.cuts[self._cuts_before[0] :] + slave.log.cuts[self._cuts_before[1] :]
         slave.give_up(slave.log.parts_from(master.log, min(self._alike, *cuts, slave.log.max_offset)))
         for _, record in master.log.records_from(slave.log.max_offset):
@@ -183,7 +188,7 @@ class Replica:
         self.master.acknowledgements.slave_has_all()
 
     def disconnect(self) -> None:
-        """One of the two has stopped, or has lost its connections."""
+        """Stop replication: one of the two has stopped or lost its connections."""
         master, slave = self.master.store, self.slave.store
         if slave in master.followers:
             master.followers.remove(slave)
@@ -198,7 +203,7 @@ class Replica:
     # tables
 
     def _look_later(self) -> None:
-        """At the first look at which the tables are too old."""
+        """Schedule the table synchronization for the first check at which the tables are too old."""
         looks = -(-(self._tables_ms + TABLES_AGE_MS + 1 - self._first_look_ms) // LOOK_MS)
         due_ms = self._first_look_ms + looks * LOOK_MS
         self.slave.lifetime.call_at(due_ms, self._synchronize, "slave synchronization", self.slave.name)

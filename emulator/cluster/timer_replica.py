@@ -1,7 +1,7 @@
-"""What a slave has of its master's timer: how far that was read and filled, looked up every three seconds.
+"""A slave's copy of its master's timer: how far it was read and filled, checked every three seconds.
 
-The slave fills a wheel of its own up to there, which it does not read. Only what changes is looked at here: a look is
-due when the topic of the timer has grown. Source: SlaveSynchronize.syncTimerCheckPoint, TimerMessageStore (5.3.3).
+The slave fills its own wheel up to there but does not read it. A check is scheduled only if the timer topic has grown.
+Source: SlaveSynchronize.syncTimerCheckPoint, TimerMessageStore (5.3.3).
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class TimerCopy:
-    """Of one run of a slave. `first_look_ms`, `look_ms`: when it looks at its master, and how often from then on.
+    """The copy of one run of a slave; it checks its master at `first_look_ms`, then every `look_ms`.
 
-    `before` is what the run before this one knew.
+    `before` is the knowledge of the previous run.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class TimerCopy:
         self._planned = False
         self._timers = master.timers
         self._until_ms: int | None = None
-        """When the run of the master ended that these timers are of."""
+        """Time at which the master's run that owns `_timers` ended; None while it continues."""
         self._before = before
         self._taken = before.taken
         self._left: FollowedTimer | None = None
@@ -40,23 +40,23 @@ class TimerCopy:
         self._look_later()
 
     def master_began(self) -> None:
-        """A run of the master begins."""
+        """Handle the start of a run of the master."""
         self._before = self.known()
         self._timers = self._master.timers
         self._until_ms = None
         self._look_later()
 
     def master_ended(self) -> None:
-        """It is over."""
+        """Handle the end of the master's run."""
         if self._until_ms is None:
             self._until_ms = self._slave.lifetime.now_ms
 
     def slave_ended(self) -> None:
-        """The run of the slave is over."""
+        """Handle the end of the slave's run."""
         self._left = self.known()
 
     def known(self) -> FollowedTimer:
-        """What the slave knew when it looked last."""
+        """Return the slave's knowledge as of its last check."""
         if self._left is not None:
             return self._left
         now = self._slave.lifetime.now_ms
@@ -74,7 +74,7 @@ class TimerCopy:
             self._look_later()
 
     def _look_later(self) -> None:
-        """At the first look after now, unless that is planned or there is nothing to look for."""
+        """Schedule the next check, unless one is scheduled or there is no new message."""
         slave = self._slave
         if self._planned or slave.timers.taken >= slave.store.max_offset(TIMER_TOPIC, 0):
             return
