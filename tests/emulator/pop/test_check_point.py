@@ -17,7 +17,7 @@ def world() -> World:
 
 
 def written(world: World, ack: Ack, *, batch: bool) -> tuple[str, str, dict[str, object]]:
-    """Tag, key and body of a stored acknowledgement."""
+    """Store an acknowledgement; return tag, key and decoded body of its message."""
     log = ReviveLog("DefaultCluster", world.broker.store)
     assert log.write_ack(ack, 0, world.now_ms, world.now_ms, batch=batch)
     (record,) = stored(world, REVIVE)
@@ -37,13 +37,13 @@ def written(world: World, ack: Ack, *, batch: bool) -> tuple[str, str, dict[str,
 def test_an_acknowledgement_is_stored_with_its_key(
     world: World, broker: str | None, batch: bool, tag: str, key: str, body: dict[str, object]
 ) -> None:
-    """The merge buffer stores without a broker name; that key lists the offsets and ends with the tag."""
+    """The merge buffer stores an acknowledgement without broker name; its key lists the offsets and ends with the tag."""
     ack = Ack("T", "G", 1, 5, 7, broker, [5, 6])
     assert written(world, ack, batch=batch) == (tag, key, BODY | body)
 
 
 def test_a_check_point_is_stored_with_its_key(world: World) -> None:
-    """It is readable one second before its invisible duration ends."""
+    """A check point is readable one second before its invisible duration ends."""
     point = CheckPoint("T", "G", 1, 5, world.now_ms, 10_000, "b", [0, 1])
     assert ReviveLog("DefaultCluster", world.broker.store).write_check_point(point, 0)
     assert stored(world, REVIVE) == []

@@ -1,4 +1,4 @@
-"""Ordered pops: one batch of a queue at a time, again from the first message not acknowledged."""
+"""Ordered pops: one batch of a queue at a time; redelivery starts at the first unacknowledged message."""
 
 from engine_world import World, bodies, messages_of
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -24,7 +24,7 @@ def ack(world: World, index: int) -> object:
 
 
 def test_a_batch_blocks_its_queue(world: World) -> None:
-    """While a batch is out nobody else gets the queue; the same attempt gets the same batch, counted once."""
+    """While a batch is in flight no other pop gets the queue; the same attempt gets the same batch, counted once."""
     filled(world)
     assert take(world, attempt="x") == [b"0", b"1", b"2"]
     assert (world.last_pop.revive_qid, world.last_pop.order_count_info) == (999, "0 0 0")
@@ -35,7 +35,7 @@ def test_a_batch_blocks_its_queue(world: World) -> None:
 
 
 def test_acknowledging_all_frees_the_queue(world: World) -> None:
-    """The committed offset follows the first message not acknowledged; the last one frees the queue."""
+    """The committed offset is the first unacknowledged message; the last acknowledgement frees the queue."""
     filled(world)
     take(world)
     ack(world, 1)
@@ -48,7 +48,7 @@ def test_acknowledging_all_frees_the_queue(world: World) -> None:
 
 
 def test_redelivery_starts_at_the_first_open_message_and_counts(world: World) -> None:
-    """After the invisible time the batch begins at the committed offset and takes new messages too (seen)."""
+    """After the invisible time the batch starts at the committed offset and includes new messages (seen on 5.3.3)."""
     filled(world)
     take(world)
     ack(world, 0)
@@ -62,7 +62,7 @@ def test_redelivery_starts_at_the_first_open_message_and_counts(world: World) ->
 
 
 def test_a_waiting_pop_is_woken_when_the_queue_becomes_free(world: World) -> None:
-    """A full acknowledgement wakes at once, the end of the invisible time at its instant."""
+    """A full acknowledgement wakes a waiting pop at once, the end of the invisible time at that millisecond."""
     filled(world)
     take(world, invisible_ms=3000)
     expiring = world.pop("A", order=True, poll_ms=20_000, count=3)
@@ -81,7 +81,7 @@ def test_a_waiting_pop_is_woken_when_the_queue_becomes_free(world: World) -> Non
 
 
 def test_a_pop_that_a_timer_wakes_is_answered_before_those_it_wakes(world: World) -> None:
-    """A delayed message comes in the instant in which a queue is free again: the woken pop takes that, then another."""
+    """A delayed message arrives when a queue becomes free: the woken pop takes it first, then another pop is woken."""
     world.topic("A", queues=2)
     world.send("A", b"delayed", queue=1, DELAY="2")
     for body in (b"0", b"1"):
@@ -95,7 +95,7 @@ def test_a_pop_that_a_timer_wakes_is_answered_before_those_it_wakes(world: World
 
 
 def test_changing_one_message_moves_its_own_deadline(world: World) -> None:
-    """The pop time of the handle stays, its invisible time is counted from then; others keep theirs."""
+    """A changed handle keeps its pop time, from which its invisible time counts; other messages keep theirs."""
     filled(world, 2)
     take(world, count=2)
     world.advance(1000)
@@ -109,7 +109,7 @@ def test_changing_one_message_moves_its_own_deadline(world: World) -> None:
 
 
 def test_a_change_of_a_message_before_the_offset_of_the_group_does_nothing(world: World) -> None:
-    """The result is zero throughout; the message at the offset itself is changed."""
+    """A change of an earlier message returns zeros; a change of the message at the offset takes effect."""
     filled(world, 3)
     take(world, count=1)
     passed = world.receipt(world.last_pop.messages[0])
@@ -128,7 +128,7 @@ def test_a_change_of_a_message_before_the_offset_of_the_group_does_nothing(world
 
 
 def test_stale_and_foreign_acknowledgements(world: World) -> None:
-    """A handle of an older batch does nothing; an offset outside the batch is refused; below the offset is done."""
+    """A stale handle and one below the committed offset have no effect; an offset outside the batch is rejected."""
     filled(world)
     take(world, count=2, invisible_ms=1000)
     stale = world.receipt(world.last_pop.messages[0])
@@ -147,7 +147,7 @@ def test_stale_and_foreign_acknowledgements(world: World) -> None:
 
 
 def test_a_batch_is_forgotten_after_a_day(world: World) -> None:
-    """Its messages come again as if for the first time, and its handles acknowledge by offset alone."""
+    """After a day the batch is redelivered as if for the first time, and its handles acknowledge by offset alone."""
     filled(world, 2)
     take(world, count=2, invisible_ms=1_000)
     old = world.receipt(world.last_pop.messages[0])
@@ -163,7 +163,7 @@ def test_a_batch_is_forgotten_after_a_day(world: World) -> None:
 
 
 def test_batches_of_queues_that_are_gone_are_forgotten(world: World) -> None:
-    """A topic that loses a queue and gets it back begins there anew."""
+    """A topic that loses a queue and regains it has no batch in flight there."""
     world.topic("A", 2)
     world.send("A", b"x", queue=1)
     assert take(world, invisible_ms=3_600_000) == [b"x"]

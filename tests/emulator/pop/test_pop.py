@@ -1,4 +1,4 @@
-"""Popping, acknowledging, hiding longer and coming back, in virtual time."""
+"""Pop, acknowledge, change of the invisible time and redelivery, in virtual time."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def filled(world: World, count: int = 3, queues: int = 1, topic: str = "A") -> s
 
 
 def test_all_queues_are_read_from_a_random_start(world: World) -> None:
-    """One pop reads every queue once, upwards and wrapping; the offsets are listed in the order of the records."""
+    """One pop reads every queue once, in ascending order with wrap-around, and lists offsets in record order."""
     filled(world, 12, 4)
     messages = world.popped("A")
     order = list(dict.fromkeys(message.queue_id for message in messages))
@@ -57,7 +57,7 @@ def _first_queue(seed: int) -> int:
 
 
 def test_popped_messages_are_hidden_and_do_not_come_twice(world: World) -> None:
-    """What one client popped, another of the group does not get; another group does."""
+    """A popped message is hidden from other clients of the group; another group receives it."""
     filled(world)
     assert len(world.popped("A")) == 3
     assert world.popped("A") == []
@@ -65,7 +65,7 @@ def test_popped_messages_are_hidden_and_do_not_come_twice(world: World) -> None:
 
 
 def test_an_acknowledged_message_does_not_come_back(world: World) -> None:
-    """After the invisible time only the others come again, through the retry topic, as attempt 2."""
+    """After the invisible time only unacknowledged messages are redelivered, through the retry topic as attempt 2."""
     filled(world)
     messages = world.popped("A")
     world.ack("A", world.receipt(messages[1]))
@@ -92,7 +92,7 @@ def test_redelivery_is_never_early_and_two_to_four_seconds_late(world: World) ->
 
 
 def test_the_chain_of_attempts(world: World) -> None:
-    """A message that nobody acknowledges comes again and again; the broker itself never gives up."""
+    """An unacknowledged message is redelivered again and again; the broker itself never stops."""
     filled(world, 1)
     for attempt in range(5):
         (message,) = world.popped("A", invisible_ms=1000)
@@ -102,7 +102,7 @@ def test_the_chain_of_attempts(world: World) -> None:
 
 
 def test_a_late_acknowledgement_still_counts_until_revive(world: World) -> None:
-    """Within the 2 s of slack an acknowledgement suppresses the redelivery; later it changes nothing."""
+    """An acknowledgement within the 2 s of slack suppresses the redelivery; a later one has no effect."""
     filled(world, 2)
     early, late = world.popped("A", invisible_ms=4000)
     early_receipt, late_receipt = world.receipt(early), world.receipt(late)
@@ -115,7 +115,7 @@ def test_a_late_acknowledgement_still_counts_until_revive(world: World) -> None:
 
 
 def test_changing_the_invisible_time(world: World) -> None:
-    """The message comes back after the new time; the old handle acknowledges nothing any more, the new one does."""
+    """After a change the message is redelivered at the new time, and only the new handle acknowledges it."""
     filled(world, 2)
     first, second = world.popped("A", invisible_ms=10_000)
     old_first, old_second = world.receipt(first), world.receipt(second)
@@ -130,7 +130,7 @@ def test_changing_the_invisible_time(world: World) -> None:
 
 
 def test_a_change_after_the_acknowledgement_resurrects(world: World) -> None:
-    """Upstream does not know that the message is done: a change makes it come back."""
+    """A change of an acknowledged message redelivers it, because upstream does not know that it is done."""
     filled(world, 1)
     (message,) = world.popped("A")
     receipt = world.receipt(message)
@@ -142,7 +142,7 @@ def test_a_change_after_the_acknowledgement_resurrects(world: World) -> None:
 
 @pytest.mark.parametrize(("invisible_ms", "place"), [(5000, 0), (10_000, 2), (12_000, 2), (20_000, 2)])
 def test_a_change_in_the_instant_of_the_pop_loses_nothing(world: World, invisible_ms: int, place: int) -> None:
-    """Time that stands still gives its check point the key of the batch's no more than real time does."""
+    """Even if virtual time does not advance, the new check point gets a different key than the batch's."""
     filled(world)
     first = world.popped("A", invisible_ms=10_000)[0]
     world.change("A", world.receipt(first), invisible_ms)
@@ -155,7 +155,7 @@ def test_a_change_in_the_instant_of_the_pop_loses_nothing(world: World, invisibl
 
 
 def test_a_waiting_pop_looks_behind_what_does_not_match(world: World) -> None:
-    """A read passes over 800 units; a pop that may wait goes on at once (seen), one that may not says what is left."""
+    """A read examines 800 units; a pop that may wait reads again at once (seen), others report the rest."""
     world.topic("A")
     for _ in range(2000):
         world.send("A", TAGS="no")
@@ -172,7 +172,7 @@ def test_a_waiting_pop_looks_behind_what_does_not_match(world: World) -> None:
 
 
 def test_a_pop_of_no_messages_waits_in_vain(world: World) -> None:
-    """It finds nothing although something is there, and is answered at its deadline."""
+    """A pop of zero messages finds none although there are some, and is answered at its deadline."""
     filled(world)
     waiting = world.pop("A", count=0, poll_ms=6000)
     assert waiting.outcome is None
@@ -182,7 +182,7 @@ def test_a_pop_of_no_messages_waits_in_vain(world: World) -> None:
 
 
 def test_a_pop_of_fewer_than_no_messages_is_an_error(world: World) -> None:
-    """A negative number is no capacity."""
+    """A pop of a negative number of messages fails with "Illegal Capacity"."""
     filled(world)
     refused = world.pop("A", count=-1).outcome
     assert isinstance(refused, EngineError)
@@ -190,7 +190,7 @@ def test_a_pop_of_fewer_than_no_messages_is_an_error(world: World) -> None:
 
 
 def test_batch_acknowledgement(world: World) -> None:
-    """Bits address the offsets from the start offset on; offsets outside the queue are passed over."""
+    """Bits address the offsets from the start offset on; offsets outside the queue are skipped."""
     filled(world, 3)
     world.popped("A")
     pop = world.last_pop
@@ -204,7 +204,7 @@ def test_batch_acknowledgement(world: World) -> None:
 
 
 def test_bits_beyond_the_queue_cost_nothing(world: World) -> None:
-    """A forged batch with millions of bits acknowledges what is there, and is done in no time."""
+    """A forged batch with millions of bits acknowledges the existing messages and takes no noticeable time."""
     filled(world, 3)
     world.popped("A")
     pop = world.last_pop
@@ -238,7 +238,7 @@ def test_check_points_are_real_messages(world: World) -> None:
 
 
 def _digits(world: World, *topics: str) -> list[int]:
-    """Which kinds of topic 1000 pops of one message read after as many have been sent to these."""
+    """Send 1000 messages to each topic and pop 1000 single messages; return the topic digit of each."""
     for topic in topics:
         filled(world, 1000, topic=topic)
     return [world.popped("A", count=1)[0].topic_digit for _ in range(1000)]
@@ -252,7 +252,7 @@ def test_retry_topic_is_read_first_with_a_probability(world: World) -> None:
 
 
 def test_of_retry_topics_of_both_forms_one_is_read() -> None:
-    """With enableRetryTopicV2 a pop that reads them first reads that of the first form in one of two cases."""
+    """With enableRetryTopicV2 a pop that reads retry topics first reads the v1 topic in one of two cases."""
     world = make_world(enable_retry_topic_v2=True, pop_from_retry_probability=100)
     filled(world, 1000)
     while world.popped("A", invisible_ms=1000):
@@ -264,7 +264,7 @@ def test_of_retry_topics_of_both_forms_one_is_read() -> None:
 
 
 def test_a_waiting_pop_is_woken_by_a_message(world: World) -> None:
-    """A pop waits for its own queues and tags, and ends exactly at its deadline when nothing comes."""
+    """A waiting pop is woken only for its own queues and tags, and otherwise ends exactly at its deadline."""
     world.topic("A", 2)
     any_queue = world.pop("A", poll_ms=5000)
     other_queue = world.pop("A", queue=0, poll_ms=5000)
@@ -283,7 +283,7 @@ def test_a_waiting_pop_is_woken_by_a_message(world: World) -> None:
 
 
 def test_one_message_wakes_one_pop_of_each_group(world: World) -> None:
-    """Two waiting pops of one group share: the earlier deadline wins; both groups are served."""
+    """One message wakes one pop of each group, the one with the earliest deadline."""
     world.topic("A")
     late = world.pop("A", poll_ms=9000)
     early = world.pop("A", poll_ms=5000)
@@ -295,7 +295,7 @@ def test_one_message_wakes_one_pop_of_each_group(world: World) -> None:
 
 
 def test_many_waiting_pops_share_a_backlog(world: World) -> None:
-    """A pop that leaves messages behind wakes the next one, however many wait."""
+    """A pop that leaves messages in the queue wakes the next waiting pop, also with 500 of them."""
     world.topic("A")
     calls = [world.pop("A", count=1, poll_ms=10_000, expression="x") for _ in range(500)]
     for _ in range(500):
@@ -308,7 +308,7 @@ def test_many_waiting_pops_share_a_backlog(world: World) -> None:
 
 
 def test_polling_is_full(world: World) -> None:
-    """More waiting pops than popPollingSize are answered POLLING_FULL at once (seen: size + 1 may wait)."""
+    """Pops beyond popPollingSize + 1 waiting ones return POLLING_FULL at once (seen on 5.3.3)."""
     world = make_world(pop_polling_size=1)
     world.topic("A")
     calls = [world.pop("A", poll_ms=5000) for _ in range(5)]
@@ -320,7 +320,7 @@ def test_polling_is_full(world: World) -> None:
 
 
 def test_redelivery_does_not_wake_a_waiting_pop_unless_asked(world: World) -> None:
-    """A v1 retry message waits for the poll's deadline; `wakePollOnRedelivery` changes that."""
+    """A v1 retry message does not end a poll before its deadline, unless `wakePollOnRedelivery` is set."""
     for wake, expected in ((False, None), (True, PopResult)):
         world = make_world(wake_poll_on_redelivery=wake)
         filled(world, 1)
@@ -334,7 +334,7 @@ def test_redelivery_does_not_wake_a_waiting_pop_unless_asked(world: World) -> No
 
 
 def test_v2_retry_topics_wake_a_waiting_pop() -> None:
-    """With enableRetryTopicV2 the retry topic is %RETRY%group+topic, digit 2, and its messages wake."""
+    """With enableRetryTopicV2 the retry topic is %RETRY%group+topic (digit 2), and its messages wake waiting pops."""
     world = make_world(enable_retry_topic_v2=True, retrieve_message_from_pop_retry_topic_v1=False)
     filled(world, 1)
     world.popped("A", invisible_ms=1000)
@@ -346,7 +346,7 @@ def test_v2_retry_topics_wake_a_waiting_pop() -> None:
 
 
 def test_refusals(world: World) -> None:
-    """Each wrong request has upstream's code and text, and changes nothing."""
+    """Each invalid request returns upstream's code and text, and changes nothing."""
     filled(world)
     world.topic("W", perm=2)
     world.engine.ask(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))
@@ -385,7 +385,7 @@ def test_refusals(world: World) -> None:
     ],
 )
 def test_wrong_handles(world: World, extra_info: str, queue: int, offset: int, code: int, text: str) -> None:
-    """A malformed handle or a place outside the queue is refused; the messages stay as they were."""
+    """A malformed handle or a position outside the queue is rejected; the messages stay in flight."""
     filled(world)
     world.popped("A")
     outcome = world.engine.submit(world.broker, AckMessage("G", "A", queue, extra_info, offset)).outcome
@@ -407,7 +407,7 @@ def test_handles_that_fit_nothing_succeed_without_effect(world: World) -> None:
 
 
 def test_change_beyond_the_queue(world: World) -> None:
-    """The offset of a change must hold a message: the end of the queue is refused."""
+    """A change at the end offset of the queue, where no message is, returns NO_MESSAGE."""
     filled(world, 1)
     world.popped("A")
     with pytest.raises(EngineError) as refused:
@@ -416,7 +416,7 @@ def test_change_beyond_the_queue(world: World) -> None:
 
 
 def test_notification_and_peek(world: World) -> None:
-    """A notification answers when a message is there or comes; a peek takes nothing."""
+    """A notification is answered when a message exists or arrives; a peek takes nothing."""
     world.topic("A")
     call = world.engine.submit(world.broker, Notification("G", "A", -1, 3000, 0))
     assert call.outcome is None
@@ -432,7 +432,7 @@ def test_notification_and_peek(world: World) -> None:
 
 
 def test_what_one_pop_leaves_is_told_to_notifications_that_stand_for_pops(world: World) -> None:
-    """Upstream tells pops alone; so it stays for notifications of clients."""
+    """Messages left by one pop wake notifications that replace pops, but not clients' own notifications."""
     filled(world, 2)
     world.popped("A", invisible_ms=1000)
     plain, instead = (
@@ -445,7 +445,7 @@ def test_what_one_pop_leaves_is_told_to_notifications_that_stand_for_pops(world:
 
 
 def test_a_new_group_starts_at_the_first_message_of_a_young_queue(world: World) -> None:
-    """Init mode MAX on a queue that still holds its first message means offset 0, as does an empty queue."""
+    """Init mode MAX on a queue that still has its first message means offset 0, and so does an empty queue."""
     filled(world)
     assert len(world.popped("A", group="new")) == 3
     world.topic("B")
@@ -457,7 +457,7 @@ def test_a_new_group_starts_at_the_first_message_of_a_young_queue(world: World) 
 
 
 def test_rubbish_in_the_revive_topic_is_left_lying(world: World) -> None:
-    """Clients may send to the revive topic: what is no check point disturbs nobody."""
+    """A malformed message that a client sends to the revive topic is ignored."""
     filled(world, 1)
     world.popped("A", invisible_ms=1000)
     for tag in ("ck", "ack", "bAck"):
@@ -468,7 +468,7 @@ def test_rubbish_in_the_revive_topic_is_left_lying(world: World) -> None:
 
 
 def test_an_invisible_time_beyond_the_timer_is_stored_later(world: World) -> None:
-    """More than three days cannot be remembered yet: the group's offset stays until the timer takes the check point."""
+    """With an invisible time over three days the group's offset waits until the timer accepts the check point."""
     filled(world, 2)
     day = 86_400_000
     assert bodies(world.popped("A", count=1, invisible_ms=4 * day)) == [b"0"]
@@ -486,7 +486,7 @@ def test_an_invisible_time_beyond_the_timer_is_stored_later(world: World) -> Non
 
 
 def test_a_wait_that_would_find_a_message_by_now_is_overdue(world: World) -> None:
-    """An offset that was set back wakes nobody; waits of other queues are not overdue."""
+    """Resetting an offset wakes no request, but makes its wait overdue; waits of other queues are not overdue."""
     world.topic("A", 2)
     world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
     world.send("A", queue=0)

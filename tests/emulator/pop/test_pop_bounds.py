@@ -1,4 +1,4 @@
-"""Numbers at the ends of their range, and a broker that lets nobody pop, in virtual time."""
+"""Pops with numbers at the limits of their range, and pops of a broker that forbids them, in virtual time."""
 
 import pytest
 from engine_world import World, make_world
@@ -20,7 +20,7 @@ WRAPPED = [
     (LARGEST, 10_000),
     (SMALLEST, 10_000),
 ]
-"""Times of birth and poll times whose sum, or difference from now, is beyond a long."""
+"""Born times and poll times whose sum, or difference from now, overflows a long."""
 
 
 def _pop(born_ms: int = NOW, poll_ms: int = 0, *, count: int = 32) -> PopMessage:
@@ -29,7 +29,7 @@ def _pop(born_ms: int = NOW, poll_ms: int = 0, *, count: int = 32) -> PopMessage
 
 @pytest.mark.parametrize(("born_ms", "poll_ms"), WRAPPED)
 def test_a_deadline_beyond_a_long_is_over(world: World, born_ms: int, poll_ms: int) -> None:
-    """A pop is answered at once as one whose time is over, not as one that came too late, and takes what is there."""
+    """A pop whose deadline overflows a long is answered at once as timed out, not as too old, and takes messages."""
     world.topic("A")
     empty = world.engine.submit(world.broker, _pop(born_ms, poll_ms)).outcome
     assert isinstance(empty, PopResult)
@@ -44,7 +44,7 @@ def test_a_deadline_beyond_a_long_is_over(world: World, born_ms: int, poll_ms: i
 
 @pytest.mark.parametrize("end", [SMALLEST, LARGEST])
 def test_two_ends_of_the_range_are_near_zero(world: World, end: int) -> None:
-    """Their sum is, so a pop born and waiting so long came too late."""
+    """A pop whose born time and poll time are both at a limit is too old, because their sum is near zero."""
     world.topic("A")
     with pytest.raises(EngineError) as refused:
         world.engine.ask(world.broker, _pop(end, end))
@@ -53,7 +53,7 @@ def test_two_ends_of_the_range_are_near_zero(world: World, end: int) -> None:
 
 @pytest.mark.parametrize("poll_ms", [10**12, 2**62])
 def test_thousands_of_years_are_waited_for(world: World, poll_ms: int) -> None:
-    """Until a message comes."""
+    """A wait of thousands of years ends when a message arrives."""
     world.topic("A")
     notification = Notification("H", "A", -1, poll_ms, NOW)
     calls = [world.engine.submit(world.broker, each) for each in (_pop(poll_ms=poll_ms), notification)]
@@ -67,7 +67,7 @@ def test_thousands_of_years_are_waited_for(world: World, poll_ms: int) -> None:
 
 
 def test_a_broker_must_be_readable() -> None:
-    """With brokerPermission 2 every question of those who pop is refused, behind the age of a pop, before its size."""
+    """With brokerPermission 2 pop requests are rejected, after the check of the age and before that of the count."""
     world = make_world(broker_permission=2)
     world.topic("A")
     forbidden = "the broker[127.0.0.1] peeking message is forbidden"
@@ -85,7 +85,7 @@ def test_a_broker_must_be_readable() -> None:
 
 
 def test_a_broker_must_have_a_timer() -> None:
-    """With timerWheelEnable off a pop is refused, behind its size and before its topic; other questions are not."""
+    """Without timerWheelEnable a pop is rejected, after the check of its count; other requests still work."""
     world = make_world(timer_wheel_enable=False)
     no_timer = "the broker[127.0.0.1] pop message is forbidden because timerWheelEnable is false"
     for count, refusal in (
@@ -103,7 +103,7 @@ def test_a_broker_must_have_a_timer() -> None:
 
 @pytest.mark.parametrize(("v1", "told"), [(True, True), (False, False)])
 def test_a_notification_looks_into_retry_topics_of_both_forms(v1: bool, told: bool) -> None:
-    """With enableRetryTopicV2 into that of the first form besides, unless retrieveMessageFromPopRetryTopicV1 is off."""
+    """With enableRetryTopicV2 a notification also examines the v1 topic if retrieveMessageFromPopRetryTopicV1 is on."""
     world = make_world(enable_retry_topic_v2=True, retrieve_message_from_pop_retry_topic_v1=v1)
     world.topic("A")
     world.topic("%RETRY%G_A")
@@ -113,7 +113,7 @@ def test_a_notification_looks_into_retry_topics_of_both_forms(v1: bool, told: bo
 
 @pytest.mark.parametrize(("blocked", "told"), [(0, False), (1, True)])
 def test_in_order_a_retry_queue_is_blocked_by_its_number(world: World, blocked: int, told: bool) -> None:
-    """A notification in order does not see the copies in a queue whose namesake of the topic has a batch out."""
+    """An ordered notification ignores a retry queue if the topic's queue of the same number has a batch in flight."""
     world.topic("A", 2)
     world.send("A", queue=blocked)
     in_order = PopMessage("G", "A", blocked, 32, 60_000, 0, NOW, 0, order=True)
@@ -125,7 +125,7 @@ def test_in_order_a_retry_queue_is_blocked_by_its_number(world: World, blocked: 
 
 
 def test_without_long_polling_no_message_wakes() -> None:
-    """With longPollingEnable off a pop and a notification hear of a message when their time is over."""
+    """With longPollingEnable off a pop and a notification find a new message only at their deadlines."""
     world = make_world(long_polling_enable=False)
     world.topic("A")
     waiting = (_pop(poll_ms=4_000), Notification("H", "A", -1, 4_000, NOW))
@@ -142,7 +142,7 @@ def test_without_long_polling_no_message_wakes() -> None:
 
 @pytest.mark.parametrize(("interval", "positions"), [(3, [1, 3, 3, 3, 6]), (2, [2, 2, 4, 4, 6]), (0, [1, 1, 1, 1, 1])])
 def test_now_and_then_any_message_wakes(interval: int, positions: list[int]) -> None:
-    """At each popLongPollingForceNotifyInterval-th message a pop reads on, whatever its filter; at 0 never."""
+    """Every popLongPollingForceNotifyInterval-th message wakes a pop regardless of its filter; with 0 none does."""
     world = make_world(pop_long_polling_force_notify_interval=interval)
     world.topic("A")
     world.send("A", TAGS="wanted")

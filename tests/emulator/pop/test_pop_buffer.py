@@ -1,4 +1,4 @@
-"""The merge buffer of pops, in virtual time: what is stored, when positions move, which acknowledgements it takes."""
+"""The merge buffer of pops in virtual time: stored records, offsets, and the acknowledgements that it accepts."""
 
 import json
 from dataclasses import replace
@@ -41,7 +41,7 @@ def committed(world: World, topic: str = "A", group: str = "G") -> int:
 
 
 def stored(world: World, tag: str = "") -> list[dict[str, object]]:
-    """Bodies of the check points and acknowledgements that were stored: all of them go to the timer first."""
+    """Return the bodies of the stored check points and acknowledgements, all of which pass the timer topic."""
     found = []
     for offset in range(world.broker.store.max_offset(TIMER, 0)):
         record = decode(world.broker.store.record(TIMER, 0, offset) or b"")
@@ -51,7 +51,7 @@ def stored(world: World, tag: str = "") -> list[dict[str, object]]:
 
 
 def test_what_is_acknowledged_in_time_is_never_stored(world: World) -> None:
-    """No check point, no acknowledgement; the position moves with the next scan, at most 5 ms later."""
+    """Messages acknowledged in time store neither check point nor acknowledgement; the offset moves within 5 ms."""
     filled(world)
     for message in world.popped("A", invisible_ms=LONG):
         assert committed(world) == 0
@@ -65,7 +65,7 @@ def test_what_is_acknowledged_in_time_is_never_stored(world: World) -> None:
 
 
 def test_upstream_has_it_off() -> None:
-    """Without the key a check point is stored at its pop, and the position moves at once."""
+    """By default a check point is stored at its pop, and the offset moves at once."""
     world = make_world()
     filled(world)
     world.popped("A", invisible_ms=LONG)
@@ -74,7 +74,7 @@ def test_upstream_has_it_off() -> None:
 
 
 def test_pops_go_on_behind_what_is_in_memory(world: World) -> None:
-    """The next pop, a notification and a peek start after what was popped, although the position waits."""
+    """The next pop, a notification and a peek start after the popped messages, although the offset waits."""
     filled(world, 4)
     assert bodies(world.popped("A", count=2, invisible_ms=LONG)) == [b"0", b"1"]
     assert bodies(world.popped("A", count=2, invisible_ms=LONG)) == [b"2", b"3"]
@@ -86,7 +86,7 @@ def test_pops_go_on_behind_what_is_in_memory(world: World) -> None:
 
 
 def test_the_position_waits_for_the_first_open_check_point(world: World) -> None:
-    """A later check point that is done moves nothing; the first one that is done takes both steps."""
+    """A later check point that is done moves no offset; when the first one is done the offset passes both."""
     filled(world, 4)
     first = world.popped("A", count=2, invisible_ms=LONG)
     first_receipts = [world.receipt(message) for message in first]
@@ -101,9 +101,9 @@ def test_the_position_waits_for_the_first_open_check_point(world: World) -> None
 
 
 def test_after_ten_seconds_the_check_point_is_stored(world: World) -> None:
-    """popCkStayBufferTime after the pop: the check point without bits, then one ack a message, and the position moves.
+    """popCkStayBufferTime after the pop the check point and one ack per message are stored, and the offset moves.
 
-    What was acknowledged does not come back, the rest does.
+    The acknowledged message is not redelivered, the others are.
     """
     filled(world)
     messages = world.popped("A", invisible_ms=LONG)
@@ -120,7 +120,7 @@ def test_after_ten_seconds_the_check_point_is_stored(world: World) -> None:
 
 
 def test_three_seconds_before_the_end_the_check_point_is_stored(world: World) -> None:
-    """popCkStayBufferTimeOut before the invisible time ends, when that comes first; redelivery is as late as ever."""
+    """popCkStayBufferTimeOut before the invisible time ends the check point is stored; redelivery is no earlier."""
     filled(world, 1)
     world.popped("A", invisible_ms=8000)
     world.advance(5000)
@@ -132,7 +132,7 @@ def test_three_seconds_before_the_end_the_check_point_is_stored(world: World) ->
 
 
 def test_short_invisible_times_pass_the_buffer_by(world: World) -> None:
-    """Less than popCkStayBufferTimeOut + 1.5 s is stored at once; exactly that long is kept in memory."""
+    """Invisible times below popCkStayBufferTimeOut + 1.5 s are stored at once; exactly that time is buffered."""
     filled(world, 2)
     world.popped("A", count=1, invisible_ms=4499)
     assert len(stored(world, "ck")) == 1
@@ -144,7 +144,7 @@ def test_short_invisible_times_pass_the_buffer_by(world: World) -> None:
 
 @pytest.mark.parametrize(("wait_ms", "buffered"), [(8500, True), (8501, False)])
 def test_late_acknowledgements_are_stored(world: World, wait_ms: int, buffered: bool) -> None:
-    """1.5 s before the check point leaves, the buffer takes no more: the acknowledgement is stored at once."""
+    """In the last 1.5 s before the check point leaves the buffer, acknowledgements are stored at once."""
     filled(world, 1)
     (message,) = world.popped("A", invisible_ms=LONG)
     world.advance(wait_ms)
@@ -158,7 +158,7 @@ def test_late_acknowledgements_are_stored(world: World, wait_ms: int, buffered: 
 def test_acknowledgements_near_the_end_of_the_invisible_time_are_stored(
     world: World, wait_ms: int, buffered: bool
 ) -> None:
-    """The same 1.5 s before popCkStayBufferTimeOut before the end."""
+    """Acknowledgements are also stored in the 1.5 s before popCkStayBufferTimeOut before the end."""
     filled(world, 1)
     (message,) = world.popped("A", invisible_ms=6000)
     world.advance(wait_ms)
@@ -169,7 +169,7 @@ def test_acknowledgements_near_the_end_of_the_invisible_time_are_stored(
 
 
 def test_batch_acknowledgements_reach_the_buffer(world: World) -> None:
-    """All offsets of a batch are noted at once."""
+    """A batch acknowledgement applies to the buffered check point with all its offsets."""
     filled(world, 3)
     world.popped("A", invisible_ms=LONG)
     pop = world.last_pop
@@ -181,7 +181,7 @@ def test_batch_acknowledgements_reach_the_buffer(world: World) -> None:
 
 
 def test_an_unknown_offset_is_swallowed(world: World) -> None:
-    """An acknowledgement of an offset that was not popped is a success without effect, and is not stored."""
+    """An acknowledgement of an offset that was not popped succeeds without effect, and is not stored."""
     filled(world, 3)
     (message,) = world.popped("A", count=1, invisible_ms=LONG)
     receipt = world.receipt(message)
@@ -191,7 +191,7 @@ def test_an_unknown_offset_is_swallowed(world: World) -> None:
 
 
 def test_changing_the_invisible_time_stores_the_new_check_point(world: World) -> None:
-    """The new one is stored at once and never buffered; the old one is acknowledged in memory."""
+    """A change stores the new check point at once and acknowledges the old one in memory."""
     filled(world, 1)
     (message,) = world.popped("A", invisible_ms=LONG)
     changed = world.change("A", world.receipt(message), 20_000)
@@ -221,7 +221,7 @@ def test_batches_leave_memory_as_one_message() -> None:
 
 
 def test_a_full_buffer_stores() -> None:
-    """With more than popCkMaxBufferSize check points in memory the next ones are stored, behind those in memory."""
+    """With more than popCkMaxBufferSize check points in memory the next ones are stored, after those in memory."""
     world = make_world(enable_pop_buffer_merge=True, pop_ck_max_buffer_size=1)
     filled(world, 3)
     receipts = [world.receipt(world.popped("A", count=1, invisible_ms=LONG)[0]) for _ in range(3)]
@@ -235,7 +235,7 @@ def test_a_full_buffer_stores() -> None:
 
 
 def test_a_long_queue_of_positions_stores() -> None:
-    """With popCkOffsetMaxQueueSize pops of a queue waiting, the next one of that queue is stored."""
+    """With popCkOffsetMaxQueueSize pending pops of a queue, its next check point is stored."""
     world = make_world(enable_pop_buffer_merge=True, pop_ck_offset_max_queue_size=2)
     filled(world, 3)
     filled(world, 1, topic="B")
@@ -246,7 +246,7 @@ def test_a_long_queue_of_positions_stores() -> None:
 
 
 def test_filtered_messages_wait_for_their_turn(world: World) -> None:
-    """A pop that only passes over messages moves the position behind what is in memory, not before."""
+    """A pop that only skips messages moves the offset after those in memory, not before."""
     filled(world, 1)
     world.send("A", b"other", TAGS="x")
     (message,) = world.popped("A", count=1, invisible_ms=LONG)
@@ -259,7 +259,7 @@ def test_filtered_messages_wait_for_their_turn(world: World) -> None:
 
 
 def test_a_reset_forgets_the_waiting_positions(world: World) -> None:
-    """After a reset the queue is read from there; what was in memory before does not move the position any more."""
+    """After a reset the queue is read from the new offset, and earlier check points no longer move it."""
     filled(world, 3)
     receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=LONG)]
     world.engine.ask(world.broker, ResetOffset("G", "A", -1, 0, 1))
@@ -272,7 +272,7 @@ def test_a_reset_forgets_the_waiting_positions(world: World) -> None:
 
 
 def test_a_deleted_topic_gets_no_position(world: World) -> None:
-    """Check points in memory of a topic that is gone leave without bringing its position back."""
+    """Buffered check points of a deleted topic do not store its offset again."""
     filled(world, 1)
     world.popped("A", invisible_ms=LONG)
     world.engine.ask(world.broker, DeleteTopic("A"))
@@ -282,7 +282,7 @@ def test_a_deleted_topic_gets_no_position(world: World) -> None:
 
 
 def test_what_the_timer_does_not_take_yet_stays_in_memory(world: World) -> None:
-    """A check point beyond the longest delay is stored as soon as the timer takes it."""
+    """A check point beyond the longest delay is stored as soon as the timer accepts it."""
     days = 24 * 3_600_000
     filled(world, 1)
     world.popped("A", invisible_ms=4 * days)
@@ -304,7 +304,7 @@ def test_nothing_runs_while_nothing_is_due(world: World) -> None:
 
 
 def test_a_pop_that_cannot_be_remembered_waits() -> None:
-    """Two pops of one instant at one place, after a reset: the second is kept back, however much lies behind it."""
+    """After a reset, a second pop in the same millisecond would reuse a check point key, so it returns no messages."""
     world = make_world(enable_pop_buffer_merge=True)
     world.topic("B")
     for n in range(40):
@@ -318,7 +318,7 @@ def test_a_pop_that_cannot_be_remembered_waits() -> None:
 
 
 def test_ordered_pops_do_not_use_the_buffer(world: World) -> None:
-    """Their batch is remembered elsewhere, and their position moves with their acknowledgements."""
+    """Ordered pops have no check point, and their offset moves with their acknowledgements."""
     filled(world, 2)
     world.popped("A", order=True, invisible_ms=LONG)
     assert len(world.broker.pop_buffer) == 0

@@ -1,4 +1,4 @@
-"""The bound of popped messages that are out, in virtual time."""
+"""The limit on popped messages in flight, in virtual time."""
 
 import pytest
 from engine_world import World, bodies, make_world, messages_of
@@ -15,14 +15,14 @@ def world() -> World:
 
 
 def test_too_many_out_stop_a_queue(world: World) -> None:
-    """A queue stops when more than the bound are out, and counts what it keeps back as the rest."""
+    """A queue with more messages in flight than the limit returns none and reports its messages as the rest."""
     assert len(world.popped("A", count=3)) == 3
     assert world.popped("A", count=3) == []
     assert world.last_pop.rest_num == 6
 
 
 def test_acknowledgements_let_it_go_on(world: World) -> None:
-    """At the bound, not only below it, the queue hands out again; an acknowledgement counts as often as it comes."""
+    """At the limit a queue delivers again; a repeated acknowledgement counts each time."""
     messages = world.popped("A", count=4)
     receipt = world.receipt(messages[0])
     world.ack("A", receipt)
@@ -32,7 +32,7 @@ def test_acknowledgements_let_it_go_on(world: World) -> None:
 
 
 def test_a_pop_that_waits_for_a_stopped_queue_is_woken_when_it_goes_on(world: World) -> None:
-    """By the acknowledgement that brings it back to the bound, and not by itself before."""
+    """A pop that waits for a blocked queue is woken by the acknowledgement that brings it back to the limit."""
     messages = world.popped("A", count=4)
     receipts = [world.receipt(message) for message in messages]
     waiting = world.pop("A", count=1, poll_ms=20_000)
@@ -43,7 +43,7 @@ def test_a_pop_that_waits_for_a_stopped_queue_is_woken_when_it_goes_on(world: Wo
 
 
 def test_what_comes_back_is_not_out(world: World) -> None:
-    """A message that goes to the retry topic is not out any more, so the queue goes on."""
+    """A message moved to the retry topic is no longer in flight, so its queue delivers again."""
     world.popped("A", count=3, invisible_ms=1000)
     assert world.popped("A", count=3) == []
     world.advance(10_000)
@@ -51,13 +51,13 @@ def test_what_comes_back_is_not_out(world: World) -> None:
 
 
 def test_groups_count_for_themselves(world: World) -> None:
-    """What one group has out does not stop another."""
+    """Messages in flight of one group do not block another group."""
     world.popped("A", count=3)
     assert len(world.popped("A", count=3, group="H")) == 3
 
 
 def test_a_deleted_topic_is_not_remembered(world: World) -> None:
-    """A topic of the same name begins with nothing out."""
+    """A new topic with the name of a deleted one has no messages in flight."""
     world.popped("A", count=3)
     world.engine.submit(world.broker, DeleteTopic("A"))
     world.topic("A")
@@ -66,7 +66,7 @@ def test_a_deleted_topic_is_not_remembered(world: World) -> None:
 
 
 def test_an_ordered_batch_above_the_bound_stays_out(world: World) -> None:
-    """It is not handed out again when its time is over, but when enough of it is acknowledged."""
+    """An ordered batch above the limit is not redelivered when it expires, but when enough of it is acknowledged."""
     first, *_ = world.popped("A", count=3, invisible_ms=1000, order=True)
     receipt = world.receipt(first)
     world.advance(1000)

@@ -1,4 +1,4 @@
-"""The KV variant of popping, in virtual time: records instead of check points, with and without their cache."""
+"""The KV variant of pop, in virtual time: records instead of check points, with and without their cache."""
 
 import json
 from dataclasses import replace
@@ -49,7 +49,7 @@ def held(world: World, topic: str) -> int:
 
 
 def test_nothing_is_stored_for_a_pop(world: World) -> None:
-    """No check point, no acknowledgement: one record a message, which an acknowledgement deletes. Revive queue 0."""
+    """A pop writes one record per message instead of a check point; an acknowledgement deletes it. Revive queue 0."""
     filled(world)
     messages = world.popped("A")
     assert (world.last_pop.revive_qid, len(world.broker.pop_records)) == (0, 3)
@@ -62,7 +62,7 @@ def test_nothing_is_stored_for_a_pop(world: World) -> None:
 
 @pytest.mark.parametrize(("invisible_ms", "looks_ms"), [(5_000, 5_500), (5_449, 5_500), (5_450, 6_000)])
 def test_redelivery_comes_with_the_next_look(world: World, invisible_ms: int, looks_ms: int) -> None:
-    """Every 500 ms a look finds what was due 50 ms before it (seen: 5.4 s for 5 s); not 2 s late as check points."""
+    """A scan every 500 ms redelivers records due 50 ms before it (seen: 5.4 s for 5 s), without the 2 s of slack."""
     filled(world, 2)
     messages = world.popped("A", invisible_ms=invisible_ms)
     world.ack("A", world.receipt(messages[0]))
@@ -73,7 +73,7 @@ def test_redelivery_comes_with_the_next_look(world: World, invisible_ms: int, lo
 
 
 def test_retry_messages_keep_the_name_of_the_retry_topic(world: World) -> None:
-    """They are not put under the original topic, and carry no POP_CK (seen); the topic digit is that of a retry."""
+    """Retry messages keep the retry topic and carry no POP_CK (seen on 5.3.3); the topic digit is that of a retry."""
     filled(world, 1)
     world.popped("A", invisible_ms=1000)
     world.advance(2000)
@@ -88,7 +88,7 @@ def test_retry_messages_keep_the_name_of_the_retry_topic(world: World) -> None:
 
 
 def test_the_key_for_actual_retry_topics_adds_the_handle() -> None:
-    """popResponseReturnActualRetryTopic adds POP_CK here; it has no part in the topic. The handle acknowledges."""
+    """popResponseReturnActualRetryTopic adds POP_CK and keeps the topic; the handle acknowledges the message."""
     world = kv_world(pop_response_return_actual_retry_topic=True)
     filled(world, 1)
     world.popped("A", invisible_ms=1000)
@@ -100,7 +100,7 @@ def test_the_key_for_actual_retry_topics_adds_the_handle() -> None:
 
 
 def test_every_fifth_pop_reads_the_retry_topic_first(world: World) -> None:
-    """The first pop of a group on a topic and every fifth after it; all others read it last."""
+    """The first pop of a group and topic reads the retry topic first, and every fifth after it; others read it last."""
     filled(world, 10)
     world.popped("A", count=2, invisible_ms=1000)
     world.advance(2000)
@@ -110,7 +110,7 @@ def test_every_fifth_pop_reads_the_retry_topic_first(world: World) -> None:
 
 
 def test_queues_are_read_in_turn(world: World) -> None:
-    """Each pop begins one queue further; queues that were not reached count from their offset, -1 for none (seen)."""
+    """Each pop starts one queue further; unread queues count from their offset, -1 if they have none (seen)."""
     filled(world, 16, 4)
     world.topic("A", 4)
     seen = [([m.queue_id for m in world.popped("A", count=3)], world.last_pop.rest_num) for _ in range(5)]
@@ -118,7 +118,7 @@ def test_queues_are_read_in_turn(world: World) -> None:
 
 
 def test_the_position_is_where_the_last_read_began(world: World) -> None:
-    """The group's offset lags one read behind, and the pop itself goes on where it read to (seen)."""
+    """The group's offset is one read behind, while the pop itself continues where it read to (seen)."""
     filled(world, 4)
     assert (bodies(world.popped("A", count=2)), committed(world)) == ([b"0", b"1"], 0)
     assert (bodies(world.popped("A", count=2)), committed(world)) == ([b"2", b"3"], 2)
@@ -127,7 +127,7 @@ def test_the_position_is_where_the_last_read_began(world: World) -> None:
 
 
 def test_notifications_know_what_was_read_and_peeks_do_not(world: World) -> None:
-    """A notification looks after the last read, a peek after the committed offset (seen)."""
+    """A notification starts after the last read, a peek at the committed offset (seen on 5.3.3)."""
     filled(world, 2)
     world.popped("A", count=2)
     assert not world.ask(NotificationResult, Notification("G", "A", -1, 0, world.now_ms)).has_msg
@@ -135,7 +135,7 @@ def test_notifications_know_what_was_read_and_peeks_do_not(world: World) -> None
 
 
 def test_batch_acknowledgements_delete_records(world: World) -> None:
-    """Each bit is one record."""
+    """Each set bit of a batch acknowledgement deletes one record."""
     filled(world)
     world.popped("A", invisible_ms=3000)
     pop = world.last_pop
@@ -159,7 +159,7 @@ def test_foreign_acknowledgements_delete_nothing(world: World) -> None:
 
 
 def test_changing_the_invisible_time_replaces_the_record(world: World) -> None:
-    """Longer, shorter and at once; the old handle acknowledges nothing any more."""
+    """A change to a later, an earlier or the present time replaces the record; the old handle has no effect."""
     filled(world, 3)
     later, sooner, now = (world.receipt(message) for message in world.popped("A", invisible_ms=10_000))
     world.advance(1000)
@@ -176,7 +176,7 @@ def test_changing_the_invisible_time_replaces_the_record(world: World) -> None:
 
 
 def test_a_change_to_the_same_instant_keeps_the_message(world: World) -> None:
-    """The new record has the key of the old one and must not be deleted with it."""
+    """A change to the same visible time keeps the new record, which has the key of the old one."""
     filled(world, 1)
     receipt = world.receipt(world.popped("A", invisible_ms=10_000)[0])
     world.advance(4000)
@@ -187,7 +187,7 @@ def test_a_change_to_the_same_instant_keeps_the_message(world: World) -> None:
 
 
 def test_a_time_long_past_is_found_after_a_restart(world: World) -> None:
-    """Looks go back 3 s only: hidden until 10 s ago, a message comes with the next start (seen)."""
+    """A record for a time more than 3 s before the last scan is redelivered only after a restart (seen on 5.3.3)."""
     filled(world, 2)
     lost, found = (world.receipt(message) for message in world.popped("A"))
     world.advance(10_000)
@@ -202,7 +202,7 @@ def test_a_time_long_past_is_found_after_a_restart(world: World) -> None:
 
 @pytest.mark.parametrize("invisible_ms", [-(2**63), 2**63 - 1])
 def test_a_time_beyond_a_long_is_never_found(world: World, invisible_ms: int) -> None:
-    """Looks begin at 0 after a start, too; the handle acknowledges."""
+    """A record whose visible time overflows a long is never due, even after a restart; its handle acknowledges."""
     filled(world, 2)
     message, _ = world.popped("A", invisible_ms=invisible_ms)
     world.advance(60_000)
@@ -215,7 +215,7 @@ def test_a_time_beyond_a_long_is_never_found(world: World, invisible_ms: int) ->
 
 
 def test_due_records_are_delivered_in_the_order_of_their_keys(world: World) -> None:
-    """By visible time, then group, topic, queue and offset, whatever the order of the pops."""
+    """Due records are redelivered by visible time, then group, topic, queue and offset, not in pop order."""
     for topic in ("B", "A"):
         filled(world, 2, topic=topic)
     for topic in ("B", "A"):
@@ -227,7 +227,10 @@ def test_due_records_are_delivered_in_the_order_of_their_keys(world: World) -> N
 
 
 def test_a_redelivery_that_fails_is_tried_later_and_in_the_end_dropped() -> None:
-    """10 s longer, then 30, 60 and so on, popReviveMaxAttemptTimes times. Its retry topic has too long a name here."""
+    """A failed redelivery is retried after 10, 30, 60 s..., at most popReviveMaxAttemptTimes times.
+
+    It fails here because the name of the retry topic is too long.
+    """
     world = kv_world(pop_revive_max_attempt_times=2)
     group, topic = "G" * 130, "T" * 127
     world.topic(topic)
@@ -243,7 +246,7 @@ def test_a_redelivery_that_fails_is_tried_later_and_in_the_end_dropped() -> None
 
 
 def test_a_message_that_is_gone_is_not_redelivered(world: World) -> None:
-    """The record is dropped with its topic's messages."""
+    """The record of a message that was deleted with its topic is dropped."""
     filled(world, 1)
     world.popped("A", invisible_ms=1000)
     world.engine.ask(world.broker, DeleteTopic("A"))
@@ -252,7 +255,7 @@ def test_a_message_that_is_gone_is_not_redelivered(world: World) -> None:
 
 
 def test_both_retry_topics_are_read() -> None:
-    """With v2 names one pop reads the v1 retry topic and the v2 retry topic, not one of them by chance."""
+    """With v2 names one pop reads both the v1 and the v2 retry topic, not one of them at random."""
     world = kv_world(enable_retry_topic_v2=False)
     filled(world, 2)
     world.popped("A", count=1, invisible_ms=1000)
@@ -264,7 +267,7 @@ def test_both_retry_topics_are_read() -> None:
 
 
 def test_one_queue_alone_is_read_without_the_retry_topic(world: World) -> None:
-    """A pop of one queue reads the retry topic only when it is its turn to be first."""
+    """A pop of one queue reads the retry topic only if it is a pop that reads it first."""
     filled(world, 1)
     world.popped("A", queue=0, invisible_ms=1000)
     world.advance(2000)
@@ -276,7 +279,7 @@ def test_one_queue_alone_is_read_without_the_retry_topic(world: World) -> None:
 
 
 def test_ordered_pops(world: World) -> None:
-    """As with check points: one batch at a time, no record, and its offset moves with acknowledgements (seen)."""
+    """An ordered pop has one batch at a time, no record, and an offset that moves with acknowledgements (seen)."""
     filled(world, 3)
     messages = world.popped("A", order=True, count=2, invisible_ms=4000)
     assert (world.last_pop.revive_qid, world.last_pop.order_count_info) == (999, "0 0 0")
@@ -295,7 +298,7 @@ def test_ordered_pops(world: World) -> None:
 
 
 def test_a_reset_moves_the_group(world: World) -> None:
-    """The next pop reads from there, although it had read further."""
+    """After a reset the next pop reads from the reset offset, although the group had read further."""
     filled(world, 4)
     world.popped("A", count=4)
     world.engine.ask(world.broker, ResetOffset("G", "A", -1, 0, 3))
@@ -305,7 +308,7 @@ def test_a_reset_moves_the_group(world: World) -> None:
 
 
 def test_waiting_pops_are_answered(world: World) -> None:
-    """A message wakes a waiting pop; it gets a record like any other."""
+    """A message wakes a waiting pop, which gets a record like any other."""
     world.topic("A")
     waiting = world.pop("A", poll_ms=20_000)
     assert waiting.outcome is None
@@ -315,7 +318,7 @@ def test_waiting_pops_are_answered(world: World) -> None:
 
 
 def test_what_does_not_match_is_passed_over_one_read_a_pop(world: World) -> None:
-    """Unlike with check points a waiting pop does not go on by itself; its deadline reads the next 800 units (seen)."""
+    """A waiting pop reads the next 800 units only at its deadline (seen), unlike with check points."""
     world.topic("A")
     for _ in range(1000):
         world.send("A", TAGS="no")
@@ -327,7 +330,7 @@ def test_what_does_not_match_is_passed_over_one_read_a_pop(world: World) -> None
 
 
 def test_enabled_without_having_been_set_up_everything_is_refused() -> None:
-    """The variant needs popConsumerKVServiceInit at the start; upstream fails over a null (seen), here it is said."""
+    """Without popConsumerKVServiceInit at the start every pop is rejected; upstream throws a null pointer (seen)."""
     world = make_world(pop_consumer_kv_service_enable=True)
     filled(world, 1)
     refusal = refused(world.pop("A"))
@@ -336,7 +339,7 @@ def test_enabled_without_having_been_set_up_everything_is_refused() -> None:
 
 
 def test_records_are_redelivered_also_when_new_pops_write_check_points(world: World) -> None:
-    """Set up but not enabled: what is there is looked after, new pops are remembered the usual way."""
+    """If the variant is initialized but disabled, records are still redelivered, and new pops write check points."""
     filled(world, 2)
     world.popped("A", count=1, invisible_ms=2000)
     world.broker.config.pop_consumer_kv_service_enable = False
@@ -347,7 +350,7 @@ def test_records_are_redelivered_also_when_new_pops_write_check_points(world: Wo
 
 
 def test_records_can_be_turned_into_check_points(world: World) -> None:
-    """One for each message, in the revive queue of its offset; they bring back what was not acknowledged (seen)."""
+    """A rollback turns each record into a check point in the revive queue of its offset (seen on 5.3.3)."""
     filled(world, 4)
     messages = world.popped("A", count=3, invisible_ms=15_000)
     receipts = [world.receipt(message) for message in messages]
@@ -363,7 +366,7 @@ def test_records_can_be_turned_into_check_points(world: World) -> None:
 
 
 def test_nothing_runs_while_nothing_is_out(world: World) -> None:
-    """Acknowledged messages leave no timer behind."""
+    """Acknowledged messages leave no timer scheduled."""
     filled(world)
     for message in world.popped("A"):
         world.ack("A", world.receipt(message))
@@ -374,7 +377,7 @@ def test_nothing_runs_while_nothing_is_out(world: World) -> None:
 
 
 def test_the_position_follows_the_cache_once_a_second(cached: World) -> None:
-    """It is the first offset in memory; when nothing is left there it stays, until the next pop (seen)."""
+    """The offset is the first one in memory; when none is left there it stays until the next pop (seen on 5.3.3)."""
     world = cached
     filled(world, 4)
     receipts = [world.receipt(message) for message in world.popped("A", count=2, invisible_ms=60_000)]
@@ -394,7 +397,7 @@ def test_the_position_follows_the_cache_once_a_second(cached: World) -> None:
 
 
 def test_what_stays_ten_seconds_is_stored(cached: World) -> None:
-    """popCkStayBufferTime after the pop the record is written, and redelivered from there (seen: 14.15 s for 14 s)."""
+    """popCkStayBufferTime after the pop the record is stored, and redelivered from there (seen: 14.15 s for 14 s)."""
     world = cached
     filled(world, 1)
     world.popped("A", invisible_ms=14_000)
@@ -409,7 +412,7 @@ def test_what_stays_ten_seconds_is_stored(cached: World) -> None:
 
 
 def test_what_is_due_earlier_is_delivered_from_memory(cached: World) -> None:
-    """At the first look, once a second, at or after the end of the invisible time (seen: 5.62 s for 5 s)."""
+    """A record that is due earlier is redelivered by the first one-second scan after that (seen: 5.62 s for 5 s)."""
     world = cached
     filled(world, 1)
     world.advance(300)
@@ -421,7 +424,7 @@ def test_what_is_due_earlier_is_delivered_from_memory(cached: World) -> None:
 
 
 def test_the_cache_matches_by_offset_alone(cached: World) -> None:
-    """A handle with another pop time deletes the record, too (seen)."""
+    """A handle with another pop time deletes the cached record, too (seen on 5.3.3)."""
     world = cached
     filled(world, 1)
     receipt = world.receipt(world.popped("A", invisible_ms=3000)[0])
@@ -431,7 +434,7 @@ def test_the_cache_matches_by_offset_alone(cached: World) -> None:
 
 
 def test_a_full_cache_stores() -> None:
-    """With more than popCkMaxBufferSize records in memory the next pop's are stored."""
+    """With more than popCkMaxBufferSize records in memory the records of the next pop are stored."""
     world = kv_world(enable_pop_buffer_merge=True, pop_ck_max_buffer_size=1)
     filled(world, 4)
     for stored_records in (0, 0, 1):
@@ -440,7 +443,7 @@ def test_a_full_cache_stores() -> None:
 
 
 def test_changed_records_are_never_in_memory_only(cached: World) -> None:
-    """A change stores the new record at once and takes the old one out of memory."""
+    """A change stores the new record at once and removes the old one from memory."""
     world = cached
     filled(world, 1)
     receipt = world.receipt(world.popped("A", invisible_ms=60_000)[0])
@@ -453,7 +456,7 @@ def test_changed_records_are_never_in_memory_only(cached: World) -> None:
 
 
 def test_a_reset_empties_the_cache(cached: World) -> None:
-    """Nothing that was in memory of the queue is delivered again or holds the position."""
+    """After a reset no record in memory is redelivered or holds back the offset."""
     world = cached
     filled(world, 3)
     world.popped("A", invisible_ms=5000)
@@ -464,7 +467,7 @@ def test_a_reset_empties_the_cache(cached: World) -> None:
 
 
 def test_an_idle_cache_has_no_timer(cached: World) -> None:
-    """After the look that follows the last acknowledgement nothing is scheduled."""
+    """After the scan that follows the last acknowledgement no timer is scheduled."""
     world = cached
     filled(world, 1)
     world.ack("A", world.receipt(world.popped("A")[0]))
@@ -476,9 +479,10 @@ def test_an_idle_cache_has_no_timer(cached: World) -> None:
 
 
 def test_a_crash_keeps_records_and_reads_again(world: World) -> None:
-    """Records are on disk at once, the position is one read behind (seen).
+    """A crash keeps the records, which are on disk at once; the offset is one read behind (seen on 5.3.3).
 
-    Everything since then is delivered at once, also what was acknowledged, and what was not comes once more.
+    Everything read since then is delivered at once, acknowledged or not; unacknowledged messages are redelivered as
+    well.
     """
     filled(world, 6)
     world.ack("A", world.receipt(world.popped("A", count=1)[0]))
@@ -493,7 +497,7 @@ def test_a_crash_keeps_records_and_reads_again(world: World) -> None:
 
 
 def test_a_crash_empties_the_cache_and_reads_again(cached: World) -> None:
-    """Everything from the first message on that was not acknowledged is delivered once more, and only once."""
+    """After a crash every message from the first unacknowledged one on is delivered once more, and only once."""
     world = cached
     filled(world, 6)
     world.advance(9_000)
@@ -508,7 +512,7 @@ def test_a_crash_empties_the_cache_and_reads_again(cached: World) -> None:
 
 
 def test_the_cache_is_passed_by_while_it_is_switched_off(cached: World) -> None:
-    """The key counts for each pop: records are in the table at once, or wait in the cache."""
+    """While enablePopBufferMerge is off, the records of a pop go to the table at once instead of the cache."""
     filled(cached, 4)
     assert len(cached.popped("A", count=2)) == 2
     assert len(cached.broker.pop_records) == 0
@@ -518,7 +522,7 @@ def test_the_cache_is_passed_by_while_it_is_switched_off(cached: World) -> None:
 
 
 def test_the_cache_counts_what_is_left_in_it(cached: World) -> None:
-    """Each acknowledgement takes one record away."""
+    """Each acknowledgement removes one record from the cache."""
     filled(cached, 4)
     messages = cached.popped("A")
     consumer = cached.broker.pop_consumer
@@ -532,7 +536,7 @@ def test_the_cache_counts_what_is_left_in_it(cached: World) -> None:
 
 
 def test_a_retry_message_behind_others_has_its_handle() -> None:
-    """The messages of the topic itself have none."""
+    """A retry message after messages of the topic itself has a handle; those have none."""
     world = kv_world(pop_response_return_actual_retry_topic=True)
     filled(world, 1)
     world.popped("A", invisible_ms=1000)

@@ -1,4 +1,4 @@
-"""When check points are decided, and what becomes of those whose copies cannot be stored, in virtual time."""
+"""The time at which check points are decided, and check points whose copies cannot be stored, in virtual time."""
 
 import json
 from itertools import pairwise
@@ -12,7 +12,7 @@ from stored import filled, scheduled, stored, stored_bodies
 REVIVE = "rmq_sys_REVIVE_LOG_DefaultCluster"
 RETRY = "%RETRY%G_A"
 LONG_GROUP, LONG_TOPIC = "G" * 130, "T" * 127
-"""Their retry topic has too long a name for anything to be stored there."""
+"""The name of their retry topic is too long, so that no message can be stored there."""
 LADDER_S = [10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
 HOUR_MS = 3_600_000
 
@@ -20,26 +20,26 @@ HOUR_MS = 3_600_000
 def write_check_point(
     world: World, offset: int, *, invisible_ms: int = 4000, readable_ms: int = 3000, queue: int = 0
 ) -> None:
-    """A check point of one message of A; times from now on."""
+    """Store a check point of one message of topic A; times are relative to now."""
     point = CheckPoint("A", "G", 0, offset, world.now_ms, invisible_ms, world.broker.name, [0])
     deliver_ms = str(world.now_ms + readable_ms)
     world.send(REVIVE, point.to_json(), queue=queue, TAGS="ck", TIMER_DELIVER_MS=deliver_ms)
 
 
 def send_in_batch(world: World, topic: str, body: bytes, **properties: str) -> None:
-    """Send a batch of one message, whose properties nobody checks."""
+    """Send a batch of one message, whose properties the broker does not check."""
     batch = batch_body([(body, properties)])
     world.engine.ask(world.broker, SendMessage("PG", topic, 0, batch, {}, ("10.0.0.1", 5000), world.now_ms, batch=True))
 
 
 def points(world: World) -> list[dict[str, object]]:
-    """The check points that could be read so far, queue by queue."""
+    """Return the readable check points, queue by queue."""
     records = [record for queue in range(8) for record in stored(world, REVIVE, queue)]
     return [json.loads(record.body) for record in records if record.property_map()["TAGS"] == "ck"]
 
 
 def test_a_check_point_holds_back_only_its_own_queue(world: World) -> None:
-    """Behind one of an hour another waits that ended long ago; in another revive queue one is decided in its time."""
+    """An expired check point waits behind one of an hour; a check point in another revive queue does not."""
     filled(world)
     write_check_point(world, 0, invisible_ms=HOUR_MS, readable_ms=500)
     write_check_point(world, 1)
@@ -51,7 +51,7 @@ def test_a_check_point_holds_back_only_its_own_queue(world: World) -> None:
 
 
 def test_a_refused_acknowledgement_does_not_move_the_clock() -> None:
-    """One that no check point waits for delays nothing; that of another message of its batch does, by a second."""
+    """An acknowledgement without check point delays no decision; one of another message of the batch does, by 1 s."""
     for known, late_ms in ((True, 3100), (False, 2100)):
         world = make_world(revive_queue_num=1)
         filled(world, 2)
@@ -66,7 +66,7 @@ def test_a_refused_acknowledgement_does_not_move_the_clock() -> None:
 
 
 def test_a_queue_that_is_empty_forgets_its_clock() -> None:
-    """A time of far away, which a batch brings past the timer, is over with its check point."""
+    """A forged deliver time in the far future no longer affects the queue once its check point is decided."""
     world = make_world(revive_queue_num=1)
     filled(world, 2)
     point = CheckPoint("A", "G", 0, 0, world.now_ms, 1000, world.broker.name, [0]).to_json()
@@ -81,7 +81,7 @@ def test_a_queue_that_is_empty_forgets_its_clock() -> None:
 
 
 def test_what_cannot_come_back_is_tried_again_and_again(world: World) -> None:
-    """Its check point is written anew with more and more time, in the end every two hours; the message stays out."""
+    """A check point that cannot be revived is re-put with growing delays, in the end every two hours."""
     world.topic(LONG_TOPIC)
     world.send(LONG_TOPIC)
     world.popped(LONG_TOPIC, group=LONG_GROUP, invisible_ms=1000)
@@ -94,7 +94,7 @@ def test_what_cannot_come_back_is_tried_again_and_again(world: World) -> None:
 
 
 def test_it_is_dropped_after_the_last_time_where_that_is_wanted() -> None:
-    """With skipWhenCKRePutReachMaxTimes 17 times are enough."""
+    """With skipWhenCKRePutReachMaxTimes a check point is dropped after 17 re-puts."""
     world = make_world(skip_when_ck_re_put_reach_max_times=True)
     world.topic(LONG_TOPIC)
     world.send(LONG_TOPIC)
@@ -105,7 +105,7 @@ def test_it_is_dropped_after_the_last_time_where_that_is_wanted() -> None:
 
 
 def test_each_message_that_cannot_come_back_gets_its_own_check_point(world: World) -> None:
-    """Those that were acknowledged get none."""
+    """Each unacknowledged message that cannot be revived gets its own check point; acknowledged ones get none."""
     world.topic(LONG_TOPIC)
     for _ in range(3):
         world.send(LONG_TOPIC)
@@ -117,7 +117,7 @@ def test_each_message_that_cannot_come_back_gets_its_own_check_point(world: Worl
 
 
 def test_what_cannot_come_back_counts_as_out() -> None:
-    """Its queue stays stopped where the number of messages that are out is bounded."""
+    """A message that cannot be revived stays in flight, so a queue with a limit stays blocked."""
     world = make_world(enable_pop_message_threshold=True, pop_inflight_message_threshold=0)
     for topic, group in ((LONG_TOPIC, LONG_GROUP), ("A", "G")):
         world.topic(topic)
@@ -130,7 +130,7 @@ def test_what_cannot_come_back_counts_as_out() -> None:
 
 
 def test_what_can_be_stored_at_last_comes_back(world: World) -> None:
-    """The timer refuses a copy for longer than its bound, until that is raised."""
+    """A copy whose delay the timer rejects is redelivered after timerMaxDelaySec is raised."""
     world.topic("A")
     send_in_batch(world, "A", b"hi", TIMER_DELAY_SEC="345600")
     assert bodies(world.popped("A", invisible_ms=1000)) == [b"hi"]
