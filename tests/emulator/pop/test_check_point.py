@@ -37,7 +37,7 @@ def written(world: World, ack: Ack, *, batch: bool) -> tuple[str, str, dict[str,
 def test_an_acknowledgement_is_stored_with_its_key(
     world: World, broker: str | None, batch: bool, tag: str, key: str, body: dict[str, object]
 ) -> None:
-    """The merge buffer stores an acknowledgement without broker name; its key lists the offsets and ends with the tag."""
+    """The merge buffer stores acknowledgements without broker name; the key has the offsets and ends with the tag."""
     ack = Ack("T", "G", 1, 5, 7, broker, [5, 6])
     assert written(world, ack, batch=batch) == (tag, key, BODY | body)
 

@@ -1,4 +1,4 @@
-"""What the broker notes of broadcasting consumers, in virtual time."""
+"""Offsets of broadcasting consumers that the broker records, in virtual time."""
 
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.operations import ConsumerData, Heartbeat, PullMessage, SubscriptionData
@@ -6,7 +6,7 @@ from rocketmq_testkit.emulator.operations import UnregisterClient as Unregister
 
 
 def broadcasting(world: World, *clients: str) -> None:
-    """Clients of the group G that broadcasts T."""
+    """Send heartbeats of clients of group G, which consumes T in broadcasting mode."""
     for client in clients:
         world.heartbeat(client, topics={"T": "*"}, model="BROADCASTING")
 
@@ -30,7 +30,7 @@ def with_messages() -> World:
 
 
 def test_the_slowest_is_noted_every_five_seconds() -> None:
-    """Never further back than it was."""
+    """Every five seconds the offset of the slowest client is committed; it never decreases."""
     world = with_messages()
     broadcasting(world, "a", "b")
     pull(world, "a", 4)
@@ -47,7 +47,7 @@ def test_the_slowest_is_noted_every_five_seconds() -> None:
 
 
 def test_who_is_away_for_long_does_not_count() -> None:
-    """Two minutes after its last pull when it has left, five when it is there; then nothing is due any more."""
+    """A client stops counting two minutes after its last pull if it has left, five if not; then no timer is due."""
     world = with_messages()
     broadcasting(world, "a", "b")
     pull(world, "a", 1)
@@ -66,7 +66,7 @@ def test_who_is_away_for_long_does_not_count() -> None:
 
 
 def test_others_are_not_noted() -> None:
-    """Strangers, groups that share, and consumers that pull by themselves."""
+    """Unknown clients, clustering groups, and consumers of type CONSUME_ACTIVELY are not recorded."""
     world = with_messages()
     world.heartbeat("c", topics={"T": "*"})
     pull(world, "c", 1)

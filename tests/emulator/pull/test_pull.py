@@ -1,4 +1,4 @@
-"""Pulling and waiting for messages."""
+"""Pulls and long polling of pulls."""
 
 import pytest
 from engine_world import World, make_world, refused
@@ -40,7 +40,7 @@ def result(call: DirectCall) -> PullResult:
     ],
 )
 def test_where_a_pull_may_begin(world: World, stored: int, offset: int, code: int, status: str, following: int) -> None:
-    """Each position has its code, status and next offset (seen on 5.3.3)."""
+    """Each pull offset returns its code, status and next offset (seen on 5.3.3)."""
     world.topic("A")
     for _ in range(stored):
         world.send("A")
@@ -50,7 +50,7 @@ def test_where_a_pull_may_begin(world: World, stored: int, offset: int, code: in
 
 
 def test_one_pull_returns_32_messages_and_256_kib(world: World) -> None:
-    """A read is bounded by 32 messages and 256 KiB, but always returns one message."""
+    """A pull returns at most 32 messages and 256 KiB, but always at least one message."""
     world.topic("A")
     for _ in range(40):
         world.send("A")
@@ -79,7 +79,7 @@ def test_a_message_wakes_a_waiting_pull(world: World) -> None:
 
 @pytest.mark.parametrize(("suspend_ms", "waited_ms"), [(0, 0), (1000, 5000), (7000, 10_000), (15_000, 15_000)])
 def test_a_wait_ends_at_the_next_look(world: World, suspend_ms: int, waited_ms: int) -> None:
-    """Upstream looks at waiting pulls every 5 s, counted from its start, so they end at such a look."""
+    """A waiting pull ends at the next check; upstream checks every 5 s, counted from its start."""
     world.topic("A")
     call = world.pull("A", 0, suspend_ms=suspend_ms)
     world.advance(max(waited_ms - 1, 0))
@@ -89,7 +89,7 @@ def test_a_wait_ends_at_the_next_look(world: World, suspend_ms: int, waited_ms: 
 
 
 def test_looks_can_be_exact() -> None:
-    """With an interval of 1 ms a wait ends when it was asked to."""
+    """With a check interval of 1 ms a waiting pull ends exactly at its timeout."""
     world = make_world(pull_hold_check_interval=1)
     world.topic("A")
     call = world.pull("A", 0, suspend_ms=1234)
@@ -100,7 +100,7 @@ def test_looks_can_be_exact() -> None:
 
 
 def test_another_tag_is_noticed_at_the_next_look(world: World) -> None:
-    """A message with another tag does not wake at once; at the next look the pull moves past it with code 20."""
+    """A message with another tag ends a waiting pull at the next check, with code 20 and an offset past the message."""
     world.topic("A")
     world.send("A", TAGS="T")
     call = world.pull("A", 1, suspend_ms=12_000, expression="T")
@@ -113,7 +113,7 @@ def test_another_tag_is_noticed_at_the_next_look(world: World) -> None:
 
 
 def test_tags_are_matched_by_hash(world: World) -> None:
-    """An OR list is trimmed and matched by hash code: `Aa` and `BB` collide, `A` is another tag."""
+    """Tags of an OR list are trimmed and matched by hash code: `Aa` and `BB` collide, `A` is another tag."""
     world.topic("A")
     for tag in ("Aa", "BB", "A", "x"):
         world.send("A", tag.encode(), TAGS=tag)
@@ -135,7 +135,7 @@ def pull_by_heartbeat(world: World, topic: str, version: int = 0) -> DirectCall:
 
 
 def test_without_inline_subscription_the_heartbeat_counts(world: World) -> None:
-    """Group, topic and version of the subscription are looked up in the last heartbeat."""
+    """A pull without inline subscription uses group, topic and version of the last heartbeat."""
     world.topic("A")
     world.topic("B")
     world.send("A")
@@ -165,7 +165,7 @@ def test_refusals_in_upstreams_order(world: World) -> None:
 
 
 def test_the_commit_rides_along(world: World) -> None:
-    """Flag 1 stores the commit offset, on the first pass only."""
+    """A pull with flag 1 commits its commit offset, on the first pass only."""
     world.topic("A")
     world.send("A")
     world.engine.submit(world.broker, PullMessage("G", "A", 0, 0, 32, 5, 1, 0, 0, "*"))
@@ -173,7 +173,7 @@ def test_the_commit_rides_along(world: World) -> None:
 
 
 def test_a_reset_is_told_once(world: World) -> None:
-    """After a server-side reset the next pull answers OFFSET_RESET; commits before it are ignored."""
+    """After a server-side reset the next pull returns OFFSET_RESET once; commits before it are ignored."""
     world.topic("A")
     for _ in range(5):
         world.send("A")
@@ -190,7 +190,7 @@ def test_a_reset_is_told_once(world: World) -> None:
 
 @pytest.mark.parametrize(("zero", "code"), [(False, ResponseCode.QUERY_NOT_FOUND), (True, None)])
 def test_where_a_new_group_begins_in_an_empty_queue(zero: bool, code: ResponseCode | None) -> None:
-    """Nowhere, as upstream has it, or at 0 where a key says so: then no message comes too early for the group."""
+    """A new group has no offset in an empty queue, as upstream, or 0 with `emptyQueueOffsetZero`."""
     world = make_world(empty_queue_offset_zero=zero)
     world.topic("A")
     asked = world.engine.submit(world.broker, QueryConsumerOffset("G", "A", 0)).outcome
@@ -200,7 +200,7 @@ def test_where_a_new_group_begins_in_an_empty_queue(zero: bool, code: ResponseCo
 
 
 def test_a_closed_connection_takes_its_pulls_along(world: World) -> None:
-    """A pull whose client is gone is not answered, and does not stay in the hold."""
+    """A pull whose connection is closed gets no response and is removed from the hold."""
     world.topic("A")
     call = world.pull("A", 0, suspend_ms=15_000)
     call.active = False
@@ -225,7 +225,7 @@ class ClosingCall(DirectCall):
 
 
 def test_a_connection_that_is_lost_with_the_first_response_gets_no_second(world: World) -> None:
-    """One message matches all waiting pulls; the pulls behind the first one are gone before it reaches them."""
+    """A message matches several pulls of a connection that is lost with the first response: the others get none."""
     world.topic("A")
     channel = DirectChannel("closing", ("10.0.0.9", 4000))
     others = [DirectCall(channel), DirectCall(channel)]
@@ -248,7 +248,7 @@ class SendingCall(DirectCall):
         self.world, self.replies = world, 0
 
     def reply(self, outcome: Outcome) -> None:
-        """Keep the response; the message wakes all other pulls before this returns."""
+        """Keep the response and send a message, which wakes all other pulls before this method returns."""
         super().reply(outcome)
         self.replies += 1
         if self.replies == 1:
@@ -256,7 +256,7 @@ class SendingCall(DirectCall):
 
 
 def test_a_message_that_is_sent_with_the_first_response_wakes_no_pull_twice(world: World) -> None:
-    """Each waiting pull gets one response, with all messages that are stored by then."""
+    """A message sent with the first response wakes no pull twice: each gets one response with all messages."""
     world.topic("A")
     calls = [SendingCall(world, DirectChannel(f"c{number}")) for number in range(3)]
     for call in calls:
@@ -270,7 +270,7 @@ def test_a_message_that_is_sent_with_the_first_response_wakes_no_pull_twice(worl
 
 
 def test_a_waiting_pull_whose_connection_lives_is_kept(world: World) -> None:
-    """Of two pulls of one connection, only the one that nobody waits for any more is forgotten."""
+    """Of two pulls of one connection only the one whose client no longer waits is removed."""
     world.topic("A")
     channel = DirectChannel("c")
     gone, kept = DirectCall(channel), DirectCall(channel)
@@ -285,7 +285,7 @@ def test_a_waiting_pull_whose_connection_lives_is_kept(world: World) -> None:
 
 
 def test_a_subscription_that_is_older_than_the_request_is_rejected(world: World) -> None:
-    """The version of the heartbeat is below that of the pull."""
+    """A pull with a newer subscription version than the heartbeat returns SUBSCRIPTION_NOT_LATEST."""
     world.topic("A")
     world.heartbeat("c", topics={"A": "*"}, version=5)
     for version, code in ((6, ResponseCode.SUBSCRIPTION_NOT_LATEST), (5, None)):
@@ -298,7 +298,7 @@ def test_a_subscription_that_is_older_than_the_request_is_rejected(world: World)
 
 
 def test_a_pull_that_has_ended_leaves_no_timer(world: World) -> None:
-    """Neither one that a message woke, nor one whose connection is gone."""
+    """A pull that was woken, or whose connection is closed, leaves no timer scheduled."""
     world.topic("A")
     woken, gone = world.pull("A", suspend_ms=15_000), world.pull("A", suspend_ms=15_000)
     assert len(scheduled(world, "pull")) == 2
@@ -310,7 +310,7 @@ def test_a_pull_that_has_ended_leaves_no_timer(world: World) -> None:
 
 
 def test_queues_that_brought_messages_are_noted(world: World) -> None:
-    """By topic and group; a pull that brings nothing is not."""
+    """Queues whose pulls returned messages are recorded by topic and group; other queues are not."""
     world.topic("A", 3)
     world.send("A", queue=1)
     for queue in (0, 1):

@@ -1,4 +1,4 @@
-"""Reads of a queue without a filter, which take records out of the log together."""
+"""Reads of a queue without a filter, which copy consecutive records out of the log together."""
 
 from array import array
 from dataclasses import replace
@@ -23,7 +23,7 @@ from rocketmq_testkit.emulator.store.commit_log import CommitLog
 def test_a_read_is_as_long_as_its_bounds_allow(
     sent: list[tuple[int, int]], offset: int, count: int, bytes_max: int, filter_bytes: int
 ) -> None:
-    """Messages in turn from the offset on: at least one, then as many as there are within all bounds."""
+    """A read returns consecutive messages from the offset on: at least one, then as many as all limits allow."""
     world = make_world(max_transfer_bytes_on_message_in_memory=bytes_max, max_filter_message_size=filter_bytes)
     world.topic("T", 3)
     world.send("T", queue=0)
@@ -48,7 +48,7 @@ def test_a_read_is_as_long_as_its_bounds_allow(
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=30), st.data())
 def test_ascending_records_are_what_each_of_them_is(sizes: list[int], data: st.DataObject) -> None:
-    """Near to one another or far apart, in one segment or in several."""
+    """Records read together equal those read singly, close together or far apart, in one or several segments."""
     log = CommitLog(128, 1 << 20, lambda _: None, lambda: None)
     places = []
     for number, size in enumerate(sizes):
@@ -68,7 +68,7 @@ def test_ascending_records_are_what_each_of_them_is(sizes: list[int], data: st.D
 
 
 def test_a_journal_has_all_of_an_answer_but_its_records() -> None:
-    """Each field has another value than it has by itself."""
+    """The journaled part of a pull result keeps every field except the records."""
     answer = PullResult(
         ResponseCode.SUCCESS, PullStatus.FOUND, 1, 2, 3, [b"record"], (4,), 5, 6, 7, offset_delta=8, forwarded=True
     )

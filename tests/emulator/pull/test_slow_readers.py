@@ -1,4 +1,4 @@
-"""A broker protects itself from groups that read too far behind the end of its log."""
+"""Protection of a broker from groups that read too far behind the end of the commit log."""
 
 from typing import Any
 
@@ -23,15 +23,15 @@ from rocketmq_testkit.emulator.operations import (
 )
 
 FAR = 100_000
-"""Bytes that are too many."""
+"""Lag in bytes that exceeds the threshold."""
 LOOK_MS = 180_000
 BODY = b"x" * 1_000
 MANY = 120
-"""Messages behind which the log goes on for too long."""
+"""Number of messages that make up such a lag."""
 
 
 def make_slow_world(**keys: Any) -> World:
-    """A topic with many messages and a group, which has read nothing."""
+    """Create a world with a topic of many messages and a group that has read none."""
     protects: dict[str, Any] = {
         "disable_consume_if_consumer_read_slowly": True,
         "consumer_fallbehind_threshold": FAR,
@@ -50,17 +50,17 @@ def slow_world() -> World:
 
 
 def may_read(world: World, group: str = "G") -> bool:
-    """Whether the group is switched on."""
+    """Return True if the group is enabled."""
     return world.broker.groups.table[group].consume_enable
 
 
 def switch_on(world: World) -> None:
-    """What an administrator does about it."""
+    """Enable the group again, as an administrator does."""
     world.ask(Done, CreateGroup(GroupConfig("G")))
 
 
 def test_a_slow_group_is_switched_off_at_the_next_look(slow_world: World) -> None:
-    """There is one every three minutes since the start; then no read of the group is served, and others are."""
+    """A slow group is disabled at the next three-minute check; then its reads are rejected, other groups' are not."""
     slow_world.advance(1_000)
     assert isinstance(slow_world.pull("T", count=1).outcome, PullResult)
     version = slow_world.broker.groups.version_counter
@@ -76,7 +76,7 @@ def test_a_slow_group_is_switched_off_at_the_next_look(slow_world: World) -> Non
 
 
 def test_nothing_happens_by_default() -> None:
-    """However far behind a group is, and nothing is scheduled for it."""
+    """By default no lag disables a group, and no timer is scheduled."""
     world = make_slow_world(disable_consume_if_consumer_read_slowly=False)
     due = len(list(world.engine.scheduler.scheduled()))
     world.pull("T", count=1)
@@ -87,7 +87,7 @@ def test_nothing_happens_by_default() -> None:
 
 @pytest.mark.parametrize("how", ["pull", "pull with a filter", "pop", "pop with records", "peek"])
 def test_whoever_reads_is_noted(how: str) -> None:
-    """By any way of reading; what counts is the last message that was looked at, whether it was given or not."""
+    """Every kind of read is recorded; the last message examined counts, even if it was not returned."""
     kv = how == "pop with records"
     world = make_slow_world(pop_consumer_kv_service_init=kv, pop_consumer_kv_service_enable=kv)
     if how == "pull":
@@ -95,7 +95,7 @@ def test_whoever_reads_is_noted(how: str) -> None:
     elif how == "pull with a filter":
         world.pull("T", count=1, expression="none")
         world.advance(LOOK_MS)
-        assert may_read(world)  # it was passed over by all of them
+        assert may_read(world)  # the filtered pull has skipped all messages
         world.pull("T", count=1)
     elif how == "peek":
         world.engine.submit(world.broker, PeekMessage("G", "T", 0, 1))
@@ -106,7 +106,7 @@ def test_whoever_reads_is_noted(how: str) -> None:
 
 
 def test_who_has_read_what_is_newer_in_time_stays(slow_world: World) -> None:
-    """The last read of a queue counts, and one that found the end of it most of all."""
+    """A group that has read up to the end by the next check stays enabled, because its last read of a queue counts."""
     slow_world.pull("T", count=1)
     slow_world.pull("T", MANY)
     slow_world.advance(LOOK_MS)
@@ -118,7 +118,7 @@ def test_who_has_read_what_is_newer_in_time_stays(slow_world: World) -> None:
 
 
 def test_one_slow_queue_is_enough(slow_world: World) -> None:
-    """How far a group is elsewhere does not help it; a read of no message is no read."""
+    """One slow queue is enough to disable a group; a read that finds no message is not recorded."""
     slow_world.topic("U")
     slow_world.pull("T", count=1)
     slow_world.send("U")
@@ -129,7 +129,7 @@ def test_one_slow_queue_is_enough(slow_world: World) -> None:
 
 
 def test_who_is_switched_on_again_has_to_be_quick(slow_world: World) -> None:
-    """A group that has not read what is newer by the next look is switched off again."""
+    """A group that is enabled again is disabled again at the next check unless it has read newer messages."""
     slow_world.pull("T", count=1)
     slow_world.advance(LOOK_MS)
     switch_on(slow_world)
@@ -143,7 +143,7 @@ def test_who_is_switched_on_again_has_to_be_quick(slow_world: World) -> None:
 
 @pytest.mark.parametrize("what", ["the topic", "the group", "the run"])
 def test_what_is_deleted_is_forgotten(slow_world: World, what: str) -> None:
-    """A topic or a group of the same name begins anew, and so does a broker."""
+    """The recorded lag does not survive deletion of the topic or the group, or a restart of the broker."""
     slow_world.pull("T", count=1)
     if what == "the topic":
         slow_world.ask(Done, DeleteTopic("T"))
@@ -157,7 +157,7 @@ def test_what_is_deleted_is_forgotten(slow_world: World, what: str) -> None:
 
 
 def test_keys_may_change_at_any_time(slow_world: World) -> None:
-    """What was not too far behind may be so by another threshold, and nobody is switched off once the rule is."""
+    """A lower threshold takes effect at the next check, and disabling the protection stops it at once."""
     slow_world.ask(Done, UpdateBrokerConfig({"consumerFallbehindThreshold": "1000000"}))
     slow_world.pull("T", count=1)
     slow_world.advance(LOOK_MS)
@@ -172,7 +172,7 @@ def test_keys_may_change_at_any_time(slow_world: World) -> None:
 
 
 def test_it_can_be_left_unnoted() -> None:
-    """diskFallRecorded=false lets nobody be found slow."""
+    """With diskFallRecorded=false no group is found slow."""
     world = make_slow_world(disk_fall_recorded=False)
     world.pull("T", count=1)
     world.advance(LOOK_MS)
@@ -180,7 +180,7 @@ def test_it_can_be_left_unnoted() -> None:
 
 
 def test_a_pull_that_waits_is_refused_when_it_is_looked_at_again(slow_world: World) -> None:
-    """The group may have another queue in which it waits for messages."""
+    """A waiting pull of a disabled group is rejected at its next check, although it waits for another queue."""
     slow_world.topic("U")
     slow_world.pull("T", count=1)
     slow_world.advance(LOOK_MS - 1_000)
@@ -190,7 +190,7 @@ def test_a_pull_that_waits_is_refused_when_it_is_looked_at_again(slow_world: Wor
 
 
 def test_compacted_topics_are_not_looked_at(slow_world: World) -> None:
-    """Upstream reads them elsewhere (CompactionStore)."""
+    """Reads of compacted topics are not recorded, because upstream reads them elsewhere (CompactionStore)."""
     topic = CreateTopic(TopicConfig("C", 1, 1), {"+cleanup.policy": "COMPACTION"})
     slow_world.ask(Done, topic)
     for _ in range(MANY):
@@ -201,7 +201,7 @@ def test_compacted_topics_are_not_looked_at(slow_world: World) -> None:
 
 
 def test_topics_of_batches_are_looked_at(slow_world: World) -> None:
-    """As any others."""
+    """Reads of BatchCQ topics are recorded like all others."""
     attributes = {"queue.type": "BatchCQ"}
     slow_world.ask(Done, CreateTopic(TopicConfig("B", 1, 1, attributes=attributes)))
     slow_world.send("B", BODY)
@@ -213,7 +213,7 @@ def test_topics_of_batches_are_looked_at(slow_world: World) -> None:
 
 
 def test_figures_of_light_queues_go_by_one_name() -> None:
-    """The last read of any of them counts, and a group that is called like one is never switched off."""
+    """Light queues share one recorded lag, and a group with the name of a light queue is never disabled."""
     world = make_slow_world(enable_lmq=True, enable_multi_dispatch=True)
     for name in ("a", "b"):
         world.send("T", BODY, INNER_MULTI_DISPATCH=f"%LMQ%{name}")
@@ -231,7 +231,7 @@ def test_figures_of_light_queues_go_by_one_name() -> None:
 
 
 def test_a_slave_protects_itself_too() -> None:
-    """From who reads there; its master serves on, until tables are copied the other way, which they never are."""
+    """A slave disables groups that read slowly from it; its master keeps them enabled."""
     keys: dict[str, Any] = {
         "disable_consume_if_consumer_read_slowly": True,
         "consumer_fallbehind_threshold": FAR,

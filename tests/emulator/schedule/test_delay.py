@@ -1,4 +1,4 @@
-"""Delay levels: each level strictly in order, visible at the look that finds the head due."""
+"""Delay levels: each level strictly in order, visible at the check that finds the head due."""
 
 from struct import pack
 
@@ -36,7 +36,7 @@ def test_default_levels(world: World, level: int, delay_ms: int) -> None:
 
 @pytest.mark.parametrize(("sent_at", "visible_at"), [(0, 1000), (37, 1100), (100, 1100), (101, 1200), (5050, 6100)])
 def test_looks_come_every_100_ms_from_one_second_after_the_start(world: World, sent_at: int, visible_at: int) -> None:
-    """A message due between two looks appears at the later one."""
+    """A message that is due between two checks (every 100 ms, first 1 s after the start) appears at the later one."""
     world.topic("A")
     world.advance(sent_at)
     world.send("A", DELAY="1")
@@ -45,7 +45,7 @@ def test_looks_come_every_100_ms_from_one_second_after_the_start(world: World, s
 
 
 def test_the_look_period_is_a_key() -> None:
-    """With a period of 1 ms a message appears at its own instant."""
+    """With a check interval of 1 ms a message appears exactly at its deliver time."""
     world = make_world(delay_level_check_interval=1)
     world.topic("A")
     world.advance(37)
@@ -55,7 +55,7 @@ def test_the_look_period_is_a_key() -> None:
 
 
 def test_while_it_waits_it_lies_in_the_schedule_topic(world: World) -> None:
-    """The queue is the level minus one, the tags code is the time at which it is due."""
+    """A waiting message is in queue level - 1 of the schedule topic, and its tags code is its deliver time."""
     world.topic("A", 4)
     world.send("A", queue=3, DELAY="3", TAGS="T")
     (waiting,) = stored(world, SCHEDULE, 2)
@@ -66,7 +66,7 @@ def test_while_it_waits_it_lies_in_the_schedule_topic(world: World) -> None:
 
 
 def test_the_delivered_copy_keeps_everything(world: World) -> None:
-    """Queue, body, born data and properties are the sender's; DELAY, REAL_TOPIC and REAL_QID stay visible."""
+    """The delivered copy keeps queue, body, born data and properties, including DELAY, REAL_TOPIC and REAL_QID."""
     world.topic("A", 4)
     world.send("A", b"body", queue=2, DELAY="1", TAGS="T", KEYS="k", color="red")
     world.advance(1000)
@@ -86,7 +86,7 @@ def test_the_delivered_copy_keeps_everything(world: World) -> None:
 
 @pytest.mark.parametrize("level", ["0", "-1", "-9"])
 def test_no_level_is_no_delay(world: World, level: str) -> None:
-    """Zero and negative levels are stored at once."""
+    """A message with level 0 or a negative level is stored at once."""
     world.topic("A")
     world.send("A", DELAY=level)
     assert len(stored(world, "A")) == 1
@@ -94,7 +94,7 @@ def test_no_level_is_no_delay(world: World, level: str) -> None:
 
 @pytest.mark.parametrize("level", ["19", "99", "2147483647"])
 def test_a_level_beyond_the_last_is_the_last(world: World, level: str) -> None:
-    """It waits in the queue of the last level, and DELAY says so."""
+    """A level above the maximum is clamped: the message is in the last level's queue with DELAY=18."""
     world.topic("A")
     world.send("A", DELAY=level)
     (waiting,) = stored(world, SCHEDULE, 17)
@@ -103,7 +103,7 @@ def test_a_level_beyond_the_last_is_the_last(world: World, level: str) -> None:
 
 @pytest.mark.parametrize("level", ["x", "1.5", " 1", "99999999999"])
 def test_a_level_that_is_no_number_is_refused(world: World, level: str) -> None:
-    """SYSTEM_ERROR with Java's text; nothing is stored."""
+    """A level that is not a number is rejected with SYSTEM_ERROR and Java's text; no message is stored."""
     world.topic("A")
     with pytest.raises(EngineError) as caught:
         world.send("A", DELAY=level)
@@ -113,7 +113,7 @@ def test_a_level_that_is_no_number_is_refused(world: World, level: str) -> None:
 
 
 def test_each_level_keeps_its_order(world: World) -> None:
-    """Messages of one level arrive in the order of sending, several due at one look included."""
+    """Messages of one level are delivered in send order, even if several are due at one check."""
     world.topic("A")
     for n in range(20):
         world.send("A", b"%d" % n, DELAY="2" if n % 2 else "1")
@@ -124,7 +124,7 @@ def test_each_level_keeps_its_order(world: World) -> None:
 
 
 def test_nothing_runs_while_nothing_waits(world: World) -> None:
-    """There is one timer for each level in use, and none afterwards."""
+    """Each level in use has one timer, and no timer remains afterwards."""
     world.topic("A")
     assert scheduled(world, "delay level") == []
     for _ in range(5):
@@ -136,7 +136,7 @@ def test_nothing_runs_while_nothing_waits(world: World) -> None:
 
 
 def test_delivery_wakes_a_waiting_pull(world: World) -> None:
-    """A parked pull is answered at the instant of delivery."""
+    """A waiting pull is answered at the time of delivery."""
     world.topic("A")
     world.send("A", b"late", DELAY="1")
     call = world.pull("A", suspend_ms=15_000)
@@ -148,7 +148,7 @@ def test_delivery_wakes_a_waiting_pull(world: World) -> None:
 
 
 def test_own_levels() -> None:
-    """Another level string makes other levels, also more of them than the schedule topic has queues."""
+    """Another level string configures other levels, even more than the schedule topic has queues."""
     world = make_world(message_delay_level=" ".join(f"{n}s" for n in range(2, 22)))
     world.topic("A")
     world.send("A", b"first", DELAY="1")
@@ -167,13 +167,13 @@ def test_units(text: str, delays: list[int]) -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", "1", "s", "1x", "1.5s", "1s 2S", "1s five", "1s  5s", " 1s"])
 def test_levels_that_cannot_be_read(text: str) -> None:
-    """A level string that is not understood stops the start of the broker with a sentence that names the key."""
+    """An invalid level string fails the start of the broker with an error that names the key."""
     with pytest.raises(ConfigError, match="messageDelayLevel="):
         make_world(message_delay_level=text)
 
 
 def test_a_delayed_half_message_is_lost(world: World) -> None:
-    """Upstream delivers no delayed message into the half topic."""
+    """A delayed half message is lost, as upstream, because no copy goes to the half topic."""
     world.topic("A")
     world.send("A", DELAY="1", TRAN_MSG="true", PGROUP="PG")
     world.advance(60_000)
@@ -182,7 +182,7 @@ def test_a_delayed_half_message_is_lost(world: World) -> None:
 
 
 def test_a_revived_message_with_a_level_is_delayed_again(world: World) -> None:
-    """The retry copy of a popped delay message goes through its level once more."""
+    """The retry copy of a popped message with a delay level is delayed again by that level."""
     world.topic("A")
     world.send("A", DELAY="2")
     world.advance(5000)
@@ -196,7 +196,7 @@ def test_a_revived_message_with_a_level_is_delayed_again(world: World) -> None:
 
 
 def test_a_level_that_only_a_batch_can_bring_in(world: World) -> None:
-    """The messages of a batch pass the check of levels; one with a bad level is revived without delay all the same."""
+    """A batch bypasses the check of delay levels; its message with an invalid level is revived without delay."""
     world.topic("A")
     properties = b"DELAY\x01x\x02"
     inner = pack(">iiii2sh", 0, 0, 0, 2, b"hi", len(properties)) + properties
@@ -208,13 +208,13 @@ def test_a_level_that_only_a_batch_can_bring_in(world: World) -> None:
 
 
 def offsets(world: World) -> tuple[dict[int, int], int, int]:
-    """How far levels were delivered, and the version with its time since the start."""
+    """Return the delivered offsets, their version, and the time of that version since the start."""
     result = world.ask(DelayOffsetsResult, GetAllDelayOffset())
     return result.offsets, result.version, result.changed_ms - START_MS
 
 
 def test_how_far_levels_were_delivered(world: World) -> None:
-    """Levels that had a message are told from the next look on; what waits does not count."""
+    """The offsets include a level from the first check after its first message; waiting messages do not count."""
     world.topic("A")
     world.advance(50)
     for level in ("1", "1", "2"):
@@ -230,7 +230,7 @@ def test_how_far_levels_were_delivered(world: World) -> None:
 
 
 def test_the_version_of_offsets_counts_looks(world: World) -> None:
-    """Each two hundredth look at a level that had a message, whatever it found."""
+    """The version increases at every 200th check of levels that had a message, due or not."""
     world.topic("A")
     for level in ("1", "2"):
         world.send("A", DELAY=level)

@@ -1,4 +1,4 @@
-"""Recalling timed messages: handles, delete marks, refusals."""
+"""Recall of timer messages: handles, delete marks, errors."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
@@ -34,14 +34,14 @@ def recall(world: World, handle: str | None, topic: str = "A") -> RecallResult:
 
 
 def test_the_handle(world: World) -> None:
-    """URL-safe Base64 of version, topic, broker, the slot and 1 ms, and the unique key."""
+    """A handle is URL-safe Base64 of version, topic, broker, slot time + 1 ms, and the unique key."""
     sent = timed(world, 4300, UNIQ_KEY="U")
     assert sent.recall_handle is not None
     assert urlsafe_b64decode(sent.recall_handle).decode() == f"v1 A broker-a {START_MS + 4001} U"
 
 
 def test_who_gets_no_handle(world: World) -> None:
-    """Messages that do not wait in the timer, and retries."""
+    """Messages that do not wait in the timer, and messages to retry topics, get no handle."""
     assert world.send("A").recall_handle is None
     assert world.send("A", DELAY="3").recall_handle is None
     assert world.send("A", TIMER_DELIVER_MS="5").recall_handle is None
@@ -50,7 +50,7 @@ def test_who_gets_no_handle(world: World) -> None:
 
 
 def test_a_recalled_message_is_not_delivered(world: World) -> None:
-    """Only the recalled one of a slot is missing; the answer names its unique key."""
+    """Of several messages in a slot only the recalled one is not delivered; the response has its unique key."""
     handles = [timed(world, body=b"%d" % n, UNIQ_KEY=f"U{n}").recall_handle for n in range(4)]
     assert recall(world, handles[1]) == RecallResult("U1")
     world.advance(10_000)
@@ -58,7 +58,7 @@ def test_a_recalled_message_is_not_delivered(world: World) -> None:
 
 
 def test_the_mark(world: World) -> None:
-    """It lies in the slot of its target and is never delivered."""
+    """A delete mark is in the slot of its target and is never delivered."""
     sent = timed(world, 4300, UNIQ_KEY="U")
     recall(world, sent.recall_handle)
     target, mark = stored(world, WHEEL)
@@ -77,7 +77,7 @@ def test_the_mark(world: World) -> None:
 
 
 def test_a_mark_does_not_touch_other_topics_or_slots(world: World) -> None:
-    """The same unique key in another topic or at another time is another message."""
+    """A delete mark does not affect the same unique key in another topic or another slot."""
     world.topic("B")
     world.send("B", b"other", TIMER_DELIVER_MS=str(START_MS + 4000), UNIQ_KEY="U")
     timed(world, 6000, b"later", UNIQ_KEY="U")
@@ -88,7 +88,7 @@ def test_a_mark_does_not_touch_other_topics_or_slots(world: World) -> None:
 
 
 def test_a_message_that_pauses_can_be_recalled(world: World) -> None:
-    """Beyond the window of the wheel target and mark meet in the slot of the target."""
+    """A rolled message can be recalled: target and mark meet in the slot of the target."""
     sent = timed(world, 250_000_000, b"gone", UNIQ_KEY="U")
     timed(world, 250_000_000, b"stays", UNIQ_KEY="V")
     world.advance(5000)
@@ -98,7 +98,7 @@ def test_a_message_that_pauses_can_be_recalled(world: World) -> None:
 
 
 def test_success_means_that_the_mark_is_stored(world: World) -> None:
-    """A second recall and one of an unknown message succeed."""
+    """A second recall and a recall of an unknown message succeed."""
     sent = timed(world)
     recall(world, sent.recall_handle)
     recall(world, sent.recall_handle)
@@ -108,7 +108,7 @@ def test_success_means_that_the_mark_is_stored(world: World) -> None:
 
 
 def test_too_late(world: World) -> None:
-    """In its last slot a message can no longer be recalled and is delivered."""
+    """A message in its last slot can no longer be recalled and is delivered."""
     sent = timed(world, 2200)
     world.advance(2001)
     assert refusal(world, sent.recall_handle) == (ResponseCode.ILLEGAL_OPERATION, "recall failed, timestamp invalid")
@@ -142,18 +142,18 @@ def _text(*fields: object) -> str:
     ],
 )
 def test_bad_handles(world: World, handle: str, remark: str) -> None:
-    """ILLEGAL_OPERATION with upstream's texts."""
+    """An invalid handle is rejected with ILLEGAL_OPERATION and upstream's text."""
     assert refusal(world, handle) == (ResponseCode.ILLEGAL_OPERATION, remark)
 
 
 def test_a_mark_that_cannot_be_stored(world: World) -> None:
-    """A handle may name a message whose id has no room in a message's properties: SYSTEM_ERROR, as for all the rest."""
+    """A recall whose mark cannot be stored, because its unique key is too long, returns SYSTEM_ERROR."""
     handle = _text("v1", "A", "broker-a", START_MS + 2001, "U" * 33_000)
     assert refusal(world, handle) == (ResponseCode.SYSTEM_ERROR, "recall failed, execute error")
 
 
 def test_other_refusals(world: World) -> None:
-    """No such topic, a slave, and a broker that has recall switched off (it gives handles all the same)."""
+    """A recall is rejected for an unknown topic, on a slave, and with recall disabled (which still gives handles)."""
     handle = timed(world).recall_handle
     assert refusal(world, handle, "nonexist") == (
         ResponseCode.TOPIC_NOT_EXIST,
@@ -170,7 +170,7 @@ _WORD = st.text(st.characters(exclude_characters=" ", exclude_categories=["Cs"])
 
 @given(_WORD, _WORD, st.integers(0, 2**62), _WORD)
 def test_handles_survive_the_way(topic: str, broker: str, timestamp_ms: int, key: str) -> None:
-    """What a handle says is read back, with and without padding."""
+    """An encoded handle decodes to the same fields, with and without padding."""
     handle = RecallHandle(topic, broker, timestamp_ms, key)
     assert RecallHandle.parse(handle.text()) == handle
     assert RecallHandle.parse(handle.text().rstrip("=")) == handle
@@ -178,7 +178,7 @@ def test_handles_survive_the_way(topic: str, broker: str, timestamp_ms: int, key
 
 @given(st.text(max_size=40))
 def test_any_text_is_a_handle_or_a_value_error(text: str) -> None:
-    """Nothing else comes out of a foreign text."""
+    """Any text decodes to a handle or raises ValueError, and no other exception."""
     try:
         handle = RecallHandle.parse(text)
     except ValueError:
@@ -195,7 +195,7 @@ def test_any_text_is_a_handle_or_a_value_error(text: str) -> None:
     ],
 )
 def test_a_broker_that_does_not_serve_recalls_nothing(world: World, key: str, value: str, code: int) -> None:
-    """A slave, one that serves later, and one that is not written to where that forbids it; no handle is read."""
+    """A slave, a broker that serves later, and a read-only broker reject a recall before they decode its handle."""
     handle = timed(world).recall_handle
     config = world.broker.config
     config.set("brokerPermission", "4")
@@ -213,7 +213,7 @@ def test_a_broker_that_does_not_serve_recalls_nothing(world: World, key: str, va
 
 
 def test_a_slave_takes_no_messages(world: World) -> None:
-    """Neither from producers nor back from consumers: it looks at nothing."""
+    """A slave rejects sends and send-backs before it checks them."""
     place = world.send("A").physical_offset
     world.broker.config.set("brokerRole", "SLAVE")
     for ask in (
@@ -227,7 +227,7 @@ def test_a_slave_takes_no_messages(world: World) -> None:
 
 
 def test_sends_wait_for_the_broker_to_serve(world: World) -> None:
-    """Until then they are refused, with the time in UTC, before their topics are looked at."""
+    """Sends before startAcceptSendRequestTimeStamp are rejected with that time in UTC, before topics are checked."""
     world.broker.config.set("startAcceptSendRequestTimeStamp", str(START_MS + 1))
     for topic in ("A", "bad topic"):
         with pytest.raises(EngineError) as error:

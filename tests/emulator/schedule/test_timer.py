@@ -1,4 +1,4 @@
-"""Messages with an arbitrary delay: visible at the first slot boundary at or after their time."""
+"""Timer messages with arbitrary delay: visible at the first slot boundary at or after their time."""
 
 from contextlib import suppress
 from struct import pack
@@ -51,7 +51,7 @@ def deliver(world: World, after_ms: int, body: bytes = b"m", **more: Any) -> Non
     ],
 )
 def test_visible_at_the_next_whole_second(world: World, sent_at: int, after_ms: int, visible_at: int) -> None:
-    """Times are rounded up to the precision of the wheel; a whole second is met exactly."""
+    """The deliver time is rounded up to the precision of the wheel; a whole second stays as it is."""
     world.topic("A")
     world.advance(sent_at)
     deliver(world, after_ms)
@@ -64,7 +64,7 @@ def test_visible_at_the_next_whole_second(world: World, sent_at: int, after_ms: 
     [(100, 130, 200), (100, 200, 200), (200, 201, 400), (500, 1100, 1500), (999, 501, 1000), (150, 130, 200)],
 )
 def test_precision(configured: int, after_ms: int, visible_at: int) -> None:
-    """The precision is 100, 200, 500 or 1000 ms; other values count as the next one below."""
+    """The precision is 100, 200, 500 or 1000 ms; another value is rounded down to one of these."""
     world = make_world(timer_precision_ms=configured)
     world.topic("A")
     deliver(world, after_ms)
@@ -74,7 +74,7 @@ def test_precision(configured: int, after_ms: int, visible_at: int) -> None:
 
 @given(st.integers(0, 5000), st.integers(1, 20_000), st.sampled_from([100, 200, 500, 1000]))
 def test_never_early_and_less_than_a_slot_late(sent_at: int, after_ms: int, precision: int) -> None:
-    """A message is stored in its topic at its time or later, but less than one slot later."""
+    """A message is stored in its topic at its deliver time or less than one slot later."""
     world = make_world(timer_precision_ms=precision)
     world.topic("A")
     world.advance(sent_at)
@@ -95,7 +95,7 @@ def test_never_early_and_less_than_a_slot_late(sent_at: int, after_ms: int, prec
     ],
 )
 def test_the_three_properties(world: World, properties: dict[str, Any], after_ms: int) -> None:
-    """Seconds win over milliseconds, both win over the instant."""
+    """TIMER_DELAY_SEC takes precedence over TIMER_DELAY_MS, and both over TIMER_DELIVER_MS."""
     world.topic("A")
     world.send("A", **properties)
     world.advance(20_000)
@@ -113,7 +113,7 @@ def test_the_three_properties(world: World, properties: dict[str, Any], after_ms
     ],
 )
 def test_a_time_that_has_passed(world: World, properties: dict[str, Any]) -> None:
-    """The message is stored at once, with its property and without REAL_TOPIC."""
+    """A message whose time has passed is stored at once, with its property and without REAL_TOPIC."""
     world.topic("A")
     result = world.send("A", **properties)
     (record,) = stored(world, "A")
@@ -135,7 +135,7 @@ def test_a_time_that_has_passed(world: World, properties: dict[str, Any]) -> Non
     ],
 )
 def test_illegal_times(world: World, properties: dict[str, Any]) -> None:
-    """More than three days ahead or no number: MESSAGE_ILLEGAL with upstream's text, nothing is stored."""
+    """A time more than three days ahead or not a number returns MESSAGE_ILLEGAL; no message is stored."""
     world.topic("A")
     with pytest.raises(EngineError) as caught:
         world.send("A", **properties)
@@ -144,7 +144,7 @@ def test_illegal_times(world: World, properties: dict[str, Any]) -> None:
 
 
 def test_three_days_exactly_are_fine(world: World) -> None:
-    """The limit itself is allowed; the message pauses once on its way and comes on time."""
+    """A delay of exactly three days is accepted; the message is rolled once and delivered on time."""
     world.topic("A")
     world.send("A", TIMER_DELAY_SEC="259200")
     world.advance(3 * DAY_MS - 1)
@@ -160,7 +160,7 @@ def test_three_days_exactly_are_fine(world: World) -> None:
     [(172_800, None), (172_802, 86_400), (172_800 + 57_600, 86_400), (172_800 + 57_602, 172_800)],
 )
 def test_beyond_two_days_a_message_pauses(world: World, after_s: int, pauses_after_s: int | None) -> None:
-    """Beyond the window it is put in again after two days, or after one when little more is left."""
+    """A message beyond the two-day window is rolled after two days, or after one if little more remains."""
     world.topic("A")
     world.send("A", TIMER_DELAY_SEC=str(after_s))
     world.advance(after_s * 1000)
@@ -170,7 +170,7 @@ def test_beyond_two_days_a_message_pauses(world: World, after_s: int, pauses_aft
 
 
 def test_while_it_waits_and_afterwards(world: World) -> None:
-    """It lies in the wheel topic with its slot; delivered, it shows when it came in and went out."""
+    """A waiting message is in the wheel topic with its slot; the delivered one has its enqueue and dequeue times."""
     world.topic("A", 4)
     world.advance(300)
     born = world.now_ms
@@ -197,7 +197,7 @@ def test_while_it_waits_and_afterwards(world: World) -> None:
 
 
 def test_a_delay_level_wins(world: World) -> None:
-    """With a level the timer properties are dropped from what is stored."""
+    """With a delay level the timer properties are removed from the stored message."""
     world.topic("A")
     world.send("A", DELAY="1", TIMER_DELAY_SEC="30", TIMER_DELAY_MS="1", TIMER_DELIVER_MS="1")
     world.advance(1000)
@@ -206,7 +206,7 @@ def test_a_delay_level_wins(world: World) -> None:
 
 
 def test_one_timer_for_each_slot(world: World) -> None:
-    """Messages of one slot share a timer and come in the order of sending; an empty wheel has none."""
+    """Messages of one slot share a timer and are delivered in send order; an empty wheel has no timer."""
     world.topic("A")
     for n in range(10):
         deliver(world, 1200 + n % 2 * 1000, b"%d" % n)
@@ -218,7 +218,7 @@ def test_one_timer_for_each_slot(world: World) -> None:
 
 
 def test_delivery_wakes_a_waiting_pull(world: World) -> None:
-    """A parked pull is answered at the instant of delivery."""
+    """A waiting pull is answered at the time of delivery."""
     world.topic("A")
     deliver(world, 1500)
     call = world.pull("A", suspend_ms=15_000)
@@ -230,7 +230,7 @@ def test_delivery_wakes_a_waiting_pull(world: World) -> None:
 
 
 def test_a_message_to_the_wheel_itself_is_refused(world: World) -> None:
-    """Upstream's timer dies of it; here it is refused, with timer properties too, and the wheel goes on."""
+    """A message to the wheel topic itself, which crashes upstream's timer, is rejected, and the wheel continues."""
     world.topic("A")
     deliver(world, 1000)
     wrong: list[dict[str, Any]] = [{}, {"TIMER_DELAY_SEC": "1"}, {"TIMER_OUT_MS": "1"}]
@@ -243,7 +243,7 @@ def test_a_message_to_the_wheel_itself_is_refused(world: World) -> None:
 
 
 def test_the_wheel_can_be_off() -> None:
-    """Timed messages are then refused, others are not."""
+    """With timerWheelEnable off timer messages are rejected, others are not."""
     world = make_world(timer_wheel_enable=False)
     world.topic("A")
     with pytest.raises(EngineError) as caught:
@@ -254,7 +254,7 @@ def test_the_wheel_can_be_off() -> None:
 
 
 def test_a_timed_message_is_not_timed_twice(world: World) -> None:
-    """The retry copy of a delivered timer message is visible at once and keeps all TIMER properties."""
+    """The retry copy of a delivered timer message is not delayed again and keeps all TIMER properties."""
     world.topic("A")
     deliver(world, 1000)
     world.advance(1000)
@@ -265,7 +265,7 @@ def test_a_timed_message_is_not_timed_twice(world: World) -> None:
 
 
 def test_what_the_store_dropped_is_lost() -> None:
-    """A waiting message whose record was dropped meanwhile is not delivered; the rest is."""
+    """A waiting message whose record was deleted is not delivered; the others are."""
     world = make_world(store_max_bytes=1 << 20, max_message_size=1 << 16, mapped_file_size_commit_log=1 << 17)
     world.topic("A")
     deliver(world, 60_000, b"early")
@@ -279,7 +279,7 @@ def test_what_the_store_dropped_is_lost() -> None:
 
 
 def test_a_timed_batch_waits_as_a_whole(world: World) -> None:
-    """A time in the head of a batch delays all its messages and can be recalled; a time of one of them is not read."""
+    """A timer property of a batch delays all its messages and allows recall; one of a single message is ignored."""
     world.topic("A", queues=1)
 
     def send(body: bytes, head: dict[str, str]) -> SendResult:
@@ -305,7 +305,7 @@ def test_a_timed_batch_waits_as_a_whole(world: World) -> None:
 
 @pytest.mark.parametrize("end", ["restart", "crash", "power loss", "snapshot"])
 def test_what_is_kept_out_waits_over_the_end_of_a_broker(end: str) -> None:
-    """Neither lost nor delivered: it comes when timerStopEnqueue ends, in the same run or the next."""
+    """A message kept out by timerStopEnqueue survives every kind of stop, and is delivered when the key is reset."""
     world = make_world(flush_disk_type="SYNC_FLUSH", timer_flush_interval_ms=60_000)
     world.topic("A")
     deliver(world, 5_000, b"in its slot")
@@ -330,7 +330,7 @@ def test_what_is_kept_out_waits_over_the_end_of_a_broker(end: str) -> None:
 
 
 def test_a_crash_keeps_all_of_a_slot_that_was_read_and_filled_again() -> None:
-    """The file knows neither the read nor the fill, so that the next run delivers what was read once more."""
+    """After a crash a slot that was read and filled again since the last write is delivered completely once more."""
     world = make_world(flush_disk_type="SYNC_FLUSH", timer_flush_interval_ms=60_000)
     world.topic("A")
     deliver(world, 5_000, b"read")
@@ -345,7 +345,7 @@ def test_a_crash_keeps_all_of_a_slot_that_was_read_and_filled_again() -> None:
 
 
 def test_a_next_run_may_take_in_what_was_kept_out(world: World) -> None:
-    """A broker that starts without timerStopEnqueue."""
+    """A broker restarted without timerStopEnqueue enqueues the messages that were kept out."""
     world.topic("A")
     world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "true"}))
     deliver(world, 5_000)
@@ -357,7 +357,7 @@ def test_a_next_run_may_take_in_what_was_kept_out(world: World) -> None:
 
 
 def test_what_was_deleted_before_it_was_taken_in_is_passed_by() -> None:
-    """It never comes, and the timer does not wait for it: it has read all of its topic."""
+    """A message deleted before it entered the wheel is skipped, and the timer reads the rest of its topic."""
     world = make_world(store_max_bytes=1_000_000, max_message_size=1000, timer_stop_enqueue=True)
     world.topic("A")
     world.topic("F")
@@ -375,7 +375,10 @@ def test_what_was_deleted_before_it_was_taken_in_is_passed_by() -> None:
 
 
 def test_a_crowded_slot_refuses_by_chance_and_less_often_the_fuller_it_is() -> None:
-    """As upstream has it: nine of ten just above the limit, one of ten just below twice the limit, then all."""
+    """A congested slot rejects at random, ever fewer as it fills (as upstream), and all from twice the limit on.
+
+    Nine of ten are rejected just above the limit, one of ten just below twice the limit.
+    """
     refusals = []
     for held in (10, 11, 19, 20):
         count = 0

@@ -1,4 +1,4 @@
-"""What the timer tells of itself: messages that wait by topic, and a check point of its files."""
+"""Timer metrics: waiting messages by topic, and the check point of the timer's files."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ FINE = {"timer_precision_ms": 100, "timer_roll_window_slot": 20}
 
 
 def wait(world: World, after_ms: int, topic: str = "A", **properties: Any) -> None:
-    """Send what waits so long."""
+    """Send a message with this delay."""
     world.send(topic, TIMER_DELIVER_MS=str(world.now_ms + after_ms), **properties)
 
 
@@ -34,7 +34,7 @@ def counts(world: World) -> dict[str, int]:
 
 
 def check_point(world: World) -> tuple[int, int, int]:
-    """Time read since the start, bytes of the log, messages taken."""
+    """Return the read time since the start, the bytes of the timer log, and the messages taken."""
     point = world.ask(TimerCheckPointResult, GetTimerCheckPoint())
     return point.read_ms - START_MS, point.log_bytes, point.taken
 
@@ -44,7 +44,7 @@ def congestion(world: World) -> int:
 
 
 def test_what_waits_is_counted_by_topic(world: World) -> None:
-    """From the send until it comes; other messages are not counted, and a topic that had one is not forgotten."""
+    """A timer message counts for its topic from its send to its delivery; a topic stays listed with 0."""
     for topic in ("A", "B"):
         world.topic(topic)
     assert (metrics(world).version, metrics(world).changed_ms, counts(world)) == (0, START_MS, {})
@@ -65,7 +65,7 @@ def test_what_waits_is_counted_by_topic(world: World) -> None:
 
 
 def test_marks_are_counted_off(world: World) -> None:
-    """When they come in, and nothing more; one that finds nothing leaves its count too low, but not the wheel's."""
+    """A delete mark subtracts one when it enters; without a target only its topic's count becomes too low."""
     for topic in ("A", "B"):
         world.topic(topic)
     wait(world, 5_000, UNIQ_KEY="one")
@@ -80,7 +80,7 @@ def test_marks_are_counted_off(world: World) -> None:
 
 
 def test_each_pause_counts_a_mark_off_twice() -> None:
-    """What pauses leaves the wheel and comes into it; messages count once, whatever their way."""
+    """Each roll of a delete mark subtracts two; rolls of messages do not change the count."""
     world = make_world(**FINE)
     for topic in ("A", "B"):
         world.topic(topic)
@@ -95,7 +95,7 @@ def test_each_pause_counts_a_mark_off_twice() -> None:
 
 
 def test_the_check_point_is_of_the_last_write(world: World) -> None:
-    """At the start and each second from then on: the slots read, and what had come into the wheel before."""
+    """The check point is from the last write, at the start and every second after it."""
     world.topic("A")
     assert check_point(world) == (0, 0, 0)
     world.advance(300)
@@ -116,7 +116,7 @@ def test_the_check_point_is_of_the_last_write(world: World) -> None:
 
 
 def test_a_check_point_is_written_as_often_as_set() -> None:
-    """Its times are those of slots."""
+    """The check point is written every timerFlushIntervalMs, and its times are slot times."""
     world = make_world(timer_flush_interval_ms=400)
     world.topic("A")
     wait(world, 60_000)
@@ -129,7 +129,7 @@ def test_a_check_point_is_written_as_often_as_set() -> None:
 
 
 def test_a_restart_keeps_all(world: World) -> None:
-    """Also what changed just before."""
+    """A graceful restart keeps counts and check point, even changes made just before."""
     world.topic("A")
     world.advance(100)
     wait(world, 60_000)
@@ -142,7 +142,7 @@ def test_a_restart_keeps_all(world: World) -> None:
 
 @pytest.mark.parametrize("power_loss", [False, True])
 def test_a_crash_forgets_counts_that_were_not_written(power_loss: bool) -> None:
-    """They are written every ten seconds; what the check point does not know is counted in when it is read again."""
+    """A crash loses counts since their last write (every 10 s), except of messages that the recovery reads again."""
     world = make_world(flush_disk_type="SYNC_FLUSH")
     for topic in ("A", "B"):
         world.topic(topic)
@@ -150,7 +150,7 @@ def test_a_crash_forgets_counts_that_were_not_written(power_loss: bool) -> None:
     wait(world, 60_000)
     world.advance(1_000)
     assert counts(world) == {"A": 1}
-    wait(world, 60_000, "B")  # written to the check point, not to the counts
+    wait(world, 60_000, "B")  # in the written check point, but not in the written counts
     world.advance(2_500)
     wait(world, 60_000)  # in neither
     assert (counts(world), metrics(world).version) == ({"A": 2, "B": 1}, 3)
@@ -168,7 +168,7 @@ def test_a_crash_forgets_counts_that_were_not_written(power_loss: bool) -> None:
     [(GetTimerCheckPoint(), "The checkpoint is null"), (GetTimerMetrics(), "The timer message store is null")],
 )
 def test_a_broker_without_a_timer_tells_nothing(operation: Operation, remark: str) -> None:
-    """It says what is not there."""
+    """A broker without a timer returns SYSTEM_ERROR for check point and metrics."""
     world = make_world(timer_wheel_enable=False)
     with pytest.raises(EngineError) as error:
         world.engine.ask(world.broker, operation)
@@ -176,7 +176,7 @@ def test_a_broker_without_a_timer_tells_nothing(operation: Operation, remark: st
 
 
 def test_counts_are_right_after_two_power_losses() -> None:
-    """A timer that the first recovery counted again is counted once more by the second, and never twice."""
+    """After two power losses the counts are right: recovered messages are counted again, but never twice."""
     world = make_world(flush_disk_type="SYNC_FLUSH")
     world.topic("A")
     world.advance(10_000)

@@ -1,4 +1,4 @@
-"""Topics with queue.type=BatchCQ, whose records may hold several messages."""
+"""BatchCQ topics (queue.type=BatchCQ), whose records may hold several messages."""
 
 import pytest
 from engine_world import World, make_world
@@ -45,14 +45,14 @@ def end(world: World) -> int:
 
 
 def read(world: World, offset: int = 0, count: int = 32) -> tuple[list[int], int]:
-    """Offsets of the records that a pull finds, and where to go on."""
+    """Pull; return the offsets of the records and the next offset."""
     outcome = world.pull("T", offset, count=count).outcome
     assert isinstance(outcome, PullResult)
     return [decode(record).queue_offset for record in outcome.records], outcome.next_begin_offset
 
 
 def test_a_batch_is_one_record(world: World) -> None:
-    """It has an offset for each of its messages, and is read by any of them."""
+    """A batch is one record with one offset per message, and a read at any of them returns it."""
     assert (send_batch(world, UNIQ_KEY="U").queue_offset, end(world)) == (0, 3)
     assert send_batch(world, UNIQ_KEY="V").queue_offset == 3
     assert world.send("T").queue_offset == 6
@@ -66,7 +66,7 @@ def test_a_batch_is_one_record(world: World) -> None:
 
 @pytest.mark.parametrize(("count", "found"), [(1, [0]), (3, [0]), (5, [0]), (6, [0, 3])])
 def test_a_read_counts_messages(world: World, count: int, found: list[int]) -> None:
-    """But takes a first record however many it holds."""
+    """A read counts messages, but returns its first record regardless of how many it holds."""
     for key in "UV":
         send_batch(world, UNIQ_KEY=key)
     assert read(world, 0, count)[0] == found
@@ -97,7 +97,7 @@ def test_a_read_of_batches_ends_before_the_batch_that_exceeds_the_byte_limit() -
 
 
 def test_a_filtered_batch_does_not_count(world: World) -> None:
-    """The reader skips a batch with another tag, and the next offset is the end of the last batch that it saw."""
+    """A batch with another tag is skipped and not counted; the next offset is the end of the last batch examined."""
     for tag in ("a", "b", "a", "b"):
         send_batch(world, UNIQ_KEY=tag, TAGS=tag)
     outcome = world.pull("T", count=6, expression="a").outcome
@@ -106,13 +106,13 @@ def test_a_filtered_batch_does_not_count(world: World) -> None:
 
 
 def test_a_batch_without_id_is_taken_apart(world: World) -> None:
-    """As in any queue."""
+    """A batch without a unique key is stored as separate messages, as in any queue."""
     send_batch(world)
     assert read(world) == ([0, 1, 2], 3)
 
 
 def test_other_topics_take_batches_apart(world: World) -> None:
-    """Whether they have an id or not, and nothing that says it holds others."""
+    """Other topics store a batch as separate messages, with or without a key, and reject INNER_NUM."""
     send_batch(world, world.topic("U"), UNIQ_KEY="U")
     assert world.ask(OffsetResult, GetMaxOffset("U", 0)).offset == 3
     message = SendMessage("PG", "U", 0, b"x", {"INNER_NUM": "2"}, ("10.0.0.1", 5000), world.now_ms, sys_flag=0x80)
@@ -122,14 +122,14 @@ def test_other_topics_take_batches_apart(world: World) -> None:
 
 
 def test_a_refused_batch_takes_no_offsets(world: World) -> None:
-    """Nor does what comes after it take more than its own."""
+    """A rejected batch takes no offsets, and the next message takes only one."""
     with pytest.raises(EngineError):
         send_batch(world, UNIQ_KEY="U", big="x" * 40_000)
     assert (world.send("T").queue_offset, end(world)) == (0, 1)
 
 
 def test_who_waits_is_given_the_whole_batch(world: World) -> None:
-    """And goes on behind it."""
+    """A waiting pull gets the whole batch and the next offset after it."""
     waiting = world.pull("T", suspend_ms=10_000)
     send_batch(world, UNIQ_KEY="U")
     assert isinstance(waiting.outcome, PullResult)
@@ -137,7 +137,7 @@ def test_who_waits_is_given_the_whole_batch(world: World) -> None:
 
 
 def test_a_batch_is_popped_once(world: World) -> None:
-    """As one message, which acknowledged does not come again."""
+    """A batch is popped as one message, and not redelivered once acknowledged."""
     send_batch(world, UNIQ_KEY="U")
     [message] = world.popped("T")
     assert world.popped("T") == []
@@ -147,7 +147,7 @@ def test_a_batch_is_popped_once(world: World) -> None:
 
 
 def test_times_are_those_of_records(world: World) -> None:
-    """A search between two batches finds the first message of the second, and so does one after it."""
+    """A search for a time between two batches, or after both, returns the first offset of the second batch."""
     send_batch(world, UNIQ_KEY="U")
     world.advance(1000)
     between = world.now_ms
@@ -158,7 +158,7 @@ def test_times_are_those_of_records(world: World) -> None:
 
 
 def test_a_crash_changes_nothing(world: World) -> None:
-    """But for what was not on the disk."""
+    """After a crash the flushed batches and the queue's offsets are unchanged."""
     send_batch(world, UNIQ_KEY="U")
     world.advance(60_000)
     world.engine.crash(world.broker)
@@ -167,7 +167,7 @@ def test_a_crash_changes_nothing(world: World) -> None:
 
 
 def test_a_slave_has_the_same_queue() -> None:
-    """Its units are those of its master's."""
+    """A slave's queue has the same units as its master's."""
     configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")]
     engine = Engine(brokers=configs)
     world = World(engine, engine.brokers[0])
@@ -184,14 +184,14 @@ def test_a_slave_has_the_same_queue() -> None:
     ("text", "number"), [("3", 3), ("0", 1), ("", 1), ("-2", 1), ("x", 1), ("1.5", 1), ("\u0665", 1), ("\u00b2", 1)]
 )
 def test_a_record_holds_the_number_of_messages_that_it_states(text: str, number: int) -> None:
-    """One if that is no number, or none that a batch can have."""
+    """A record counts as INNER_NUM messages, or as one if that is not a positive number."""
     assert number_within({"INNER_NUM": text}) == number
     assert number_within({}) == 1
 
 
 @pytest.mark.parametrize(("topic", "flag"), [("T", 0), ("U", 0), ("U", 0x80)])
 def test_a_record_that_states_a_number_needs_flag_and_queue(world: World, topic: str, flag: int) -> None:
-    """Both the system flag of a batch and a batch queue."""
+    """A record with INNER_NUM is rejected without the system flag of a batch or outside a BatchCQ topic."""
     world.topic("U")
     message = SendMessage("PG", topic, 0, b"x", {"INNER_NUM": "2"}, ("10.0.0.1", 5000), world.now_ms, sys_flag=flag)
     with pytest.raises(EngineError) as found:

@@ -1,4 +1,4 @@
-"""Replies of requests: pushed to who asked, stored, answered when the push is."""
+"""Request-reply: replies are pushed to the client that sent the request, stored, and answered after the push."""
 
 import pytest
 from engine_world import World, make_world
@@ -22,7 +22,7 @@ def submit(world: World, operation: Operation, channel: DirectChannel | None = N
 
 
 def asker(world: World) -> DirectChannel:
-    """The channel of a producer that is known as `asker`."""
+    """Register a producer with client id `asker`; return its channel."""
     channel = DirectChannel("asker's")
     submit(world, Heartbeat("asker", ["PG"], []), channel)
     return channel
@@ -51,7 +51,7 @@ def push_to(channel: DirectChannel) -> PushReplyMessage:
 
 
 def test_a_reply_waits_for_the_client(world: World) -> None:
-    """It is answered, and stored, once the client has answered the push."""
+    """A reply is answered and stored once the client has answered the push."""
     channel = asker(world)
     call = reply(world)
     push = push_to(channel)
@@ -64,7 +64,7 @@ def test_a_reply_waits_for_the_client(world: World) -> None:
 
 
 def test_a_refused_push(world: World) -> None:
-    """An answer with another code fails the reply; a second answer changes nothing."""
+    """A push answered with an error code fails the reply; a second answer has no effect."""
     channel = asker(world)
     call = reply(world)
     push = push_to(channel)
@@ -75,7 +75,7 @@ def test_a_refused_push(world: World) -> None:
 
 
 def test_a_push_without_answer(world: World) -> None:
-    """After ten seconds the reply has failed."""
+    """A push without an answer fails the reply after ten seconds."""
     asker(world)
     call = reply(world)
     world.advance(9_999)
@@ -92,14 +92,14 @@ def test_a_push_without_answer(world: World) -> None:
     ],
 )
 def test_nobody_to_reply_to(world: World, client: str | None, remark: str) -> None:
-    """The reply fails at once, and is stored all the same."""
+    """A reply without a known client fails at once, but is stored."""
     call = reply(world, client)
     assert (result(call).code, result(call).remark) == (1, remark)
     assert len(stored(world, TOPIC)) == 1
 
 
 def test_replies_need_not_be_stored() -> None:
-    """Without storing, the answer has the place 0, and none if the reply did not arrive."""
+    """Without storing, the response has message id and offset 0, and an empty id if the push failed."""
     world = make_world(store_reply_message_enable=False)
     channel = asker(world)
     call = reply(world)
@@ -111,7 +111,7 @@ def test_replies_need_not_be_stored() -> None:
 
 @pytest.mark.parametrize("more", [{"long": "x" * 33_000}, {"INNER_NUM": "2"}])
 def test_a_reply_that_cannot_be_stored_is_answered(world: World, more: dict[str, str]) -> None:
-    """Whether it arrived decides; that it was not stored is told by an answer without a place."""
+    """A reply that cannot be stored is answered according to its push, without a message id."""
     channel = asker(world)
     call = reply(world, **more)
     submit(world, PushAnswered(push_to(channel).ticket, 0), channel)

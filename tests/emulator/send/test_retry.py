@@ -1,4 +1,4 @@
-"""Failed messages: sent back with a delay level, or dead."""
+"""Failed messages: sent back with a delay level, or moved to the dead letter queue."""
 
 import pytest
 from engine_world import START_MS, World, make_world
@@ -31,7 +31,7 @@ def send_back(world: World, offset: int, *, group: str = "G", level: int = 0, mo
 
 
 def failed(world: World) -> int:
-    """A message of topic S; its physical offset."""
+    """Send a message to topic S; return its physical offset."""
     world.topic("S")
     return world.send("S", b"bad", TAGS="T", KEYS="k", color="red").physical_offset
 
@@ -44,7 +44,7 @@ def direct(world: World, *, times: int, most: int | None, topic: str = RETRY) ->
 
 @pytest.mark.parametrize(("level", "after_ms"), [(0, 10_000), (1, 1000), (2, 5000), (3, 10_000), (4, 30_000)])
 def test_the_first_retry(world: World, level: int, after_ms: int) -> None:
-    """Level 0 means level 3 for the first failure; other levels are taken as they are."""
+    """Delay level 0 means level 3 for the first failure; other levels are used unchanged."""
     world.advance(2000)
     send_back(world, failed(world), level=level)
     world.advance(after_ms - 1)
@@ -54,7 +54,7 @@ def test_the_first_retry(world: World, level: int, after_ms: int) -> None:
 
 
 def test_all_retries_and_the_end(world: World) -> None:
-    """A message that always fails is delivered 17 times in all, then it is dead, exactly once."""
+    """A message that always fails is delivered 17 times, then stored once in the dead letter queue."""
     offset = failed(world)
     for times, seconds in enumerate(SCHEDULE_S):
         before = world.now_ms
@@ -72,7 +72,7 @@ def test_all_retries_and_the_end(world: World) -> None:
 
 
 def test_properties_of_a_retry(world: World) -> None:
-    """The copy says where it came from and keeps what the sender gave it; the second one keeps the first origin."""
+    """The copy names its origin topic and message and keeps the sender's properties; a second copy keeps the origin."""
     offset = failed(world)
     origin = offset_message_id(world.broker.store.store_host, offset)
     send_back(world, offset)
@@ -108,7 +108,7 @@ def test_properties_of_a_retry(world: World) -> None:
     ("level", "most", "group_most"), [(-1, None, 16), (0, 0, 16), (3, 0, 16), (0, None, 0), (0, -1, 0)]
 )
 def test_dead_at_once(world: World, level: int, most: int | None, group_most: int) -> None:
-    """A negative level, or nothing left to try: stored undelayed in the dead letter topic with DELAY=0."""
+    """With a negative level or no retries left the message goes to the dead letter queue at once, with DELAY=0."""
     world.engine.ask(world.broker, CreateGroup(GroupConfig("G", retry_max_times=group_most)))
     send_back(world, failed(world), level=level, most=most)
     (dead,) = stored(world, DLQ)
@@ -132,7 +132,7 @@ def test_a_level_beyond_the_last(world: World) -> None:
 
 
 def test_retry_queues(world: World) -> None:
-    """The retry topic is created with the group's number of queues; with none the message is lost with success."""
+    """The retry topic has the group's number of queues; with none the message is dropped, with SUCCESS."""
     world.engine.ask(world.broker, CreateGroup(GroupConfig("G", retry_queue_nums=3)))
     offset = failed(world)
     for _ in range(30):
@@ -147,7 +147,7 @@ def test_retry_queues(world: World) -> None:
 
 
 def test_an_unknown_group_is_created(world: World) -> None:
-    """The first send back of a group creates it with defaults."""
+    """The first send-back of an unknown group creates the group with defaults."""
     send_back(world, failed(world), group="N")
     assert world.broker.groups.find("N") is not None
 
@@ -159,7 +159,7 @@ def refusal(world: World, operation: SendMessageBack | SendMessage) -> tuple[Res
 
 
 def test_refusals(world: World) -> None:
-    """Illegal group, no such message, and the first message of the log at offset 0."""
+    """A send-back is rejected for an illegal group, an unknown message, and offset 0."""
     failed(world)
     code, remark = refusal(world, SendMessageBack("a b", 0, 0))
     assert code is ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
@@ -174,7 +174,7 @@ def test_refusals(world: World) -> None:
 
 
 def test_a_broker_that_may_not_be_written(world: World) -> None:
-    """Send back is refused, without WRITE permission of the broker or of the retry topic."""
+    """A send-back is rejected without WRITE permission of the broker or of the retry topic."""
     offset = failed(world)
     world.broker.topics.create_internal(RETRY, 1, 4)
     assert refusal(world, SendMessageBack("G", offset, 0)) == (
@@ -189,7 +189,7 @@ def test_a_broker_that_may_not_be_written(world: World) -> None:
 
 
 def test_no_auto_creation() -> None:
-    """Without auto-creation an unknown group is refused on both ways."""
+    """Without auto-creation an unknown group is rejected in a send-back and in a send to its retry topic."""
     world = make_world(auto_create_subscription_group=False)
     offset = failed(world)
     code = ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
@@ -199,7 +199,7 @@ def test_no_auto_creation() -> None:
 
 
 def test_a_committed_message_can_be_retried(world: World) -> None:
-    """The transaction bits of a committed message do not keep it from being delayed."""
+    """A committed message that is sent back is delayed despite its transaction bits."""
     world.topic("S")
     half = world.send("S", b"bad", TRAN_MSG="true", PGROUP="PG")
     world.engine.ask(world.broker, EndTransaction("PG", half.queue_offset, half.physical_offset, 8, False, ""))
@@ -212,7 +212,7 @@ def test_a_committed_message_can_be_retried(world: World) -> None:
     ("times", "most", "dead"), [(2, 2, False), (3, 2, True), (16, None, False), (17, None, True), (0, 0, False)]
 )
 def test_sending_to_the_retry_topic(world: World, times: int, most: int | None, dead: bool) -> None:
-    """A message stays until it was consumed more often than allowed; dead ones carry DELAY=-1 and are not delayed."""
+    """A message sent to a retry topic is dead after too many reconsumptions, then with DELAY=-1 and no delay."""
     direct(world, times=times, most=most)
     (record,) = stored(world, DLQ if dead else RETRY)
     assert record.property_map().get("DELAY") == ("-1" if dead else None)
@@ -220,7 +220,7 @@ def test_sending_to_the_retry_topic(world: World, times: int, most: int | None, 
 
 
 def test_a_held_lock_sends_retries_to_the_dead(world: World) -> None:
-    """Retries die at once while an orderly consumer of the group holds a lock, not after it is given back or old."""
+    """A retry goes to the dead letter queue while a consumer of the group holds a lock that is not expired."""
     queue = MessageQueue("S", "broker-a", 0)
     world.engine.ask(world.broker, LockBatchMq("G", "c1", [queue]))
     direct(world, times=1, most=16)
@@ -235,7 +235,7 @@ def test_a_held_lock_sends_retries_to_the_dead(world: World) -> None:
 
 
 def test_a_delayed_direct_retry(world: World) -> None:
-    """What a client sends to its retry topic with a level waits for it."""
+    """A message sent to a retry topic with a delay level is delayed."""
     operation = SendMessage("PG", RETRY, 0, b"again", {"DELAY": "3"}, ("10.0.0.1", 5000), world.now_ms)
     world.engine.ask(world.broker, operation)
     assert stored(world, RETRY) == []

@@ -1,4 +1,4 @@
-"""A message that always fails, through the engine alone."""
+"""A message that always fails, with the engine alone."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ RETRIES = 16
 
 
 def fail_until_dead() -> tuple[int, int]:
-    """Deliveries, and the time of the engine from sending to the dead letter queue in ms."""
+    """Return the number of deliveries, and the virtual time from the send to the dead letter queue in ms."""
     engine = Engine(now_ms=START_MS)
     [broker] = engine.brokers
     engine.ask(broker, CreateTopic(TopicConfig("orders", 1, 1)))
@@ -44,7 +44,7 @@ def fail_until_dead() -> tuple[int, int]:
 
 
 def test_it_dies_after_sixteen_retries_at_the_instants_of_the_levels() -> None:
-    """Levels 3 to 18 add up to 4 h 45 min 40 s; each look for what is due comes at most 100 ms later."""
+    """A message dies after 16 retries; levels 3 to 18 add up to 4 h 45 min 40 s, plus at most 100 ms each."""
     deliveries, took_ms = fail_until_dead()
     levels_ms = ((4 * 60 + 45) * 60 + 40) * 1000
     assert deliveries == RETRIES + 1
@@ -53,7 +53,7 @@ def test_it_dies_after_sixteen_retries_at_the_instants_of_the_levels() -> None:
 
 @pytest.mark.alone
 def test_it_takes_less_than_fifty_milliseconds(tell_figure: Callable[[str], None]) -> None:
-    """The best of five."""
+    """The best of five runs takes less than 50 ms."""
     seconds = []
     for _ in range(5):
         begun = time.perf_counter()

@@ -61,14 +61,14 @@ def create(
     broker: Broker | None = None,
     force: bool = False,
 ) -> None:
-    """Make topic T static: the parts of its logical queues that a broker is told."""
+    """Make topic T static: send a broker the parts of its logical queues."""
     node = broker or world.broker
     mapping = QueueMapping("T", 2, node.name, epoch, {number: list(each) for number, each in parts.items()})
     world.engine.ask(node, CreateStaticTopic(TopicConfig("T", queues, queues), mapping, force))
 
 
 def crossed(world: World) -> None:
-    """Logical queue 0 lies in queue 1, and 1 in queue 0."""
+    """Map logical queue 0 to queue 1, and 1 to queue 0."""
     create(world, {0: [QueuePart(0, 1, HERE, 0)], 1: [QueuePart(0, 0, HERE, 0)]})
 
 
@@ -86,7 +86,10 @@ def offset(world: World, operation: Operation, broker: Broker | None = None) -> 
 
 
 def moved(world: World) -> list[QueuePart]:
-    """Logical queue 0, which has three messages here and goes on there at 100; both brokers know."""
+    """Create logical queue 0 with three messages on this broker, moved to the other one at offset 100.
+
+    Both brokers get the mapping.
+    """
     first = QueuePart(0, 0, HERE, 0)
     create(world, {0: [first]}, queues=1)
     for number in range(3):
@@ -98,7 +101,7 @@ def moved(world: World) -> list[QueuePart]:
 
 
 def test_queues_have_other_numbers_here(world: World) -> None:
-    """Who sends to and pulls from a logical queue is told of nothing else; administrators see where it lies."""
+    """Producers and consumers see only logical queue numbers; administrators see the physical queues."""
     crossed(world)
     sent = send(world, 0, b"zero")
     assert (sent.queue_id, sent.queue_offset) == (0, 0)
@@ -112,7 +115,7 @@ def test_queues_have_other_numbers_here(world: World) -> None:
 
 
 def test_a_send_to_any_queue_goes_to_the_first(world: World) -> None:
-    """That the broker knows of, whether that one is led here or not."""
+    """A send to any queue goes to the first logical queue in the mapping, led by this broker or not."""
     create(world, {3: [QueuePart(0, 1, HERE, 0)], 2: [QueuePart(0, 2, HERE, 0)]})
     assert send(world, -1).queue_id == 2
 
@@ -138,14 +141,14 @@ def test_a_send_to_any_queue_goes_to_the_first(world: World) -> None:
     ids=lambda each: type(each).__name__ if isinstance(each, Operation) else "",
 )
 def test_other_queues_are_refused(world: World, operation: Operation, text: str) -> None:
-    """Those that the broker does not lead."""
+    """Requests for queues that this broker does not lead return NOT_LEADER_FOR_QUEUE."""
     crossed(world)
     refusal = refused(world.engine.submit(world.broker, operation))
     assert (refusal.code, refusal.remark) == (ResponseCode.NOT_LEADER_FOR_QUEUE, text)
 
 
 def test_who_finds_nothing_waits(world: World) -> None:
-    """Even beyond the end, and is told of what comes in words of the logical queue."""
+    """A pull without messages waits, even beyond the end, and its response has logical offsets."""
     crossed(world)
     send(world, 0)
     ahead = world.engine.submit(world.broker, PullMessage("G", "T", 0, 1, 32, 6, 0, 15_000, 0, "*", "TAG"))
@@ -160,7 +163,7 @@ def test_who_finds_nothing_waits(world: World) -> None:
 
 
 def test_groups_commit_by_logical_queue(world: World) -> None:
-    """What is committed is that of the queue in which it lies."""
+    """A commit for a logical queue is stored for its physical queue."""
     crossed(world)
     send(world, 0)
     world.pull("T", group="G")
@@ -171,7 +174,7 @@ def test_groups_commit_by_logical_queue(world: World) -> None:
 
 
 def test_a_queue_that_begins_later(world: World) -> None:
-    """Offsets of a part are told from where it begins."""
+    """The offsets of a part start at its logical offset."""
     create(world, {0: [QueuePart(0, 0, HERE, 100)]})
     assert send(world, 0).queue_offset == 100
     assert offset(world, GetMaxOffset("T", 0)) == 101
@@ -183,7 +186,7 @@ def test_a_queue_that_begins_later(world: World) -> None:
 
 
 def test_a_queue_that_moved_is_read_through(world: World) -> None:
-    """Its new broker reads what the old one holds, and goes on with its own."""
+    """The new broker of a moved queue forwards pulls of old offsets to the old broker, then reads its own queue."""
     moved(world)
     assert send(world, 0, b"new", there(world)).queue_offset == 100
     assert refused(world.engine.submit(world.broker, GetMaxOffset("T", 0))).code == ResponseCode.NOT_LEADER_FOR_QUEUE
@@ -199,7 +202,7 @@ def test_a_queue_that_moved_is_read_through(world: World) -> None:
 
 
 def test_offsets_of_a_queue_that_moved(world: World) -> None:
-    """Ends, times and what groups have committed reach over both brokers."""
+    """Minimum, maximum, times and consumer offsets of a moved queue cover both brokers."""
     moved(world)
     assert offset(world, GetMinOffset("T", 0), there(world)) == 0
     assert offset(world, GetMaxOffset("T", 0), there(world)) == 100
@@ -207,7 +210,7 @@ def test_offsets_of_a_queue_that_moved(world: World) -> None:
     assert world.ask(TimestampResult, GetEarliestStoreTime("T", 0), there(world)).timestamp == START_MS
     world.advance(1000)
     send(world, 0, b"new", there(world))
-    assert offset(world, SearchOffset("T", 0, world.now_ms), there(world)) == 0  # upstream has it so: 0 is not found
+    assert offset(world, SearchOffset("T", 0, world.now_ms), there(world)) == 0  # as upstream, 0 is "not found"
     for committed in (2, 101):
         pull(world, 0, committed, there(world))
         world.engine.ask(there(world), UpdateConsumerOffset("G", "T", 0, committed))
@@ -222,7 +225,7 @@ def test_offsets_of_a_queue_that_moved(world: World) -> None:
 
 
 def test_a_part_of_a_broker_that_is_away(world: World) -> None:
-    """Cannot be read; the rest can."""
+    """A part on a stopped broker cannot be read; the other parts can."""
     moved(world)
     send(world, 0, b"new", there(world))
     world.engine.stop(world.broker)
@@ -232,7 +235,7 @@ def test_a_part_of_a_broker_that_is_away(world: World) -> None:
 
 
 def test_a_new_leader_takes_messages_before_it_knows_where_it_begins(world: World) -> None:
-    """Their offset is told as -1 until then."""
+    """A new leader whose logical offset is not decided accepts messages, with offset -1."""
     create(world, {0: [QueuePart(0, 0, HERE, 0), QueuePart(1, 0, THERE, -1)]}, queues=1, broker=there(world))
     assert send(world, 0, broker=there(world)).queue_offset == -1
 
@@ -252,7 +255,7 @@ def test_a_new_leader_takes_messages_before_it_knows_where_it_begins(world: Worl
     ],
 )
 def test_parts_that_do_not_fit(world: World, parts: list[QueuePart], text: str) -> None:
-    """They are refused; the topic is there all the same."""
+    """Inconsistent parts are rejected; the topic is created nevertheless."""
     with pytest.raises(EngineError) as found:
         create(world, {0: parts})
     assert (found.value.code, found.value.remark) == (ResponseCode.SYSTEM_ERROR, text)
@@ -260,7 +263,7 @@ def test_parts_that_do_not_fit(world: World, parts: list[QueuePart], text: str) 
 
 
 def test_a_mapping_follows_on_another(world: World) -> None:
-    """An older one is refused, one as old that leaves out a queue or changes its leader, too; force does not ask."""
+    """A mapping of an older epoch, or of the same with other queues or leaders, is rejected; force skips this."""
     crossed(world)
     for parts, epoch, text in (
         ({0: [QueuePart(0, 1, HERE, 0)]}, 0, "Can't accept data with small epoch 0 < 1"),
@@ -284,7 +287,7 @@ def test_a_mapping_follows_on_another(world: World) -> None:
 
 
 def test_routes_tell_who_leads(world: World) -> None:
-    """And forget it with the topic."""
+    """A route names the leaders of logical queues until the topic is deleted."""
     moved(world)
     create(world, {}, queues=0, epoch=3, force=True)
     route = world.ask(RouteResult, GetRouteInfo("T"), world.engine.name_server)
@@ -297,7 +300,7 @@ def test_routes_tell_who_leads(world: World) -> None:
 
 
 def test_a_restart_changes_nothing(world: World) -> None:
-    """Mappings are in a file."""
+    """After a restart the mappings are unchanged, because they are in a file."""
     crossed(world)
     send(world, 0)
     world.engine.crash(world.broker, power_loss=False)
@@ -306,7 +309,7 @@ def test_a_restart_changes_nothing(world: World) -> None:
 
 
 def test_a_snapshot_has_mappings(world: World) -> None:
-    """What begins from it knows them."""
+    """An engine started from a snapshot has the mappings."""
     crossed(world)
     send(world, 0)
     out = BytesIO()
@@ -320,7 +323,7 @@ def test_a_snapshot_has_mappings(world: World) -> None:
 
 
 def test_other_topics_are_what_they_are(world: World) -> None:
-    """Static ones beside them change nothing."""
+    """Other topics are unaffected by a static topic."""
     crossed(world)
     world.topic("U")
     assert world.send("U").queue_offset == 0
@@ -330,7 +333,7 @@ def test_other_topics_are_what_they_are(world: World) -> None:
 
 
 def test_a_time_is_found_in_the_part_that_is_decided(world: World) -> None:
-    """The last part, whose first offset is not decided yet, is left out."""
+    """A search by time ignores the last part, whose first offset is not decided yet."""
     create(world, {0: [QueuePart(0, 0, HERE, 0)]}, queues=1)
     times = []
     for _ in range(3):
@@ -343,5 +346,5 @@ def test_a_time_is_found_in_the_part_that_is_decided(world: World) -> None:
 
 
 def test_a_part_is_open_until_something_ends_it() -> None:
-    """It starts at offset 0 of its queue, and has neither an end nor times (LogicQueueMappingItem, 5.3.3)."""
+    """A new part starts at offset 0 of its queue and has neither end nor times (LogicQueueMappingItem, 5.3.3)."""
     assert QueuePart(0, 0, HERE, 0) == QueuePart(0, 0, HERE, 0, 0, -1, -1, -1)

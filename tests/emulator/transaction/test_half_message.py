@@ -1,4 +1,4 @@
-"""A half message as the check looks at it."""
+"""A half message as the transaction check uses it."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "\x01", "\x02", "a\x01b\x02", "TRANS
 
 @given(text=TEXTS, checks=st.integers(0, 3))
 def test_its_text_is_that_of_its_properties(text: str, checks: int) -> None:
-    """Whatever clients have written, and however often it was checked: what is no pair is lost."""
+    """The encoded properties match the decoded ones for any text and any number of checks; malformed pairs are lost."""
     stored = records.encode(b"half", 0, 0, 0, 0, 0, 0, HOST, 0, HOST, 0, 0, b"", text.encode())
     half = HalfMessage(stored)
     for _ in range(checks):

@@ -1,4 +1,4 @@
-"""Half messages, their ends, and the check of those that nobody ended; interval 3 s and time-out 1 s as observed."""
+"""Half messages, commit and rollback, and the transaction check; interval 3 s and timeout 1 s, as observed."""
 
 from collections import Counter
 
@@ -61,11 +61,11 @@ def answer(world: World, question: CheckTransactionState, how: int) -> Result:
     )
 
 
-# half messages and their ends
+# half messages and ends
 
 
 def test_a_half_message_is_not_visible(world: World) -> None:
-    """It waits in the half topic, without transaction bits, and knows where it belongs."""
+    """A half message is stored in the half topic, without transaction bits, with its real topic and queue."""
     sent = half(world, UNIQ_KEY="U", TAGS="x")
     (record,) = stored(world, HALF)
     assert record.sys_flag & 0xC == 0
@@ -84,7 +84,7 @@ def test_a_half_message_is_not_visible(world: World) -> None:
 
 
 def with_flag(world: World, sys_flag: int, **properties: str) -> SendResult:
-    """A send to `T` whose sys flag is the client's own."""
+    """Send a message to `T` with a sys flag set by the client."""
     if world.broker.topics.find("T") is None:
         world.topic("T")
     operation = SendMessage(
@@ -95,7 +95,7 @@ def with_flag(world: World, sys_flag: int, **properties: str) -> SendResult:
 
 @pytest.mark.parametrize("flag", [4, 12, 4 | 1])
 def test_the_system_flag_alone_makes_no_half_message(world: World, flag: int) -> None:
-    """Such a message is in the log under its own topic and in no queue, takes no offset, and nobody is asked for it."""
+    """A message with only the transaction flag is in the log, but in no queue, takes no offset and is never checked."""
     channel = producer(world)
     world.topic("T")
     world.send("T")
@@ -114,7 +114,7 @@ def test_the_system_flag_alone_makes_no_half_message(world: World, flag: int) ->
 
 
 def test_a_committed_flag_is_kept(world: World) -> None:
-    """A message that says that it was committed is one like all others, and goes on saying so."""
+    """A message whose flag says committed is stored like any other and keeps the flag."""
     with_flag(world, COMMIT)
     (record,) = stored(world, "T")
     assert record.sys_flag == COMMIT
@@ -124,14 +124,14 @@ def test_a_committed_flag_is_kept(world: World) -> None:
 @pytest.mark.parametrize(("word", "is_half"), [("true", True), ("TRUE", True), ("yes", False), (" true", False)])
 @pytest.mark.parametrize("flag", [0, 4, 8, 12])
 def test_the_property_alone_makes_a_half_message(world: World, word: str, is_half: bool, flag: int) -> None:
-    """TRAN_MSG is read as Java reads a truth value, and the sys flag does not matter."""
+    """TRAN_MSG is parsed like a Java boolean and alone makes a half message; the sys flag does not matter."""
     with_flag(world, flag, TRAN_MSG=word)
     assert len(stored(world, HALF)) == is_half
     assert len(stored(world, "T")) == (not is_half and flag in (0, 8))
 
 
 def test_commit(world: World) -> None:
-    """The copy is in its queue at once, marked as committed, with the half message's offset and properties."""
+    """A committed copy is in its queue at once, marked as committed, with the half message's offset and properties."""
     sent = half(world, b"body", TAGS="x")
     assert end(world, sent, COMMIT) == Done(None)
     (record,) = stored(world, "T", 1)
@@ -144,7 +144,7 @@ def test_commit(world: World) -> None:
 
 
 def test_rollback(world: World) -> None:
-    """Nothing appears; the answer carries the remark that upstream leaves."""
+    """A rollback stores no message; the response carries upstream's default remark."""
     assert end(world, half(world), ROLLBACK) == Done("not set any response code")
     world.advance(120_000)
     assert stored(world, "T", 1) == []
@@ -152,7 +152,7 @@ def test_rollback(world: World) -> None:
 
 @pytest.mark.parametrize("first", [COMMIT, ROLLBACK])
 def test_a_second_commit_stores_a_second_copy(world: World, first: int) -> None:
-    """Nothing remembers the first end."""
+    """A second commit stores a second copy, because no first end is remembered."""
     sent = half(world)
     end(world, sent, first)
     end(world, sent, COMMIT)
@@ -160,7 +160,7 @@ def test_a_second_commit_stores_a_second_copy(world: World, first: int) -> None:
 
 
 def test_unknown_gets_no_answer(world: World) -> None:
-    """A state that is still unknown is not answered at all and changes nothing."""
+    """An end with state unknown gets no response and changes nothing."""
     assert end(world, half(world), 0) is NO_ANSWER
     assert stored(world, "T", 1) == []
 
@@ -181,7 +181,7 @@ def refusal(world: World, operation: EndTransaction) -> tuple[ResponseCode, str 
 )
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 def test_mismatches(world: World, change: dict[str, object], remark: str, how: int) -> None:
-    """Group, half offset and log offset must be those of a half message."""
+    """An end whose producer group, half offset or log offset does not match returns SYSTEM_ERROR."""
     sent = half(world)
     operation = EndTransaction("PG", sent.queue_offset, sent.physical_offset, how, False, "")
     for name, value in change.items():
@@ -192,7 +192,7 @@ def test_mismatches(world: World, change: dict[str, object], remark: str, how: i
 
 @pytest.mark.parametrize("how", [4, 1, -8])
 def test_other_states(world: World, how: int) -> None:
-    """Any other state is an error."""
+    """An end with any other state returns SYSTEM_ERROR."""
     sent = half(world)
     code, remark = refusal(world, EndTransaction("PG", sent.queue_offset, sent.physical_offset, how, False, ""))
     assert code is ResponseCode.SYSTEM_ERROR
@@ -201,7 +201,7 @@ def test_other_states(world: World, how: int) -> None:
 
 
 def test_half_messages_can_be_off() -> None:
-    """A broker may refuse them."""
+    """A broker with rejectTransactionMessage rejects half messages with NO_PERMISSION."""
     world = make_world(reject_transaction_message=True)
     with pytest.raises(EngineError) as caught:
         half(world)
@@ -211,7 +211,7 @@ def test_half_messages_can_be_off() -> None:
 
 @pytest.mark.parametrize(("after_ms", "late"), [(2200, False), (6000, False), (6001, True)])
 def test_ends_after_the_immunity(after_ms: int, late: bool) -> None:
-    """With an immunity of 1 s ends are taken until the usual time-out of 6 s; an answer to a check is always taken."""
+    """With an immunity of 1 s ends are accepted for 6 s (the usual timeout); a response to a check always is."""
     world = make_world()
     sent = half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="1")
     world.advance(after_ms)
@@ -229,7 +229,7 @@ def test_ends_after_the_immunity(after_ms: int, late: bool) -> None:
 
 
 def test_op_messages_are_batched(world: World) -> None:
-    """The ends of 3 s are one op message: half offsets, each with a comma, tag d."""
+    """The ends of 3 s are stored as one op message: half offsets, each followed by a comma, tag d."""
     world.advance(100)
     for how in (COMMIT, ROLLBACK, COMMIT):
         end(world, half(world), how)
@@ -247,7 +247,7 @@ def test_op_messages_are_batched(world: World) -> None:
 
 
 def test_a_large_batch_is_stored_at_once(world: World) -> None:
-    """More than 4096 characters do not wait."""
+    """An op message of more than 4096 characters is stored at once."""
     sent = [half(world) for _ in range(1200)]
     for one in sent:
         end(world, one, ROLLBACK)
@@ -259,11 +259,11 @@ def test_a_large_batch_is_stored_at_once(world: World) -> None:
     assert Counter(named[:-1]) == Counter(str(one.queue_offset) for one in sent)
 
 
-# the check
+# transaction check
 
 
 def test_checks_and_the_end_of_patience(world: World) -> None:
-    """An unanswered half message is asked for 15 times, every interval, and then given up."""
+    """A half message without an end is checked 15 times, once per interval, and then discarded."""
     channel = producer(world)
     half(world, b"t", UNIQ_KEY="U")
     asked_at = []
@@ -285,7 +285,7 @@ def test_checks_and_the_end_of_patience(world: World) -> None:
 
 
 def test_what_was_given_up_is_asked_for_again(world: World) -> None:
-    """From the first check on, when an administrator wants it; an id of nothing is refused."""
+    """A discarded message is checked again from the start if an administrator resumes it; an unknown id is rejected."""
     world.broker.config.transaction_check_max = 2
     half(world)
     channel = producer(world)
@@ -305,7 +305,7 @@ def test_what_was_given_up_is_asked_for_again(world: World) -> None:
 
 
 def test_the_question(world: World) -> None:
-    """It names the half topic and the offsets of the message put back; its record is addressed to the real topic."""
+    """A check names the half topic and the offsets of the re-appended copy; its record has the real topic."""
     channel = producer(world)
     half(world, b"body", UNIQ_KEY="U", WAIT="true")
     world.advance(3000)
@@ -326,7 +326,7 @@ def test_the_question(world: World) -> None:
 
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 def test_an_answer_ends_the_checks(world: World, how: int) -> None:
-    """After the answer nobody is asked again, everything is marked as read, and nothing runs any more."""
+    """After the response to a check no producer is asked again, all is consumed, and no timer is scheduled."""
     channel = producer(world)
     half(world)
     world.advance(3000)
@@ -343,7 +343,7 @@ def test_an_answer_ends_the_checks(world: World, how: int) -> None:
 
 @pytest.mark.parametrize("immunity", [{}, {"CHECK_IMMUNITY_TIME_IN_SECONDS": "20"}], ids=["usual", "asked for"])
 def test_a_check_waits_for_room(world: World, immunity: dict[str, str]) -> None:
-    """On a full disk a half message cannot be put at the end of its topic: it is neither asked about nor lost."""
+    """With a full disk a half message can neither be re-appended nor checked, but is not lost."""
     channel = producer(world)
     world.advance(58_000)
     world.ask(Done, UpdateBrokerConfig({"diskUsedRatio": "95"}))
@@ -358,7 +358,7 @@ def test_a_check_waits_for_room(world: World, immunity: dict[str, str]) -> None:
 
 
 def test_ended_messages_are_not_checked(world: World) -> None:
-    """Of many half messages only those without end are asked about."""
+    """Of many half messages only those without an end are checked."""
     channel = producer(world)
     for n in range(40):
         sent = half(world, b"%d" % n)
@@ -369,7 +369,7 @@ def test_ended_messages_are_not_checked(world: World) -> None:
 
 
 def test_the_first_check_comes_after_the_time_out() -> None:
-    """With upstream's defaults it comes 6 to 36 s after the message, at a round of the 30 s period."""
+    """With upstream's defaults the first check comes 6 to 36 s after the message, in a round of the 30 s period."""
     for sent_at in (0, 10_000, 23_999, 24_001, 29_999):
         world = make_world()
         channel = producer(world)
@@ -384,7 +384,7 @@ def test_the_first_check_comes_after_the_time_out() -> None:
 
 
 def test_the_key_can_be_changed_while_running(world: World) -> None:
-    """A longer interval is in force from the next round on."""
+    """A longer check interval takes effect from the next round on."""
     channel = producer(world)
     half(world)
     world.advance(3000)
@@ -398,7 +398,7 @@ def test_the_key_can_be_changed_while_running(world: World) -> None:
 
 
 def test_a_young_message_ends_the_round(world: World) -> None:
-    """Messages behind one that is too young wait for the next round, even when they are older."""
+    """A half message that is too young ends the round; later messages wait for the next, even older ones."""
     channel = producer(world)
     world.advance(2500)
     half(world, b"young")
@@ -411,7 +411,7 @@ def test_a_young_message_ends_the_round(world: World) -> None:
 
 
 def test_a_check_without_producer_counts(world: World) -> None:
-    """Nobody connected: the message is put back all the same and given up in the end."""
+    """Without a connected producer the message is re-appended all the same and discarded in the end."""
     half(world)
     world.advance(60_000)
     assert len(stored(world, HALF)) == 16
@@ -419,7 +419,7 @@ def test_a_check_without_producer_counts(world: World) -> None:
 
 
 def test_producers_of_the_group_are_asked_in_turn(world: World) -> None:
-    """Only producers of the message's own group are asked."""
+    """Checks alternate between the producers of the message's own group; other producers get none."""
     first, second, other = producer(world, "p1"), producer(world, "p2"), producer(world, "p3", "OTHER")
     half(world)
     world.advance(30_000)
@@ -428,7 +428,7 @@ def test_producers_of_the_group_are_asked_in_turn(world: World) -> None:
 
 
 def test_messages_born_in_the_future_are_checked(world: World) -> None:
-    """A born time ahead of the broker's clock gives no immunity."""
+    """A half message born in the future is checked, because its born time gives no immunity."""
     channel = producer(world)
     world.topic("T")
     ahead = world.now_ms + 60_000
@@ -439,7 +439,7 @@ def test_messages_born_in_the_future_are_checked(world: World) -> None:
 
 
 def test_messages_older_than_the_store_keeps_are_given_up(world: World) -> None:
-    """Older than fileReservedTime: not asked about, but given up."""
+    """A half message older than fileReservedTime is discarded without a check."""
     channel = producer(world)
     world.topic("T")
     old = world.now_ms - 73 * 3_600_000
@@ -454,7 +454,7 @@ def test_messages_older_than_the_store_keeps_are_given_up(world: World) -> None:
 
 
 def test_an_immune_message_is_put_off(world: World) -> None:
-    """It is put back each round with the offset of its first appearance, and asked about when the time is over."""
+    """An immune message is re-appended each round with its first offset, and checked when its immunity is over."""
     channel = producer(world)
     half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="10")
     world.advance(9000)
@@ -471,7 +471,7 @@ def test_an_immune_message_is_put_off(world: World) -> None:
     [("0", 1000), ("-5", 1000), ("2", 3000), ("9", 10_000), ("-1", 7000), ("soon", 7000), ("1.5", 7000), (" ", 7000)],
 )
 def test_what_an_immunity_says(text: str, asked_ms: int) -> None:
-    """Seconds, also fewer than usual; -1 and what is no number mean the usual 6 s."""
+    """The immunity is a number of seconds, even below the default; -1 and non-numbers mean the default of 6 s."""
     world = make_world(transaction_check_interval=1000)
     channel = producer(world)
     half(world, CHECK_IMMUNITY_TIME_IN_SECONDS=text)
@@ -482,14 +482,14 @@ def test_what_an_immunity_says(text: str, asked_ms: int) -> None:
 
 
 def test_an_immune_message_without_end_is_given_up_too(world: World) -> None:
-    """Being put off counts as a check."""
+    """Each re-append of an immune message counts as a check, so it is discarded in the end."""
     half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="3600")
     world.advance(48_000)
     assert len(stored(world, GAVE_UP)) == 1
 
 
 def test_an_immune_message_that_ends_between_two_rounds(world: World) -> None:
-    """When its op message is stored before it is put off, the round passes it."""
+    """An immune message whose op message is stored before its next round is skipped."""
     world.advance(3100)
     sent = half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="3600")
     world.broker.config.transaction_check_interval = 4000
@@ -499,7 +499,7 @@ def test_an_immune_message_that_ends_between_two_rounds(world: World) -> None:
 
 
 def test_an_end_noted_after_the_message_was_put_off_is_overlooked() -> None:
-    """As upstream: the committed message is put off again and again and is given up in the end."""
+    """An immune message that is committed after a re-append is re-appended until it is discarded, as upstream."""
     world = make_world(transaction_check_interval=3000, transaction_time_out=1000, transaction_op_batch_interval=5000)
     sent = half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="3600")
     end(world, sent, COMMIT)
@@ -509,7 +509,7 @@ def test_an_end_noted_after_the_message_was_put_off_is_overlooked() -> None:
 
 
 def test_a_timed_half_message_loses_its_topic(world: World) -> None:
-    """As upstream: it enters the half topic late, belongs nowhere else, and is given up in the end."""
+    """A half message with a timer loses its real topic and is discarded in the end, as upstream."""
     half(world, b"timed", TIMER_DELAY_SEC="2")
     assert stored(world, HALF) == []
     world.advance(2000)
@@ -519,7 +519,7 @@ def test_a_timed_half_message_loses_its_topic(world: World) -> None:
 
 
 def test_what_the_store_dropped_is_passed() -> None:
-    """When the half message is gone, the position moves on to what is held."""
+    """When the store has deleted half messages, the position moves to the first stored one."""
     world = make_world(
         store_max_bytes=1 << 20,
         max_message_size=1 << 16,
@@ -539,7 +539,10 @@ def test_what_the_store_dropped_is_passed() -> None:
 
 
 def test_a_round_pauses_when_op_messages_were_deleted() -> None:
-    """The round had read 32 of 40 op messages and waited for room; it goes on one second after it noticed the gap."""
+    """A round that waits for space continues one second after it finds that op messages were deleted.
+
+    It had read 32 of 40 op messages before.
+    """
     world = make_world(
         max_message_size=1 << 16,
         mapped_file_size_commit_log=1 << 17,
@@ -561,7 +564,7 @@ def test_a_round_pauses_when_op_messages_were_deleted() -> None:
     half(world, b"open")
     world.ask(Done, UpdateBrokerConfig({"diskUsedRatio": "95"}))
     world.advance(28_500)
-    # The round began at 64,200 ms; since then it tries once a second to store "immune" again.
+    # The round began at 64,200 ms; since then it retries once a second to store "immune" again.
     assert world.now_ms == START_MS + 69_500
     world.ask(Done, UpdateBrokerConfig({"fileReservedTime": "0", "diskUsedRatio": "0"}))
     world.ask(Done, DeleteExpiredCommitLog())
@@ -578,7 +581,7 @@ def test_a_round_pauses_when_op_messages_were_deleted() -> None:
 
 
 def test_one_round_reads_as_many_op_messages_as_it_needs() -> None:
-    """70 op messages of one end each are three reads; the open message behind them is asked about in that round."""
+    """One round reads 70 op messages with three reads, and checks the open message behind them."""
     world = make_world(transaction_check_interval=30_000, transaction_time_out=1000, transaction_op_batch_interval=1)
     channel = producer(world)
     for _ in range(70):
