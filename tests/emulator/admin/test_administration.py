@@ -1,4 +1,4 @@
-"""Topics, groups, routes and configuration as administrators see them."""
+"""Admin requests about topics, groups, routes and configuration."""
 
 import pytest
 from engine_world import World, make_world
@@ -53,7 +53,7 @@ from rocketmq_testkit.emulator.operations import (
 
 
 def send_to(world: World, topic: str, queues: int = 4, template: str = "TBW102") -> TopicConfig | None:
-    """Send to a topic that does not exist yet; its configuration afterwards."""
+    """Send to a topic that does not exist yet; return its configuration afterwards."""
     operation = SendMessage("PG", topic, -1, b"m", {}, ("10.0.0.1", 1), 0)
     operation.default_topic, operation.default_topic_queue_nums = template, queues
     world.engine.ask(world.broker, operation)
@@ -79,7 +79,7 @@ def test_a_send_creates_its_topic(world: World, topic: str, queues: int, templat
 
 
 def test_no_creation_without_template(world: World) -> None:
-    """An unknown template, one without INHERIT, or auto-creation switched off: TOPIC_NOT_EXIST."""
+    """A send to a new topic fails for an unknown template, one without INHERIT, and with auto-creation disabled."""
     world.topic("plain")
     for template in ("none", "plain"):
         with pytest.raises(EngineError, match=r"topic\[A\] not exist, apply first please!\nSee"):
@@ -101,7 +101,7 @@ def test_no_creation_without_template(world: World) -> None:
     ],
 )
 def test_topics_that_may_not_be_sent_to(world: World, topic: str, code: int, text: str) -> None:
-    """Illegal names and the broker's own topics are refused with upstream's texts."""
+    """A send to an illegal name or to a system topic is rejected with upstream's text."""
     with pytest.raises(EngineError) as refused:
         send_to(world, topic)
     assert (refused.value.code, refused.value.remark) == (code, text)
@@ -109,7 +109,7 @@ def test_topics_that_may_not_be_sent_to(world: World, topic: str, code: int, tex
 
 
 def test_queue_ids_of_a_send(world: World) -> None:
-    """A queue id beyond the topic is refused with the topic's description; a negative one is a random queue."""
+    """A queue id beyond the topic is rejected with the topic's description; a negative one selects a random queue."""
     world.topic("A", 4)
     with pytest.raises(EngineError) as refused:
         world.send("A", queue=4)
@@ -154,7 +154,7 @@ def test_attributes_after_a_deleted_one_are_changed(world: World) -> None:
     ],
 )
 def test_wrong_attributes(world: World, attributes: dict[str, str], code: int, text: str) -> None:
-    """Each mistake has upstream's code and text, and the topic is not created."""
+    """An invalid attribute is rejected with upstream's code and text, and the topic is not created."""
     with pytest.raises(EngineError) as refused:
         create(world, "A", **attributes)
     assert refused.value.code == code
@@ -163,14 +163,14 @@ def test_wrong_attributes(world: World, attributes: dict[str, str], code: int, t
 
 
 def test_system_topics_are_protected(world: World) -> None:
-    """A topic of the broker's own can be neither created nor deleted."""
+    """A system topic can be neither created nor deleted."""
     for operation in (CreateTopic(TopicConfig("TBW102")), DeleteTopic("SELF_TEST_TOPIC")):
         with pytest.raises(EngineError, match="is conflict with system topic"):
             world.engine.ask(world.broker, operation)
 
 
 def test_topics_at_start(world: World) -> None:
-    """The broker creates its own topics with upstream's queues and permissions."""
+    """The broker creates its system topics at start with upstream's queues and permissions."""
     table = world.broker.topics.table
     found = {name: (config.write_queue_nums, config.perm) for name, config in table.items()}
     assert found == {
@@ -191,7 +191,7 @@ def test_topics_at_start(world: World) -> None:
 
 
 def test_deleting_a_topic_takes_everything_along(world: World) -> None:
-    """Queues, offsets and pop retry topics go; a topic created again starts at offset 0."""
+    """Deleting a topic deletes its queues, offsets and pop retry topics; created again it starts at offset 0."""
     world.topic("A")
     world.send("A")
     world.popped("A", invisible_ms=1000)
@@ -206,7 +206,7 @@ def test_deleting_a_topic_takes_everything_along(world: World) -> None:
 
 
 def test_stats(world: World) -> None:
-    """Topic stats show the extent of each queue, consume stats the progress of a group."""
+    """Topic stats contain the offsets of each queue, consume stats the progress of a group."""
     world.topic("A", 2)
     for _ in range(3):
         world.send("A", queue=1)
@@ -229,13 +229,13 @@ def test_stats(world: World) -> None:
 
 
 def topics_with_progress(world: World, topic: str | None = None, topics: list[str] | None = None) -> list[str]:
-    """The topics of which the statistics of group G tell."""
+    """Return the topics in the consume stats of group G."""
     found = world.ask(ConsumeStatsResult, GetConsumeStats("G", topic, topics or []))
     return sorted({queue.topic for queue in found.offsets})
 
 
 def test_stats_skip_a_topic_that_does_not_exist(world: World) -> None:
-    """The topics behind it in the list are in the result."""
+    """Consume stats skip an unknown topic and include the topics after it in the list."""
     world.engine.ask(world.broker, GetGroup("G"))
     for topic in ("A", "C"):
         world.topic(topic)
@@ -243,7 +243,7 @@ def test_stats_skip_a_topic_that_does_not_exist(world: World) -> None:
 
 
 def test_stats_of_what_a_live_group_wants(world: World) -> None:
-    """A live group's statistics leave out what neither heartbeat nor request subscribes to; a list is not judged."""
+    """An online group's stats omit topics without subscription; topics listed in the request are always included."""
     world.engine.ask(world.broker, GetGroup("G"))
     for topic in ("left", "read", "new"):
         world.topic(topic)
@@ -259,7 +259,7 @@ def test_stats_of_what_a_live_group_wants(world: World) -> None:
 
 
 def test_offsets_are_cloned(world: World) -> None:
-    """A clone has the source's offsets and no others; of what a live source does not want only one that is offline."""
+    """A clone copies only the source's offsets; topics that an online source does not subscribe to need `offline`."""
     world.topic("A", 2)
     for group in ("G", "copy"):
         world.engine.ask(world.broker, GetGroup(group))
@@ -275,7 +275,7 @@ def test_offsets_are_cloned(world: World) -> None:
 
 
 def test_routes(world: World) -> None:
-    """A route names brokers and queues; write permission can be wiped and given back; unknown topics have none."""
+    """A route has brokers and queues, write permission can be removed and restored, an unknown topic has no route."""
     world.topic("A", 4)
     ns = world.engine.name_server
     route = world.engine.ask(ns, GetRouteInfo("A"))
@@ -292,7 +292,7 @@ def test_routes(world: World) -> None:
 
 
 def test_a_topic_deleted_in_the_name_server_alone_comes_back(world: World) -> None:
-    """The brokers register every 30 s; until then, or until the topic is created anew, there is no route."""
+    """A topic deleted only in the name server has no route until its broker registers (every 30 s) or changes it."""
     ns = world.engine.name_server
     world.topic("A")
     world.engine.ask(ns, DeleteTopicInNamesrv("A"))
@@ -303,7 +303,7 @@ def test_a_topic_deleted_in_the_name_server_alone_comes_back(world: World) -> No
 
 
 def test_a_topic_deleted_at_its_broker_keeps_its_route(world: World) -> None:
-    """Registrations take no topic away: the name server has to be asked, or the broker goes away."""
+    """A topic deleted at its broker keeps its route until the name server deletes it or the broker stops."""
     ns = world.engine.name_server
     for topic in ("A", "B", "C"):
         world.topic(topic, 3)
@@ -332,7 +332,7 @@ def test_a_topic_deleted_at_its_broker_keeps_its_route(world: World) -> None:
 
 @pytest.mark.parametrize("deleted_ms", [0, 1, 29_999, 30_000, 71_000])
 def test_a_topic_deleted_in_the_name_server_returns_with_the_next_registration(world: World, deleted_ms: int) -> None:
-    """Brokers register at multiples of 30 s from their start, whenever the topic was deleted."""
+    """A topic deleted in the name server reappears at the next multiple of 30 s from the start."""
     ns = world.engine.name_server
     world.topic("A")
     world.advance(deleted_ms)
@@ -345,7 +345,7 @@ def test_a_topic_deleted_in_the_name_server_returns_with_the_next_registration(w
 
 
 def test_name_server_lists_and_values(world: World) -> None:
-    """All topics, the system ones, and key-value pairs."""
+    """The name server lists all topics, the system topics, and key-value pairs."""
     ns = world.engine.name_server
     world.topic("A")
     everything = world.engine.ask(ns, GetNamesrvTopicList())
@@ -362,7 +362,7 @@ def test_name_server_lists_and_values(world: World) -> None:
 
 
 def test_broker_configuration(world: World) -> None:
-    """Keys are read as text and changed at run time; one wrong key changes nothing and names the nearest."""
+    """Keys are returned as text and changed at run time; an unknown key changes nothing; the error names the nearest."""
     text = world.engine.ask(world.broker, GetBrokerConfig())
     assert isinstance(text, TextResult)
     assert "popPollingSize=1024\n" in text.text
@@ -379,7 +379,7 @@ def test_broker_configuration(world: World) -> None:
 
 
 def test_administrators_may_be_let_change_the_brokers_own_topics(world: World) -> None:
-    """With validateSystemTopicWhenUpdateTopic=false: topics are made from the template as it is then, or not at all."""
+    """With validateSystemTopicWhenUpdateTopic=false the template topic can be changed and deleted."""
     world.ask(Done, UpdateBrokerConfig({"validateSystemTopicWhenUpdateTopic": "false"}))
     world.ask(Done, CreateTopic(TopicConfig("TBW102", 16, 16, 7)))
     made = send_to(world, "A", 16)
@@ -402,7 +402,7 @@ def test_of_several_topics_none_is_made_if_one_is_bad(world: World, bad: TopicCo
 
 
 def test_name_server_configuration(world: World) -> None:
-    """As a broker's: changed at run time, and one wrong key changes nothing and names the nearest."""
+    """Name server keys are changed at run time; an unknown key changes nothing, and the error names the nearest."""
     node = world.engine.name_server
     assert "enableTopicList=true\n" in world.ask(TextResult, GetNamesrvConfig(), node).text
     world.ask(Done, UpdateNamesrvConfig({"enableTopicList": "false"}), node)
@@ -419,7 +419,7 @@ def test_name_server_configuration(world: World) -> None:
 
 @pytest.mark.parametrize("at", ["broker", "name server"])
 def test_more_keys_may_be_fixed(at: str) -> None:
-    """Those of configBlackList, with semicolons between, besides those that always are."""
+    """The keys of configBlackList, separated by semicolons, cannot be changed, nor can the default ones."""
     known = {"broker": "configBlackList=maxMessageSize;traceOn\n", "name server": "configBlackList=enableTopicList\n"}
     namesrv = NamesrvConfig(config_black_list="enableTopicList")
     engine = Engine(brokers=[BrokerConfig(config_black_list="maxMessageSize;traceOn")], namesrv=namesrv)
@@ -437,7 +437,7 @@ def test_more_keys_may_be_fixed(at: str) -> None:
 
 
 def test_runtime_info(world: World) -> None:
-    """The keys that mqadmin needs are there, and they count."""
+    """The runtime info has the keys that mqadmin needs, with current values."""
     world.topic("A")
     world.send("A")
     info = world.engine.ask(world.broker, GetBrokerRuntimeInfo())
@@ -449,7 +449,10 @@ def test_runtime_info(world: World) -> None:
 
 
 def test_a_group_can_be_forbidden_topics(world: World) -> None:
-    """Its pulls that go by a heartbeat are refused; allowing one topic allows all, and so does deleting the group."""
+    """A group's pulls by heartbeat subscription are rejected for forbidden topics; allowing one topic allows all.
+
+    Deleting the group allows all topics as well.
+    """
     topics = [world.topic(name) for name in ("A", "B")]
     subscriptions = [SubscriptionData(topic) for topic in topics]
     world.engine.ask(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=subscriptions)]))
@@ -473,7 +476,7 @@ def test_a_group_can_be_forbidden_topics(world: World) -> None:
 
 
 def test_all_offsets_and_the_slowest(world: World) -> None:
-    """What is below the beginning of a queue does not count; groups that are left out lose their offsets."""
+    """The slowest offset ignores offsets below the start of a queue; excluded groups lose their offsets."""
     world.topic("T", 2)
     for group, queue, offset in (("slow", 0, 2), ("quick", 0, 5), ("quick", 1, 4), ("gone", 0, 0)):
         world.broker.groups.find_or_create(group)
@@ -490,7 +493,7 @@ def test_all_offsets_and_the_slowest(world: World) -> None:
 
 
 def test_the_name_server_forgets_its_own_changes_with_the_broker(world: World) -> None:
-    """A broker that registers again has all topics with the permissions of its own; those of others stay changed."""
+    """A broker that registers again gets its own topics and permissions back; those of other brokers stay changed."""
     configs = [BrokerConfig(broker_name="a"), BrokerConfig(broker_name="b")]
     engine = Engine(brokers=configs)
     ns, (first, second) = engine.name_server, engine.brokers
@@ -512,7 +515,7 @@ def test_the_name_server_forgets_its_own_changes_with_the_broker(world: World) -
 
 
 def test_topics_deleted_in_the_name_server_one_after_the_other_are_all_gone(world: World) -> None:
-    """A second deletion does not bring back the first topic."""
+    """A second deletion in the name server does not restore the first deleted topic."""
     ns = world.engine.name_server
     for topic in ("A", "B", "C"):
         world.topic(topic)
@@ -525,7 +528,7 @@ def test_topics_deleted_in_the_name_server_one_after_the_other_are_all_gone(worl
 
 
 def test_stats_show_how_far_a_group_has_pulled(world: World) -> None:
-    """At least as far as it has committed, whichever is further."""
+    """The pull offset in the stats is at least the committed offset."""
     world.topic("A", 2)
     world.engine.ask(world.broker, GetGroup("G"))
     for queue in (0, 1):
@@ -541,7 +544,7 @@ def test_stats_show_how_far_a_group_has_pulled(world: World) -> None:
 
 @pytest.mark.parametrize(("of_broker", "of_topic", "of_route"), [(6, 6, 6), (4, 6, 4), (2, 6, 2), (4, 2, 0), (6, 7, 7)])
 def test_a_route_has_the_permissions_of_broker_and_topic(of_broker: int, of_topic: int, of_route: int) -> None:
-    """A broker that is open in full takes nothing away, not even bits that stand for other things."""
+    """A broker with full permission removes no bits from a topic's permission, not even other ones."""
     world = make_world(broker_permission=of_broker)
     world.topic("A", perm=of_topic)
     route = world.ask(RouteResult, GetRouteInfo("A"), world.engine.name_server)

@@ -1,4 +1,4 @@
-"""What administrators' tools ask: counters by topic and group, tables, and what there is not on such a broker."""
+"""Requests of admin tools: counters by topic and group, tables, and features that an emulated broker lacks."""
 
 import pytest
 from engine_world import World, make_world, refused
@@ -35,7 +35,7 @@ SAMPLED_MS = 10_000
 
 
 def _minute(world: World, name: str, key: str) -> tuple[int, float]:
-    """Sum and average of the last minute."""
+    """Return sum and average of the last minute."""
     found = world.ask(BrokerStatsResult, ViewBrokerStats(name, key)).minute
     return found.sum, found.avgpt
 
@@ -46,7 +46,7 @@ def _is_unknown(world: World, name: str | None, key: str | None) -> bool:
 
 
 def test_counters_of_a_topic_and_its_groups(world: World) -> None:
-    """Sends, pulls, pops and what is sent back, each under its name; nothing for what never was."""
+    """Sends, pulls, pops and send-backs are counted by name and key; a name without a count is an error."""
     world.topic("A")
     for _ in range(3):
         sent = world.send("A", b"12345")
@@ -69,7 +69,7 @@ def test_counters_of_a_topic_and_its_groups(world: World) -> None:
 
 
 def test_counters_go_with_what_they_count(world: World) -> None:
-    """A topic takes those of its groups with it, a group its own, and a restart all."""
+    """Counters are deleted with their topic (including those of its groups), with their group, and at a restart."""
     for topic in ("A", "B", "C"):
         world.topic(topic)
         world.send(topic)
@@ -88,7 +88,7 @@ def test_counters_go_with_what_they_count(world: World) -> None:
 
 @pytest.mark.parametrize(("each", "known_as"), [(False, "%LMQ%"), (True, "%LMQ%x")])
 def test_light_queues_are_counted_together_or_each(each: bool, known_as: str) -> None:
-    """As `enableLmqStats` says."""
+    """Light queues are counted together, or one by one with `enableLmqStats`."""
     world = make_world(enable_lmq=True, enable_multi_dispatch=True, enable_lmq_stats=each)
     world.topic("A")
     world.send("A", INNER_MULTI_DISPATCH="%LMQ%x")
@@ -99,7 +99,10 @@ def test_light_queues_are_counted_together_or_each(each: bool, known_as: str) ->
 
 
 def test_progress_of_all_groups(world: World) -> None:
-    """Of what each group has offsets of, without topics that are gone, unordered ones if asked so, and pulls."""
+    """The progress of all groups covers topics with offsets, but no deleted topics and no pull offsets.
+
+    With `only_ordered` it omits unordered topics.
+    """
     world.topic("A", queues=2)
     world.topic("B")
     for topic in ("A", "B"):
@@ -120,7 +123,7 @@ def test_progress_of_all_groups(world: World) -> None:
 
 
 def test_the_rate_of_a_group_is_that_of_its_topics(world: World) -> None:
-    """Messages a second of the last minute."""
+    """The rate of a group is the sum over its topics, in messages per second of the last minute."""
     for topic in ("A", "B"):
         world.topic(topic)
         world.send(topic)
@@ -133,7 +136,7 @@ def test_the_rate_of_a_group_is_that_of_its_topics(world: World) -> None:
 
 
 def test_queues_without_a_topic_are_cleaned(world: World) -> None:
-    """Such as somebody stored for a topic that has been forgotten; the others stay, and those of the broker."""
+    """A cleanup deletes the queues of deleted topics; other queues and system topics stay."""
     world.topic("A")
     world.topic("B")
     for topic in ("A", "B"):
@@ -144,7 +147,7 @@ def test_queues_without_a_topic_are_cleaned(world: World) -> None:
 
 
 def test_modes_of_requests(world: World) -> None:
-    """As they were set, in the order of their first setting."""
+    """Message request modes are returned as set, in the order in which they were first set."""
     world.topic("A")
     modes = [SetMessageRequestMode("A", "G", "POP", 4), SetMessageRequestMode("A", "H", "PULL", 0)]
     for mode in (*modes, modes[0]):
@@ -153,7 +156,7 @@ def test_modes_of_requests(world: World) -> None:
 
 
 def test_limits_for_cold_messages(world: World) -> None:
-    """Numbers are kept until the broker stops, other words are not."""
+    """Cold-read limits that are numbers are kept until the broker stops; other values are ignored."""
     world.ask(Done, UpdateColdDataFlowCtrConfig({"G": "5", "H": "many", "I": "-7", "J": "9"}))
     world.ask(Done, RemoveColdDataFlowCtrConfig("I"))
     world.ask(Done, RemoveColdDataFlowCtrConfig("nobody"))
@@ -165,7 +168,7 @@ def test_limits_for_cold_messages(world: World) -> None:
 
 
 def test_reading_ahead_is_a_key(world: World) -> None:
-    """That a request of its own changes; a bad one changes nothing."""
+    """A request changes dataReadAheadEnable; an invalid mode is rejected and changes nothing."""
     world.ask(Done, SetCommitLogReadMode("1"))
     for mode in ("2", "", "x", None):
         refused(world.engine.submit(world.broker, SetCommitLogReadMode(mode)))
@@ -174,5 +177,5 @@ def test_reading_ahead_is_a_key(world: World) -> None:
 
 @pytest.mark.parametrize("types", ["", ";", "topics", " TOPICS;consumerOffsets;subscriptionGroups;"])
 def test_there_is_nothing_to_export(world: World, types: str) -> None:
-    """No table lies in a database."""
+    """An export succeeds without a result, because no table is in a database."""
     assert world.ask(Done, ExportConfigToJson(types)).remark == "export done."

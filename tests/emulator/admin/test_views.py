@@ -1,4 +1,4 @@
-"""What queries by key remember of times, and which queues administrators can look into."""
+"""Times in the key index, and queues that administrators can query."""
 
 import pytest
 from engine_world import World, make_world, refused
@@ -33,7 +33,7 @@ def found(world: World, begin: int, end: int) -> list[bytes]:
 
 
 def test_an_index_counts_seconds_from_its_first_message(world: World) -> None:
-    """Not from the second of the clock: the first message is found at its very time, others at whole seconds later."""
+    """Indexed times are whole seconds after the first message with a key, not seconds of the clock."""
     world.topic("A")
     world.advance(735)
     first = world.now_ms
@@ -49,7 +49,7 @@ def test_an_index_counts_seconds_from_its_first_message(world: World) -> None:
 
 
 def test_messages_are_indexed_by_what_holds_when_they_are_stored(world: World) -> None:
-    """messageIndexEnable=false hides from queries by key what comes then, and nothing else."""
+    """Messages stored while messageIndexEnable=false are not found by key; all others are."""
     world.topic("A")
     world.send("A", b"before", KEYS="k")
     world.ask(Done, UpdateBrokerConfig({"messageIndexEnable": "false"}))
@@ -62,7 +62,7 @@ def test_messages_are_indexed_by_what_holds_when_they_are_stored(world: World) -
 
 
 def test_nothing_is_found_without_an_index() -> None:
-    """By no kind of key."""
+    """Without an index no message is found, neither by key nor by unique key."""
     world = make_world(message_index_enable=False)
     world.topic("A")
     world.send("A", KEYS="k", UNIQ_KEY="u")
@@ -72,7 +72,7 @@ def test_nothing_is_found_without_an_index() -> None:
 
 
 def looked_into(world: World) -> str:
-    """The code of a look into queue 0 of `A`, or what it remarks."""
+    """Return the error code of a query of queue 0 of `A`, or its remark."""
     call = world.engine.submit(world.broker, QueryConsumeQueue("A", 0, 0, 10, None))
     if isinstance(call.outcome, QueryConsumeQueueResult):
         return call.outcome.remark or "found"
@@ -92,7 +92,7 @@ def looked_into(world: World) -> str:
     ids=lambda value: type(value).__name__ if isinstance(value, Operation) else None,
 )
 def test_a_question_makes_a_queue(world: World, operation: Operation, makes_it: bool) -> None:
-    """Who wants to read a queue makes it, who asks for its end does not; it goes with its topic."""
+    """A request that reads a queue creates it, one for its maximum offset does not; its topic's deletion deletes it."""
     world.topic("A")
     assert looked_into(world) == ResponseCode.SYSTEM_ERROR.name
     world.engine.submit(world.broker, operation)
@@ -102,7 +102,7 @@ def test_a_question_makes_a_queue(world: World, operation: Operation, makes_it: 
 
 
 def test_a_read_makes_a_queue(world: World) -> None:
-    """So do a pull and a pop; a crash forgets it."""
+    """A pull and a pop create the queue that they read; a crash deletes it."""
     for read in (world.pull, world.popped):
         world.topic("A")
         read("A")
@@ -112,7 +112,7 @@ def test_a_read_makes_a_queue(world: World) -> None:
 
 
 def flagged(world: World, flag: int) -> int:
-    """The place of the flag, which is the sender's, in a new message's record."""
+    """Send a message with a flag; return the physical offset of the flag in its record."""
     if world.broker.topics.find("A") is None:
         world.topic("A")
     operation = SendMessage("PG", "A", 0, b"m", {}, ("10.0.0.1", 5000), world.now_ms, 0, flag)
@@ -125,7 +125,7 @@ def looked_at(world: World, operation: Operation) -> str | None:
 
 @pytest.mark.parametrize("size", [20, 1, 0])
 def test_a_number_inside_a_record_is_taken_for_a_size(world: World, size: int) -> None:
-    """A view of a place that is no record's brings so many bytes as the number there says."""
+    """A view of an offset inside a record returns as many bytes as the number there says."""
     place = flagged(world, size)
     [found] = world.ask(MessagesResult, ViewMessage(place)).records
     assert found == world.broker.store.log.read(place, size)
@@ -133,7 +133,7 @@ def test_a_number_inside_a_record_is_taken_for_a_size(world: World, size: int) -
 
 
 def test_a_number_that_is_too_large_is_no_size(world: World) -> None:
-    """Nothing is found where the log has less, or ends within the number."""
+    """A view fails if the number at its offset exceeds the rest of the log, or if the log ends within the number."""
     place = flagged(world, 1 << 30)
     assert looked_at(world, ViewMessage(place)) == f"can not find message by the offset, {place}"
     end = world.broker.store.log.max_offset
@@ -141,7 +141,7 @@ def test_a_number_that_is_too_large_is_no_size(world: World) -> None:
 
 
 def test_a_negative_number_is_no_size(world: World) -> None:
-    """Whoever looks for a message fails over it."""
+    """A negative number at the offset fails every request that reads a message there."""
     place = flagged(world, -5)
     thrown = "java.lang.IllegalArgumentException: newLimit < 0: (-5 < 0)"
     text = f"{thrown}, java.base/java.nio.Buffer.createLimitException(Buffer.java:395)"

@@ -1,4 +1,4 @@
-"""A broker that dies without warning and starts again: what it has lost, and what clients get twice for it."""
+"""Crash and restart of a broker: lost state and repeated messages."""
 
 from typing import Any
 
@@ -34,13 +34,13 @@ def process_dies(world: World) -> None:
     world.engine.crash(power_loss=False)
 
 
-# positions
+# offsets
 
 
 def test_offsets_go_back_to_what_was_written_last(world: World) -> None:
-    """What was popped since is delivered again at once, acknowledged or not.
+    """After a crash the messages popped since the last write of offsets are delivered again, acknowledged or not.
 
-    What was not acknowledged comes once more when its invisible time ends, because its check point was stored: the
+    Unacknowledged ones are also redelivered when their invisible time ends, because their check points were stored. The
     real broker does both.
     """
     filled(world, 4)
@@ -57,7 +57,7 @@ def test_offsets_go_back_to_what_was_written_last(world: World) -> None:
 
 
 def test_offsets_that_were_written_stay(world: World) -> None:
-    """After the next write nothing is delivered at once, and only what was not acknowledged comes later."""
+    """Messages popped before the last write of offsets are not delivered again; unacknowledged ones are redelivered."""
     filled(world, 2)
     messages = world.popped("A")
     world.ack("A", world.receipt(messages[0]))
@@ -70,7 +70,7 @@ def test_offsets_that_were_written_stay(world: World) -> None:
 
 
 def test_the_first_write_comes_ten_seconds_after_the_start_and_then_every_five(world: World) -> None:
-    """After a restart it takes ten seconds again."""
+    """Offsets are first written ten seconds after each start, then every five seconds."""
     filled(world, 4)
 
     def survives(wait_ms: int) -> bool:
@@ -89,7 +89,7 @@ def test_the_first_write_comes_ten_seconds_after_the_start_and_then_every_five(w
 
 
 def test_a_group_that_was_never_written_starts_anew(world: World) -> None:
-    """Its offset is not there any more, so it begins where a new group begins."""
+    """A group whose offset was never written starts like a new group after a crash."""
     filled(world, 3)
     world.popped("A")
     process_dies(world)
@@ -98,7 +98,7 @@ def test_a_group_that_was_never_written_starts_anew(world: World) -> None:
 
 
 def test_resets_that_nobody_took_are_gone(world: World) -> None:
-    """The table of resets is not written; the group reads on from the offset that was."""
+    """A crash deletes pending offset resets, which are in no file; the group continues at its last offset."""
     filled(world, 4)
     world.popped("A")
     world.advance(FIRST_WRITE_MS)
@@ -109,7 +109,7 @@ def test_resets_that_nobody_took_are_gone(world: World) -> None:
 
 
 def test_what_was_revived_since_the_last_write_is_revived_again(world: World) -> None:
-    """The position in the revive topic is an offset like others: the retry topic gets one more copy."""
+    """A message revived since the last write is revived again after a crash, once more for each crash."""
     filled(world, 1)
     world.popped("A", invisible_ms=11_000)
     world.advance(14_500)
@@ -125,7 +125,7 @@ def test_what_was_revived_since_the_last_write_is_revived_again(world: World) ->
 
 
 def test_acknowledgements_are_found_again(world: World) -> None:
-    """Check points and acknowledgements that were read before the crash are read again after it."""
+    """Check points and acknowledgements read before a crash are read again after it."""
     filled(world, 2)
     messages = world.popped("A", invisible_ms=14_000)
     world.ack("A", world.receipt(messages[1]))
@@ -139,7 +139,7 @@ def test_acknowledgements_are_found_again(world: World) -> None:
 
 
 def test_the_merge_buffer_is_lost_and_its_position_makes_up_for_it() -> None:
-    """Everything from the first message on that was not acknowledged is delivered again at once, and only once."""
+    """After the merge buffer is lost, all messages from the first unacknowledged one on are delivered once again."""
     world = make_world(enable_pop_buffer_merge=True)
     filled(world, 6)
     (first,) = world.popped("A", count=1, invisible_ms=60_000)
@@ -157,7 +157,7 @@ def test_the_merge_buffer_is_lost_and_its_position_makes_up_for_it() -> None:
 
 
 def test_what_left_the_merge_buffer_is_revived() -> None:
-    """Ten seconds after the pop the check point is stored, the position moves, and a crash changes nothing."""
+    """A check point leaves the buffer ten seconds after its pop; then a crash does not affect it."""
     world = make_world(enable_pop_buffer_merge=True)
     filled(world, 2)
     messages = world.popped("A", invisible_ms=30_000)
@@ -189,7 +189,10 @@ def test_what_left_the_merge_buffer_is_revived() -> None:
 def test_a_loss_of_power_takes_what_was_not_flushed(
     keys: dict[str, Any], bytes_sent: int, wait_ms: int, kept: int
 ) -> None:
-    """Four dirty pages are flushed within half a second, less within ten; with SYNC_FLUSH nothing is lost."""
+    """A power loss loses unflushed messages: four dirty pages are flushed in half a second, fewer within ten.
+
+    With SYNC_FLUSH no message is lost.
+    """
     world = make_world(**keys)
     world.topic("A")
     world.send("A", b"x" * bytes_sent)
@@ -203,14 +206,14 @@ def test_a_loss_of_power_takes_what_was_not_flushed(
 
 
 def test_the_death_of_the_process_takes_nothing_of_the_log(world: World) -> None:
-    """The operating system has the pages; only memory of the process is gone."""
+    """A crash of the process loses no stored message, because the operating system has the pages."""
     filled(world, 2)
     process_dies(world)
     assert held(world) == 2
 
 
 def test_the_log_goes_on_where_it_was_cut() -> None:
-    """Over several segments, records keep their places, and what is stored afterwards can be read."""
+    """After a power loss, records in all segments keep their offsets, and messages stored later are readable."""
     world = make_world(mapped_file_size_commit_log=64 * 1024, max_message_size=8 * 1024)
     world.topic("A")
     for _ in range(50):
@@ -230,11 +233,14 @@ def test_the_log_goes_on_where_it_was_cut() -> None:
     )
 
 
-# what waits
+# waiting messages
 
 
 def test_a_timed_message_that_came_in_the_last_second_comes_twice(world: World) -> None:
-    """The timer writes once a second how far it has read (seen: a message delivered just before a kill came again)."""
+    """A timer message delivered in the second before a crash is delivered twice (seen on 5.3.3).
+
+    The timer writes its progress once a second.
+    """
     world.topic("A")
     world.send("A", TIMER_DELIVER_MS=str(world.now_ms + 2_000))
     world.advance(2_500)
@@ -249,7 +255,7 @@ def test_a_timed_message_that_came_in_the_last_second_comes_twice(world: World) 
 
 
 def test_timed_messages_wait_on(world: World) -> None:
-    """What was in the wheel comes at its time; what was due while nothing was written comes at once."""
+    """After a crash timer messages are delivered at their time, or at once if it has passed."""
     world.topic("A")
     world.send("A", TIMER_DELIVER_MS=str(world.now_ms + 20_000))
     world.advance(10_000)
@@ -261,7 +267,7 @@ def test_timed_messages_wait_on(world: World) -> None:
 
 
 def test_delayed_messages_come_again_since_the_last_write(world: World) -> None:
-    """Offsets of delay levels are written every ten seconds (seen: a message delivered before a kill came again)."""
+    """Messages delivered by a delay level since the last write (every 10 s) are delivered again (seen on 5.3.3)."""
     world.topic("A")
     world.advance(FIRST_WRITE_MS)
     world.send("A", DELAY="1")
@@ -277,7 +283,7 @@ def test_delayed_messages_come_again_since_the_last_write(world: World) -> None:
 
 
 def test_an_ordered_batch_is_forgotten_until_it_is_written(world: World) -> None:
-    """The table of ordered batches is written every ten seconds; before, the queue is free after a restart."""
+    """Ordered batches are written every ten seconds; one popped since then no longer blocks its queue after a crash."""
     filled(world, 2)
     assert len(world.popped("A", order=True, invisible_ms=60_000)) == 2
     process_dies(world)
@@ -293,7 +299,7 @@ def test_an_ordered_batch_is_forgotten_until_it_is_written(world: World) -> None
 
 
 def test_ordered_acknowledgements_since_the_last_write_are_lost(world: World) -> None:
-    """Batch and offset are as they were written: the acknowledged message comes again."""
+    """An ordered acknowledgement since the last write is lost, and its message is redelivered."""
     filled(world, 2)
     messages = world.popped("A", order=True, invisible_ms=30_000)
     world.advance(10_000)
@@ -307,7 +313,7 @@ def test_ordered_acknowledgements_since_the_last_write_are_lost(world: World) ->
 
 @pytest.mark.parametrize("crashes", [True, False])
 def test_the_end_of_a_transaction_that_was_not_noted_is_forgotten(world: World, crashes: bool) -> None:
-    """Ends are noted every three seconds; whose end is lost is asked again, although its message was committed."""
+    """A transaction whose end has no op message yet (every 3 s) is checked after a crash, even if it was committed."""
     world.topic("A")
     half = world.send("A", TRAN_MSG="true", PGROUP="P")
     world.engine.ask(world.broker, EndTransaction("P", half.queue_offset, half.physical_offset, 8, False, half.msg_id))
@@ -320,11 +326,11 @@ def test_the_end_of_a_transaction_that_was_not_noted_is_forgotten(world: World, 
     assert [type(effect) for effect in producer.effects] == [CheckTransactionState] * crashes
 
 
-# an orderly stop
+# graceful restart
 
 
 def test_a_restart_in_order_loses_nothing(world: World) -> None:
-    """All files are written: no message comes twice, whatever waits goes on waiting."""
+    """A graceful restart writes all files: no message is delivered twice, and waiting messages keep their times."""
     world.topic("T")
     filled(world, 4)
     world.send("T", TIMER_DELIVER_MS=str(world.now_ms + 2_000))
@@ -342,7 +348,7 @@ def test_a_restart_in_order_loses_nothing(world: World) -> None:
 
 
 def test_a_restart_in_order_stores_the_merge_buffer() -> None:
-    """Check points with what was acknowledged of them; what was done needs nothing."""
+    """A graceful restart stores the merge buffer's open check points with their acknowledgements."""
     world = make_world(enable_pop_buffer_merge=True)
     filled(world, 3)
     world.ack("A", world.receipt(world.popped("A", count=1, invisible_ms=60_000)[0]))
@@ -359,7 +365,7 @@ def test_a_restart_in_order_stores_the_merge_buffer() -> None:
 
 
 def test_who_waits_gets_no_answer(world: World) -> None:
-    """Their connections are gone; a message that comes later is not given to them, and no timer of theirs is left."""
+    """Requests that wait at a crash get no response, receive no later message, and leave no timer."""
     world.topic("A")
     popping = world.pop("A", poll_ms=20_000)
     pulling = world.pull("A", suspend_ms=20_000)
@@ -372,7 +378,7 @@ def test_who_waits_gets_no_answer(world: World) -> None:
 
 
 def test_clients_and_locks_are_gone_and_tables_stay(world: World) -> None:
-    """Members and queue locks are memory; topics, groups and request modes are written when they change."""
+    """A crash deletes clients and queue locks, but no topics, groups or request modes, which are written at once."""
     world.topic("A")
     world.heartbeat("c", topics={"A": "*"})
     queue = MessageQueue("A", "broker-a", 0)
@@ -390,7 +396,7 @@ def test_clients_and_locks_are_gone_and_tables_stay(world: World) -> None:
 
 
 def test_other_brokers_do_not_notice() -> None:
-    """Only the timers of the broker that dies are gone."""
+    """A crash cancels only the timers of the crashed broker."""
     engine = Engine(brokers=[BrokerConfig(broker_name="a"), BrokerConfig(broker_name="b")], now_ms=1_000_000)
     for broker in engine.brokers:
         engine.ask(broker, CreateTopic(TopicConfig("A", 1, 1)))
@@ -404,7 +410,7 @@ def test_other_brokers_do_not_notice() -> None:
 
 
 def test_a_run_with_crashes_is_repeatable() -> None:
-    """One seed, one journal, also across crashes."""
+    """Runs with the same seed write the same journal, also with crashes."""
 
     def journal(seed: int) -> list[str]:
         world = make_world(seed=seed, enable_pop_buffer_merge=True)
@@ -422,7 +428,7 @@ def test_a_run_with_crashes_is_repeatable() -> None:
 
 
 def test_leaving_after_a_crash_is_no_error(world: World) -> None:
-    """A client that the broker does not know any more may still say goodbye."""
+    """A client that the broker no longer knows after a crash can unregister without an error."""
     world.heartbeat("c", topics={})
     process_dies(world)
     world.engine.ask(world.broker, UnregisterClient("c", "", "G"), world.channels["c"])

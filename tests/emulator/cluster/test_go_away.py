@@ -1,4 +1,4 @@
-"""A broker that goes away before it stops: who is told so, who is still served, and how it ends."""
+"""Graceful shutdown with GO_AWAY: which clients get it, which are still served, and how it ends."""
 
 import pytest
 from engine_world import World, make_world
@@ -19,7 +19,7 @@ V5_3_1, V5_3_2_SNAPSHOT = 475, 476
 
 
 def sent(world: World, version: int) -> DirectCall:
-    """A send of a remoting client of a version."""
+    """Submit a send of a remoting client with this version."""
     call = DirectCall(DirectChannel("client", ("10.0.0.1", 5000)))
     message = SendMessage("PG", "T", 0, b"m", {}, ("10.0.0.1", 5000), world.now_ms)
     pools = world.broker.request_pools
@@ -31,7 +31,7 @@ def sent(world: World, version: int) -> DirectCall:
 
 
 def is_told_to_go(world: World, version: int = V5_3_2_SNAPSHOT) -> bool:
-    """Whether a client is told to go away; else it is served."""
+    """Return True if a client of this version gets GO_AWAY; False if it is served."""
     outcome = sent(world, version).outcome
     if isinstance(outcome, SendResult):
         return False
@@ -41,7 +41,7 @@ def is_told_to_go(world: World, version: int = V5_3_2_SNAPSHOT) -> bool:
 
 
 def has_route(world: World) -> bool:
-    """Whether the name server knows where topic T is."""
+    """Return True if the name server has a route for topic T."""
     try:
         return bool(world.ask(RouteResult, GetRouteInfo("T"), world.engine.name_server))
     except EngineError:
@@ -49,14 +49,14 @@ def has_route(world: World) -> bool:
 
 
 def going_world(**keys: object) -> World:
-    """A world whose broker goes away before it stops."""
+    """Create a world whose broker shuts down gracefully."""
     world = make_world(1, enable_shutdown_gracefully=True, shutdown_wait_time_seconds=5, **keys)
     world.topic("T")
     return world
 
 
 def test_a_broker_goes_away_before_it_stops() -> None:
-    """New clients are told so at once, older ones are served to the end; the name server forgets it first."""
+    """During a graceful shutdown new clients get GO_AWAY, older ones are served, and the route is removed first."""
     world = going_world()
     over: list[int] = []
     assert has_route(world)
@@ -79,7 +79,7 @@ def test_a_broker_goes_away_before_it_stops() -> None:
 
 @pytest.mark.parametrize("graceful", [True, False])
 def test_a_broker_may_stop_at_once(graceful: bool) -> None:
-    """One that is killed, and by default every one."""
+    """A killed broker stops at once, and by default every broker does."""
     world = make_world(enable_shutdown_gracefully=graceful)
     over: list[bool] = []
     world.engine.stop(world.broker, kill=graceful, over=lambda: over.append(True))
@@ -87,7 +87,7 @@ def test_a_broker_may_stop_at_once(graceful: bool) -> None:
 
 
 def test_a_broker_that_dies_on_its_way_stays() -> None:
-    """It starts again, as after any crash, and does not stop any more."""
+    """A broker that crashes during its graceful shutdown restarts and does not stop afterwards."""
     world = going_world()
     world.engine.stop(world.broker)
     world.advance(1_000)
@@ -99,7 +99,7 @@ def test_a_broker_that_dies_on_its_way_stays() -> None:
 
 
 def test_clients_are_told_to_go_on_demand(world: World) -> None:
-    """For as long as the key is on; the broker stays where it is."""
+    """While goAwayEnable is on, clients get GO_AWAY, and the broker keeps its route."""
     world.topic("T")
     world.ask(Done, UpdateBrokerConfig({"goAwayEnable": "true"}))
     assert is_told_to_go(world)

@@ -1,4 +1,4 @@
-"""A loss of power where each message is on the disk at once: nothing that waits is forgotten, nothing undone comes."""
+"""Power loss with synchronous flush: no waiting message is lost, and no rolled back one is delivered."""
 
 import pytest
 from engine_world import World, make_world
@@ -12,12 +12,12 @@ COMMIT, ROLLBACK = 8, 12
 GIVEN_UP = "TRANS_CHECK_MAX_TIME_TOPIC"
 INTERVAL_MS = 3_000
 WRITES_MS = [0, 3_000, 20_000]
-"""How long the broker has run: files of offsets were never written, not yet, or some times."""
+"""Run time of the broker before: offset files were never written, not yet again, or several times."""
 
 
 @pytest.fixture
 def world() -> World:
-    """A broker that flushes each message, and looks at half messages every 3 s."""
+    """A broker that flushes each message and checks half messages every 3 s."""
     world = make_world(
         flush_disk_type="SYNC_FLUSH",
         recall_message_enable=True,
@@ -30,12 +30,12 @@ def world() -> World:
 
 
 def come(world: World, topic: str = "A") -> set[bytes]:
-    """What has come; a crash may bring a message again."""
+    """Return the distinct stored bodies of a topic; a crash may repeat a message."""
     return set(stored_bodies(world, topic))
 
 
 def half(world: World, body: bytes) -> SendResult:
-    """A half message of producer group `P`."""
+    """Send a half message of producer group `P`."""
     return world.send("A", body, TRAN_MSG="true", PGROUP="P", UNIQ_KEY=body.decode())
 
 
@@ -47,7 +47,7 @@ def end(world: World, sent: SendResult, how: int) -> None:
 
 
 class Producer:
-    """A producer of group `P` that is connected now."""
+    """A connected producer of group `P`."""
 
     def __init__(self, world: World) -> None:
         self.channel = DirectChannel("p")
@@ -55,19 +55,19 @@ class Producer:
 
     @property
     def asked(self) -> list[CheckTransactionState]:
-        """The checks that came."""
+        """The checks received."""
         return [effect for effect in self.channel.effects if isinstance(effect, CheckTransactionState)]
 
     @property
     def bodies(self) -> set[bytes]:
-        """Which messages they were about."""
+        """Bodies of the checked messages."""
         return {decode(check.record).body for check in self.asked}
 
 
 @pytest.mark.parametrize("run_ms", WRITES_MS)
 @pytest.mark.parametrize("left_ms", [30_000, 4_999, 1, 0])
 def test_delayed_messages_come(world: World, run_ms: int, left_ms: int) -> None:
-    """One that has just come or is about to, and one that waits, each at its time or with the first look after it."""
+    """Delayed messages are delivered at their time or at the next check, whether due around the crash or later."""
     world.advance(run_ms)
     sent_ms = world.now_ms
     for level, body in ((2, b"5 s"), (5, b"60 s")):
@@ -85,7 +85,7 @@ def test_delayed_messages_come(world: World, run_ms: int, left_ms: int) -> None:
 @pytest.mark.parametrize("run_ms", WRITES_MS)
 @pytest.mark.parametrize("waited_ms", [0, 500, 4_000, 5_000, 6_100, 9_000])
 def test_timed_messages_come(world: World, run_ms: int, waited_ms: int) -> None:
-    """Those in the wheel and those that were just due, but none that was recalled."""
+    """Timer messages in the wheel and those just due are delivered after a power loss, but no recalled ones."""
     world.advance(run_ms)
     for delay, body in ((5_000, b"5 s"), (60_000, b"60 s")):
         for taken_back in (False, True):
@@ -103,7 +103,7 @@ def test_timed_messages_come(world: World, run_ms: int, waited_ms: int) -> None:
 
 
 def test_a_message_that_pauses_comes(world: World) -> None:
-    """Beyond the window of the wheel, after a crash before its pause and another one in it."""
+    """A rolled timer message is delivered after a crash before its roll and another one after it."""
     world.send("A", b"3 d", TIMER_DELAY_SEC=str(3 * 86_400 - 1))
     for hours in (1, 50):
         world.advance(hours * 3_600_000)
@@ -117,7 +117,7 @@ def test_a_message_that_pauses_comes(world: World) -> None:
 @pytest.mark.parametrize("run_ms", WRITES_MS)
 @pytest.mark.parametrize("checks", [0, 1, 2])
 def test_half_messages_are_asked_for(world: World, run_ms: int, checks: int) -> None:
-    """Whether they were before or not; a commit by any of the checks is taken."""
+    """Half messages are checked after a power loss, checked before or not; any check's commit is accepted."""
     world.advance(run_ms)
     half(world, b"open")
     producer = Producer(world)
@@ -135,7 +135,7 @@ def test_half_messages_are_asked_for(world: World, run_ms: int, checks: int) -> 
 
 @pytest.mark.parametrize("checks", [3, 4, 6])
 def test_half_messages_are_given_up(world: World, checks: int) -> None:
-    """After their last check, at it, or before the crash: they are put aside and never come."""
+    """Half messages are discarded after their last check, also if that comes before the crash, and never delivered."""
     half(world, b"open")
     world.advance(checks * INTERVAL_MS)
     world.engine.crash()
@@ -149,7 +149,7 @@ def test_half_messages_are_given_up(world: World, checks: int) -> None:
 
 @pytest.mark.parametrize("waited_ms", [0, 3_100, 20_000])
 def test_ends_are_kept(world: World, waited_ms: int) -> None:
-    """A committed message is there, a rolled back one never comes; once it is noted nobody is asked about either."""
+    """A committed message stays, a rolled back one is never delivered, and neither is checked once an op exists."""
     end(world, half(world, b"committed"), COMMIT)
     end(world, half(world, b"rolled back"), ROLLBACK)
     world.advance(waited_ms)

@@ -1,4 +1,4 @@
-"""A master and its slave: the log, what may be asked of a slave, tables that follow, sends that wait for it."""
+"""A master and its slave: log, requests to a slave, table synchronization, sends that wait for a slave."""
 
 import random
 from dataclasses import replace
@@ -42,11 +42,11 @@ from rocketmq_testkit.emulator.operations import (
 from rocketmq_testkit.remoting.client import batch_body
 
 SYNCHRONIZED_MS = 61_000
-"""A slave looks at its tables 10, 13, 16, ... s after its start, and copies them when they are older than a minute."""
+"""A slave checks its tables 10, 13, 16, ... s after its start and copies them if they are older than a minute."""
 
 
 class Pair(World):
-    """A master, which the short verbs ask, and its slave."""
+    """A master, which the helper methods address, and its slave."""
 
     @property
     def slave(self) -> Broker:
@@ -60,13 +60,13 @@ class Pair(World):
         return self.of_slave(PullResult, pull)
 
     def sent(self, body: bytes = b"m", **properties: str) -> DirectCall:
-        """A send that may wait."""
+        """Submit a send that may wait."""
         message = SendMessage("PG", "T", 0, body, properties, ("10.0.0.1", 5000), self.now_ms)
         return self.engine.submit(self.broker, message)
 
 
 def make_pair(slaves: int = 1, store_max_bytes: int | None = None, **keys: object) -> Pair:
-    """With a topic T of one queue, which slaves know; keys are by attribute name, for all of them."""
+    """Create a master and slaves with a topic T of one queue; keys are attribute names and apply to all brokers."""
     master = BrokerConfig()
     for name, value in keys.items():
         setattr(master, name, value)
@@ -88,12 +88,12 @@ def pair() -> Pair:
 
 
 def logs(pair: Pair) -> list[list[tuple[int, bytes]]]:
-    """Everything in the log of either."""
+    """Return all records in the log of each broker."""
     return [list(broker.store.log.records_from(0)) for broker in pair.engine.brokers]
 
 
 def test_a_slave_has_the_messages_of_a_batch(pair: Pair) -> None:
-    """One by one, as its master stored them."""
+    """A slave has the messages of a batch one by one, as its master stored them."""
     body = batch_body([(b"one", {"TAGS": "a"}), (b"two", {}), (b"three", {"TAGS": "b"})])
     pair.ask(SendResult, SendMessage("PG", "T", 0, body, {}, ("10.0.0.1", 5000), pair.now_ms, batch=True))
 
@@ -108,7 +108,7 @@ def test_a_slave_has_the_messages_of_a_batch(pair: Pair) -> None:
 
 
 def test_a_slave_is_in_routes_under_its_masters_name(pair: Pair) -> None:
-    """It has no queues of its own, and the queues stay while it runs, whether the master does or not."""
+    """A slave is in routes under its master's name, without own queues; the queues stay while either broker runs."""
     ns = pair.engine.name_server
     route = pair.ask(RouteResult, GetRouteInfo("T"), ns)
     assert [(broker.broker_name, broker.broker_ids) for broker in route.brokers] == [("broker-a", [0, 1])]
@@ -124,7 +124,7 @@ def test_a_slave_is_in_routes_under_its_masters_name(pair: Pair) -> None:
 
 
 def test_what_a_master_registered_stays_while_a_slave_runs(pair: Pair) -> None:
-    """Also a topic that the slave has not heard of; with the last broker of that name it is gone."""
+    """A master's topics stay in routes while a slave runs, even unknown to the slave; they go with the last broker."""
     ns = pair.engine.name_server
     pair.topic("new")
     pair.engine.stop(pair.broker)
@@ -139,7 +139,7 @@ def test_what_a_master_registered_stays_while_a_slave_runs(pair: Pair) -> None:
 
 
 def test_the_log_of_a_slave_is_its_masters(pair: Pair) -> None:
-    """Byte for byte, offsets and all: delayed, half and popped messages, check points and what comes of them."""
+    """A slave's log equals its master's byte for byte, with delayed, half and popped messages and check points."""
     pair.send("T", b"1", TAGS="a")
     pair.send("T", b"2", DELAY="1")
     pair.send("T", b"3", TRAN_MSG="true", PGROUP="PG", UNIQ_KEY="k")
@@ -161,7 +161,7 @@ def test_the_log_of_a_slave_is_its_masters(pair: Pair) -> None:
 
 
 def test_a_slave_does_nothing_by_itself(pair: Pair) -> None:
-    """Neither what is delayed nor what was not acknowledged comes out of it while the master is down."""
+    """While its master is stopped, a slave delivers neither delayed nor unacknowledged messages."""
     pair.send("T", b"1", DELAY="1")
     pair.send("T", b"2")
     pair.popped("T", invisible_ms=5_000)
@@ -179,7 +179,7 @@ def test_a_slave_does_nothing_by_itself(pair: Pair) -> None:
 
 @pytest.mark.parametrize("who", ["master", "slave"])
 def test_a_slave_catches_up(pair: Pair, who: str) -> None:
-    """After it was down it gets what was stored meanwhile; a master that comes back goes on with it."""
+    """After a stop of either broker the slave receives the records that it lacks, and replication continues."""
     pair.send("T", b"1", TAGS="a")
     stopped = pair.broker if who == "master" else pair.slave
     pair.engine.stop(stopped)
@@ -197,7 +197,7 @@ def test_a_slave_catches_up(pair: Pair, who: str) -> None:
 
 @pytest.mark.parametrize("who", ["master", "slave"])
 def test_a_loss_of_power_leaves_both_alike(pair: Pair, who: str) -> None:
-    """A slave gets again what it has lost, and gives up what its master has lost."""
+    """After a power loss a slave receives its lost records again, and discards those that its master lost."""
     for number in range(5):
         pair.send("T", b"%d" % number)
     pair.engine.crash(pair.broker if who == "master" else pair.slave)
@@ -209,7 +209,10 @@ def test_a_loss_of_power_leaves_both_alike(pair: Pair, who: str) -> None:
 
 @pytest.mark.parametrize("how", ["killed", "in order"])
 def test_a_slave_that_was_away_gives_up_what_its_master_lost_meanwhile(pair: Pair, how: str) -> None:
-    """However alike what came instead looks: it is compared from where either log was cut off, not from its end."""
+    """A slave that was stopped discards records that its master lost meanwhile, even if the new ones look alike.
+
+    The logs are compared from the first truncation of either, not from their ends.
+    """
     for number in range(5):
         pair.send("T", b"old-%d" % number)
     pair.engine.stop(pair.slave, kill=how == "killed")
@@ -223,7 +226,7 @@ def test_a_slave_that_was_away_gives_up_what_its_master_lost_meanwhile(pair: Pai
 
 
 def test_both_delete_the_oldest_together() -> None:
-    """A slave has the limits of its master, and queues begin at the same offset."""
+    """A slave deletes its oldest files with its master, and their queues start at the same offset."""
     pair = make_pair(store_max_bytes=1_000_000, max_message_size=1000, slave_read_enable=True)
     for number in range(3000):
         pair.send("T", b"%1000d" % number)
@@ -234,7 +237,7 @@ def test_both_delete_the_oldest_together() -> None:
 
 
 def test_a_slave_that_lacks_what_is_deleted_gets_nothing_more() -> None:
-    """Upstream transfers nothing from an offset that the master does not have any more."""
+    """A slave that lacks records which its master has deleted receives nothing more, as upstream."""
     pair = make_pair(store_max_bytes=1_000_000, max_message_size=1000)
     pair.send("T", b"first")
     pair.engine.stop(pair.slave)
@@ -246,7 +249,7 @@ def test_a_slave_that_lacks_what_is_deleted_gets_nothing_more() -> None:
 
 
 def test_a_topic_that_is_deleted_and_made_again(pair: Pair) -> None:
-    """The slave keeps the old queue, and takes nothing into it until the master's is as long."""
+    """A slave keeps the old queue of a recreated topic and adds no message until the master's queue is as long."""
     for number in range(3):
         pair.send("T", b"old %d" % number)
     pair.engine.ask(pair.broker, DeleteTopic("T"))
@@ -259,7 +262,7 @@ def test_a_topic_that_is_deleted_and_made_again(pair: Pair) -> None:
     assert b"new 3" in (pair.slave.store.record("T", 0, 3) or b"")
 
 
-# what a slave is asked
+# requests to a slave
 
 
 @pytest.mark.parametrize(
@@ -273,14 +276,14 @@ def test_a_topic_that_is_deleted_and_made_again(pair: Pair) -> None:
     ids=("send", "send back", "end", "recall"),
 )
 def test_a_slave_takes_nothing(operation: Operation, code: ResponseCode) -> None:
-    """Whether it may be read from or not."""
+    """A slave rejects all writes, whether reads from it are enabled or not."""
     pair = make_pair(slave_read_enable=True, recall_message_enable=True)
     assert refused(pair.engine.submit(pair.slave, operation)).code is code
     assert logs(pair) == [[], []]
 
 
 def test_a_slave_is_not_pulled_from_unless_it_may_be() -> None:
-    """slaveReadEnable is off by default."""
+    """A slave rejects pulls unless slaveReadEnable is on; it is off by default."""
     pair = make_pair()
     pair.send("T")
     pull = pair.engine.submit(pair.slave, PullMessage("G", "T", 0, 0, 32, 4, 0, 0, 0, "*", "TAG"))
@@ -290,7 +293,7 @@ def test_a_slave_is_not_pulled_from_unless_it_may_be() -> None:
 
 
 def test_a_slave_is_pulled_from_as_its_master_is(pair: Pair) -> None:
-    """It answers alike, and lets who finds nothing wait for what the master stores."""
+    """A slave answers pulls as its master does, and parked pulls receive messages that the master stores."""
     pair.send("T", b"1")
     pair.send("T", b"2")
     found = pair.pull_slave()
@@ -311,7 +314,7 @@ def test_a_slave_is_pulled_from_as_its_master_is(pair: Pair) -> None:
     [(False, ResponseCode.PULL_RETRY_IMMEDIATELY, 7), (True, ResponseCode.PULL_OFFSET_MOVED, 1)],
 )
 def test_a_slave_leaves_offsets_as_they_are(pair: Pair, corrects: bool, code: ResponseCode, goes_on: int) -> None:
-    """It may lack what its master has; offsetCheckInSlave has it correct them all the same."""
+    """A slave does not correct an offset out of range unless offsetCheckInSlave is on."""
     pair.send("T")
     pair.slave.config.set("offsetCheckInSlave", corrects)
     answer = pair.pull_slave(7)
@@ -319,14 +322,14 @@ def test_a_slave_leaves_offsets_as_they_are(pair: Pair, corrects: bool, code: Re
 
 
 def test_who_is_far_behind_is_sent_to_a_slave(pair: Pair) -> None:
-    """As the group says: one broker to who is far behind, another to others. A slave says the same as its master."""
+    """The group's settings give one suggested broker for lagging readers and one for others, on master and slave."""
     for _ in range(3):
         pair.send("T")
     assert suggested(pair.pull("T").outcome) == 0
     for broker in pair.engine.brokers:
-        broker.config.set("accessMessageInMemoryMaxRatio", 0)  # whoever is behind at all
+        broker.config.set("accessMessageInMemoryMaxRatio", 0)  # any lag counts
     assert suggested(pair.pull("T", count=1).outcome) == 1
-    assert suggested(pair.pull("T", 3).outcome) == 0  # nothing was read
+    assert suggested(pair.pull("T", 3).outcome) == 0  # this pull returned no message
     assert pair.pull_slave().suggest_which_broker_id == 1
     assert pair.pull_slave(3).suggest_which_broker_id == 0
     group = GroupConfig("G", broker_id=3, which_broker_when_consume_slowly=2)
@@ -340,13 +343,13 @@ def test_who_is_far_behind_is_sent_to_a_slave(pair: Pair) -> None:
 
 
 def suggested(outcome: Result | EngineError | None) -> int:
-    """The suggested broker id of a pull that was answered."""
+    """Return the suggested broker id of an answered pull."""
     assert isinstance(outcome, PullResult)
     return outcome.suggest_which_broker_id
 
 
 def test_how_far_a_slave_is_can_be_asked(pair: Pair) -> None:
-    """The master tells of slaves that are connected, a slave of itself."""
+    """A master reports its connected slaves, a slave its own state."""
     pair.send("T")
     end = pair.broker.store.log.max_offset
     now = pair.now_ms
@@ -361,7 +364,7 @@ def test_how_far_a_slave_is_can_be_asked(pair: Pair) -> None:
 
 
 def test_a_slave_resets_no_group(pair: Pair) -> None:
-    """Where groups are is the master's to say."""
+    """A slave rejects an offset reset, which only its master may do."""
     with pytest.raises(EngineError, match="Can not reset offset in slave broker"):
         pair.engine.ask(pair.slave, ResetOffset("G", "T", timestamp=-1))
 
@@ -370,7 +373,7 @@ def test_a_slave_resets_no_group(pair: Pair) -> None:
 
 
 def test_tables_follow_every_63_seconds(pair: Pair) -> None:
-    """Topics, groups and offsets of the master; topics and groups that only the slave had are gone."""
+    """A slave copies topics, groups and offsets after 63 s and deletes topics and groups that only it has."""
     pair.topic("U", 3)
     pair.engine.ask(pair.broker, CreateGroup(GroupConfig("H", retry_max_times=3)))
     pair.engine.ask(pair.broker, UpdateConsumerOffset("G", "T", 0, 0))
@@ -384,7 +387,7 @@ def test_tables_follow_every_63_seconds(pair: Pair) -> None:
 
 
 def test_offsets_of_a_slave_go_back_to_the_masters(pair: Pair) -> None:
-    """What a consumer commits at the slave while the master is down is overwritten when that is back."""
+    """Offsets committed at a slave while its master is stopped are overwritten when the master returns."""
     for _ in range(3):
         pair.send("T")
     pair.engine.ask(pair.broker, UpdateConsumerOffset("G", "T", 0, 1))
@@ -405,13 +408,13 @@ def test_offsets_of_a_slave_go_back_to_the_masters(pair: Pair) -> None:
 
 
 def test_a_synchronous_master_needs_no_slave_by_default() -> None:
-    """inSyncReplicas counts the master."""
+    """A synchronous master waits for no slave by default, because inSyncReplicas counts the master."""
     pair = make_pair(slaves=0, broker_role="SYNC_MASTER")
     assert code_of(pair.sent()) is ResponseCode.SUCCESS
 
 
 def test_a_send_waits_for_a_slave_in_vain() -> None:
-    """It is told so after slaveTimeout, and is stored all the same; WAIT=false waits for nobody."""
+    """A send without a slave returns FLUSH_SLAVE_TIMEOUT after slaveTimeout and is stored; WAIT=false does not wait."""
     pair = make_pair(broker_role="SYNC_MASTER", in_sync_replicas=2, slave_read_enable=True)
     assert code_of(pair.sent()) is ResponseCode.SUCCESS
     pair.engine.stop(pair.slave)
@@ -425,7 +428,7 @@ def test_a_send_waits_for_a_slave_in_vain() -> None:
 
 
 def test_a_send_goes_on_when_the_slave_is_back() -> None:
-    """As many as inSyncReplicas says must have the message, the master among them."""
+    """A waiting send is answered when inSyncReplicas brokers, including the master, have the message."""
     pair = make_pair(slaves=2, broker_role="SYNC_MASTER", in_sync_replicas=3)
     pair.engine.stop(pair.slave)
     pair.engine.stop(pair.engine.brokers[2])
@@ -437,7 +440,7 @@ def test_a_send_goes_on_when_the_slave_is_back() -> None:
 
 
 def test_a_send_that_waits_is_refused_when_the_master_stops() -> None:
-    """Whoever can still be told is told; the message is stored."""
+    """A waiting send is rejected when the master stops; the message is stored."""
     pair = make_pair(slaves=0, broker_role="SYNC_MASTER", in_sync_replicas=2)
     waiting = pair.sent()
     pair.engine.stop(pair.broker)
@@ -448,17 +451,17 @@ def test_a_send_that_waits_is_refused_when_the_master_stops() -> None:
 
 
 def code_of(call: DirectCall) -> ResponseCode:
-    """The code of a send that was answered."""
+    """Return the code of an answered send."""
     assert isinstance(call.outcome, SendResult), call.outcome
     return call.outcome.code
 
 
-# whatever happens
+# random events
 
 
 @pytest.mark.parametrize("seed", [*range(11), 156])
 def test_whatever_happens_the_slave_is_a_copy(seed: int) -> None:
-    """While both run their logs and queues are equal, whoever was down, killed or without power before."""
+    """After random stops, kills and power losses, logs and queues of both are equal while both run."""
     chance = random.Random(seed)
     pair = make_pair(slave_read_enable=True, enable_pop_buffer_merge=bool(seed % 2))
     master, slave, engine = pair.broker, pair.slave, pair.engine
@@ -496,7 +499,7 @@ def test_whatever_happens_the_slave_is_a_copy(seed: int) -> None:
     ],
 )
 def test_a_send_waits_for_the_disk_only_where_that_is_set(flush: str, timeout: int, code: ResponseCode) -> None:
-    """With no time to wait it is too late at once."""
+    """Only with SYNC_FLUSH and a timeout of 0 does a send return FLUSH_DISK_TIMEOUT."""
     world = make_world(flush_disk_type=flush, sync_flush_timeout=timeout)
     world.topic("A")
     assert world.send("A").code == code

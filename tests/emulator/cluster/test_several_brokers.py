@@ -1,4 +1,4 @@
-"""Several masters behind one name server: routes, permissions, a broker that is taken down and brought back."""
+"""Several masters behind one name server: routes, permissions, stop and start of a broker."""
 
 from dataclasses import dataclass, field
 
@@ -50,19 +50,19 @@ class Masters:
         return found
 
     def ask(self, kind: type[AnyResult], operation: Operation, node: Node | None = None) -> AnyResult:
-        """The answer of a node, the name server by default."""
+        """Return the result of a request to a node, the name server by default."""
         result = self.engine.ask(node or self.engine.name_server, operation)
         assert isinstance(result, kind)
         return result
 
     def topic(self, name: str, **queues: int) -> str:
-        """A topic on the named brokers, with so many queues each."""
+        """Create a topic on the named brokers with the given number of queues."""
         for broker, number in queues.items():
             self.engine.ask(self[broker], CreateTopic(TopicConfig(name, number, number)))
         return name
 
     def route(self, topic: str) -> dict[str, tuple[int, int]]:
-        """Write queues and permission by broker name."""
+        """Return write queues and permission by broker name."""
         found = self.ask(RouteResult, GetRouteInfo(topic))
         assert [broker.broker_name for broker in found.brokers] == [queue.broker_name for queue in found.queues]
         return {queue.broker_name: (queue.write_queue_nums, queue.perm) for queue in found.queues}
@@ -97,7 +97,7 @@ def masters() -> Masters:
 
 
 def test_a_route_names_the_brokers_that_have_the_topic(masters: Masters) -> None:
-    """Each with its own number of queues; a broker of another cluster is no different."""
+    """A route lists the brokers that have the topic, each with its own number of queues, across clusters."""
     masters.topic("T", a=2, b=4)
     masters.topic("U", c=1)
     masters.topic("V", b=1, c=3)
@@ -107,7 +107,7 @@ def test_a_route_names_the_brokers_that_have_the_topic(masters: Masters) -> None
 
 
 def test_clusters_are_told_with_their_brokers(masters: Masters) -> None:
-    """Topics are listed by cluster, too; each broker has those of its own name and of its cluster's."""
+    """Clusters and topics are listed with their brokers; each broker has topics of its own and its cluster's name."""
     found = masters.ask(ClusterInfoResult, GetBrokerClusterInfo())
     assert found.clusters == {"east": ["a", "b"], "west": ["c"]}
     assert {name: member.broker_ids for name, member in found.brokers.items()} == {"a": [0], "b": [0], "c": [0]}
@@ -123,7 +123,7 @@ def test_clusters_are_told_with_their_brokers(masters: Masters) -> None:
 
 
 def test_a_topic_that_a_send_creates_is_on_one_broker(masters: Masters) -> None:
-    """Another broker creates it with the first send that it gets."""
+    """A send creates its topic only on the broker that receives it."""
     masters.send("b", "new")
     assert masters.route("new") == {"b": (4, 6)}
     masters.send("a", "new")
@@ -131,7 +131,7 @@ def test_a_topic_that_a_send_creates_is_on_one_broker(masters: Masters) -> None:
 
 
 def test_order_topics_name_their_brokers(masters: Masters) -> None:
-    """What administrators store for an order topic comes with its route, whatever brokers there are."""
+    """The order configuration stored by administrators is part of the route, whichever brokers run."""
     masters.topic("T", a=4, b=4)
     masters.engine.ask(masters.engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
     masters.engine.ask(masters.engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", "T", "b:4"))
@@ -141,7 +141,7 @@ def test_order_topics_name_their_brokers(masters: Masters) -> None:
 
 
 def test_a_topic_is_deleted_from_the_routes_of_one_cluster(masters: Masters) -> None:
-    """Until its brokers register again; one that changes the topic does so at once."""
+    """A topic deleted for one cluster has no routes there until its brokers register or change it."""
     masters.topic("T", a=1, b=1, c=1)
     masters.engine.ask(masters.engine.name_server, DeleteTopicInNamesrv("T", "east"))
     assert set(masters.route("T")) == {"c"}
@@ -155,12 +155,12 @@ def test_a_topic_is_deleted_from_the_routes_of_one_cluster(masters: Masters) -> 
 
 
 def wipe(masters: Masters, broker: str, *, add: bool = False) -> int:
-    """How many topics it concerned."""
+    """Remove or restore write permission; return the number of topics changed."""
     return masters.ask(PermOfBrokerResult, SetPermOfBroker(broker, add=add)).topic_count
 
 
 def test_write_permission_is_wiped_for_one_broker(masters: Masters) -> None:
-    """Its topics can be read only, as routes say, until it is given back; the broker itself takes what it is sent."""
+    """After its write permission is removed, a broker's topics are read-only in routes; the broker accepts sends."""
     masters.topic("T", a=1, b=1)
     assert wipe(masters, "b") == len(masters["b"].topics.table)
     assert masters.route("T") == {"a": (1, 6), "b": (1, 4)}
@@ -170,7 +170,7 @@ def test_write_permission_is_wiped_for_one_broker(masters: Masters) -> None:
 
 
 def test_a_wiped_topic_is_writable_when_it_is_registered_anew(masters: Masters) -> None:
-    """That is, when it is changed; one that is created later was never wiped. Others stay as they are."""
+    """A topic changed after the removal is writable again, a new one is writable, and others stay read-only."""
     masters.topic("T", b=1)
     masters.topic("U", b=1)
     wipe(masters, "b")
@@ -181,7 +181,7 @@ def test_a_wiped_topic_is_writable_when_it_is_registered_anew(masters: Masters) 
 
 @pytest.mark.parametrize("again", ["restart", "crash", "stop and start"])
 def test_a_broker_that_comes_back_is_writable(masters: Masters, again: str) -> None:
-    """It registers everything as if for the first time."""
+    """A restarted broker is writable again, because it registers all topics."""
     masters.topic("T", a=1, b=1)
     wipe(masters, "a")
     wipe(masters, "b")
@@ -199,7 +199,7 @@ def test_a_broker_that_comes_back_is_writable(masters: Masters, again: str) -> N
 
 
 def test_the_name_server_forgets_a_broker_that_stops(masters: Masters) -> None:
-    """At once, and its cluster with the last of its brokers; a topic that only it had has no route any more."""
+    """A stopped broker disappears from routes at once, its cluster and topics with the last broker that has them."""
     masters.topic("T", a=1, b=1)
     masters.topic("U", c=1)
     masters.engine.stop(masters["b"])
@@ -215,7 +215,7 @@ def test_the_name_server_forgets_a_broker_that_stops(masters: Masters) -> None:
 
 
 def test_a_broker_that_is_down_does_nothing(masters: Masters) -> None:
-    """Whoever asks it all the same is refused; who waited there gets no answer, and no timer of it is left."""
+    """A stopped broker rejects requests; its waiting requests get no response, and no timer of it remains."""
     masters.topic("T", a=1, b=1)
     waiting = masters.pop("b", poll_ms=20_000)
     masters.engine.stop(masters["b"])
@@ -231,7 +231,7 @@ def test_a_broker_that_is_down_does_nothing(masters: Masters) -> None:
 
 @pytest.mark.parametrize("kill", [False, True], ids=("in order", "killed"))
 def test_a_broker_comes_back_with_what_it_has_stored(masters: Masters, kill: bool) -> None:
-    """Messages and topics; offsets that were not written yet are lost when it was killed."""
+    """A started broker has its messages and topics; offsets not yet written are lost if it was killed."""
     masters.topic("T", b=1)
     masters.send("b", body=b"1")
     assert len(masters.pull("b").records) == 1
@@ -247,7 +247,7 @@ def test_a_broker_comes_back_with_what_it_has_stored(masters: Masters, kill: boo
 
 
 def test_stopping_and_starting_twice_is_harmless(masters: Masters) -> None:
-    """A broker that is down stays down, whatever else is done to it; one that runs goes on."""
+    """A second stop or start has no effect, and a stopped broker stays stopped after a crash or restart."""
     masters.topic("T", b=1)
     masters.engine.stop(masters["b"])
     masters.engine.stop(masters["b"], kill=True)
@@ -262,7 +262,7 @@ def test_stopping_and_starting_twice_is_harmless(masters: Masters) -> None:
 
 
 def test_what_falls_due_while_a_broker_is_down_happens_when_it_is_back(masters: Masters) -> None:
-    """Delayed messages come, and what was popped and not acknowledged comes again: each at its own broker."""
+    """Messages due while a broker is stopped are delivered after its start, each at its own broker."""
     masters.topic("T", a=1, b=1)
     masters.send("b", body=b"delayed", DELAY="1")
     masters.send("b", body=b"popped")
@@ -276,7 +276,7 @@ def test_what_falls_due_while_a_broker_is_down_happens_when_it_is_back(masters: 
 
 
 def test_a_transaction_stays_with_its_broker(masters: Masters) -> None:
-    """The broker that has the half message asks for its end; no other broker does while that one is down."""
+    """Only the broker with the half message checks it; while it is stopped no broker does."""
     masters.topic("T", a=1, b=1)
     asked = DirectChannel("producer", ("10.0.0.8", 4000))
     for name in "ab":
@@ -294,7 +294,7 @@ def test_a_transaction_stays_with_its_broker(masters: Masters) -> None:
 
 
 def test_a_run_with_a_broker_down_is_repeatable() -> None:
-    """One seed, one journal."""
+    """Runs with the same seed write the same journal, also with a broker stopped at times."""
 
     def journal(seed: int) -> list[str]:
         world = Masters(Engine(brokers=[BrokerConfig(broker_name=name) for name in "ab"], seed=seed, now_ms=START_MS))

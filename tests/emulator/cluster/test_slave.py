@@ -1,4 +1,4 @@
-"""A broker that has become a slave: what it refuses, and what it still does."""
+"""A broker that becomes a slave: rejected and accepted requests."""
 
 import pytest
 from engine_world import World, refused
@@ -19,7 +19,7 @@ BUSY = "[REJECTREQUEST]system busy, start flow control for a while"
     ids=("pull", "pull of nothing", "send back", "end"),
 )
 def test_a_slave_refuses(world: World, operation: Operation, code: ResponseCode, remark: str) -> None:
-    """Whatever is wrong with a request besides: that the broker is a slave comes first."""
+    """A slave rejects the request because of its role, before it checks anything else."""
     world.topic("A")
     world.send("A")
     world.broker.config.set("brokerRole", "SLAVE")
@@ -28,7 +28,7 @@ def test_a_slave_refuses(world: World, operation: Operation, code: ResponseCode,
 
 
 def test_the_proxy_asks_the_store_of_a_slave(world: World) -> None:
-    """Nobody tells the proxy that the broker is busy: the message is refused where it would be stored."""
+    """The store of a slave rejects a message from the proxy, which does not pass the busy check."""
     world.topic("A")
     world.send("A")
     world.broker.config.set("brokerRole", "SLAVE")
@@ -45,7 +45,7 @@ def test_the_proxy_asks_the_store_of_a_slave(world: World) -> None:
 
 
 def test_a_slave_pops_and_acknowledges(world: World) -> None:
-    """What was popped is acknowledged for good."""
+    """A message popped before the broker becomes a slave can be acknowledged there and is not redelivered."""
     world.topic("A")
     world.send("A")
     [message] = world.popped("A", invisible_ms=5000)

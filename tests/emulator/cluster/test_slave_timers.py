@@ -1,4 +1,4 @@
-"""What a slave has of its master's timer and delay levels: it is told, and does nothing with it."""
+"""A slave's copy of its master's timer and delay levels, from which it delivers nothing."""
 
 import pytest
 from engine_world import START_MS, World
@@ -41,7 +41,7 @@ def check_point(world: World, broker: Broker) -> TimerCheckPointResult:
 
 
 def told(world: World, broker: Broker) -> tuple[int, int, int]:
-    """What a slave copies of it."""
+    """Return the parts of a broker's check point that a slave copies."""
     found = check_point(world, broker)
     return found.read_ms, found.version, found.master_taken
 
@@ -56,7 +56,7 @@ def stored(broker: Broker) -> int:
 
 
 def test_delay_offsets_are_copied_with_the_tables(world: World) -> None:
-    """Until then a slave has none; it delivers nothing."""
+    """A slave has no delay offsets until it copies its master's tables, and delivers nothing."""
     world.send("T", DELAY="1")
     world.advance(60_000)
     assert (delays(world, world.broker), delays(world, slave(world))) == ({1: 1}, {})
@@ -66,7 +66,7 @@ def test_delay_offsets_are_copied_with_the_tables(world: World) -> None:
 
 
 def next_copy(world: World) -> DelayOffsetsResult:
-    """The delay offsets of the slave at the instant at which it copies them; at most two minutes pass."""
+    """Advance until the slave copies the delay offsets, at most two minutes; return them."""
     before = offsets_of(world, slave(world))
     for _ in range(1200):
         world.advance(100)
@@ -76,7 +76,7 @@ def next_copy(world: World) -> DelayOffsetsResult:
 
 
 def test_a_slave_returns_the_version_of_the_delay_offsets_that_it_copied(world: World) -> None:
-    """Version and time are its master's at the copy; they change with the next copy, not with the master."""
+    """A slave returns version and time of its last copy of the delay offsets, not the master's current ones."""
     world.send("T", DELAY="1")
     master, copy = world.broker, slave(world)
     assert offsets_of(world, copy) == DelayOffsetsResult({}, 0, START_MS)
@@ -93,7 +93,7 @@ def test_a_slave_returns_the_version_of_the_delay_offsets_that_it_copied(world: 
 
 
 def test_delay_offsets_survive_a_slave(world: World) -> None:
-    """They are in a file as soon as they are copied."""
+    """Copied delay offsets survive a crash of the slave, because they are written to a file at once."""
     world.send("T", DELAY="1")
     world.advance(80_000)
     world.engine.crash(slave(world))
@@ -101,7 +101,7 @@ def test_delay_offsets_survive_a_slave(world: World) -> None:
 
 
 def test_the_check_point_is_looked_up_every_three_seconds(world: World) -> None:
-    """From the tenth second on: how far the master had read then, and what it had taken."""
+    """A slave copies its master's check point every three seconds, from ten seconds after its start on."""
     first = check_point(world, slave(world))
     assert (first.version, first.master_taken) == (0, 0)
     assert START_MS - first.read_ms > 6 * 86_400_000
@@ -119,7 +119,7 @@ def test_the_check_point_is_looked_up_every_three_seconds(world: World) -> None:
 
 
 def test_a_slave_counts_what_it_fills_in(world: World) -> None:
-    """Until it copies its master's counts."""
+    """A slave counts the timer messages that enter its wheel until it copies its master's counts."""
     world.advance(20_000)
     world.send("T", TIMER_DELAY_SEC="600")
     assert (count(world, world.broker), count(world, slave(world))) == (1, None)
@@ -131,7 +131,7 @@ def test_a_slave_counts_what_it_fills_in(world: World) -> None:
 
 
 def test_a_slave_keeps_what_it_knew_of_a_master_that_is_away(world: World) -> None:
-    """And looks again when that is back."""
+    """A slave keeps the last check point of a stopped master and updates it when the master returns."""
     world.send("T", TIMER_DELAY_SEC="3600")
     world.advance(20_000)
     known = check_point(world, slave(world))
@@ -147,7 +147,7 @@ def test_a_slave_keeps_what_it_knew_of_a_master_that_is_away(world: World) -> No
 
 
 def test_a_slave_that_was_away_goes_on(world: World) -> None:
-    """With what it knew, until it looks for the first time."""
+    """A restarted slave returns its last known check point until its first check."""
     world.send("T", TIMER_DELAY_SEC="3600")
     world.advance(20_000)
     known = check_point(world, slave(world))
@@ -160,7 +160,7 @@ def test_a_slave_that_was_away_goes_on(world: World) -> None:
 
 
 def test_a_slave_counts_each_record_that_it_copied(world: World) -> None:
-    """As one that was stored."""
+    """A slave counts each replicated record as stored."""
     before = slave(world).store.stats.puts
     for _ in range(3):
         world.send("T")
@@ -168,7 +168,7 @@ def test_a_slave_counts_each_record_that_it_copied(world: World) -> None:
 
 
 def test_a_slave_has_taken_what_its_own_file_says(world: World) -> None:
-    """It knows sooner what its master has taken; it shows the smaller number until its own file is written."""
+    """A slave reports the smaller of its own written progress and its master's."""
     for _ in range(3):
         world.send("T", TIMER_DELAY_SEC="3600")
     seen = []
