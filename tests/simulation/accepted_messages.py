@@ -1,12 +1,13 @@
-"""The book of brokers in trouble: who may be refused, and what becomes of what was accepted.
+"""The oracle for brokers in trouble: which requests may be rejected, and what must happen to accepted messages.
 
-What upstream allows, and nothing else (BrokerFastFailure, HookUtils, PopLongPollingService 5.3.3):
+Upstream allows the following and nothing else (BrokerFastFailure, HookUtils, PopLongPollingService 5.3.3):
 
-- A broker that is well refuses nobody. One in trouble refuses what the trouble is about, with the code of that trouble,
-  and for at most `RECOVERS_MS` after it has ended.
-- What is refused is not stored; what is accepted is, once. What was never answered may be, once.
-- When all is well again, each group gets everything that is stored, and what it acknowledges is accepted in the end.
-- A client that was refused waits: for `PAUSE_MS` with the same request, or for a producer after `TRIES` of them.
+- A healthy broker rejects no request. A broker in trouble rejects only the requests that the trouble affects, with the
+  code of that trouble, and for at most `RECOVERS_MS` after it has ended.
+- A rejected message is not stored. An accepted message is stored once. A message whose send got no response may be
+  stored once.
+- After all troubles, each group gets every stored message, and its acknowledgements are accepted in the end.
+- A client waits after a rejection: `PAUSE_MS` before it repeats the request, a producer only after `TRIES` of them.
 """
 
 from collections import Counter, defaultdict
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from stored_messages import Violation
 
 RECOVERS_MS = 11_000
-"""A disk that has room is seen 10 s later; what waits in a queue is given up after 5 s."""
+"""A disk with free space is noticed after 10 s; a request that waits in a queue is dropped after 5 s."""
 PAUSE_MS = 1_000
 TRIES = 3
 BUSY, NOT_AVAILABLE, ERROR, FULL = "SYSTEM_BUSY", "SERVICE_NOT_AVAILABLE", "SYSTEM_ERROR", "POLLING_FULL"
@@ -31,11 +32,11 @@ REFUSALS: dict[str, dict[str, str]] = {
     "not yet": {"send": ERROR},
     "down": dict.fromkeys(KINDS, NOT_AVAILABLE),
 }
-"""What a broker answers to whom, by its trouble."""
+"""The code of rejections by trouble and kind of request."""
 
 
 class InTrouble(NamedTuple):
-    """From now on a broker has this trouble, "" for none."""
+    """The current trouble of a broker, "" for none."""
 
     now: int
     broker: str
@@ -43,7 +44,7 @@ class InTrouble(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A client asked a broker for something, which is about one message if it is a send or an acknowledgement."""
+    """A request of a client to a broker; `message_id` is set for sends and acknowledgements."""
 
     now: int
     number: int
@@ -54,7 +55,7 @@ class Asked(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A request was answered; `code` is "LOST" where its connection went, or its time ran out, before that."""
+    """The response to a request; `code` is "LOST" if the connection closed or the request timed out before."""
 
     now: int
     number: int
@@ -70,7 +71,7 @@ class Appeared(NamedTuple):
 
 
 class Got(NamedTuple):
-    """A group got a message."""
+    """A delivery of a message to a group."""
 
     now: int
     group: str
@@ -79,7 +80,7 @@ class Got(NamedTuple):
 
 
 class AllWell(NamedTuple):
-    """The troubles are over, and everybody had time to do what was to be done."""
+    """The end of all troubles, after enough time for all clients to finish."""
 
     now: int
 
@@ -90,7 +91,7 @@ Copy = tuple[str, str]
 
 
 class AcceptedMessages:
-    """All messages of all brokers; `groups` want all of them, `takers` is the one that acknowledges each."""
+    """All messages of all brokers; every group of `groups` wants all of them, and `takers` acknowledges each."""
 
     def __init__(self, groups: tuple[str, ...], takers: str) -> None:
         self._groups = groups
@@ -108,10 +109,10 @@ class AcceptedMessages:
         self._refused_at: dict[tuple[str, str, str], int] = {}
         self._tries: dict[str, list[int]] = defaultdict(list)
         self.refusals: Counter[tuple[str, str]] = Counter()
-        """By trouble and kind of request."""
+        """Number of rejections by trouble and kind of request."""
 
     def observe(self, seen: Event) -> None:
-        """Take one event. Raises Violation."""
+        """Process one event. Raises Violation."""
         match seen:
             case InTrouble():
                 self._ended[seen.broker].append((seen.now, self._trouble.get(seen.broker, "")))
@@ -174,7 +175,7 @@ class AcceptedMessages:
             raise Violation(f"{copy} is stored {self._stored[copy]} times ({counts}): {seen}")
 
     def missing(self) -> list[str]:
-        """What should be and is not, now that all is well."""
+        """Describe everything that is missing after all troubles."""
         accepted = {message_id for (_, message_id), count in self._accepted.items() if count}
         stored = [copy for copy, count in self._stored.items() if count]
         return [

@@ -1,12 +1,12 @@
-"""A seeded simulation of several brokers that go down and come back, some with slaves.
+"""A seeded simulation of several brokers that stop and start, some with slaves.
 
     python tests/simulation/cluster.py SEED
 
-runs one seed and prints what was done.
+runs one seed and prints its actions.
 
-Each master has clients and an oracle of its own, as `simulation.py` has them: brokers share nothing but the clock, so
-whatever happens to one of them is none of the others' business, and every rule holds for each alone. Clients are
-connected to all of them; who cannot send to one sends to the next.
+Each master has its own clients and oracle, as in `simulation.py`. Brokers share only the clock, so an event at one does
+not affect the others, and every rule holds for each of them alone. Clients are connected to all brokers; a producer
+that cannot send to one sends to the next.
 """
 
 import random
@@ -43,25 +43,25 @@ from stored_messages import Violation
 NAMES = ("broker-a", "broker-b", "broker-c")
 ACTIONS = 120
 SILENT = (0, 0, 3, 2)
-"""Which part of a broker's clients does not come back with it."""
+"""After a start, one of this many clients of a broker sends no heartbeat; 0: all send one."""
 NOT_DOWN = ("look",)
-"""Verbs that make no sense at a broker that is down."""
+"""Verbs that are skipped while a broker is stopped."""
 OWN = {"crash": 2, "take down": 4, "bring back": 7, "slave down": 2, "slave up": 4, "read slave": 5, "send to slave": 1,
        "send anywhere": 8, "advance": 14}  # fmt: skip
 SLAVE_VERBS = ("slave down", "slave up", "read slave", "send to slave", "slave deletes")
 DELETIONS_HERE = {**DELETIONS, "slave deletes": 0.03}
-"""Where brokers delete files, which every third seed has."""
+"""Verbs that delete log files, used by every third seed."""
 
 
 class ClusterSetup(NamedTuple):
-    """How the masters are set up, and how many slaves each has."""
+    """Set-ups of the masters, and the number of slaves of each."""
 
     masters: tuple[Setup, ...]
     slaves: tuple[int, ...] = (0,)
 
 
 class Cluster:
-    """Brokers and their clients; `perform` raises Violation. What is observed of each is kept if asked for."""
+    """Brokers and their clients; `perform` raises Violation. `keep` keeps the observations of each master."""
 
     def __init__(self, setup: ClusterSetup, *, keep: bool = False) -> None:
         configs = [self._config(one, name) for one, name in zip(setup.masters, NAMES, strict=False)]
@@ -95,7 +95,7 @@ class Cluster:
         return config
 
     def perform(self, action: Action) -> None:
-        """Carry out an action; the number of its client says which broker it is about, too."""
+        """Carry out an action; the number of its client also selects the broker."""
         at, client = action.client % len(self.masters), action.client // len(self.masters)
         own = action._replace(client=client)
         master = self.masters[at]
@@ -123,7 +123,7 @@ class Cluster:
         self.end_step()
 
     def end_step(self) -> None:
-        """All that run are judged."""
+        """Check all running brokers at the end of a step."""
         for master in self.masters:
             if master.session.broker.running:
                 master.session.end_step()
@@ -131,7 +131,7 @@ class Cluster:
             slave.judge()
 
     def _send_anywhere(self, at: int, action: Action) -> None:
-        """To the broker that was chosen, or else to the next one that runs."""
+        """Send to the selected broker, or else to the next one that runs."""
         for master in (*self.masters[at:], *self.masters[:at]):
             master.act(action._replace(verb="send", fate=""))
             if master.session.broker.running:
@@ -156,7 +156,7 @@ class Cluster:
         return ops.SendMessage("producers", topic, 0, b"never", properties, ("10.0.0.1", 5000), 0)
 
     def drain(self) -> None:
-        """All come back, and everybody consumes until nothing comes any more, of each broker."""
+        """Start all brokers, and consume from each until no message is left."""
         for master in self.masters:
             if not master.session.broker.running:
                 master.start(0)
@@ -168,12 +168,12 @@ class Cluster:
             slave.judge()
 
     def leftovers(self) -> list[str]:
-        """What should be gone after everything was consumed."""
+        """Return what the brokers still hold after everything was consumed."""
         return [found for master in self.masters for found in leftovers(master.session)]
 
 
 def plan(seed: int) -> tuple[ClusterSetup, list[Action]]:
-    """What a seed means."""
+    """Return the set-up and actions of a seed."""
     draw = random.Random(f"cluster {seed}")
     masters = tuple(
         Setup(seed, draw.random() < 0.3, draw.choice((20, 20, 0, 100)), draw.choice(MODE_NAMES), sql=seed % 3 == 0)
@@ -209,12 +209,12 @@ def run(setup: ClusterSetup, actions: Iterable[Action]) -> Cluster:
 
 
 def failure(setup: ClusterSetup, actions: Iterable[Action]) -> str:
-    """What goes wrong, "" for nothing."""
+    """Run the actions; return the error, "" if there is none."""
     return failure_of(lambda: run(setup, actions))
 
 
 def report(seed: int) -> str:
-    """How to see a failing seed again, and the shortest way to it; "" if the seed does not fail."""
+    """Return how to reproduce a failing seed and its shortest actions; "" if it does not fail."""
     return report_of(seed, "test_clusters.py", *plan(seed), failure)
 
 

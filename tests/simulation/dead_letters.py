@@ -1,4 +1,4 @@
-"""Consumers that give a message up, as the proxy does it for them: into the dead letter topic, and acknowledged."""
+"""Consumers that move a message to the dead letter queue and acknowledge it, as the proxy does for its clients."""
 
 from typing import TYPE_CHECKING
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from session import Session
 
 DEAD_AT_ONCE = -1
-"""The delay level that means the dead letter topic."""
+"""The delay level that selects the dead letter queue."""
 
 
 class DeadLetters:
-    """What one session's clients give up."""
+    """Moves messages of one session's clients to the dead letter queue."""
 
     def __init__(self, session: "Session") -> None:
         self._session = session
 
     def give_up(self, client: Client, handle: obs.Handle, *, order: bool = False) -> None:
-        """Make a dead letter of what was popped, then acknowledge it.
+        """Send a popped message to the dead letter queue, then acknowledge it.
 
-        The proxy reads the message's place in the log from the handle; here it is looked up.
+        The proxy reads the message's physical offset from the handle; here it is looked up.
         Source: ProducerProcessor.forwardMessageToDeadLetterQueue (5.3.3).
         """
         record = self._session.broker.store.record(handle.topic, handle.queue_id, handle.offset)
         if record is None:
-            return  # it was deleted: the broker would refuse, and the proxy acknowledges nothing then
+            return  # it was deleted: the broker would reject it, and the proxy would not acknowledge it
         message = decode(record)
         message_id = message.body.rstrip(b".").decode()
 

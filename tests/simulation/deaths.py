@@ -1,4 +1,4 @@
-"""How brokers of a simulation die and come back; what their clients and the onlooker notice of it."""
+"""Crashes, stops and starts of simulated brokers, as their clients and the oracle observe them."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 class Deaths:
-    """What befalls the broker of one session. `clients` are connected to it, `places` groups may have offsets of."""
+    """Crashes and stops of one session's broker.
+
+    `clients` are connected to it; `places` are the queues in which groups may have offsets.
+    """
 
     def __init__(self, session: "Session", clients: Iterable[Client], places: Iterable[tuple[str, obs.Place]]) -> None:
         self._session = session
@@ -21,13 +24,13 @@ class Deaths:
         self._stopped_ms = 0
 
     def crash(self, *, power_loss: bool, in_order: bool = False, moves: bool = False) -> None:
-        """The broker dies, or stops in order, and starts again; all connections are lost with it.
+        """Crash the broker, or restart it gracefully (`in_order`); all connections are lost.
 
-        `moves`: another engine begins from a snapshot of it, if it is its only broker.
+        With `moves` another engine starts from a snapshot, if this broker is the only one of its engine.
         """
         session = self._session
         self._disconnect()
-        if moves and len(session.engine.brokers) == 1:  # others are looked at by others, too
+        if moves and len(session.engine.brokers) == 1:  # other sessions use the other brokers of the engine
             session.engine = copied(session.engine)
             session.broker = session.engine.brokers[0]
         elif in_order:
@@ -40,7 +43,7 @@ class Deaths:
         session.advance(1)
 
     def stop(self, *, kill: bool) -> None:
-        """The broker is taken down, in order or not; all connections are lost with it."""
+        """Stop the broker, gracefully or with `kill`; all connections are lost."""
         self._disconnect()
         self._session.engine.stop(self._session.broker, kill=kill)
         self._connect()
@@ -48,7 +51,7 @@ class Deaths:
         self._begins_anew()
 
     def start(self) -> None:
-        """The broker comes back."""
+        """Start the broker."""
         self._session.engine.start(self._session.broker)
         self._session.listen()
         self._begins_anew(self._session.now_ms - self._stopped_ms)

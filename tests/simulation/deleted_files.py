@@ -1,11 +1,11 @@
-"""The oracle's book of the files of the log: which may be deleted, and when.
+"""The oracle's model of log files: which files may be deleted, and when.
 
-What upstream allows, and nothing else (DefaultMessageStore.CleanCommitLogService 5.3.3):
+Upstream allows the following and nothing else (DefaultMessageStore.CleanCommitLogService 5.3.3):
 
-- The oldest go first and the last stays: the log begins ever later, and never behind its end.
-- A file goes when it has been full for as long as it is reserved, at an hour of the day, for a while after the broker
-  was told to delete, or when the disk is used by more than `RECLAIM` percent. Above `FORCIBLE` percent its age does not
-  matter.
+- The oldest files are deleted first and the last one stays: the start of the log only increases and stays below its
+  end.
+- A file is deleted once it has been full for the reserved time. This happens at an hour of the day, for a while after
+  a request, or when more than `RECLAIM` percent of the disk are used. Above `FORCIBLE` percent the age does not matter.
 """
 
 from typing import NamedTuple, Protocol
@@ -15,15 +15,15 @@ from stored_messages import Violation
 
 HOUR_MS = 3_600_000
 NEVER = "24"
-"""An hour of the day that does not come."""
+"""An hour of the day that does not exist."""
 ANY_HOUR = ";".join(map(str, range(24)))
 FIRST_LOOK_MS, LOOK_MS, LOOKS = 60_000, 10_000, 20
-"""When the broker looks first after its start, how often, and how often it does what it was told."""
+"""First check after the start (ms), interval of checks (ms), and number of checks for which a request is valid."""
 RECLAIM, FORCIBLE = 75, 85
 
 
 class Retention(NamedTuple):
-    """How long a broker keeps files; `others` is the share of its disk that others use, in percent."""
+    """Retention of a broker's log files; `others` is the percentage of its disk used by other programs."""
 
     hours: str = NEVER
     reserved_hours: int = 0
@@ -32,12 +32,12 @@ class Retention(NamedTuple):
 
     @property
     def reserved_ms(self) -> int:
-        """How old a file must be."""
+        """Minimum age of a deleted file in ms."""
         return self.reserved_hours * HOUR_MS
 
 
 FOR_EVER = Retention(reserved_hours=72)
-"""As long as a simulation may last."""
+"""Longer than any simulation."""
 RETENTIONS = {
     "told": Retention(),
     "always": Retention(ANY_HOUR),
@@ -48,18 +48,18 @@ RETENTIONS = {
 
 
 class Log(Protocol):
-    """What is known of a log, before what is seen now."""
+    """State of a log before the current observation."""
 
     @property
     def begin(self) -> int:
-        """Where it begins."""
+        """Its first physical offset."""
 
     def newest_before(self, physical: int) -> int | None:
-        """When the last of what lies before a place was stored, None for nothing."""
+        """Return when the last message before a physical offset was stored; None if there is none."""
 
 
 class DeletedFiles:
-    """The log of a broker that keeps files for so long; for ever if nothing is said."""
+    """Deletions in the log of one broker; without `retention` none is allowed."""
 
     def __init__(self, log: Log, retention: Retention | None) -> None:
         self._log = log
@@ -67,11 +67,11 @@ class DeletedFiles:
         self._told_ms: int | None = None
 
     def told(self, seen: Told) -> None:
-        """The broker was told to delete."""
+        """Record a request to delete files."""
         self._told_ms = seen.now
 
     def deleted(self, seen: Deleted) -> None:
-        """Files were deleted."""
+        """Check a deletion of files."""
         kept = self._retention
         if kept is None or not self._log.begin < seen.low < seen.high:
             raise Violation(f"the log began at {self._log.begin}: {seen}")
@@ -84,7 +84,7 @@ class DeletedFiles:
             raise Violation(f"what was stored at {young} is gone, and {used} % of the disk are used: {seen}")
 
     def _used(self, kept: Retention, high: int) -> int:
-        """The percentage of the disk that was used, at most: files are not quite full."""
+        """Return the highest possible percentage of used disk; files are not completely full."""
         if not kept.disk_bytes:
             return 0
         return kept.others + -(-(high - self._log.begin) * 100 // kept.disk_bytes)

@@ -1,10 +1,10 @@
-"""A seeded simulation of what is lost when brokers die: flushed synchronously or not, with slaves or without.
+"""A seeded simulation of what crashes lose: with synchronous flush or without, with slaves or without.
 
     python tests/simulation/durability.py SEED
 
-runs one seed and prints what was done. Producers send to whichever broker runs, consumers of two groups pull and
-commit, a third one pops; the book of `kept_messages.py` says what must be there afterwards, that of `taken_messages.py`
-what must come again, and that of `slaves.py` what slaves hold.
+runs one seed and prints its actions. Producers send to any running broker, consumers of two groups pull and commit, a
+third group pops. `kept_messages.py` checks what must remain, `taken_messages.py` what must be redelivered, and
+`slaves.py` what slaves hold.
 """
 
 import random
@@ -37,7 +37,7 @@ TAKERS = "three"
 ACTIONS = 150
 ROUNDS, SETTLE_MS = 5, 25_000
 SIZES = (10, 100, 3_000, 20_000)
-"""Of bodies: some fill the pages that a flush waits for."""
+"""Sizes of bodies; some fill the pages that a flush waits for."""
 JUMPS_MS = (1, 100, 500, 2_999, 3_000, 7_000, 11_000, 70_000, 180_000)
 WEIGHTS = {"send": 30, "send anywhere": 8, "pull": 20, "commit": 10, "advance": 16, "power loss": 5, "kill": 2,
            "pop": 14, "ack": 8,
@@ -46,14 +46,14 @@ WEIGHTS = {"send": 30, "send anywhere": 8, "pull": 20, "commit": 10, "advance": 
 
 
 class Disk(NamedTuple):
-    """How a master keeps messages: flushed at once or not, how many slaves, and whether it waits for one."""
+    """How a master stores messages: synchronous flush or not, number of slaves, synchronous replication or not."""
 
     sync_flush: bool = False
     slaves: int = 0
     sync_master: bool = False
 
     def configs(self, name: str) -> list[BrokerConfig]:
-        """The configuration of the master, and of its slaves."""
+        """Return the configurations of the master and its slaves."""
         found = []
         for number in range(self.slaves + 1):
             config = BrokerConfig()
@@ -75,7 +75,7 @@ class Waiting(NamedTuple):
 
 
 class Master:
-    """A broker with its slaves, its book, and those who read from it."""
+    """A broker with its slaves, its models, and its consumers."""
 
     def __init__(self, engine: Engine, disk: Disk, broker: Broker, slaves: Iterable[Broker]) -> None:
         self.engine = engine
@@ -95,13 +95,13 @@ class Master:
 
     @property
     def now(self) -> int:
-        """The simulated time."""
+        """The simulated time (ms since the epoch)."""
         return self.engine.scheduler.now_ms
 
     # producers
 
     def send(self, topic: str, queue_id: int, message_id: str, size: int) -> bool:
-        """Send a message; whether the broker has it."""
+        """Send a message; return True if the broker has it."""
         body = message_id.encode().ljust(size, b".")
         properties = {"UNIQ_KEY": message_id}
         offset = self.broker.store.max_offset(topic, queue_id)
@@ -121,7 +121,7 @@ class Master:
         return True
 
     def _answered(self) -> None:
-        """Judge the answers to sends; those that wait for a slave come when it has the message, or too late."""
+        """Check the responses to sends: a waiting one comes when the slave has the message, or at the timeout."""
         slave_has = [slave.broker.store.log.max_offset for slave in self.slaves if slave.connected]
         for waiting in list(self.waiting):
             outcome, waited_ms = waiting.call.outcome, self.now - waiting.since_ms
@@ -143,7 +143,7 @@ class Master:
     # consumers
 
     def pull(self, group: str, topic: str, queue_id: int) -> int:
-        """Read on; how many messages came."""
+        """Pull from the current position; return the number of messages."""
         place = (topic, queue_id)
         cursor = self._cursors.get((group, place))
         if cursor is None:
@@ -161,13 +161,13 @@ class Master:
         return len(outcome.records)
 
     def commit(self, group: str, topic: str, queue_id: int) -> None:
-        """Say how far a group has read."""
+        """Commit the position up to which a group has read."""
         cursor = self._cursors.get((group, (topic, queue_id)))
         if cursor is not None and self.broker.running:
             self.engine.ask(self.broker, ops.UpdateConsumerOffset(group, topic, queue_id, cursor))
 
     def pop(self, topic: str, count: int) -> int:
-        """Take messages; how many came."""
+        """Pop messages; return their number."""
         pop = ops.PopMessage(TAKERS, topic, -1, count, INVISIBLE_MS, 0, self.now, 0, "TAG", "*")
         outcome = self.engine.submit(self.broker, pop).outcome
         if isinstance(outcome, EngineError) and not self.broker.running:
@@ -198,7 +198,7 @@ class Master:
         return ops.AckMessage(TAKERS, real, message.queue_id, receipt.text(), message.queue_offset)
 
     def ack(self, number: int) -> None:
-        """Acknowledge one of the messages that were taken; by now its time may be over, and it comes again."""
+        """Acknowledge one of the popped messages; its invisible time may be over, and then it is redelivered."""
         if self._handles and self.broker.running:
             message_id, operation = self._handles.pop(number % len(self._handles))
             outcome = self.engine.submit(self.broker, operation).outcome
@@ -209,10 +209,10 @@ class Master:
                 return
             self.taken.acked(message_id)
 
-    # what befalls it
+    # crashes and stops
 
     def dies(self, how: Callable[[], None], *, power_loss: bool = False) -> None:
-        """Something happens to the broker after which it has begun again, or is down; nobody is connected then."""
+        """Crash, restart or stop the broker with `how`; all connections are lost."""
         if not self.broker.running:
             return
         how()
@@ -228,24 +228,24 @@ class Master:
             slave.master_lost()
 
     def comes_back(self) -> None:
-        """The broker runs again, if it was down."""
+        """Start the broker if it is stopped."""
         if not self.broker.running:
             self.engine.start(self.broker)
             self.taken.away(self.now - self._stopped_ms)
 
     def judge(self) -> None:
-        """What a step may have changed. Raises Violation."""
+        """Check everything that a step may have changed. Raises Violation."""
         self._answered()
         self.kept.judge()
         for slave in self.slaves:
             slave.judge()
 
     def read_all(self) -> None:
-        """Every group reads to the end, and has then got everything."""
+        """Read to the end with every group, and check that each has every message."""
         for group in GROUPS:
             for topic, queues in TOPICS.items():
                 for queue_id in range(queues):
-                    self.pull(group, topic, queue_id)  # may be sent elsewhere
+                    self.pull(group, topic, queue_id)  # the first pull may be sent to another offset
                     while self.pull(group, topic, queue_id):
                         pass
             if missing := self.kept.never_read(group):
@@ -253,7 +253,7 @@ class Master:
         self._take_all()
 
     def _take_all(self) -> None:
-        """Who takes messages gets all that come, and everything has come then."""
+        """Pop and acknowledge all messages, and check that none is missing."""
         for _ in range(ROUNDS):
             for topic in TOPICS:
                 while self.pop(topic, 32):
@@ -268,7 +268,7 @@ class Master:
 
 
 class Durability:
-    """Brokers that die; `perform` raises Violation."""
+    """Brokers that crash; `perform` raises Violation."""
 
     def __init__(self, disks: tuple[Disk, ...], seed: int = 0) -> None:
         configs = [disk.configs(name) for disk, name in zip(disks, NAMES, strict=False)]
@@ -280,7 +280,7 @@ class Durability:
         self._sent = 0
 
     def perform(self, action: Action) -> None:
-        """Carry out an action; the number of its client says which broker it is about."""
+        """Carry out an action; the number of its client also selects the broker."""
         master = self.masters[action.client % len(self.masters)]
         topic = list(TOPICS)[action.a % len(TOPICS)]
         queue_id, group = action.b % TOPICS[topic], GROUPS[action.c % len(GROUPS)]
@@ -318,7 +318,7 @@ class Durability:
             each.judge()
 
     def _send(self, masters: Iterable[Master], topic: str, queue_id: int, number: int) -> None:
-        """To the first of these that takes it."""
+        """Send to the first of these masters that accepts the message."""
         for master in masters:
             self._sent += 1
             if master.send(topic, queue_id, f"m{self._sent}", SIZES[number % len(SIZES)]):
@@ -337,7 +337,7 @@ class Durability:
             slave.read(GROUPS[0], topic, action.b % TOPICS[topic], action.c)
 
     def finish(self) -> None:
-        """All come back, and everybody reads everything."""
+        """Start all brokers, and read everything with every group."""
         for master in self.masters:
             master.comes_back()
         for broker in self.engine.brokers:
@@ -349,7 +349,7 @@ class Durability:
 
 
 def plan(seed: int) -> tuple[tuple[Disk, ...], list[Action]]:
-    """What a seed means."""
+    """Return the disks and actions of a seed."""
     draw = random.Random(f"durability {seed}")
     disks = tuple(
         Disk(draw.random() < 0.3, slaves := draw.choice((0, 1, 1, 2)), slaves > 0 and draw.random() < 0.5)
@@ -377,12 +377,12 @@ def run(disks: tuple[Disk, ...], actions: Iterable[Action]) -> Durability:
 
 
 def failure(disks: tuple[Disk, ...], actions: Iterable[Action]) -> str:
-    """What goes wrong, "" for nothing."""
+    """Run the actions; return the error, "" if there is none."""
     return failure_of(lambda: run(disks, actions))
 
 
 def report(seed: int) -> str:
-    """How to see a failing seed again, and the shortest way to it; "" if the seed does not fail."""
+    """Return how to reproduce a failing seed and its shortest actions; "" if it does not fail."""
     return report_of(seed, "test_durability.py", *plan(seed), failure)
 
 

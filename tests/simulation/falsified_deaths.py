@@ -1,4 +1,4 @@
-"""What becomes of messages that are given up or hidden again, falsified in one place."""
+"""Streams with one falsified observation about dead letters or changed invisible times."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from streams import Stream, at
 
 
 def _given_up(stream: Stream) -> Iterator[tuple[int, SentBack, Acked]]:
-    """Where a message that was popped once, and not changed, is made a dead letter in time and acknowledged."""
+    """Yield each dead letter whose message was popped once, not changed, and acknowledged in time."""
     used: set[Handle] = set()
     moved: set[str] = set()
     for index, seen in enumerate(stream[:-1]):
@@ -26,7 +26,7 @@ def _given_up(stream: Stream) -> Iterator[tuple[int, SentBack, Acked]]:
 
 
 def a_dead_letter_is_still_in_flight(stream: Stream) -> Iterator[Stream]:
-    """It lies in the dead letter topic, and nothing keeps it from coming back."""
+    """Remove the acknowledgement of a dead letter, so that its message may still be redelivered."""
     sent = [seen.message_id for seen in stream if isinstance(seen, Stored) and not seen.attempt]
     for index, seen, ack in _given_up(stream):
         if sent.count(seen.message_id) == 1:
@@ -35,7 +35,7 @@ def a_dead_letter_is_still_in_flight(stream: Stream) -> Iterator[Stream]:
 
 
 def a_dead_letter_comes_again(stream: Stream) -> Iterator[Stream]:
-    """It lies in the dead letter topic, and later in the retry topic, too."""
+    """Add a copy in the retry topic after a message has become a dead letter."""
     for index, seen, ack in _given_up(stream):
         topic = ack.handle.topic if ack.handle.topic.startswith("%") else f"%RETRY%{seen.group}_{ack.handle.topic}"
         for later in range(index, len(stream)):
@@ -58,7 +58,7 @@ def a_dead_letter_comes_again(stream: Stream) -> Iterator[Stream]:
 
 
 def a_change_hides_another_message(stream: Stream) -> Iterator[Stream]:
-    """The handle that a change gives is that of the message before, or of the one after."""
+    """Move the handle of a change to the message before or after."""
     used: set[Handle | None] = set()
     moved: set[str] = set()
     ends: Counter[Place] = Counter()

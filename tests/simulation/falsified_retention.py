@@ -1,4 +1,4 @@
-"""What is deleted, and what is said of it afterwards, falsified in one place."""
+"""Streams with one falsified observation about deleted files or deleted messages."""
 
 from collections.abc import Iterator
 
@@ -6,11 +6,11 @@ from observations import Acked, Deleted, Ended, Hidden, Popped, Pulled, RangesSe
 from streams import Stream, at
 
 REFUSED = ("NO_MESSAGE", "SYSTEM_ERROR")
-"""What clients are told of what is gone."""
+"""Codes that clients get for deleted messages."""
 
 
 def deletions(stream: Stream) -> Iterator[tuple[int, Deleted]]:
-    """Where files were deleted."""
+    """Return the deletions of files, with their indices."""
     return ((index, seen) for index, seen in enumerate(stream) if isinstance(seen, Deleted))
 
 
@@ -20,13 +20,13 @@ def the_log_begins_earlier_again(stream: Stream) -> Iterator[Stream]:
 
 
 def everything_is_deleted(stream: Stream) -> Iterator[Stream]:
-    """The file that is written to, too."""
+    """Delete all files, including the one being written."""
     for index, seen in deletions(stream):
         yield at(stream, index, seen._replace(low=seen.high))
 
 
 def files_vanish(stream: Stream) -> Iterator[Stream]:
-    """Queues begin later, and no file was deleted."""
+    """Remove the deletion of files after which queues start later."""
     for index, _ in deletions(stream):
         seen_next = next((one for one in stream[index + 1 :] if isinstance(one, Deleted | RangesSeen)), None)
         if isinstance(seen_next, RangesSeen):
@@ -38,7 +38,7 @@ def nobody_gave_an_order(stream: Stream) -> Iterator[Stream]:
 
 
 def a_young_file_is_deleted(stream: Stream) -> Iterator[Stream]:
-    """A file goes as soon as its last message is stored."""
+    """Move the deletion of a file to the time at which its last message was stored."""
     for index, seen in deletions(stream):
         last = max(n for n, one in enumerate(stream[:index]) if isinstance(one, Stored) and one.physical < seen.low)
         early = seen._replace(now=stream[last].now)
@@ -46,7 +46,7 @@ def a_young_file_is_deleted(stream: Stream) -> Iterator[Stream]:
 
 
 def a_queue_begins_too_late(stream: Stream) -> Iterator[Stream]:
-    """The first message that is left cannot be read."""
+    """Make the first remaining message of a queue unreadable."""
     for index, seen in enumerate(stream):
         if isinstance(seen, RangesSeen):
             for number, (place, low, high) in enumerate(seen.ranges):
@@ -56,7 +56,7 @@ def a_queue_begins_too_late(stream: Stream) -> Iterator[Stream]:
 
 
 def a_pull_is_sent_too_far(stream: Stream) -> Iterator[Stream]:
-    """From before the beginning of a queue, past its first message."""
+    """Send a pull before the start of a queue past its first message."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Pulled) and seen.asked_offset < seen.low:
             yield at(stream, index, seen._replace(next_offset=seen.low + 1))
@@ -64,14 +64,14 @@ def a_pull_is_sent_too_far(stream: Stream) -> Iterator[Stream]:
 
 
 def what_is_gone_is_answered_for(stream: Stream) -> Iterator[Stream]:
-    """An acknowledgement, a change, a give-back or an end of what is gone succeeds."""
+    """Let an acknowledgement, change, send-back or end of a deleted message succeed."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Acked | Hidden | SentBack | Ended) and seen.code in REFUSED:
             yield at(stream, index, seen._replace(code="SUCCESS"))
 
 
 def what_is_left_is_refused(stream: Stream) -> Iterator[Stream]:
-    """An acknowledgement or a give-back is refused as if the message were gone."""
+    """Reject an acknowledgement or send-back as if its message were deleted."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Acked) and seen.code == "SUCCESS" and not seen.order:
             yield at(stream, index, seen._replace(code="NO_MESSAGE"))
@@ -80,7 +80,7 @@ def what_is_left_is_refused(stream: Stream) -> Iterator[Stream]:
 
 
 def what_is_gone_is_handed_out(stream: Stream) -> Iterator[Stream]:
-    """Files were deleted before a pop that got messages of theirs."""
+    """Move a deletion before a pop that delivered the deleted messages."""
     lies = {(seen.topic, seen.queue_id, seen.offset): seen.physical for seen in stream if isinstance(seen, Stored)}
     for index, seen in deletions(stream):
         for earlier in range(index - 1, 0, -1):
@@ -93,7 +93,7 @@ def what_is_gone_is_handed_out(stream: Stream) -> Iterator[Stream]:
 
 
 def what_is_gone_comes_back(stream: Stream) -> Iterator[Stream]:
-    """Files were deleted before a copy was made of a message of theirs."""
+    """Move a deletion before the copy of one of its messages."""
     lies = {seen.message_id: seen.physical for seen in stream if isinstance(seen, Stored) and not seen.attempt}
     for index, seen in deletions(stream):
         for earlier in range(index - 1, 0, -1):
@@ -107,7 +107,7 @@ def what_is_gone_comes_back(stream: Stream) -> Iterator[Stream]:
 
 
 def _sooner(stream: Stream, index: int, earlier: int) -> Stream:
-    """A stream in which what was deleted at `index` was deleted before `earlier`, in the same instant."""
+    """Return the stream with the deletion at `index` moved before `earlier`, at the same time."""
     before = stream[index]
     assert isinstance(before, Deleted)
     moved = before._replace(now=stream[earlier].now)

@@ -1,4 +1,4 @@
-"""How a broker stands after a step, and who is told of it, falsified in one place."""
+"""Streams with one falsified observation about offsets, queues or notifications."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from transactions import TRANSACTION_GROUP
 
 
 def an_offset_passes_what_is_not_done(stream: Stream) -> Iterator[Stream]:
-    """After some step a group is committed one message further than it is."""
+    """Increase a committed offset by one after a step."""
     for index, seen in enumerate(stream):
         if isinstance(seen, OffsetsSeen):
             for number, (group, place, offset) in enumerate(seen.offsets):
@@ -17,7 +17,7 @@ def an_offset_passes_what_is_not_done(stream: Stream) -> Iterator[Stream]:
 
 
 def an_offset_stays_behind(stream: Stream) -> Iterator[Stream]:
-    """After some step a group is committed where it was before."""
+    """Remove the change of a committed offset after a step."""
     for index, seen in enumerate(stream):
         if isinstance(seen, OffsetsSeen):
             for number, (group, _, offset) in enumerate(seen.offsets):
@@ -30,7 +30,7 @@ def _with(seen: OffsetsSeen, number: int, *instead: tuple[str, tuple[str, int], 
 
 
 def the_checks_pass_over_an_open_half_message(stream: Stream) -> Iterator[Stream]:
-    """The broker's own group is committed behind a half message that is checked once more later on."""
+    """Commit the broker's own group past a half message that is checked again later."""
     opened = {
         (one.message_id, one.times - 1): place
         for place, one in enumerate(stream)
@@ -73,7 +73,7 @@ def a_notification_tells_of_nothing(stream: Stream) -> Iterator[Stream]:
 
 
 def a_notification_does_not_tell(stream: Stream) -> Iterator[Stream]:
-    """Messages are there, and who asks without waiting, or has waited long enough, is told that there are none."""
+    """Report no messages, although there are some, to a request that does not wait or whose wait is over."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Notified) and seen.has_message and seen.group == "pop-all":
             yield at(stream, index, seen._replace(has_message=False, deadline=seen.now))
@@ -87,14 +87,14 @@ def a_waiting_notification_is_not_woken(stream: Stream) -> Iterator[Stream]:
 
 
 def a_waiting_notification_is_forgotten(stream: Stream) -> Iterator[Stream]:
-    """Nobody answers it when its time is over."""
+    """Remove the response to a notification whose wait is over."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Notified) and seen.waited and seen.now >= seen.deadline:
             yield at(stream, index)
 
 
 def the_wrong_notification_is_woken(stream: Stream) -> Iterator[Stream]:
-    """Another waits longer, and that is the one that upstream wakes."""
+    """Add a notification with a later deadline, which upstream would have woken instead."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Notified) and seen.waited and seen.has_message and seen.now < seen.deadline:
             parked = next(one for one in stream if isinstance(one, NotifyParked) and one.call == seen.call)
@@ -104,7 +104,7 @@ def the_wrong_notification_is_woken(stream: Stream) -> Iterator[Stream]:
 
 
 def a_notification_waits_beside_a_message(stream: Stream) -> Iterator[Stream]:
-    """Instead of an answer at once it has to wait."""
+    """Let a notification wait instead of answering it at once."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Notified) and not seen.waited and seen.has_message and seen.group == "pop-all":
             parked = NotifyParked(seen.now, seen.call, "pop-all-0.1", seen.group, seen.topic, seen.now + 1_000)
@@ -112,7 +112,7 @@ def a_notification_waits_beside_a_message(stream: Stream) -> Iterator[Stream]:
 
 
 def the_log_goes_back(stream: Stream) -> Iterator[Stream]:
-    """A message lies where the one before it in the log lies, which is of another topic perhaps."""
+    """Give a message the physical offset of the previous one in the log, which may be of another topic."""
     last = None
     for index, seen in enumerate(stream):
         if isinstance(seen, Stored | HalfStored):
@@ -122,7 +122,7 @@ def the_log_goes_back(stream: Stream) -> Iterator[Stream]:
 
 
 def a_copy_loses_what_the_user_gave(stream: Stream) -> Iterator[Stream]:
-    """A copy has another tag, other keys, or another property of the user's than its original."""
+    """Change tag, keys or user property of a copy."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Stored) and seen.attempt:
             yield at(stream, index, seen._replace(tag="other"))

@@ -1,4 +1,4 @@
-"""What brokers in trouble answer, and what becomes of messages then, falsified in one place."""
+"""Events with one falsification about the responses of brokers in trouble or their messages."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ def _at(events: Events, index: int, *instead: Event) -> Events:
 
 
 def _answers(events: Sequence[Event], kind: str, code: str) -> Iterator[tuple[int, Answered, Asked]]:
-    """Answers to a kind of request."""
+    """Yield the responses to one kind of request."""
     asked = {one.number: one for one in events if isinstance(one, Asked)}
     for index, seen in enumerate(events):
         if isinstance(seen, Answered) and seen.code != "LOST" and (seen.code == "SUCCESS") == (code == ""):
@@ -39,7 +39,7 @@ def a_message_is_stored_twice(events: Events) -> Iterator[Events]:
 
 
 def a_broker_that_is_well_refuses(events: Events) -> Iterator[Events]:
-    """The troubles begin, and nobody knows."""
+    """Remove the starts of all troubles."""
     if any(True for _ in _answers(events, "pop", "refused")):
         yield [one for one in events if not isinstance(one, InTrouble) or not one.trouble]
 
@@ -63,7 +63,7 @@ def an_acknowledgement_is_never_accepted(events: Events) -> Iterator[Events]:
 
 
 def a_producer_gives_up(events: Events) -> Iterator[Events]:
-    """It asks no more after its first refusal."""
+    """Let a producer stop after its first rejection."""
     for index, _, asked in _answers(events, "send", "refused"):
         later = [
             one
@@ -97,4 +97,4 @@ FALSIFIED = {
     a_client_does_not_wait: "does not wait",
     a_producer_does_not_wait: "tries were enough",
 }
-"""Each way to be wrong, and what the book says of it, somewhere at least."""
+"""Each falsification, and a part of the error that the oracle raises for it at least once."""

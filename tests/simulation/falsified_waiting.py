@@ -1,4 +1,4 @@
-"""Answers about messages that wait, falsified in one place: timed, taken back, half."""
+"""Streams with one falsified observation about timer messages, recalls or half messages."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ def a_timed_message_comes_at_another_time(stream: Stream) -> Iterator[Stream]:
 
 
 def a_message_that_was_taken_back_comes(stream: Stream) -> Iterator[Stream]:
-    """Somebody takes a message back in time, in vain."""
+    """Add a successful recall in time of a message that is delivered."""
     taken = {seen.message_id for seen in stream if isinstance(seen, TakenBack) and seen.code == "SUCCESS"}
     for index, seen in enumerate(stream):
         if not isinstance(seen, TimedSent) or seen.code != "SUCCESS" or seen.message_id in taken:
@@ -80,7 +80,7 @@ def a_check_is_not_counted(stream: Stream) -> Iterator[Stream]:
 
 
 def what_was_ended_is_checked(stream: Stream) -> Iterator[Stream]:
-    """A half message is ended in vain as soon as it is there."""
+    """Add a rollback right after a half message that is checked later."""
     for later, seen in enumerate(stream):
         if not isinstance(seen, HalfStored) or not seen.times:
             continue
@@ -93,7 +93,7 @@ def what_was_ended_is_checked(stream: Stream) -> Iterator[Stream]:
 
 
 def a_half_message_is_checked_too_early(stream: Stream) -> Iterator[Stream]:
-    """It is checked again in the round that has just begun."""
+    """Add another check of a half message in the same round."""
     for index, seen in enumerate(stream):
         if isinstance(seen, HalfStored) and seen.times:
             again = seen._replace(offset=seen.offset + 1, times=seen.times + 1, physical=seen.physical + 1)
@@ -101,7 +101,7 @@ def a_half_message_is_checked_too_early(stream: Stream) -> Iterator[Stream]:
 
 
 def a_half_message_is_forgotten(stream: Stream) -> Iterator[Stream]:
-    """Nobody ever checks it again."""
+    """Remove all further checks of half messages."""
     for index, seen in enumerate(stream):
         if isinstance(seen, HalfStored) and seen.times:
             rest = (one for one in stream[index:] if not isinstance(one, HalfStored | Checked | Ended | Prepared))

@@ -1,4 +1,4 @@
-"""Producers of transactions: they send half messages, are asked about them, and end them, rightly or not."""
+"""Producers of transactions: send half messages, receive checks, and end transactions, correctly or not."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +20,7 @@ REMEMBERED = 30
 
 
 class Open(NamedTuple):
-    """What a producer needs to end a transaction; `from_check`: it was asked."""
+    """A half message as its producer needs it to end the transaction; `from_check`: it answers a check."""
 
     message_id: str
     half_offset: int
@@ -29,7 +29,7 @@ class Open(NamedTuple):
 
 
 def half_stored(now: int, offset: int, message: Record) -> obs.HalfStored:
-    """What is seen of a message in the half topic."""
+    """Return the observation of a message in the half topic."""
     properties = message.property_map()
     return obs.HalfStored(
         now,
@@ -44,7 +44,7 @@ def half_stored(now: int, offset: int, message: Record) -> obs.HalfStored:
 
 
 class HalfMessages:
-    """The transactions of one session's clients, all of one producer group; any of them may end any."""
+    """The transactions of one session's clients, all of one producer group; any client may end any of them."""
 
     def __init__(self, session: "Session") -> None:
         self._session = session
@@ -64,7 +64,7 @@ class HalfMessages:
         *,
         forget: bool = False,
     ) -> None:
-        """Send a half message that wants to be left alone for `immunity` seconds."""
+        """Send a half message with an immunity of `immunity` seconds."""
         now = self._session.now_ms
         properties = {"UNIQ_KEY": message_id, "TRAN_MSG": "true", "PGROUP": GROUP, "KEYS": f"half {message_id}"}
         if tag is not None:
@@ -85,7 +85,7 @@ class HalfMessages:
         )
 
     def pushed(self, client: Client, effect: Effect) -> None:
-        """A client was told something: perhaps it is asked about a half message."""
+        """Handle a push to a client: remember the transaction if it is a check."""
         if not isinstance(effect, CheckTransactionState):
             return
         message = decode(effect.record)
@@ -104,7 +104,7 @@ class HalfMessages:
         )
 
     def end(self, client: Client, known: Open, decision: str, wrong: str = "") -> None:
-        """End a transaction; `wrong` is "group" or "offset" for who mistakes one."""
+        """End a transaction; `wrong` is "group" or "offset" to send a wrong one."""
         group = "others" if wrong == "group" else GROUP
         offset = known.half_offset + (wrong == "offset")
 

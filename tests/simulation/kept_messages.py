@@ -1,13 +1,13 @@
-"""The book of what brokers keep: which messages may be lost, in which order the others lie, and who must get them.
+"""The oracle's model of kept messages: which may be lost, the order of the others, and the groups that must get them.
 
-What upstream allows, and nothing else (CommitLog, GroupTransferService, ConsumerOffsetManager 5.3.3):
+Upstream allows the following and nothing else (CommitLog, GroupTransferService, ConsumerOffsetManager 5.3.3):
 
-- A broker that only its process dies of, or that stops in order, loses nothing. One that loses its power loses the
-  end of its log: nothing with SYNC_FLUSH, and with ASYNC_FLUSH only what was stored in the last `AT_RISK_MS`.
-- What is left of a queue is its beginning, in the order in which it was stored; new messages go on behind that.
-- A synchronous master says SUCCESS when a slave has the message, and FLUSH_SLAVE_TIMEOUT after `slaveTimeout`.
-- Offsets are committed no further than a queue ever reached. A group gets every message that is kept, at least once,
-  but for those whose offset it had passed before, with a message that was lost.
+- A crash of the process or a graceful restart loses no message. A power loss loses the end of the log: with
+  SYNC_FLUSH nothing, with ASYNC_FLUSH only messages stored in the last `AT_RISK_MS`.
+- A queue keeps its beginning, in the order of storing; new messages follow it.
+- A synchronous master returns SUCCESS when a slave has the message, and FLUSH_SLAVE_TIMEOUT after `slaveTimeout`.
+- No group has an offset beyond the largest one that a queue ever had. A group gets every kept message at least once,
+  except messages at offsets that it had passed earlier, with a message that was lost.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from rocketmq_testkit.emulator.message.stored_record import decode
 from stored_messages import Violation
 
 AT_RISK_MS = 10_500
-"""A log is flushed every 10 s at least, at looks that are 500 ms apart."""
+"""The log is flushed at least every 10 s, at checks that are 500 ms apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class KeptMessages:
         self._queues: dict[Place, list[Kept]] = defaultdict(list)
         self._reached: dict[Place, int] = defaultdict(int)
         self._got: dict[tuple[str, Place], set[int]] = defaultdict(set)
-        """Offsets that groups have passed. They stay passed when their messages are lost."""
+        """Offsets that groups have passed; they stay passed when their messages are lost."""
         self.lost = 0
-        """How many messages are lost by now."""
+        """Number of lost messages."""
 
     def stored(self, message_id: str, place: Place, offset: int, now: int) -> None:
-        """A send was accepted, or waits for slaves: the message lies there."""
+        """Record an accepted send, or one that waits for slaves: its message is stored at this offset."""
         record = self.broker.store.record(*place, offset)
         queue = self._queues[place]
         if record is None or offset != len(queue) or decode(record).body.rstrip(b".") != message_id.encode():
@@ -60,7 +60,7 @@ class KeptMessages:
         queue.append(kept)
 
     def died(self, now: int, *, power_loss: bool) -> None:
-        """The broker has begun again: the end of its log may be gone."""
+        """Record a restart of the broker: the end of its log may be lost."""
         end = self.broker.store.log.max_offset
         while self.log and self.log[-1].physical >= end:
             gone = self.log.pop()
@@ -72,7 +72,7 @@ class KeptMessages:
         self.judge()
 
     def read(self, group: str, place: Place, offset: int, records: Sequence[bytes]) -> None:
-        """A group got messages from an offset on."""
+        """Record that a group got messages from an offset on."""
         for at, record in enumerate(records, offset):
             queue = self._queues[place]
             if at >= len(queue) or decode(record).body.rstrip(b".") != queue[at].message_id.encode():
@@ -80,7 +80,7 @@ class KeptMessages:
         self._got[group, place].update(range(offset, offset + len(records)))
 
     def judge(self) -> None:
-        """The queues are as long as they should be, and nobody stands behind what a queue ever reached."""
+        """Check that queues have the expected lengths, and that no offset exceeds what its queue ever had."""
         for place, stored in self.broker.store.queues.items():
             self._reached[place] = max(self._reached[place], stored.max_offset)
         for place, queue in self._queues.items():
@@ -92,5 +92,5 @@ class KeptMessages:
                     raise Violation(f"{group} is at {offset} of {topic}@{queue_id}, which never had as many")
 
     def never_read(self, group: str) -> list[Kept]:
-        """What a group has not got."""
+        """Return the messages that a group has not got."""
         return [kept for kept in self.log if kept.offset not in self._got[group, kept.place]]

@@ -1,19 +1,19 @@
-"""What a broker still holds after everybody has consumed everything: nothing that grows with the work done."""
+"""Checks what a broker holds after everything was consumed: nothing that grows with the work done may remain."""
 
 from session import Session
 
 HOUSEKEEPING = {"client housekeeping", "slave synchronization", "clean up"}
-"""Runs as long as clients are registered, slaves run, or files of the log wait to be old."""
+"""Timers that run while clients are registered, slaves run, or log files wait to expire."""
 
 
 LONGEST_LEVEL_MS = 2 * 3_600_000
-"""Longer no delay level waits, also with nothing any more that was deleted."""
+"""Longest delay level; it may still wait for messages that were deleted."""
 HIDDEN_MS = 310_000
-"""Longer than any message is hidden. After a crash nobody waits for what may come again, and it is still known."""
+"""Longer than any invisible time; after a crash messages may still be tracked that no client waits for."""
 
 
 def leftovers(session: Session) -> list[str]:
-    """Everything that should be gone and is not, in words."""
+    """Return descriptions of everything that should not remain."""
     session.advance(HIDDEN_MS + LONGEST_LEVEL_MS * session.deletes)
     broker, scheduler = session.broker, session.engine.scheduler
     counted = {

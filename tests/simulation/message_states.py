@@ -1,18 +1,18 @@
-"""The oracle's book of what a message is for a group that pops: always one thing at a time.
+"""The oracle's model of message states: for a group that pops, each message is in exactly one state.
 
-Of each message that a group wants, and of each copy of it that came back, it is one of
+Each message that a group wants, and each of its copies, is one of
 
-    visible     it lies in the topic or in the retry topic, and the group has not got it
-    in flight   the group has it under a handle that may still bring it back
-    done        it was acknowledged, or nobody knows any more whether it was and it did not come back in time
+    visible     it is in the topic or in the retry topic, and the group has not got it
+    in flight   the group has it under a handle, and it may be redelivered
+    done        it was acknowledged, or it is unknown whether it was and it was not redelivered in time
     gone        its file was deleted before the group got it
 
-and a message in the dead letter topic of the group is done: who gives it up acknowledges it in the same breath. What
-waits for its time before it is visible is in the books of timed messages and transactions.
+A message in the dead letter queue of the group is done, because the client acknowledges it at the same time. Timer and
+half messages that wait before they are visible are checked by other models.
 
-Upstream itself makes more of a message than one thing, and of such a message nothing is said here: by a change that is
-not of its only flight, by two deliveries with one handle, by an acknowledgement that comes too late for a message that
-is given up or is that of a handle that was changed, by a reset, by a crash.
+Upstream itself puts some messages into several states; those are not checked. The causes are a change by another than
+the latest handle and two deliveries with one handle. Further causes are a late acknowledgement of a dead letter, or one
+by a changed handle, an offset reset, and a crash.
 """
 
 from collections import Counter, defaultdict
@@ -27,7 +27,7 @@ Key = tuple[str, str]
 
 
 class MessageStates:
-    """All messages, for all groups that pop without order."""
+    """States of all messages, for all groups that pop without order."""
 
     def __init__(self, log: StoredMessages, pops: PoppedMessages, groups: Iterable[str], topics: Iterable[str]) -> None:
         self._log = log
@@ -41,10 +41,10 @@ class MessageStates:
         self._dead: set[Key] = set()
         self._touched: set[Key] = set()
         self._gone: set[tuple[Key, Place, int]] = set()
-        """Messages and copies that groups had not got when they were deleted."""
+        """Messages and copies that were deleted before their group got them."""
 
     def appeared(self, seen: Stored) -> None:
-        """A message, a copy or a dead letter appeared."""
+        """Record a stored message, copy or dead letter."""
         place = ((seen.topic, seen.queue_id), seen.offset)
         if seen.topic in self._topics:
             for group in self._groups:
@@ -63,11 +63,11 @@ class MessageStates:
         self._touched.add(key)
 
     def popped(self, seen: Popped) -> None:
-        """Messages are in flight."""
+        """Record that messages are in flight."""
         self._touched.update((seen.group, message.message_id) for message in seen.messages)
 
     def acked(self, seen: Acked) -> None:
-        """A message may be done."""
+        """Record an acknowledgement: its message may be done."""
         handle = seen.handle
         if handle.offset < self._log.size(handle.place):
             key = (handle.group, self._log.at(handle.place, handle.offset).message_id)
@@ -77,21 +77,21 @@ class MessageStates:
                 self._pops.ambiguous.add(key)
 
     def hidden(self, seen: Hidden) -> None:
-        """A message is in flight under another handle."""
+        """Record that a message is in flight under another handle."""
         for handle in (seen.handle, seen.new):
             if handle is not None:
                 self._touched.add((handle.group, self._log.at(handle.place, handle.offset).message_id))
 
     def reset(self, seen: Reset) -> None:
-        """A group reads again, or never, what it has or has not got."""
+        """Record an offset reset: the group may read messages again or skip them."""
         self._pops.ambiguous.update(key for key in self._sent if key[0] == seen.group)
 
     def crashed(self) -> None:
-        """What was done lately may be undone."""
+        """Record a crash: recent acknowledgements may be lost."""
         self._pops.ambiguous.update(self._sent)
 
     def deleted(self) -> None:
-        """Whatever lay there and was not read is gone."""
+        """Record a deletion: unread messages in the deleted part become `gone`."""
         for key, places in self._places.items():
             for place, offset in places:
                 if offset < self._log.low(place) and self._is_unread(key[0], place, offset):
@@ -100,7 +100,7 @@ class MessageStates:
 
     @property
     def gone(self) -> int:
-        """How many messages and copies groups never got."""
+        """Number of messages and copies that groups never got."""
         return len(self._gone)
 
     def _is_unread(self, group: str, place: Place, offset: int) -> bool:
@@ -108,11 +108,11 @@ class MessageStates:
         return offset >= reading.position and offset not in reading.fresh
 
     def drained(self) -> None:
-        """At last everything is judged once more."""
+        """Mark all messages for a last check."""
         self._touched.update(self._sent)
 
     def step_ended(self, now: int) -> None:
-        """Whatever happened to a message, it is one thing, and nothing else if it is dead."""
+        """Check that each changed message is in one state, and done if it is a dead letter."""
         for key in sorted(self._touched - self._pops.ambiguous):
             visible, in_flight, done = self._count(key, now)
             gone = sum((key, *place) in self._gone for place in self._places[key])

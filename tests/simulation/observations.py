@@ -1,16 +1,16 @@
-"""What an onlooker sees of a broker: requests with their answers, messages that appear in queues, time that passes.
+"""Observations of a broker: requests with their responses, messages that are stored in queues, and passing time.
 
-Plain values, not the engine's classes: the oracle is fed with these, and a test can falsify them.
+They are plain values and use none of the engine's classes: the oracle processes them, and tests falsify them.
 """
 
 from typing import NamedTuple
 
 Place = tuple[str, int]
-"""(topic as the broker stores it, queue id)"""
+"""(topic as stored, queue id)"""
 
 
 class Stored(NamedTuple):
-    """A message appeared in a queue."""
+    """A message was stored in a queue."""
 
     now: int
     topic: str
@@ -25,14 +25,14 @@ class Stored(NamedTuple):
     delay_level: int
     first_pop_ms: int | None
     physical: int
-    """Where it lies in the commit log, which all topics share."""
+    """Offset in the commit log, which all topics share."""
     keys: str | None = None
     color: str | None = None
-    """A property of the user's."""
+    """A user property."""
 
 
 class Sent(NamedTuple):
-    """A send was accepted; `due_ms` is when a delayed message shall appear, None for one that is there at once."""
+    """A send was accepted; `due_ms` is the deliver time of a delayed message, None if it is stored at once."""
 
     now: int
     topic: str
@@ -42,15 +42,15 @@ class Sent(NamedTuple):
     delay_level: int
     due_ms: int | None
     physical: int = -1
-    """Where it lies in the commit log, also while it waits for its time."""
+    """Offset in the commit log, also of a message that still waits."""
 
 
 class Handle(NamedTuple):
-    """What identifies one delivery of one message by a pop, as a receipt handle has it."""
+    """Identity of one delivery of one message by a pop, as in a receipt handle."""
 
     group: str
     topic: str
-    """The topic itself or the pop retry topic."""
+    """The topic itself or its pop retry topic."""
     queue_id: int
     offset: int
     start_offset: int
@@ -61,17 +61,17 @@ class Handle(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """The queue that the message was popped from."""
+        """The queue from which the message was popped."""
         return (self.topic, self.queue_id)
 
     @property
     def hidden_until(self) -> int:
-        """When the invisible time ends."""
+        """End of the invisible time."""
         return self.pop_time + self.invisible_ms
 
 
 class Delivery(NamedTuple):
-    """One message of an answer; `handle` is None for pulls, `again` is the order count of an ordered pop."""
+    """One delivered message; `handle` is None for pulls, `again` is the order count of an ordered pop."""
 
     topic: str
     queue_id: int
@@ -83,7 +83,7 @@ class Delivery(NamedTuple):
 
 
 class Popped(NamedTuple):
-    """A pop was answered; `waited`: it had been parked."""
+    """A pop was answered; `waited` is True if it had been parked."""
 
     now: int
     call: int
@@ -103,7 +103,7 @@ class Popped(NamedTuple):
 
 
 class PopParked(NamedTuple):
-    """A pop waits."""
+    """A pop was parked."""
 
     now: int
     call: int
@@ -116,18 +116,18 @@ class PopParked(NamedTuple):
 
 
 class Acked(NamedTuple):
-    """An acknowledgement was answered; `order` as the handle says."""
+    """An acknowledgement was answered; `order` is True for an ordered handle."""
 
     now: int
     handle: Handle
     order: bool
     code: str
     batch: bool = False
-    """It was one of several in a request, whose answer says nothing of it."""
+    """True if it was one of several in a request, whose response does not cover it."""
 
 
 class Hidden(NamedTuple):
-    """The invisible time of a message was changed; `new` is the handle that the answer makes, None if refused."""
+    """A change of an invisible time was answered; `new` is the handle from the response, None if it was rejected."""
 
     now: int
     handle: Handle
@@ -138,7 +138,7 @@ class Hidden(NamedTuple):
 
 
 class NotifyParked(NamedTuple):
-    """A notification request waits."""
+    """A notification request was parked."""
 
     now: int
     call: int
@@ -180,7 +180,7 @@ class Pulled(NamedTuple):
 
 
 class PullHeld(NamedTuple):
-    """A pull waits until at least `deadline`."""
+    """A pull was parked until at least `deadline`."""
 
     now: int
     call: int
@@ -203,7 +203,10 @@ class Committed(NamedTuple):
 
 
 class Reset(NamedTuple):
-    """A server side reset was accepted; `offsets` by queue id, `others` where the other queues stand then."""
+    """A server-side reset was accepted.
+
+    `offsets` is by queue id; `others` has the offsets of the other queues afterwards.
+    """
 
     now: int
     group: str
@@ -213,7 +216,7 @@ class Reset(NamedTuple):
 
 
 class OffsetSeen(NamedTuple):
-    """A query of a committed offset was answered; None: there is none."""
+    """A query of a committed offset was answered; None if there is none."""
 
     now: int
     group: str
@@ -223,7 +226,7 @@ class OffsetSeen(NamedTuple):
 
 
 class RangeSeen(NamedTuple):
-    """The extent of a queue was asked for."""
+    """Minimum and maximum offset of a queue were queried."""
 
     now: int
     topic: str
@@ -233,21 +236,21 @@ class RangeSeen(NamedTuple):
 
 
 class OffsetsSeen(NamedTuple):
-    """Committed offsets at the end of a step, those that are others than at the end of the last; -1 for none."""
+    """Committed offsets that changed in a step; -1 for none."""
 
     now: int
     offsets: tuple[tuple[str, Place, int], ...]
 
 
 class RangesSeen(NamedTuple):
-    """Lowest offset and end of queues at the end of a step, of those where they are others than before."""
+    """Minimum and maximum offsets of queues that changed in a step."""
 
     now: int
     ranges: tuple[tuple[Place, int, int], ...]
 
 
 class SentBack(NamedTuple):
-    """A consumer gave a message back; it shall come again after a delay, or become a dead letter."""
+    """A consumer sent a message back, to be redelivered after a delay or moved to the dead letter queue."""
 
     now: int
     group: str
@@ -257,9 +260,9 @@ class SentBack(NamedTuple):
     most: int
     code: str = "SUCCESS"
     original: int = -1
-    """Where the message lies in the commit log; -1 where the broker has just shown it."""
+    """Physical offset of the message; -1 if the broker has just delivered it."""
     physical: int = -1
-    """Where lies what was stored then."""
+    """Physical offset of the copy stored by the broker."""
 
 
 class Beat(NamedTuple):
@@ -280,7 +283,7 @@ class Left(NamedTuple):
 
 
 class MembersSeen(NamedTuple):
-    """The members of a group were asked for."""
+    """The members of a group were queried."""
 
     now: int
     group: str
@@ -288,7 +291,7 @@ class MembersSeen(NamedTuple):
 
 
 class Locked(NamedTuple):
-    """Queue locks were asked for."""
+    """Queue locks were requested."""
 
     now: int
     group: str
@@ -298,7 +301,7 @@ class Locked(NamedTuple):
 
 
 class Unlocked(NamedTuple):
-    """Queue locks were given back."""
+    """Queue locks were released."""
 
     now: int
     group: str
@@ -307,7 +310,7 @@ class Unlocked(NamedTuple):
 
 
 class TimedSent(NamedTuple):
-    """A send with a time of its own was answered; `due_ms` is that time, `code` SUCCESS or why not."""
+    """A send of a timer message was answered; `due_ms` is its deliver time, `code` is SUCCESS or the error."""
 
     now: int
     topic: str
@@ -317,14 +320,14 @@ class TimedSent(NamedTuple):
     due_ms: int
     code: str
     physical: int = -1
-    """Where it lies in the commit log, also while it waits for its time."""
+    """Offset in the commit log, also of a message that still waits."""
 
 
 class TakenBack(NamedTuple):
-    """Somebody asked to take a timed message back.
+    """A recall of a timer message was answered.
 
-    By its recall handle, naming `topic`, or by a delete mark that names the message in `topic` and is due at
-    `due_ms`; `home` is the topic that the message was sent to.
+    It was requested with a recall handle and `topic`, or with a delete mark that names the message in `topic` and is
+    due at `due_ms`. `home` is the topic to which the message was sent.
     """
 
     now: int
@@ -337,7 +340,10 @@ class TakenBack(NamedTuple):
 
 
 class HalfStored(NamedTuple):
-    """A half message appeared in the half topic; `times` is how often it was checked, `immunity` what it asked for."""
+    """A half message was stored in the half topic.
+
+    `times` is its check count, `immunity` its immunity property.
+    """
 
     now: int
     offset: int
@@ -359,7 +365,10 @@ class Prepared(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """An end of a transaction was answered, NO_ANSWER by silence; `right`: by its group and with its own offset."""
+    """An end of a transaction was answered; the code is NO_ANSWER if there was no response.
+
+    `right` is True for the right group and offset.
+    """
 
     now: int
     message_id: str
@@ -371,7 +380,7 @@ class Ended(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A producer was asked what became of a half message."""
+    """A producer received a check of a half message."""
 
     now: int
     client: str
@@ -382,9 +391,10 @@ class Checked(NamedTuple):
 
 
 class Crashed(NamedTuple):
-    """The broker died and went on with what was written; `positions` are the groups' offsets then, -1 for none.
+    """The broker crashed or stopped, and continues with its written state.
 
-    One that was taken down has died when it was, and has died once more when it comes back, after `away_ms`.
+    `positions` are the groups' offsets afterwards, -1 for none. A stop is one observation, and the later start is
+    another one with `away_ms`.
     """
 
     now: int
@@ -393,13 +403,13 @@ class Crashed(NamedTuple):
 
 
 class Told(NamedTuple):
-    """An administrator told the broker to delete files of its log."""
+    """An administrator requested the deletion of log files."""
 
     now: int
 
 
 class Deleted(NamedTuple):
-    """Files of the commit log were deleted since the last observation: it begins at `low`, and ends at `high`."""
+    """Files of the commit log were deleted since the last observation: it now starts at `low` and ends at `high`."""
 
     now: int
     low: int
@@ -407,13 +417,13 @@ class Deleted(NamedTuple):
 
 
 class StepEnded(NamedTuple):
-    """A step is over: everything that was due up to now has happened."""
+    """A step ended: everything due so far has happened."""
 
     now: int
 
 
 class Drained(NamedTuple):
-    """Everybody consumed until nothing came any more."""
+    """All groups consumed until no message was left."""
 
     now: int
 

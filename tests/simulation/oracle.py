@@ -1,7 +1,7 @@
-"""The oracle: is what was seen of a broker what upstream allows?
+"""The oracle: checks that the observations of a broker are what upstream allows.
 
-It is fed with observations and raises Violation at the first that upstream's broker would not make. It keeps books of
-its own, each with its rules written at its head; it knows nothing of the engine.
+It processes observations and raises Violation at the first that upstream's broker would not cause. Each of its models
+states its rules in its module docstring. It must not know the engine.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ from waiting_notifications import WaitingNotifications
 
 
 class Oracle:
-    """`tags` is what each group wants; a group that is not in it wants everything."""
+    """Checks all observations of one broker. `tags` are the tags that a group wants; other groups want all messages."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Oracle:
         self._now = 0
 
     def observe(self, seen: obs.Observation) -> None:
-        """Take one observation. Raises Violation."""
+        """Process one observation. Raises Violation."""
         if seen.now < self._now:
             raise Violation(f"time went back from {self._now}: {seen}")
         self._now = seen.now
@@ -149,7 +149,7 @@ class Oracle:
     def _step_ended(self, now: int) -> None:
         for book in (self.log, self.pops, self.ordered, self.pulls, self.transactions):
             book.step_ended(now)
-        # They look at what the others have just found.
+        # These use the results of the models above.
         self.states.step_ended(now)
         self.notifications.step_ended(now)
         self.standing.step_ended(now)
@@ -181,7 +181,7 @@ class Oracle:
             raise Violation(f"the queue has messages {self.log.low(place)} to {self.log.size(place)}: {seen}")
 
     def _offset_seen(self, seen: obs.OffsetSeen) -> None:
-        """The offset of a group that pops is behind what it got and never passes what it has not got."""
+        """Check a queried offset of a popping group: after the messages that it got, before those it has not got."""
         place = (seen.topic, seen.queue_id)
         if seen.group in self.pull_groups:
             self.pulls.offset_seen(seen)
@@ -224,7 +224,7 @@ class Oracle:
         self.states.deleted()
 
     def _drained(self) -> None:
-        """Every group got every message that it wants, and nothing is on its way any more."""
+        """Check that every group got every message that it wants, and that none is still due."""
         for what in self.missing():
             raise Violation(f"never got {what}")
         for group in self.pull_groups:
@@ -232,18 +232,18 @@ class Oracle:
                 for queue_id in self.log.queue_ids(topic):
                     if unread := self.pulls.unread(group, (topic, queue_id)):
                         raise Violation(f"{group} never got {topic}@{queue_id}:{unread}")
-        self.log.step_ended(self._now + 1)  # what could have come at this very instant has not come
+        self.log.step_ended(self._now + 1)  # a message due at this very time has not arrived
         self.states.drained()
         self.states.step_ended(self._now)
         if (due := self.last_due(self._now)) > self._now:
             raise Violation(f"something is still due until {due}")
 
     def last_due(self, now: int) -> int:
-        """When everything that waits must have come, at least `now`."""
+        """Return the time by which every waiting message must be delivered, at least `now`."""
         return max(book.last_due(now) for book in (self.log, self.timed, self.transactions))
 
     def missing(self) -> list[str]:
-        """What groups that pop want and have not got, or have not finished in order."""
+        """Describe messages that popping groups have not got, or ordered groups have not finished."""
         popped = [
             f"{group}: {place}"
             for group in self.pop_groups

@@ -1,20 +1,20 @@
-"""The oracle's book of ordered pops: one batch of a queue at a time, always from the first message not acknowledged.
+"""The oracle's model of ordered pops: one batch of a queue at a time, from the first unacknowledged message.
 
-What upstream allows, and nothing else (ConsumerOrderInfoManager, AckMessageProcessor 5.3.3):
+Upstream allows the following and nothing else (ConsumerOrderInfoManager, AckMessageProcessor 5.3.3):
 
-- While a message of the batch that is out is neither acknowledged nor visible again, only the attempt that took the
-  batch may have the queue.
-- A batch begins at the committed offset, which is the first message not acknowledged, and has no gaps. A message that
-  was acknowledged before one in front of it therefore comes again with that one.
-- A message that comes again counts one more, but not when the same attempt asks again.
-- An acknowledgement or a change by a handle of an earlier batch has no effect, nor has one below the committed offset.
-- The committed offset never goes back, except by a reset. A reset also forgets the batch; a late acknowledgement of
-  it then moves the group behind that message, read or not.
-- Nothing goes to a retry topic.
-- A batch that was taken more than a day ago is forgotten, as if it had never been out.
-- Where the first messages not acknowledged were deleted, the next batch begins at the first that is left, once the time
-  of the last batch is over: nobody can acknowledge what is gone, who tries is told NO_MESSAGE. Then, or when it has
-  looked in vain, the group may be committed there.
+- While a message of the batch in flight is unacknowledged and invisible, only the attempt that took the batch may read
+  the queue.
+- A batch starts at the committed offset, the first unacknowledged message, and has no gaps. A message acknowledged
+  before an earlier one is therefore redelivered together with that one.
+- Each redelivery of a message raises its count by one, except to the same attempt.
+- An acknowledgement or change has no effect with a handle of an earlier batch or below the committed offset.
+- The committed offset never decreases, except by a reset. A reset also deletes the batch. A late acknowledgement of
+  that batch then moves the group past its message, read or not.
+- No message goes to a retry topic.
+- A batch taken more than a day ago is deleted, as if it had never been in flight.
+- If the first unacknowledged messages were deleted, the next batch starts at the first remaining one, once the last
+  batch has expired. An acknowledgement of a deleted message returns NO_MESSAGE. From then on, or after a read that
+  found nothing, that offset may be committed.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ FORGOTTEN_MS = 24 * 3_600_000
 
 @dataclass(slots=True)
 class Batch:
-    """What is out; `visible` holds, by offset, when a message is visible again, `counts` how often it came again."""
+    """A batch in flight: by offset, when each message becomes visible again, and its number of redeliveries."""
 
     pop_time: int
     attempt_id: str | None
@@ -39,11 +39,11 @@ class Batch:
     acked: set[int] = field(default_factory=set)
 
     def open(self) -> list[int]:
-        """Offsets that are not acknowledged."""
+        """Return the unacknowledged offsets."""
         return [offset for offset in self.visible if offset not in self.acked]
 
     def hidden_until(self) -> int:
-        """When the last of them is visible again, 0 when there is none."""
+        """Return when the last of them becomes visible again, 0 if there is none."""
         return max((self.visible[offset] for offset in self.open()), default=0)
 
 
@@ -54,22 +54,22 @@ class OrderedQueue:
     committed: int = 0
     batch: Batch | None = None
     unknown: bool = False
-    """After a crash: what is out is what was written last, whenever that was."""
+    """True after a crash: the batch in flight is the one written last, which is unknown."""
     moves: list[tuple[int, int]] = field(default_factory=list)
-    """When it was committed, and what was committed before."""
+    """(time of a commit, offset before it)."""
 
     def commit(self, offset: int, now: int) -> None:
-        """Move on or back."""
+        """Set the committed offset, forward or back."""
         self.moves.append((now, self.committed))
         self.committed = offset
 
     def forget(self, now: int) -> None:
-        """Forget a batch of long ago."""
+        """Delete a batch that has expired."""
         if self.batch is not None and now - self.batch.pop_time > FORGOTTEN_MS:
             self.batch = None
 
     def is_free(self, now: int, attempt_id: str | None = None) -> bool:
-        """May this attempt have the queue?"""
+        """Return True if this attempt may read the queue."""
         batch = self.batch
         if batch is None or batch.hidden_until() <= now:
             return True
@@ -77,7 +77,7 @@ class OrderedQueue:
 
 
 class OrderedQueues(WaitingPops):
-    """All groups that pop in order. They want every message."""
+    """All groups that pop in order; they want every message."""
 
     def __init__(self, log: StoredMessages) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class OrderedQueues(WaitingPops):
         self._half_empty: list[Popped] = []
 
     def popped(self, seen: Popped) -> None:
-        """A pop was answered."""
+        """Check a response to a pop."""
         self._waiting.pop(seen.call, None)
         batches: dict[Place, list[Delivery]] = {}
         for message in seen.messages:
@@ -130,20 +130,20 @@ class OrderedQueues(WaitingPops):
         queue.batch = Batch(seen.now, seen.attempt_id, dict.fromkeys(offsets, until), counts)
 
     def _start(self, queue: OrderedQueue, place: Place) -> int:
-        """Where the next batch begins."""
+        """Return the offset at which the next batch starts."""
         return max(queue.committed, self._log.low(place))
 
     def start_of(self, group: str, place: Place) -> int:
-        """Where the next batch of a group begins."""
+        """Return the offset at which the next batch of a group starts."""
         return self._start(self.queues[group, place], place)
 
     def may_stand(self, group: str, place: Place, offset: int) -> bool:
-        """May this be the committed offset?"""
+        """Return True if this may be the committed offset."""
         committed = self.queues[group, place].committed
         return offset == committed or offset in [low for low in self._log.lows(place) if low > committed]
 
     def acked(self, seen: Acked) -> None:
-        """An acknowledgement was answered."""
+        """Check a response to an acknowledgement."""
         handle = seen.handle
         if handle.offset < self._log.low(handle.place):
             if seen.code != "NO_MESSAGE":
@@ -168,7 +168,7 @@ class OrderedQueues(WaitingPops):
         queue.commit(min(still_open) if still_open else max(batch.visible) + 1, seen.now)
 
     def hidden(self, seen: Hidden) -> None:
-        """A change of the invisible time was answered."""
+        """Check a response to a change of the invisible time."""
         handle = seen.handle
         gone = handle.offset < self._log.low(handle.place)
         if seen.code != ("NO_MESSAGE" if gone else "SUCCESS"):
@@ -184,7 +184,7 @@ class OrderedQueues(WaitingPops):
             batch.visible[handle.offset] = seen.now + seen.invisible_ms
 
     def reset(self, seen: Reset) -> None:
-        """The group begins somewhere else, and nothing is out any more."""
+        """Record a reset: the group continues at another offset and has no batch in flight."""
         for queue_id, offset in seen.offsets:
             queue = self.queues[seen.group, (seen.topic, queue_id)]
             queue.commit(min(offset, self._log.size((seen.topic, queue_id))), seen.now)
@@ -192,7 +192,7 @@ class OrderedQueues(WaitingPops):
         self._forget(seen.group, seen.topic)
 
     def crashed(self, now: int, positions: dict[tuple[str, Place], int]) -> None:
-        """Groups go on from the offset that was written last; nothing is known of what is out."""
+        """Check the offsets after a crash, which must be written ones; the batches in flight are unknown."""
         self._waiting.clear()
         for (group, place), position in positions.items():
             queue = self.queues[group, place]
@@ -204,9 +204,9 @@ class OrderedQueues(WaitingPops):
             queue.batch, queue.unknown = None, True
 
     def step_ended(self, now: int) -> None:
-        """No pop waits although a queue is free and holds something, or longer than it asked."""
+        """Check that no pop waits past its deadline, or while a free queue has messages."""
         for seen in self._half_empty:
-            # An attempt that got something may have had all of its own queues.
+            # An attempt that got messages may have read all queues that it has blocked.
             attempt_id = None if seen.messages else seen.attempt_id
             if free := self._available(seen.group, seen.topic, seen.queue_id, now, attempt_id):
                 raise Violation(f"there was room for {free}: {seen}")
@@ -228,7 +228,7 @@ class OrderedQueues(WaitingPops):
         ]
 
     def unread(self, group: str, topic: str) -> list[Place]:
-        """Queues of a topic that hold something not acknowledged."""
+        """Return the queues of a topic with unacknowledged messages."""
         return [
             (topic, queue_id)
             for queue_id in sorted(self._log.queue_ids(topic))

@@ -1,7 +1,7 @@
-"""Clients that are refused, wait as SDKs do, and ask again.
+"""Clients that wait after a rejection, as SDKs do, and repeat their request.
 
-A producer goes to the next broker at once, three times in all, and tries once more when its application does
-(DefaultMQProducerImpl.sendDefaultImpl, retryResponseCodes). Who pulls, pops or acknowledges waits for a second
+A producer sends to the next broker at once, three times in all, and repeats that when its application does
+(DefaultMQProducerImpl.sendDefaultImpl, retryResponseCodes). Pulls, pops and acknowledgements wait for a second
 (DefaultMQPushConsumerImpl.pullTimeDelayMillsWhenException, PopProcessQueue).
 """
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 TOPIC, QUEUES = "T", 2
 PULLERS, TAKERS = "pullers", "takers"
 NEXT_MS = 1
-"""After an answer it takes a client so long to ask for more."""
+"""Time between a response and the client's next request."""
 INVISIBLE_MS = 30_000
 FLAGS = 2 | 4
-"""Of a pull: it may wait, and brings its subscription."""
+"""Flags of a pull: it may wait and contains its subscription."""
 FOUND_NOTHING = ("PULL_NOT_FOUND", "PULL_RETRY_IMMEDIATELY", "PULL_OFFSET_MOVED", "POLLING_TIMEOUT")
 
 
 class PatientProducer:
-    """Sends messages to whichever broker takes them."""
+    """Sends messages to any broker that accepts them."""
 
     def __init__(self, requests: "TroubledRequests", brokers: list[Broker]) -> None:
         self._requests = requests
         self._brokers = brokers
 
     def send(self, message_id: str, at: int, tries: int = 1) -> None:
-        """Send until a broker accepts; `at` is the first that is asked."""
+        """Send until a broker accepts the message; `at` selects the first broker."""
         requests, broker = self._requests, self._brokers[at % len(self._brokers)]
 
         def on_answer(code: str, result: object) -> None:
@@ -60,7 +60,7 @@ class PatientProducer:
 
 
 class PatientPuller:
-    """Reads one queue of one broker, and commits."""
+    """Pulls one queue of one broker and commits."""
 
     def __init__(self, requests: "TroubledRequests", broker: Broker, queue_id: int) -> None:
         self._requests = requests
@@ -69,7 +69,7 @@ class PatientPuller:
         self._offset = 0
 
     def go_on(self) -> None:
-        """Ask for more, for ever."""
+        """Send the next pull."""
         pull = ops.PullMessage(PULLERS, TOPIC, self._queue_id, self._offset, 8, FLAGS, 0, 15_000, 0, "*", "TAG")
         name = f"puller {self._queue_id}"
         self._requests.ask(name, self._broker, Pool.PULL, "pull", pull, self._answered)
@@ -86,14 +86,14 @@ class PatientPuller:
 
 
 class PatientTaker:
-    """Pops from one broker, and acknowledges each message until that is accepted or its time is over."""
+    """Pops from one broker, and acknowledges each message until that is accepted or the message expires."""
 
     def __init__(self, requests: "TroubledRequests", broker: Broker) -> None:
         self._requests = requests
         self._broker = broker
 
     def go_on(self) -> None:
-        """Ask for more, for ever."""
+        """Send the next pop."""
         now = self._requests.now_ms
         pop = ops.PopMessage(TAKERS, TOPIC, -1, 8, INVISIBLE_MS, 5_000, now, 0, "TAG", "*")
         self._requests.ask("taker", self._broker, Pool.PULL, "pop", pop, self._answered)
@@ -108,7 +108,7 @@ class PatientTaker:
         requests.later(NEXT_MS if code == "SUCCESS" else PAUSE_MS, self.go_on)
 
     def _acknowledge(self, message_id: str, ack: ops.AckMessage, until_ms: int) -> None:
-        """Acknowledge until that is accepted, or the message comes again."""
+        """Acknowledge a message until that is accepted or the message is redelivered."""
         requests = self._requests
 
         def on_answer(code: str, result: object) -> None:

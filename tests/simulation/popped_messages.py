@@ -1,20 +1,19 @@
-"""The oracle's book of unordered pops: who has which message until when, and what must come back.
+"""The oracle's model of unordered pops: which group has which message until when, and what must be redelivered.
 
-What upstream allows, and nothing else (PopMessageProcessor, AckMessageProcessor, PopReviveService 5.3.3):
+Upstream allows the following and nothing else (PopMessageProcessor, AckMessageProcessor, PopReviveService 5.3.3):
 
-- A group reads each queue of a topic, and of its own retry topic, from the first message to the last, and gets each
-  message of a queue that its tag matches exactly once. Only a reset makes it read messages again.
-- A delivery that nobody acknowledged by its handle comes back exactly once, as a copy in the retry topic of the group
-  with one attempt more: later than `slack_ms` after its invisible time, and `late_ms` after it at the latest. The
-  copy passes its delay level again if the message has one.
-- An acknowledgement counts until the copy is made. Between the earliest and the latest instant of that nobody knows
+- A group reads each queue of a topic, and of its own retry topic, from the first message to the last. It gets each
+  message that matches its tag exactly once. Only a reset makes it read messages again.
+- A delivery that is not acknowledged by its handle is redelivered exactly once, as a copy in the retry topic of the
+  group with one attempt more. The copy comes later than `slack_ms` after the invisible time and at most `late_ms` after
+  it. If the message has a delay level, the copy is delayed by it again.
+- An acknowledgement counts until the copy is stored. Between the earliest and the latest time for that it is unknown
   whether it came in time; afterwards it has no effect.
 - A change of the invisible time is a new delivery with a new handle, and an acknowledgement of the old one. Each
-  change that is accepted counts, also of a message that was acknowledged or came back long ago: it may come back once
-  for every change.
-- Nothing else has an effect: other people's handles, old handles, repeated acknowledgements.
-- A message whose file was deleted is never handed out and never comes back. Who acknowledges or changes it is told
-  NO_MESSAGE; among several in one request it is passed over.
+  accepted change counts, even of a message that was acknowledged or redelivered long ago: it may cause one redelivery.
+- Nothing else has an effect: handles of others, old handles, repeated acknowledgements.
+- A message whose file was deleted is neither delivered nor redelivered. An acknowledgement or change of it returns
+  NO_MESSAGE; in a batch request it is skipped.
 """
 
 from collections import defaultdict
@@ -36,11 +35,11 @@ from waiting_pops import WaitingPops
 
 
 class Mode(NamedTuple):
-    """How the broker remembers pops.
+    """How the broker tracks popped messages.
 
-    A message comes back later than `slack_ms` after its invisible time, at most `late_ms` after it. `records`: an
-    acknowledgement finds it by queue, offset and end of the invisible time, not by its check point. `cached`: some of
-    that is only in memory for a while, and a crash loses it; an acknowledgement then matches by offset alone.
+    A message is redelivered later than `slack_ms` after its invisible time, and at most `late_ms` after it. `records`:
+    an acknowledgement matches by queue, offset and end of the invisible time instead of by check point. `cached`: some
+    state is only in memory for a while and lost in a crash; then an acknowledgement matches by offset alone.
     """
 
     slack_ms: int
@@ -50,58 +49,63 @@ class Mode(NamedTuple):
 
 
 CHECK_POINTS = Mode(2_000, 6_200)
-"""A check point is decided more than 2 s after its invisible time, and 3 s after the newest time that its queue has
-read, which lies at most 2 s after it: so at most 5 s after it. It surfaces at most 1 s early, so one before it in its
-queue ends at most 1 s later; looks are 100 ms apart."""
+"""A check point is decided more than 2 s after its invisible time and at most 5 s after it.
+
+It is decided 3 s after the newest time that its queue has read, which is at most 2 s after that. It surfaces at most 1
+s early, so one before it in its queue ends at most 1 s later. Checks are 100 ms apart.
+"""
 BUFFERED = CHECK_POINTS._replace(cached=True)
 RECORDS = Mode(50, 551, records=True)
-"""Looks are 500 ms apart, and 50 ms late."""
+"""Scans are 500 ms apart and look 50 ms back."""
 CACHED_RECORDS = Mode(-1, 1_551, records=True, cached=True)
-"""Looks at what is in memory are 1 s apart."""
+"""Scans of the records in memory are 1 s apart."""
 WRITTEN_MS = 10_000
-"""Offsets are written to a file this often at least."""
+"""Longest interval between writes of the offset file."""
 IN_MEMORY_MS = 10_000
-"""How long check points and records stay in memory, where they do."""
+"""Time that check points and records stay in memory, if they do."""
 LOOK_MS = 1_000
-"""How much longer, at most."""
+"""Longest additional time."""
 
 Key = tuple[object, ...]
 
 
 @dataclass(slots=True)
 class Reading:
-    """How far a group has read a queue; `fresh` are the offsets that it got in the current step.
+    """Reading position of a group in a queue; `fresh` are the offsets that it got in the current step.
 
-    What lies before `again_to` it has had already; it may get it again, or not.
+    The group has had the messages before `again_to`; it may get them again, or not.
     """
 
     position: int = 0
     again_to: int = 0
     fresh: set[int] = field(default_factory=set)
     moves: list[tuple[int, int]] = field(default_factory=list)
-    """When it moved on, and from where."""
+    """(time of a move, position before it)."""
     before_reset: tuple[int, int] | None = None
-    """From where to where it stood before a reset, of what was still in memory then: until a read takes the reset that
-    is committed behind its back, and a crash forgets the reset, also soon after it was taken."""
+    """Positions between which the group was before a reset, for messages still in memory then.
+
+    They matter until a read takes the reset, because the broker may commit such a position after the reset. A crash
+    loses the reset, even soon after it was taken.
+    """
     reset_taken: int | None = None
 
     def takes_reset(self, now: int) -> None:
-        """It reads on: a reset that waited counts from now on."""
+        """Record a read: a pending reset is taken now."""
         if self.before_reset is not None and self.reset_taken is None:
             self.reset_taken = now
 
     def forgettable_reset(self, now: int) -> tuple[int, int] | None:
-        """`before_reset` while a crash would forget the reset."""
+        """Return `before_reset` while a crash would lose the reset."""
         if self.reset_taken is not None and self.reset_taken <= now - WRITTEN_MS:
             self.before_reset = self.reset_taken = None
         return self.before_reset
 
     def since(self, instant: int) -> int:
-        """The first position that it had at an instant or later."""
+        """Return the lowest position that it had at a time or later."""
         return min([start for when, start in self.moves if when > instant], default=self.position)
 
     def begun(self, instant: int) -> int:
-        """Where the last read that had begun until an instant began."""
+        """Return the start of the last read that had begun by a time."""
         earlier = [start for when, start in self.moves if when <= instant]
         return earlier[-1] if earlier else self.since(instant)
 
@@ -122,18 +126,18 @@ class PoppedMessages(WaitingPops):
         self._by_place: dict[tuple[str, Place, int], list[tuple[int, Promise]]] = defaultdict(list)
         self._half_empty: list[Popped] = []
         self.flights_of: dict[tuple[str, str], list[Promise]] = defaultdict(list)
-        """All deliveries of a message to a group, by group and message."""
+        """All deliveries of a message, by group and message id."""
         self.ambiguous: set[tuple[str, str]] = set()
-        """Groups and messages that upstream may have made more of than one thing at a time."""
+        """Groups and messages that upstream may have put into several states."""
 
     # deliveries
 
     def retry_topic(self, group: str, topic: str) -> str:
-        """Where messages of a topic come back for a group."""
+        """Return the topic in which messages of a topic are redelivered to a group."""
         return topic if topic.startswith("%RETRY%") else f"%RETRY%{group}{self._retry_sign}{topic}"
 
     def popped(self, seen: Popped) -> None:
-        """A pop was answered."""
+        """Check a response to a pop."""
         self._waiting.pop(seen.call, None)
         if len(seen.messages) > seen.asked:
             raise Violation(f"{len(seen.messages)} messages instead of {seen.asked}: {seen}")
@@ -164,12 +168,12 @@ class PoppedMessages(WaitingPops):
             self._half_empty.append(seen)
 
     def wants(self, group: str, topic: str, tag: str | None) -> bool:
-        """Does a group want messages with this tag? What comes back it wants always."""
+        """Return True if a group wants messages with this tag; it wants all redelivered messages."""
         wanted = self._tags.get(group)
         return wanted is None or tag in wanted or topic.startswith("%RETRY%")
 
     def _fly(self, handle: Handle, now: int) -> None:
-        """A message is out under a handle: it comes back unless it is acknowledged."""
+        """Add a message in flight under a handle, which is redelivered unless it is acknowledged."""
         stored = self._log.at(handle.place, handle.offset)
         delay_ms = DELAY_LEVELS_MS[stored.delay_level - 1] if stored.delay_level else 0
         earliest = handle.hidden_until + self._mode.slack_ms + 1 + delay_ms
@@ -190,7 +194,8 @@ class PoppedMessages(WaitingPops):
         self.flights_of[handle.group, stored.message_id].append(promise)
         if old is not None and not old.kept:
             self.ambiguous.add((handle.group, stored.message_id))
-            # Two deliveries with the same handle, by two requests within one millisecond: both may count, one must.
+            # Two requests within one millisecond delivered it with the same handle: both may be redelivered, one must
+            # be.
             promise.twins = old.twins
             promise.twins += [promise] if old.twins else [old, promise]
             earliest, latest = min(promise.earliest, old.earliest), max(promise.latest, old.latest)
@@ -198,14 +203,14 @@ class PoppedMessages(WaitingPops):
             for twin in promise.twins:
                 twin.earliest, twin.latest = earliest, latest
         if self._mode.records and self._mode.cached:
-            self._doubt(handle.group, handle.place, handle.offset)  # one record for each offset is in memory
+            self._doubt(handle.group, handle.place, handle.offset)  # only one record per offset is in memory
         self._flights[key] = self._log.promise(promise)
         self._by_place[handle.group, handle.place, handle.offset].append((handle.pop_time, promise))
 
-    # what clients do with them
+    # acknowledgements and changes
 
     def _key(self, handle: Handle) -> Key:
-        """What an acknowledgement is matched by."""
+        """Return the key by which an acknowledgement is matched."""
         if self._mode.records:
             return (handle.place, handle.group, handle.offset, handle.hidden_until)
         return (
@@ -219,11 +224,11 @@ class PoppedMessages(WaitingPops):
         )
 
     def flight(self, handle: Handle) -> Promise | None:
-        """What was promised of a delivery, None for a handle that was never given out."""
+        """Return the promise of a delivery, None for a handle that was never returned."""
         return self._flights.get(self._key(handle))
 
     def acked(self, seen: Acked) -> None:
-        """An acknowledgement was answered: it counts until the copy is made."""
+        """Check a response to an acknowledgement, which counts until the copy is stored."""
         gone = seen.handle.offset < self._log.low(seen.handle.place)
         if seen.code != ("NO_MESSAGE" if gone and not seen.batch else "SUCCESS"):
             raise Violation(f"wrong code, the queue begins at {self._log.low(seen.handle.place)}: {seen}")
@@ -234,7 +239,7 @@ class PoppedMessages(WaitingPops):
         promise = self._flights.get(self._key(handle))
         by_another = False
         if self._mode.cached:
-            # What is in memory is matched by less than what is stored.
+            # State in memory is matched by fewer fields than stored state.
             for pop_time, other in self._by_place[handle.group, handle.place, handle.offset]:
                 if other is not promise and (self._mode.records or pop_time == handle.pop_time):
                     other.must = False
@@ -243,7 +248,7 @@ class PoppedMessages(WaitingPops):
             return
         stored = self._log.at(handle.place, handle.offset)
         delay_ms = DELAY_LEVELS_MS[stored.delay_level - 1] if stored.delay_level else 0
-        # One with another invisible time lies elsewhere in the revive queue, perhaps before the check point.
+        # One with another invisible time is elsewhere in the revive queue, perhaps before the check point.
         beside_it = promise.earliest == handle.hidden_until + self._mode.slack_ms + 1 + delay_ms
         if now < promise.earliest - delay_ms and not promise.twins and beside_it and not by_another:
             promise.withdrawn = True
@@ -251,7 +256,7 @@ class PoppedMessages(WaitingPops):
             promise.must = False
 
     def hidden(self, seen: Hidden) -> None:
-        """A change was answered: a new delivery, and the old one is acknowledged."""
+        """Check a response to a change: it is a new delivery and acknowledges the old one."""
         gone = seen.handle.offset < self._log.low(seen.handle.place)
         if seen.code != ("NO_MESSAGE" if gone else "SUCCESS"):
             raise Violation(f"wrong code, the queue begins at {self._log.low(seen.handle.place)}: {seen}")
@@ -268,20 +273,20 @@ class PoppedMessages(WaitingPops):
         else:
             self.ambiguous.add((seen.handle.group, self._log.at(seen.handle.place, seen.handle.offset).message_id))
         if not self._mode.records:
-            # In the millisecond of its pop its check point has the key of the batch's, and takes its place.
+            # In the millisecond of its pop the new check point has the batch's key, and replaces it.
             for offset in range(seen.new.start_offset + 1, self._log.size(seen.new.place)):
                 promise = self._flights.get(self._key(seen.new._replace(offset=offset)))
                 if promise is not None:
                     promise.must = False
 
     def reset(self, seen: Reset) -> None:
-        """The group goes on reading somewhere else."""
+        """Record a reset: the group continues at another offset."""
         if self._mode.records:
             self._fall_back(seen)
         for queue_id, offset in seen.offsets:
             self._forget_cached(seen.group, (seen.topic, queue_id))
             reading = self.readings[seen.group, (seen.topic, queue_id)]
-            # What nobody wants may have been passed over already, and be written down as read.
+            # Unwanted messages may have been skipped already, and the offset after them may be written.
             passed = self.offset_bounds(seen.group, (seen.topic, queue_id))[1]
             reading.moves.append((seen.now, passed))
             if self._mode.cached and not self._mode.records:
@@ -295,7 +300,7 @@ class PoppedMessages(WaitingPops):
         self._forget(seen.group, seen.topic)
 
     def _fall_back(self, seen: Reset) -> None:
-        """With records a reset of one queue makes all others of the topic begin where their last read began."""
+        """Move the other queues of the topic to the start of their last read, as a reset with records does."""
         for queue_id, offset in seen.others:
             reading = self.readings[seen.group, (seen.topic, queue_id)]
             lowest = self._lowest_cached(reading, seen.now) if self._mode.cached else reading.begun(seen.now)
@@ -303,13 +308,13 @@ class PoppedMessages(WaitingPops):
                 raise Violation(f"queue {queue_id} goes back to {offset}, not from {lowest}: {seen}")
             if offset < reading.position:
                 if self._mode.cached:
-                    # Until the next read the position moves on with what is in memory.
+                    # Until the next read the offset follows the records in memory.
                     reading.again_to = reading.position
                 reading.position = max(offset, 0)
                 reading.moves.append((seen.now, reading.position))
 
     def _forget_cached(self, group: str, place: Place) -> None:
-        """A reset forgets records in memory: their messages need not come back."""
+        """Mark cached records as lost by a reset: their messages need not be redelivered."""
         if self._mode.records and self._mode.cached:
             for offset in range(self._log.size(place)):
                 self._doubt(group, place, offset)
@@ -318,19 +323,19 @@ class PoppedMessages(WaitingPops):
         for _, promise in self._by_place.get((group, place, offset), ()):
             promise.must = False
 
-    # a crash
+    # crashes
 
     def crashed(self, now: int, positions: dict[tuple[str, Place], int]) -> None:
-        """Groups read on from what was written last: what they got since, they get again.
+        """Check the offsets after a crash: groups continue at written ones and get later messages again.
 
-        What is stored still comes back if nobody acknowledged it, and lately acknowledged messages may: their
-        acknowledgements may have been in memory only, or be counted before the check point comes again.
+        Unacknowledged deliveries are still redelivered. Recently acknowledged ones may be, because their
+        acknowledgements may have been only in memory, or processed before the check point is read again.
         """
         self._waiting.clear()
         for (group, place), position in positions.items():
             reading = self.readings[group, place]
             lowest = self._lowest_after_crash(reading, now)
-            # A reset may have moved it back since.
+            # A reset may have decreased it since.
             lately = [start for when, start in reading.moves if when > now - WRITTEN_MS]
             highest = max([self.offset_bounds(group, place)[1], *lately])
             forgotten = reading.forgettable_reset(now)
@@ -342,7 +347,7 @@ class PoppedMessages(WaitingPops):
             reading.before_reset = reading.reset_taken = None
             reading.moves = [(now, reading.position)]
             if self._mode.cached:
-                # What was read after a reset that is forgotten was in memory, too, wherever the group goes on.
+                # Messages read after a lost reset were in memory, too, wherever the group continues.
                 start = reading.position if forgotten is None else min(lowest, reading.position)
                 for offset in range(max(start, 0), self._log.size(place)):
                     self._doubt(group, place, offset)
@@ -359,20 +364,20 @@ class PoppedMessages(WaitingPops):
         instant = now - WRITTEN_MS
         if not self._mode.records:
             return reading.since(instant - (IN_MEMORY_MS + LOOK_MS if self._mode.cached else 0))
-        # A reset may have moved it back since.
+        # A reset may have decreased it since.
         if not self._mode.cached:
             return min(reading.begun(instant), reading.since(instant))
         return self._lowest_cached(reading, instant)
 
     def _lowest_cached(self, reading: Reading, instant: int) -> int:
-        # It stays at the first message in memory, also when nothing is left there, until the next read.
+        # The offset stays at the first message that was in memory until the next read, even if none is left there.
         last_read = max((when for when, _ in reading.moves if when <= instant), default=instant)
         return min(reading.begun(last_read - IN_MEMORY_MS - LOOK_MS), reading.since(instant))
 
-    # after each step
+    # end of a step
 
     def step_ended(self, now: int) -> None:
-        """No message was passed over; no pop waits although there is something for it, or longer than it asked."""
+        """Check that no message was skipped, and no pop waits past its deadline or while messages are available."""
         for group, place in self._dirty:
             self._move(group, place, now)
         self._dirty.clear()
@@ -393,9 +398,10 @@ class PoppedMessages(WaitingPops):
                 raise Violation(f"{unread} is there and {parked} sleeps")
 
     def _open_to(self, asked: Popped | PopParked) -> tuple[str, int, int] | None:
-        """Something that the group has not got and that kept nobody from it when it was asked for."""
+        """Return a message that the group has not got and could have got when it asked; None if there is none."""
         for topic, queue_id, offset in self.unread(asked.group, asked.topic, asked.queue_id):
-            # Two check points of one millisecond would have one key in the buffer: the later pop gets nothing.
+            # Two check points of one millisecond would have the same key in the buffer, so the later pop gets no
+            # messages.
             same = (pop_time == asked.now for pop_time, _ in self._by_place[asked.group, (topic, queue_id), offset])
             if self._mode.records or not self._mode.cached or not any(same):
                 return topic, queue_id, offset
@@ -413,14 +419,14 @@ class PoppedMessages(WaitingPops):
         reading.fresh.clear()
 
     def unread(self, group: str, topic: str, queue_id: int = -1) -> Iterator[tuple[str, int, int]]:
-        """The places of a topic that hold something that the group has not got."""
+        """Yield the places of a topic with messages that the group has not got."""
         queue_ids = [queue_id] if queue_id >= 0 else sorted(self._log.queue_ids(topic))
         return (
             (topic, one, offset) for one in queue_ids if (offset := self.next_unread(group, (topic, one))) is not None
         )
 
     def next_unread(self, group: str, place: Place) -> int | None:
-        """The next offset of a queue that a group wants."""
+        """Return the next offset of a queue that a group wants."""
         reading = self.readings[group, place]
         return self._first_wanted(group, place, max(reading.position, reading.again_to))
 
@@ -434,7 +440,7 @@ class PoppedMessages(WaitingPops):
         return None
 
     def there(self, group: str, topic: str) -> list[tuple[Place, int]]:
-        """What a pop would begin with at this instant, within a step: in queues of the topic and of the retry topic."""
+        """Return what a pop would read first now, within a step, in the queues of the topic and the retry topic."""
         found = []
         for name in dict.fromkeys((topic, self.retry_topic(group, topic))):
             for queue_id in self._log.queue_ids(name):
@@ -446,12 +452,15 @@ class PoppedMessages(WaitingPops):
         return found
 
     def is_behind(self, group: str, topic: str) -> bool:
-        """Does a queue of the topic or of the retry topic hold something after what the group got, wanted or not?"""
+        """Return True if a queue of the topic or retry topic has messages after those the group got, wanted or not."""
         places = [(name, one) for name in (topic, self.retry_topic(group, topic)) for one in self._log.queue_ids(name)]
         return any(self._log.size(place) > self.readings[group, place].position for place in places)
 
     def may_stand(self, group: str, place: Place, offset: int) -> bool:
-        """May this be the committed offset? Who has not read what is gone stands before it, or where a queue began."""
+        """Return True if this may be the committed offset.
+
+        After a deletion it may also be before the deleted messages, or at an earlier start of the queue.
+        """
         low, high = self.offset_bounds(group, place)
         lows = self._log.lows(place)
         if not lows or not low <= offset <= high or self._mode.records or self._mode.cached:
@@ -461,7 +470,7 @@ class PoppedMessages(WaitingPops):
         return offset == low or any(start <= offset <= (high if end is None else end) for start, end in wanted)
 
     def offset_bounds(self, group: str, place: Place) -> tuple[int, int]:
-        """Where the committed offset of a group may be: behind what it got, before what it has not got."""
+        """Return the range of a group's committed offset: after messages that it got, before those it has not got."""
         unread = self.next_unread(group, place)
         lowest = 0 if self._mode.records or self._mode.cached else self.readings[group, place].position
         return lowest, self._log.size(place) if unread is None else unread

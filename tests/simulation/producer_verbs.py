@@ -1,4 +1,4 @@
-"""What producers of messages that wait do in the simulation: the verbs, and what their numbers mean."""
+"""Verbs of producers of timer and half messages in the simulation, and the meaning of their numbers."""
 
 from typing import TYPE_CHECKING
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 HOUR_MS = 3_600_000
 DELAYS_MS = (700, 6_000, 20_000, 0, -5_000, 2_300, 45_000, 50 * HOUR_MS, 96 * HOUR_MS, 150_001)
-"""Some are over, one is longer than the wheel looks ahead, one longer than it takes."""
+"""Some have passed, one exceeds the wheel's window, one exceeds the maximum delay."""
 IMMUNITIES = (None, None, None, "5", "60", "soon")
 DECISIONS = ("commit", "commit", "commit", "rollback", "rollback", "unknown")
 TAGS = ("red", "blue", None)
 
 
 def send_timed(simulation: "Simulation", action: "Action", lost: bool) -> None:
-    """Send a message with a time of its own."""
+    """Send a timer message."""
     topic = simulation.topic(action.a)
     simulation.timed.send(
         simulation.clients[action.client % len(simulation.clients)],
@@ -30,7 +30,7 @@ def send_timed(simulation: "Simulation", action: "Action", lost: bool) -> None:
 
 
 def take_back(simulation: "Simulation", action: "Action", lost: bool) -> None:
-    """Take a timed message back, or something else that looks like it."""
+    """Recall a timer message, or try to with a wrong topic or time."""
     timed = simulation.timed
     if not timed.waiting:
         return
@@ -59,7 +59,7 @@ def prepare(simulation: "Simulation", action: "Action", lost: bool) -> None:
 
 
 def end(simulation: "Simulation", action: "Action", lost: bool) -> None:
-    """End a transaction, asked or not; now and then who has ended it does so again later, or mistakes something."""
+    """End a transaction, with or without a check; sometimes again later, or with a wrong group or offset."""
     halves = simulation.halves
     if not halves.open:
         return

@@ -1,15 +1,15 @@
-"""The oracle's book of pulls and of committed offsets.
+"""The oracle's model of pulls and committed offsets.
 
-What upstream allows, and nothing else (PullMessageProcessor, ConsumerOffsetManager 5.3.3):
+Upstream allows the following and nothing else (PullMessageProcessor, ConsumerOffsetManager 5.3.3):
 
-- A pull returns, in order and without gaps, what its tag matches from the offset that it asks for on.
-- A pull from before the beginning of a queue is told where that is; whatever its group has committed stays so.
-- A pull that waits is answered as soon as a message that it wants is there, and at the first look (every
-  `LOOK_MS`) after its deadline.
-- A committed offset is what was committed last. After a reset commits have no effect until the group reads the queue;
-  that pull is told where to go on.
-- A message given back appears once in the retry topic of the group after its delay level, or at once in the dead
-  letter topic after too many attempts. One whose file was deleted is refused.
+- A pull returns the messages that match its tag from the requested offset on, in order and without gaps.
+- A pull before the start of a queue is sent to that start; the group's committed offset stays unchanged.
+- A waiting pull is answered as soon as a wanted message is stored, or at the first check (every `LOOK_MS`) after its
+  deadline.
+- The committed offset is the last one committed. After a reset commits have no effect until the group reads the queue;
+  that pull is sent to the reset offset.
+- A message sent back is stored once in the retry topic of the group after its delay level, or at once in the dead
+  letter queue after too many attempts. A send-back of a deleted message is rejected.
 """
 
 from collections import defaultdict
@@ -38,7 +38,7 @@ class PulledQueues:
         return wanted is None or topic.startswith("%RETRY%") or self._log.at((topic, queue_id), offset).tag in wanted
 
     def pulled(self, seen: Pulled) -> None:
-        """A pull was answered."""
+        """Check a response to a pull."""
         self._held.pop(seen.call, None)
         place = (seen.topic, seen.queue_id)
         reset = self._resets.pop((seen.group, place), None)
@@ -81,15 +81,15 @@ class PulledQueues:
             raise Violation(f"wrong code or too early: {seen}")
 
     def held(self, seen: PullHeld) -> None:
-        """A pull waits."""
+        """Record a parked pull."""
         self._held[seen.call] = seen
 
     def gone(self, client: str) -> None:
-        """A client is gone, and its waiting pulls with it."""
+        """Remove the waiting pulls of a disconnected client."""
         self._held = {call: held for call, held in self._held.items() if held.client != client}
 
     def committed_offset(self, seen: Committed) -> None:
-        """A commit was accepted; it counts unless a reset waits."""
+        """Record an accepted commit; it counts unless a reset is pending."""
         key = (seen.group, (seen.topic, seen.queue_id))
         if key not in self._resets:
             self._commit(key, seen.offset, seen.now)
@@ -99,14 +99,14 @@ class PulledQueues:
         self.committed[key] = offset
 
     def reset(self, seen: Reset) -> None:
-        """A group was moved."""
+        """Record a reset."""
         for queue_id, offset in seen.offsets:
             key = (seen.group, (seen.topic, queue_id))
             self._resets[key] = offset
             self._commit(key, offset, seen.now)
 
     def crashed(self, now: int, positions: dict[tuple[str, Place], int]) -> None:
-        """Groups have the offsets that were written last, and resets that nobody has taken are forgotten."""
+        """Check the offsets after a crash, which must be written ones; pending resets are lost."""
         self._held.clear()
         self._resets.clear()
         for key, position in positions.items():
@@ -120,7 +120,7 @@ class PulledQueues:
                 self.committed[key] = position
 
     def offset_seen(self, seen: OffsetSeen) -> None:
-        """A committed offset was asked for; a queue that holds its first message answers 0 where there is none."""
+        """Check a queried offset; a queue that still has its first message returns 0 if there is none."""
         place = (seen.topic, seen.queue_id)
         young = self._log.size(place) > 0 == self._log.low(place)
         expected = self.committed.get((seen.group, place), 0 if young else None)
@@ -128,7 +128,7 @@ class PulledQueues:
             raise Violation(f"committed was {expected}: {seen}")
 
     def sent_back(self, seen: SentBack) -> None:
-        """A message was given back."""
+        """Check a response to a send-back."""
         gone = 0 <= seen.original < self._log.begin
         if seen.code != ("SYSTEM_ERROR" if gone else "SUCCESS"):
             raise Violation(f"wrong code, the log begins at {self._log.begin}: {seen}")
@@ -143,7 +143,7 @@ class PulledQueues:
         self._log.promise(Promise(topic, seen.message_id, seen.attempt + 1, due, due + late_ms, source=seen.physical))
 
     def step_ended(self, now: int) -> None:
-        """No pull waits although what it wants is there, or longer than upstream lets it."""
+        """Check that no pull waits past its deadline, or while a wanted message is available."""
         for held in self._held.values():
             if now >= held.deadline + LOOK_MS:
                 raise Violation(f"still waits at {now}: {held}")
@@ -153,7 +153,7 @@ class PulledQueues:
                     raise Violation(f"{place}:{offset} is there and {held} sleeps")
 
     def unread(self, group: str, place: Place) -> list[int]:
-        """Offsets of a queue that a group wants and never got."""
+        """Return the offsets of a queue that a group wants and never got."""
         read = self.read[group, place]
         return [
             offset

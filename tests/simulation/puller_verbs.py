@@ -1,4 +1,4 @@
-"""What consumers that pull do in the simulation: the verbs, and what their numbers mean."""
+"""Verbs of pull consumers in the simulation, and the meaning of their numbers."""
 
 from typing import TYPE_CHECKING
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 COUNTS = (1, 2, 5, 32)
 LEVELS = (0, 1, 2, -1, 0, 3, 0, 18, 7, 19)
-"""Delay levels for what is given back; 0 is for the broker to choose, -1 means death, and the last is none."""
+"""Delay levels of send-backs: 0 is the broker's choice, -1 the dead letter queue, and the last does not exist."""
 
 
 def pull(simulation: "Simulation", action: "Action", lost: bool) -> None:
-    """Pull on from where the group stands, from the beginning, or from beyond the end."""
+    """Pull from the group's position, from the start, or from beyond the end."""
     client = simulation.pullers[action.client % len(simulation.pullers)]
     topic, queue_id = _place_of(simulation, client, action)
     key = (client.group, topic, queue_id)
@@ -32,14 +32,14 @@ def _place_of(simulation: "Simulation", client: Client, action: "Action") -> tup
 
 
 def commit(simulation: "Simulation", action: "Action", lost: bool) -> None:
-    """Commit how far the group has read."""
+    """Commit the group's position."""
     client = simulation.pullers[action.client % len(simulation.pullers)]
     topic, queue_id = _place_of(simulation, client, action)
     simulation.session.commit(client, topic, queue_id, simulation.cursors.get((client.group, topic, queue_id), 0))
 
 
 def send_back(simulation: "Simulation", action: "Action", lost: bool) -> None:
-    """Give a pulled message back."""
+    """Send a pulled message back."""
     client = simulation.pullers[action.client % len(simulation.pullers)]
     if client.pulled:
         pulled = client.pulled[action.a % len(client.pulled)]

@@ -1,4 +1,4 @@
-"""Clients that lock queues for themselves and give them back."""
+"""Clients that lock queues and release them."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ class QueueLocks:
         self._session = session
 
     def lock(self, client: Client, queues: list[obs.Place]) -> None:
-        """Ask for queue locks."""
+        """Request queue locks."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, ops.LockBatchResult), outcome
@@ -29,7 +29,7 @@ class QueueLocks:
         self._session.ask(client, ops.LockBatchMq(client.group, client.name, wanted), on_answer)
 
     def unlock(self, client: Client, queues: list[obs.Place]) -> None:
-        """Give queue locks back."""
+        """Release queue locks."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             self._session.see(obs.Unlocked(self._session.now_ms, client.group, client.name, tuple(queues)))

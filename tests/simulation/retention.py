@@ -1,4 +1,4 @@
-"""What a simulated broker's retention is about: messages that fill files, and the order to delete those."""
+"""Messages that fill log files, and requests to delete those, for brokers with a retention."""
 
 from typing import TYPE_CHECKING
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from simulation import Action, Simulation
 
 FILLER_TOPIC = "F"
-"""Nobody reads it."""
+"""A topic that no group reads."""
 FILLER_BYTES = 100_000
-"""Two of them fill a file, nearly."""
+"""Two of these bodies nearly fill a file."""
 FILE_BYTES = 256 * 1024
 ROOM = 17
-"""Percents of the disk that are filled at most: what is above 20 would stop the broker."""
+"""Maximum percentage of the disk filled by messages; above 20 the broker would reject sends."""
 
 
 def configure(config: BrokerConfig, kept: Retention) -> None:
-    """Make files small, and keep them for so long."""
+    """Configure small files and their retention."""
     config.max_message_size = FILE_BYTES // 2
     config.mapped_file_size_commit_log = FILE_BYTES
     config.delete_when = kept.hours
@@ -31,7 +31,7 @@ def configure(config: BrokerConfig, kept: Retention) -> None:
 
 
 def fill(simulation: "Simulation", action: "Action", lost: bool) -> None:
-    """Send messages of which two fill a file; not to a disk that they would fill."""
+    """Send messages, two of which fill a file, unless they would fill the disk."""
     session, kept = simulation.session, simulation.retention
     if kept is None:
         return
@@ -43,7 +43,7 @@ def fill(simulation: "Simulation", action: "Action", lost: bool) -> None:
 
 
 def delete(simulation: "Simulation", action: "Action", lost: bool) -> None:
-    """Tell the broker to delete files."""
+    """Request the deletion of files."""
     session = simulation.session
     if simulation.retention is not None and session.broker.running:
         session.ask(simulation.clients[0], ops.DeleteExpiredCommitLog(), lambda outcome, waited: _told(session))

@@ -1,7 +1,6 @@
-"""One simulated broker with its clients: carries out requests and tells an onlooker what was asked and answered.
+"""One simulated broker with its clients: sends requests, and reports requests and responses to the onlooker.
 
-What a client does with an answer is the client's business; the onlooker sees every answer, those included that the
-client never gets.
+The onlooker is the callback that receives all observations, including responses that a client never gets.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -30,12 +29,12 @@ Onlooker = Callable[[obs.Observation], None]
 
 
 def clean_up_ms(scheduler: Scheduler) -> int | None:
-    """When a broker looks next whether files are to be deleted."""
+    """Return when a broker checks next for files to delete."""
     return next((timer.due_ms for timer in scheduler.scheduled() if timer.kind == CLEAN_UP), None)
 
 
 class Session:
-    """An engine, its clients and the onlooker. All randomness lies with the caller."""
+    """An engine, its clients and the onlooker. The caller makes all random choices."""
 
     def __init__(
         self,
@@ -46,12 +45,12 @@ class Session:
         now_ms: int = START_MS,
         shared: tuple[Engine, int] | None = None,
     ) -> None:
-        """`shared` is an engine of several brokers, and the number of this session's."""
+        """`shared` is an engine of several brokers, and the index of this session's broker."""
         self.engine = shared[0] if shared else Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=now_ms)
         self.broker = self.engine.brokers[shared[1] if shared else 0]
         self.deletes = config.mapped_file_size_commit_log < BrokerConfig().mapped_file_size_commit_log
         self.lookers: list[Callable[[], None]] = [self.look_at_files] if self.deletes else []
-        """Whoever wants to see deletions when they happen; if there are several brokers, for each of them."""
+        """Called so that deletions are observed when they happen; one per broker of a shared engine."""
         self.shows_retry_topics = config.pop_consumer_kv_service_enable
         self._onlooker = onlooker
         self._snapshots = Snapshots((), ())
@@ -65,10 +64,10 @@ class Session:
 
     @property
     def now_ms(self) -> int:
-        """The simulated time."""
+        """The simulated time (ms since the epoch)."""
         return self.engine.scheduler.now_ms
 
-    # the way of a request
+    # requests
 
     def ask(
         self,
@@ -77,7 +76,7 @@ class Session:
         on_answer: OnAnswer,
         on_wait: Callable[[int], None] | None = None,
     ) -> int:
-        """Ask; `on_wait` is given the call's number when there is no answer yet."""
+        """Send a request; `on_wait` is called with the call's number if it is parked."""
         self._calls += 1
         call = SimulatedCall(self.answered, self._calls, client, on_answer)
         self._asking, self._own = call, None
@@ -93,14 +92,14 @@ class Session:
             on_wait(call.number)
         else:
             raise AssertionError(f"{operation} waits")
-        # What others were told because of this request comes after what this one was told.
+        # Responses to other calls that this request caused come after its own response.
         meanwhile, self._meanwhile = self._meanwhile, []
         for other, outcome in meanwhile:
             other.on_answer(outcome, True)
         return call.number
 
     def answered(self, call: SimulatedCall, outcome: Outcome) -> None:
-        """A call got its answer."""
+        """Handle the response to a call."""
         if call is self._asking:
             self._own = outcome
         elif self._asking is not None:
@@ -109,12 +108,12 @@ class Session:
             call.on_answer(outcome, True)
 
     def see(self, seen: obs.Observation) -> None:
-        """Tell the onlooker; first of what has been deleted since."""
+        """Report an observation to the onlooker, after any deletions."""
         self.look_at_files()
         self._onlooker(seen)
 
     def look_at_files(self) -> None:
-        """Tell the onlooker if files of the log were deleted."""
+        """Report to the onlooker if log files were deleted."""
         log = self.broker.store.log
         if log.min_offset != self._begin:
             self._begin = log.min_offset
@@ -155,17 +154,17 @@ class Session:
     # time
 
     def watch(self, offsets: Iterable[tuple[str, obs.Place]], queues: Iterable[obs.Place]) -> None:
-        """Look at these offsets of groups and these queues after every step."""
+        """Observe these offsets of groups and these queues after every step."""
         self._snapshots = Snapshots(offsets, queues)
 
     def end_step(self) -> None:
-        """Say that everything due has happened, and how things stand."""
+        """Report changed offsets and queues, and that everything due has happened."""
         for seen in self._snapshots.changes(self.broker, self.now_ms):
             self.see(seen)
         self.see(obs.StepEnded(self.now_ms))
 
     def advance(self, ms: int) -> None:
-        """Let time pass."""
+        """Advance the simulated time."""
         scheduler, end_ms = self.engine.scheduler, self.now_ms + ms
         while self.lookers and (due_ms := clean_up_ms(scheduler)) is not None and due_ms <= end_ms:
             scheduler.advance_to(due_ms)
@@ -180,7 +179,7 @@ class Session:
         self.engine.ask(self.broker, ops.CreateTopic(ops.TopicConfig(name, queues, queues)))
 
     def limit(self, group: str, retries: int) -> None:
-        """Say how often a message may come back to a group that does not say so itself."""
+        """Set the retry limit of a group, for send-backs without their own limit."""
         self._limits[group] = retries
         self.engine.ask(self.broker, ops.CreateGroup(ops.GroupConfig(group, retry_max_times=retries)))
 
@@ -196,7 +195,7 @@ class Session:
         timer_ms: int = 0,
         size: int = 0,
     ) -> None:
-        """Send one message; with a delay level, or to be delivered `timer_ms` from now."""
+        """Send one message, optionally with a delay level or a delay of `timer_ms`."""
         properties = {"UNIQ_KEY": message_id, "KEYS": f"{message_id} {topic}", "color": f"{tag} {level}"}
         if tag is not None:
             properties["TAGS"] = tag
@@ -237,7 +236,7 @@ class Session:
         attempt_id: str | None = None,
         forget: bool = False,
     ) -> None:
-        """Pop; the request was made `late_ms` ago. `forget`: the client never gets the answer."""
+        """Pop; the request was born `late_ms` ago. `forget`: the client never gets the response."""
         born = self.now_ms - late_ms
         deadline = max(born + poll_ms, self.now_ms)
         number = self._calls + 1
@@ -295,7 +294,7 @@ class Session:
                 invisible_ms,
                 poll_ms,
                 born,
-                0 if self.deletes else 1,  # from the last on, who begins would miss what a queue has left of its first
+                0 if self.deletes else 1,  # with MAX (1) a new group would miss all messages but the last
                 client.expression_type,
                 client.expression,
                 order,
@@ -342,7 +341,7 @@ class Session:
         return tuple(found)
 
     def ack(self, client: Client, handle: obs.Handle, *, order: bool = False) -> None:
-        """Acknowledge by a handle."""
+        """Acknowledge a message by its handle."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"
@@ -386,7 +385,7 @@ class Session:
     def hide(
         self, client: Client, handle: obs.Handle, invisible_ms: int, *, order: bool = False, forget: bool = False
     ) -> None:
-        """Change the invisible time; the client goes on with the new handle unless it never gets the answer."""
+        """Change the invisible time; the client continues with the new handle unless it never gets the response."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             if isinstance(outcome, EngineError):
@@ -409,7 +408,7 @@ class Session:
         self.ask(client, operation, on_answer)
 
     def notify(self, client: Client, topic: str, poll_ms: int) -> None:
-        """Wait until a pop would find something."""
+        """Wait until a pop would find messages."""
         deadline = self.now_ms + poll_ms
         number = self._calls + 1
 
@@ -437,7 +436,7 @@ class Session:
         *,
         forget: bool = False,
     ) -> int:
-        """Pull, and wait if `suspend_ms` is given; returns where to go on, `offset` while it waits."""
+        """Pull, and wait if `suspend_ms` is set; return the next offset, or `offset` while it waits."""
         number = self._calls + 1
         deadline = None if suspend_ms is None else self.now_ms + suspend_ms
         went_on = offset
@@ -512,7 +511,10 @@ class Session:
         self.ask(client, ops.UpdateConsumerOffset(client.group, topic, queue_id, offset), on_answer)
 
     def send_back(self, client: Client, pulled: tuple[str, int, int, str], level: int, most: int | None) -> None:
-        """Give a message back: level 0 lets the broker choose, -1 makes it a dead letter; None is the group's limit."""
+        """Send a message back with a delay level: 0 is the broker's choice, -1 the dead letter queue.
+
+        `most` is the retry limit, None the group's.
+        """
         message_id, attempt, physical_offset, topic = pulled
         limit = self._limits.get(client.group, 16) if most is None else most
 
@@ -526,10 +528,10 @@ class Session:
         operation = ops.SendMessageBack(client.group, physical_offset, level, message_id, topic, False, most)
         self.ask(client, operation, on_answer)
 
-    # everybody
+    # all clients
 
     def reset(self, client: Client, topic: str, queue_id: int, offset: int) -> None:
-        """Move a group."""
+        """Reset the offset of a group."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, ops.ResetOffsetResult), outcome
@@ -540,7 +542,7 @@ class Session:
         self.ask(client, ops.ResetOffset(client.group, topic, 0, queue_id, offset), on_answer)
 
     def look(self, client: Client, topic: str, queue_id: int) -> None:
-        """Ask for the committed offset, the extent of the queue and the members of the group."""
+        """Query the committed offset, the offsets of the queue and the members of the group."""
 
         def on_offset(outcome: Outcome, waited: bool) -> None:
             offset = outcome.offset if isinstance(outcome, ops.OffsetResult) else None
@@ -571,7 +573,7 @@ class Session:
         self.ask(client, ops.Heartbeat(client.channel.channel_id, ["producers"], [data]), on_answer)
 
     def leave(self, client: Client, *, close: bool) -> None:
-        """Unregister, or lose the connection and make another."""
+        """Unregister, or lose the connection and reconnect."""
         left = obs.Left(self.now_ms, client.channel.channel_id, client.group, close)
         if close:
             client.channel.active = False
@@ -583,9 +585,9 @@ class Session:
         self.ask(client, operation, lambda outcome, waited: self.see(left))
 
     def listen(self) -> None:
-        """See what is stored from now on: a broker that begins again tells nobody."""
+        """Observe messages stored from now on; a restarted broker has lost its listeners."""
         self.broker.store.arrivals.insert(0, Arrival(self._stored))
 
     def drained(self) -> None:
-        """Say that everybody consumed until nothing came any more."""
+        """Report that all groups consumed until no message was left."""
         self.see(obs.Drained(self.now_ms))

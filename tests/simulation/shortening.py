@@ -1,4 +1,4 @@
-"""A seed that fails: what goes wrong, and a list of actions that is as short as can be, and as plain."""
+"""Failing seeds: their errors, and the shortest and simplest list of actions that still fails."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,11 +10,11 @@ AnySetup = TypeVar("AnySetup")
 
 
 Judge = Callable[[AnySetup, "list[Action]"], str]
-"""What goes wrong with a setup and actions, "" for nothing."""
+"""Runs a set-up and actions; returns the error, "" if there is none."""
 
 
 def failure_of(run: Callable[[], object]) -> str:
-    """What goes wrong, "" for nothing."""
+    """Run; return the error, "" if there is none."""
     try:
         run()
     except Exception as error:
@@ -23,7 +23,7 @@ def failure_of(run: Callable[[], object]) -> str:
 
 
 def report_of(seed: int, program: str, setup: AnySetup, actions: "list[Action]", judge: "Judge[AnySetup]") -> str:
-    """How to see a failing seed again by a test program, and the shortest way to it; "" if it does not fail."""
+    """Return how to reproduce a failing seed with a test program and its shortest actions; "" if it does not fail."""
     if not judge(setup, actions):
         return ""
     steps = shortest(setup, actions, judge)
@@ -39,7 +39,7 @@ def report_of(seed: int, program: str, setup: AnySetup, actions: "list[Action]",
 def show(
     words: Sequence[str], plan: "Callable[[int], tuple[AnySetup, list[Action]]]", report: Callable[[int], str]
 ) -> int:
-    """Run the seed that the words name and show it; returns an exit code."""
+    """Run the seed on the command line and print it; return the exit code."""
     seed = int(words[0])
     if found := report(seed):
         print(found)
@@ -50,12 +50,12 @@ def show(
 
 
 def _kind(text: str) -> list[str]:
-    """The first words that do not depend on names and numbers."""
+    """Return the first words that do not depend on names and numbers."""
     return [word for word in text.split()[:5] if word.isalpha() or word.endswith(":")]
 
 
 def shortest(setup: AnySetup, actions: "list[Action]", judge: "Judge[AnySetup]") -> "list[Action]":
-    """A list that fails as the given one does (by the kind of its failure) and has no action too many."""
+    """Return a minimal list of actions that fails with the same kind of error."""
     kind = _kind(judge(setup, actions))
 
     def fails(some: "list[Action]") -> bool:

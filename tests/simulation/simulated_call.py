@@ -9,7 +9,7 @@ OnAnswer = Callable[[Outcome, bool], None]
 
 
 class SimulatedCall:
-    """One request; its answer goes to `on_answer` with whether the request had to wait."""
+    """One request; `on_answer` is called with its response and True if it had to wait."""
 
     label = "simulated"
 
@@ -24,11 +24,11 @@ class SimulatedCall:
 
     @property
     def active(self) -> bool:
-        """A call lives as long as its connection."""
+        """True while the connection is open."""
         return self.channel.active
 
     def reply(self, outcome: Outcome) -> None:
-        """Take the answer."""
+        """Handle the response."""
         if self.answered or not self.active:
             raise AssertionError(f"an answer too many for call {self.number} of {self.channel.channel_id}: {outcome}")
         self.answered = True

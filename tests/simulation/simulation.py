@@ -1,12 +1,11 @@
-"""A seeded simulation: random clients on a simulated broker, watched by the oracle.
+"""A seeded simulation: random clients on a simulated broker, checked by the oracle.
 
     python tests/simulation/simulation.py SEED [--journal]
 
-runs one seed and prints what was done, or the broker's journal.
+runs one seed and prints its actions, or the broker's journal.
 
-A seed decides how the broker is set up and what is done. What is done is a list of actions in plain numbers, and an
-action means something in every situation, so parts of a list can be left out: a list that fails is cut down to one
-that is as short as can be.
+A seed determines the set-up of the broker and the actions. An action consists of plain numbers that are valid in every
+situation, so any action can be left out. A list that fails is therefore reduced to a minimal one.
 """
 
 import json
@@ -38,30 +37,30 @@ from transactions import HALF_TOPIC, TRANSACTION_GROUP
 
 TOPICS = {"A": 2, "B": 1, "O": 3}
 TAGS = {"pop-red": ("red", "green", "yellow"), "pull-red": ("red",)}
-"""What groups want; the others want everything."""
+"""Tags that groups want; all other groups want every message."""
 POP_GROUPS = ("pop-all", "pop-red")
 ORDERED_GROUPS = ("order",)
 PULL_GROUPS = ("pull-all", "pull-red")
 MEMBERS = 2
-"""Clients in each group."""
+"""Number of clients in each group."""
 ACTIONS = 120
-"""Actions of one seed."""
+"""Number of actions of one seed."""
 NUMBERS = 60
-"""An action's numbers lie below this; it divides by the lengths of all tables below."""
+"""Upper limit of an action's numbers; divisible by the lengths of all tables below."""
 
 INVISIBLE_MS = (10_000, 3_000, 1_000, 60_000, 500, 0, 300_000, 10_001, 30_000, -1)
 ORDER_INVISIBLE_MS = (10_000, 3_000, 1_000, 30_000, 1)
 POLL_MS = (0, 0, 5_000, 1_000, 15_000)
 COUNTS = (1, 2, 5, 32)
 LIMITS = (16, 0, 1)
-"""How often a message may come back to a group."""
+"""Retry limits of groups."""
 JUMPS_MS = (1_000, 1, 100, 700, 55_000, 5_000, 10_000, 2_001, 30_000, 130_000, 3_600_000, -5_000)
 SETTLE_MS = 20_000
 DRAIN_ROUNDS = 200
 
 
 class Action(NamedTuple):
-    """What one client does; the numbers mean what the verb makes of them."""
+    """An action of one client; its verb defines the meaning of the numbers."""
 
     verb: str
     client: int = 0
@@ -73,33 +72,33 @@ class Action(NamedTuple):
 
 
 FATES = ("", "lost", "doubled", "given up")
-"""The answer comes; it is lost and the client asks again; the request comes twice; it is lost and that was that."""
+"""The response arrives; is lost, and the client repeats the request; the request is sent twice; is lost for good."""
 
 
 MODES = {"check points": CHECK_POINTS, "buffer": BUFFERED, "records": RECORDS, "cached records": CACHED_RECORDS}
-"""Ways to remember pops, by name."""
+"""Ways to track popped messages, by name."""
 
 
 MODE_NAMES = ("check points", *MODES)
-"""Upstream's default counts twice."""
+"""Upstream's default is drawn twice as often."""
 
 
 class Setup(NamedTuple):
-    """How the broker is set up."""
+    """Set-up of the broker."""
 
     seed: int
     retry_v2: bool = False
     retry_first: int = 20
     mode: str = "check points"
     limits: tuple[int, ...] = (16, 16)
-    """Of the groups that pull."""
+    """Retry limits of the groups that pull."""
     sql: bool = False
-    """Whether groups that want some tags only ask for them by expressions over properties."""
+    """True if groups with tags subscribe with SQL92 expressions."""
     retention: str = ""
-    """Which of the `RETENTIONS` deletes files of the log, "" for none."""
+    """The one of `RETENTIONS` that deletes log files, "" for none."""
 
     def configs(self) -> tuple[BrokerConfig, EmulationConfig]:
-        """The configuration of broker and emulator."""
+        """Return the configurations of broker and emulator."""
         broker, mode = BrokerConfig(), MODES[self.mode]
         broker.enable_retry_topic_v2 = self.retry_v2
         broker.pop_from_retry_probability = self.retry_first
@@ -113,7 +112,7 @@ class Setup(NamedTuple):
 
 
 class Simulation:
-    """A broker, its clients and the oracle; `observations` is kept if asked for."""
+    """A broker, its clients and the oracle; `keep` keeps the observations."""
 
     def __init__(self, setup: Setup, *, keep: bool = False, shared: tuple[Engine, int] | None = None) -> None:
         self.setup = setup
@@ -156,7 +155,7 @@ class Simulation:
         self.session.end_step()
 
     def _places_of_groups(self) -> list[tuple[str, Place]]:
-        """Everything that a group may have an offset of."""
+        """Return all queues in which a group may have an offset."""
         places = [(topic, queue_id) for topic, queues in TOPICS.items() for queue_id in range(queues)]
         known = [(client.group, place) for client in self.clients[::MEMBERS] for place in places]
         for client in self.poppers[::MEMBERS]:
@@ -169,12 +168,12 @@ class Simulation:
         self.oracle.observe(seen)
 
     def perform(self, action: Action) -> None:
-        """Carry out an action and let the oracle judge. Raises Violation."""
+        """Carry out an action and end the step. Raises Violation."""
         self.act(action)
         self.session.end_step()
 
     def act(self, action: Action) -> None:
-        """Carry out an action; the oracle judges when the step ends."""
+        """Carry out an action; the oracle checks it at the end of the step."""
         self.steps += 1
         verb = VERBS[action.verb]
         if action.fate in ("lost", "given up"):
@@ -184,23 +183,23 @@ class Simulation:
         if action.fate == "doubled":
             verb(self, action, False)
 
-    # what the numbers mean
+    # meaning of the numbers
 
     def topic(self, number: int) -> str:
-        """One of the topics."""
+        """Return a topic."""
         return list(TOPICS)[number % len(TOPICS)]
 
     def _queue(self, topic: str, number: int) -> int:
         return number % TOPICS[topic]
 
     def any_or_one(self, topic: str, number: int) -> int:
-        """Every second number means any queue."""
+        """Return -1 (any queue) for even numbers, else a queue."""
         return -1 if number % 2 == 0 else self._queue(topic, number // 2)
 
     # verbs
 
     def send(self, action: Action, lost: bool) -> None:
-        """Send a message: plain, with a delay level or timed."""
+        """Send a message: plain, with a delay level, or with a timer."""
         topic = self.topic(action.a)
         level, timer_ms = ((0, 0), (0, 0), (0, 0), (1, 0), (2, 0), (0, 700), (0, 6_000))[action.d % 7]
         tag = ("red", "blue", None)[action.c % 3]
@@ -232,7 +231,7 @@ class Simulation:
         )
 
     def pop_in_order(self, action: Action, lost: bool) -> None:
-        """Pop in order: a new attempt, the last one again, or none."""
+        """Pop in order: a new attempt, the last one again, or without attempt id."""
         topic = self.topic(action.a)
         client = self.orderly[action.client % len(self.orderly)]
         if action.b % 4 == 0 and not lost and action.fate != "lost":
@@ -251,7 +250,7 @@ class Simulation:
         )
 
     def _holder(self, action: Action) -> tuple[Client, Handle] | None:
-        """A client that holds a handle, and the handle."""
+        """Return a client with handles, and one of its handles."""
         holders = [client for client in (*self.poppers, *self.orderly) if client.handles]
         if not holders:
             return None
@@ -262,7 +261,7 @@ class Simulation:
         return client.group in ORDERED_GROUPS
 
     def ack(self, action: Action, lost: bool) -> None:
-        """Acknowledge; the client keeps no handle that it has used."""
+        """Acknowledge a message; the client drops the used handle."""
         held = self._holder(action)
         if held is None:
             return
@@ -289,7 +288,7 @@ class Simulation:
             client.handles = [handle for handle in client.handles if handle not in chosen]
 
     def ack_forged(self, action: Action, lost: bool) -> None:
-        """Acknowledge with a handle that was never given out."""
+        """Acknowledge with a forged handle."""
         held = self._holder(action)
         if held is None:
             return
@@ -314,12 +313,12 @@ class Simulation:
         self.session.hide(client, handle, table[action.b % len(table)], order=order, forget=lost)
 
     def notify(self, action: Action, lost: bool) -> None:
-        """Wait for a pop to be worth while."""
+        """Wait until a pop would find messages."""
         client = self.poppers[action.client % len(self.poppers)]
         self.session.notify(client, self.topic(action.a), POLL_MS[action.b % len(POLL_MS)])
 
     def give_up(self, action: Action, lost: bool) -> None:
-        """Make a dead letter of what was popped, and acknowledge it."""
+        """Move a popped message to the dead letter queue, and acknowledge it."""
         held = self._holder(action)
         if held is None:
             return
@@ -334,39 +333,39 @@ class Simulation:
         self.session.beat(self.clients[action.client % len(self.clients)], TOPICS)
 
     def leave(self, action: Action, lost: bool) -> None:
-        """Leave the group, or lose the connection; it may come back."""
+        """Leave the group or lose the connection; every other client then sends a heartbeat."""
         client = self.clients[action.client % len(self.clients)]
         self.session.leave(client, close=action.a % 2 == 0)
         if action.b % 2 == 0:
             self.session.beat(client, TOPICS)
 
     def look(self, action: Action, lost: bool) -> None:
-        """Look at offsets and members."""
+        """Query offsets and members."""
         client = self.clients[action.client % len(self.clients)]
         topic = self.topic(action.a)
         self.session.look(client, topic, self._queue(topic, action.b))
 
     def reset(self, action: Action, lost: bool) -> None:
-        """Move a group to some offset of one queue."""
+        """Reset the offset of a group in one queue."""
         client = self.clients[action.client % len(self.clients)]
         topic = self.topic(action.a)
         queue_id = self._queue(topic, action.b)
         store = self.session.broker.store
         low, high = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
         self.session.reset(client, topic, queue_id, low + action.c % (high - low + 1))
-        # What is acknowledged after that would move an orderly group over messages that it has not got.
+        # A later acknowledgement of an old handle would move an ordered group over messages that it has not got.
         for other in self.orderly:
             other.handles = [handle for handle in other.handles if (other.group, handle.topic) != (client.group, topic)]
         self._used = [(one, handle) for one, handle in self._used if not self._is_ordered(one)]
 
     def advance(self, action: Action, lost: bool) -> None:
-        """Let time pass, or set the clock back, which has no effect."""
+        """Advance the time, or set it back, which has no effect."""
         self.session.advance(JUMPS_MS[action.a % len(JUMPS_MS)])
 
     def crash(self, action: Action, lost: bool) -> None:
-        """The broker dies, with or without the machine, or stops in order; its clients come back.
+        """Crash the broker with or without power loss, or restart it gracefully; then send all heartbeats.
 
-        Every other time that it stops in order, it goes on in another engine.
+        Every other graceful restart continues in another engine.
         """
         kind = action.a % 12
         self.deaths.crash(power_loss=kind % 2 == 0, in_order=kind % 6 == 5, moves=kind == 11)
@@ -375,18 +374,18 @@ class Simulation:
             self.session.beat(client, TOPICS)
 
     def _forget_orderly(self) -> None:
-        """An orderly client whose broker died has nothing to acknowledge."""
+        """Delete the handles of ordered clients after a crash."""
         for client in self.orderly:
             client.handles.clear()
         self._used = [(one, handle) for one, handle in self._used if not self._is_ordered(one)]
 
     def stop(self, *, kill: bool) -> None:
-        """The broker is taken down."""
+        """Stop the broker."""
         self.deaths.stop(kill=kill)
         self._forget_orderly()
 
     def start(self, silent: int) -> None:
-        """The broker comes back, and its clients but for one in `silent`; 0 for all of them."""
+        """Start the broker; every `silent`-th client sends no heartbeat, 0: all send one."""
         self.deaths.start()
         for number, client in enumerate(self.clients):
             if not silent or number % silent:
@@ -395,7 +394,7 @@ class Simulation:
     # the end
 
     def drain(self) -> None:
-        """Everybody consumes until nothing comes any more; then nothing may be missing and nothing left behind."""
+        """Consume with all groups until no message is left; then none may be missing."""
         session = self.session
         session.advance(SETTLE_MS)
         session.end_step()
@@ -413,7 +412,7 @@ class Simulation:
         session.drained()
 
     def _consume(self, client: Client) -> int:
-        """Pop and acknowledge all that is there."""
+        """Pop and acknowledge all available messages; return their number."""
         order = self._is_ordered(client)
         came = 0
         for topic in TOPICS:
@@ -433,7 +432,7 @@ class Simulation:
 
     def _pull_all(self, client: Client, topic: str) -> None:
         for queue_id in range(TOPICS.get(topic, 1)):
-            self.session.pull(client, topic, queue_id, 0, 32)  # takes a reset that may wait
+            self.session.pull(client, topic, queue_id, 0, 32)  # takes a pending reset
             offset = 0
             while offset < self.session.broker.store.max_offset(topic, queue_id):
                 offset = self.session.pull(client, topic, queue_id, offset, 32)
@@ -478,11 +477,11 @@ WEIGHTS = {
 
 
 DELETIONS = {"fill": 0.12, "delete": 0.06}
-"""How often files of a log are filled and deleted, where they are."""
+"""Probability before each action of filling and of deleting log files, for seeds with a retention."""
 
 
 def new_oracle(setup: Setup) -> Oracle:
-    """An oracle that knows the groups and what they want."""
+    """Return an oracle for the groups, topics and tags of the simulation."""
     return Oracle(
         pop_groups=POP_GROUPS,
         ordered_groups=ORDERED_GROUPS,
@@ -496,7 +495,10 @@ def new_oracle(setup: Setup) -> Oracle:
 
 
 def plan(seed: int) -> tuple[Setup, list[Action]]:
-    """What a seed means. Each seed prefers some verbs and leaves some out: that reaches more than one mixture would."""
+    """Return the set-up and actions of a seed.
+
+    Each seed prefers some verbs and omits others, which reaches more situations than a single mixture would.
+    """
     draw = random.Random(seed)
     setup = Setup(seed, draw.random() < 0.3, draw.choice((20, 20, 0, 100)), draw.choice(MODE_NAMES), sql=seed % 3 == 0)
     setup = setup._replace(limits=tuple(draw.choice(LIMITS) for _ in PULL_GROUPS))
@@ -517,7 +519,7 @@ def among(
     drawn: Callable[[str, random.Random], Action],
     draw: random.Random,
 ) -> list[Action]:
-    """The same, with other verbs among them now and then: before each action with such odds."""
+    """Insert other verbs before each action, each with its probability."""
     found = []
     for action in actions:
         for verb, share in odds.items():
@@ -542,23 +544,23 @@ def run(setup: Setup, actions: Iterable[Action], *, keep: bool = False) -> Simul
 
 
 def failure(setup: Setup, actions: Iterable[Action]) -> str:
-    """What goes wrong, "" for nothing."""
+    """Run the actions; return the error, "" if there is none."""
     return failure_of(lambda: run(setup, actions))
 
 
 def report(seed: int) -> str:
-    """How to see a failing seed again, and the shortest way to it; "" if the seed does not fail."""
+    """Return how to reproduce a failing seed and its shortest actions; "" if it does not fail."""
     return report_of(seed, "test_simulation.py", *plan(seed), failure)
 
 
 def journal_lines(simulation: Simulation) -> Iterator[str]:
-    """The journal of a simulation as the control port writes it, a line of JSON each."""
+    """Yield the journal of a simulation as the control port writes it, one line of JSON per entry."""
     for index, found in enumerate(simulation.session.engine.journal):
         yield json.dumps(entry(index, found))
 
 
 def main(words: list[str]) -> int:
-    """Run one seed and show it."""
+    """Run one seed and print it."""
     seed = int(words[0])
     setup, actions = plan(seed)
     try:

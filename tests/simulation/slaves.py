@@ -1,15 +1,15 @@
-"""Slaves in a simulation: what they hold is what their master holds, and nothing of it is their own.
+"""Checks of slaves in a simulation: a slave has exactly what its master has, and adds nothing.
 
-What upstream allows, and nothing else (DefaultHAService, SlaveSynchronize 5.3.3):
+Upstream allows the following and nothing else (DefaultHAService, SlaveSynchronize 5.3.3):
 
-- While both run, a slave has every record of its master, byte for byte; what a slave has stays while its master is
-  away, and it stores nothing by itself: nothing is delivered late, comes back, or is checked there.
-- Every queue of a slave that is connected reaches as far as that of its master.
-- Its offsets are those that its master had; they are never ahead of all that the master ever had.
-- It takes no message, and gives what it holds to those who read. Who asks for what it has deleted is left alone: only a
-  master says where a queue begins.
-- It deletes files of its own accord, by the rules that its master has: either may hold what the other has not any more.
-  One that was down until its master had deleted what it lacks gets nothing any more.
+- While both run, a slave has every record of its master, byte for byte. It keeps its records while its master is
+  stopped, and stores nothing of its own: it delivers no delayed message, redelivers none and checks no transaction.
+- Every queue of a connected slave ends at the same offset as its master's.
+- Its offsets are those that its master had, and never exceed all that the master ever had.
+- It accepts no message, and serves reads. It does not correct the offset of a pull for deleted messages; only a master
+  does.
+- It deletes files independently, by its master's rules, so either may have records that the other has deleted. A slave
+  that was stopped while its master deleted records that it lacks receives nothing more.
 """
 
 from collections.abc import Callable
@@ -25,23 +25,23 @@ from rocketmq_testkit.emulator.message.stored_record import decode
 from stored_messages import Violation
 
 READS = 4
-"""A pull that brings its subscription along."""
+"""Flag of a pull that contains its subscription."""
 
 
 StoredBefore = Callable[[int], int | None]
-"""When the last of what lies before a place of the log was stored, None for nothing."""
+"""Returns when the last message before a physical offset was stored, None if there is none."""
 
 
 @dataclass(slots=True)
 class SlaveLog:
-    """What is known of the log of a slave."""
+    """State of a slave's log."""
 
     newest_before: StoredBefore
     begin: int = 0
 
 
 class Slave:
-    """One slave, and what is known of it; without `retention` it keeps everything."""
+    """One slave and its expected state; without `retention` it may delete nothing."""
 
     def __init__(
         self,
@@ -61,25 +61,25 @@ class Slave:
 
     @property
     def connected(self) -> bool:
-        """Do both run, and does the master still have what the slave lacks?"""
+        """True if both run and the master still has the records that the slave lacks."""
         there = self.broker.store.log.max_offset >= self._master.store.log.min_offset
         return self.broker.running and self._master.running and there
 
     @property
     def apart(self) -> int:
-        """How much later its log begins than that of its master."""
+        """Difference between the start of its log and that of its master's."""
         return self.broker.store.log.min_offset - self._master.store.log.min_offset
 
     def master_lost(self) -> None:
-        """The master has lost the end of its log perhaps, which a slave gives up as soon as both run."""
+        """Record that the master may have lost the end of its log, which a slave discards once both run."""
         self._compared = min(self._compared, self._master.store.log.max_offset)
 
     def lost(self) -> None:
-        """The slave has lost the end of its log, and got it again if its master runs."""
+        """Record that the slave lost the end of its log; it has received it again if its master runs."""
         self._compared = min(self._compared, self.broker.store.log.max_offset)
 
     def judge(self) -> None:
-        """What a step may have changed. Raises Violation."""
+        """Check everything that a step may have changed. Raises Violation."""
         self.look_at_files()
         self._note_offsets()
         self._judge_offsets()
@@ -120,7 +120,7 @@ class Slave:
                     raise Violation(f"{group} is at {offset} of {topic}@{queue_id} on {self}, and never was there")
 
     def read(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Somebody pulls from the slave, whether its master runs or not."""
+        """Pull from the slave, whether its master runs or not, and check the response."""
         if not self.broker.running:
             return
         pull = ops.PullMessage(group, topic, queue_id, offset, 32, READS, 0, 0, 0, "*", "TAG")
@@ -140,7 +140,7 @@ class Slave:
             raise Violation(f"{self} sends to {outcome.next_begin_offset} who asks for {offset} of {topic}@{queue_id}")
 
     def _is_of(self, record: bytes, topic: str, queue_id: int, offset: int) -> bool:
-        """Whether it is the message of that place: as the master has it, or had it."""
+        """Return True if a record is the message at this offset, as the master has or had it."""
         theirs = self._master.store.record(topic, queue_id, offset)
         if theirs is not None:
             return record == theirs
@@ -148,7 +148,7 @@ class Slave:
         return (message.topic, message.queue_id, message.queue_offset) == (topic, queue_id, offset)
 
     def refuses(self, send: Callable[[], ops.SendMessage]) -> None:
-        """Nobody can send to it."""
+        """Check that the slave rejects a send."""
         self._refused(self._engine.submit(self.broker, send()).outcome, None)
 
     def _refused(self, outcome: object, code: str | None) -> None:
@@ -158,13 +158,13 @@ class Slave:
     # files
 
     def delete_files(self) -> None:
-        """Somebody tells it to delete what is old enough."""
+        """Request the deletion of expired files."""
         if self.broker.running:
             self._engine.ask(self.broker, ops.DeleteExpiredCommitLog())
             self._files.told(Told(self._engine.scheduler.now_ms))
 
     def look_at_files(self) -> None:
-        """Have files of its log been deleted? Raises Violation."""
+        """Check whether log files were deleted that may be. Raises Violation."""
         log = self.broker.store.log
         if log.min_offset != self._log.begin:
             self._files.deleted(Deleted(self._engine.scheduler.now_ms, log.min_offset, log.max_offset))

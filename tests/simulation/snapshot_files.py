@@ -1,4 +1,4 @@
-"""Snapshots in memory, and engines that begin from one."""
+"""Snapshots in memory, and engines started from them."""
 
 from io import BytesIO
 
@@ -7,17 +7,17 @@ from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot, writ
 
 
 def saved(engine: Engine) -> bytes:
-    """A snapshot of an engine."""
+    """Return a snapshot of an engine."""
     out = BytesIO()
     write_snapshot(engine.state(), out)
     return out.getvalue()
 
 
 def begun(snapshot: bytes, now_ms: int | None = None) -> Engine:
-    """An engine that begins from a snapshot, at its time if no other is given."""
+    """Start an engine from a snapshot, by default at the snapshot's time."""
     return Engine(state=read_snapshot(BytesIO(snapshot)), now_ms=now_ms)
 
 
 def copied(engine: Engine) -> Engine:
-    """An engine that begins from a snapshot of another."""
+    """Start an engine from a snapshot of another engine."""
     return begun(saved(engine))

@@ -1,6 +1,6 @@
-"""What is committed and how far queues reach, looked at after every step.
+"""Committed offsets and queue lengths, compared after every step.
 
-The broker's tables are read, not asked by a request: that would change nothing and cost most of the time.
+The broker's tables are read directly: requests would give the same and take most of the time.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.group.offset_table import Offsets
 
 
 class Snapshots:
-    """Tells what has changed between two looks at the offsets of some groups and at the extents of some queues."""
+    """Reports changes of the offsets of some groups, and of the minimum and maximum offsets of some queues."""
 
     def __init__(self, offsets: Iterable[tuple[str, Place]], queues: Iterable[Place]) -> None:
         self._offsets: dict[tuple[str, Place], int | None] = dict.fromkeys(offsets)
@@ -20,7 +20,7 @@ class Snapshots:
         self._log: tuple[int, int] | None = None
 
     def changes(self, broker: Broker, now: int) -> Iterator[Observation]:
-        """What is not as it was at the last look; at the first, everything."""
+        """Yield the changes since the last call; everything in the first one."""
         if broker.offsets.committed != self._committed and (offsets := tuple(self._changed_offsets(broker.offsets))):
             yield OffsetsSeen(now, offsets)
         log = broker.store.log
@@ -38,7 +38,7 @@ class Snapshots:
             if offset != before:
                 self._offsets[key] = offset
                 yield (*key, offset)
-        # While a reset hides what is committed, its end would change no table.
+        # While a reset hides the committed offset, the end of the reset would change no table.
         self._committed = {key: dict(table) for key, table in offsets.committed.items()} if same else None
 
     def _changed_ranges(self, broker: Broker) -> Iterator[tuple[Place, int, int]]:

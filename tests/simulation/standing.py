@@ -1,12 +1,11 @@
-"""The oracle's book of what is committed and how far queues reach, as it stands at the end of every step.
+"""The oracle's model of committed offsets and queue lengths at the end of every step.
 
-What upstream allows, and nothing else (ConsumerOffsetManager, ConsumeQueue 5.3.3):
+Upstream allows the following and nothing else (ConsumerOffsetManager, ConsumeQueue 5.3.3):
 
-- A group that pops is committed behind what it got and never passes what it has not got; one that pops in order is
-  committed at its first message not acknowledged; one that pulls at what it committed last.
-- The broker's own group is committed behind no half message that still waits for its end.
-- A queue has every message that appeared in it, from the first on whose file was not deleted: consumption removes
-  nothing.
+- The offset of a popping group is after the messages that it got and before those that it has not got. That of an
+  ordered group is at its first unacknowledged message, and that of a pulling group is what it committed last.
+- The offset of the broker's own group is not past a half message that still waits for its end.
+- A queue has every message stored in it, from the first one whose file was not deleted: consumption removes none.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +21,7 @@ Judge = Callable[[str, Place, int], bool]
 
 
 class Standing:
-    """The last that was seen of every group and queue."""
+    """The last observed offsets of every group and extents of every queue."""
 
     def __init__(
         self,
@@ -44,41 +43,41 @@ class Standing:
         self._offsets: dict[str, dict[Place, int]] = {group: {} for group in self._judges}
         self._extents: dict[Place, tuple[int, int]] = {}
         self._groups: set[str] = set()
-        """Those that anything happened to in this step, which may have to stand elsewhere now."""
+        """Groups with an event in this step, whose offset must be checked."""
         self._queues: set[Place] = set()
-        """Those that something appeared in."""
+        """Queues that changed in this step."""
 
     def offsets_seen(self, seen: OffsetsSeen) -> None:
-        """Offsets have changed."""
+        """Record changed offsets."""
         for group, place, offset in seen.offsets:
             self._offsets[group][place] = offset
             self._groups.add(group)
 
     def ranges_seen(self, seen: RangesSeen) -> None:
-        """Queues have grown, or begin later."""
+        """Record changed minimum and maximum offsets."""
         for place, low, high in seen.ranges:
             self._extents[place] = low, high
             self._queues.add(place)
 
     def something_happened(self, group: str) -> None:
-        """A group read, committed or was moved."""
+        """Record that a group read, committed or was reset."""
         self._groups.add(group)
 
     def appeared(self, place: Place) -> None:
-        """A queue has grown."""
+        """Record that a message was stored in a queue."""
         self._queues.add(place)
 
     def deleted(self) -> None:
-        """Queues begin later, and groups may go on there."""
+        """Record a deletion: queues start later, and groups may continue there."""
         self._queues.update(self._extents)
         self.crashed()
 
     def crashed(self) -> None:
-        """All may stand somewhere else."""
+        """Record a crash: all offsets may have changed."""
         self._groups.update(self._offsets)
 
     def step_ended(self, now: int) -> None:
-        """All of them fit what happened, whether they have changed or should have."""
+        """Check the offsets and queues that changed or should have changed."""
         for group in self._groups:
             judge = self._judges.get(group)
             for place, offset in self._offsets.get(group, {}).items():

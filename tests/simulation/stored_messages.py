@@ -1,11 +1,11 @@
-"""The oracle's book of queues: what lies in them, and what has been promised to appear.
+"""The oracle's model of queues: their messages, and promises of messages to come.
 
-A promise is a message that must (or may) appear in a topic within a span of time: a delayed send, a message given
-back, a popped message that nobody acknowledged. What appears must be promised or just sent; what is promised must
-appear.
+A promise is a message that must (or may) be stored in a topic within a time span: a delayed send, a message sent back,
+or an unacknowledged popped message. Every stored message must be promised or just sent, and every promised one must be
+stored.
 
-When files of the log are deleted, queues begin with the first message that is left, and nothing else is missing; what
-is promised of a message that is gone is not owed any more.
+When log files are deleted, queues start with the first remaining message, and no other message is missing. A promise
+whose source message was deleted need not be kept.
 """
 
 import heapq
@@ -19,25 +19,25 @@ from observations import Place, Sent, Stored
 DELAY_LEVELS_MS = (1_000, 5_000, 10_000, 30_000, *(n * 60_000 for n in (*range(1, 11), 20, 30, 60, 120)))
 """Upstream's delay levels."""
 DELAY_LATE_MS = 1_100
-"""A delay level looks every 100 ms, first a second after the start."""
+"""Delay levels are checked every 100 ms, first a second after the start."""
 TIMER_LATE_MS = 1_000
-"""A timed message appears at the first full second at or after its time."""
+"""A timer message is stored at the first full second at or after its time."""
 
 
 GOES_BACK_MS = 20_000
-"""After a crash the broker may repeat what it has done in this time: its files are written every 1 to 10 s."""
+"""After a crash the broker may repeat what it did in this time, because files are written every 1 to 10 s."""
 CATCHES_UP_MS = 15_000
-"""And it does so in this time."""
+"""Time within which it does so."""
 RESTART_MS = 2_000
-"""A broker that has just started looks at delay levels a second later, and at other instants than before."""
+"""A started broker checks delay levels a second later, and at other times than before."""
 
 
 class Violation(AssertionError):
-    """The broker did what upstream does not do."""
+    """Raised if the broker did something that upstream does not do."""
 
 
 class Born(NamedTuple):
-    """What a message and all its copies say of where it comes from."""
+    """Data about its origin that a message and all its copies have."""
 
     born_ms: int
     unique_key: str
@@ -59,10 +59,10 @@ class Known(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Promise:
-    """Message `message_id` with `attempt` shall appear in `topic` from `earliest` to `latest`.
+    """Message `message_id` with `attempt` is stored in `topic` from `earliest` to `latest`.
 
-    `must` False: it may also stay away. `first_pop_ms` is what the message has to say of its first pop. Of a promise
-    and its `twins` only one must be kept.
+    If `must` is False it need not come. `first_pop_ms` is the time of the first pop that the message must contain. Of a
+    promise and its `twins` only one must be kept.
     """
 
     topic: str
@@ -73,27 +73,27 @@ class Promise:
     must: bool = True
     withdrawn: bool = False
     replaced: bool = False
-    """Withdrawn because another promise says when it comes."""
+    """Withdrawn because another promise replaces it."""
     kept: bool = False
     first_pop_ms: int | None = None
     twins: "list[Promise]" = field(default_factory=list)
     source: int | None = None
-    """Where in the log the message lies that it is made of."""
+    """Physical offset of the message from which it is made."""
     straight: bool = True
-    """Made of that alone: without it nothing comes. Else it may have been copied once, to wait for its time."""
+    """True if it is made only of that, so nothing comes without it; else a copy may exist that waits for its time."""
 
     def __str__(self) -> str:
         return f"{self.message_id} as attempt {self.attempt + 1} in {self.topic} from {self.earliest} to {self.latest}"
 
 
 class StoredMessages:
-    """All queues, and all open promises."""
+    """All queues and all open promises."""
 
     def __init__(self) -> None:
         self.queues: dict[Place, list[Known]] = defaultdict(list)
         self.by_topic: dict[str, set[int]] = defaultdict(set)
         self.begin = 0
-        """Where the log begins."""
+        """Start of the log."""
         self._lows: dict[Place, list[int]] = {}
         self._born: dict[str, set[Born]] = defaultdict(set)
         self._promises: dict[tuple[str, str, int], list[Promise]] = defaultdict(list)
@@ -103,24 +103,24 @@ class StoredMessages:
         self._kept: list[tuple[int, Promise]] = []
         self._last_store_ms = 0
         self._store_times: list[tuple[int, int]] = []
-        """(where in the log, when) of everything that appeared."""
+        """(physical offset, store time) of every stored message."""
         self._last_physical = -1
 
-    # what happens
+    # events
 
     def appended(self, physical: int, seen: object) -> None:
-        """Something was written to the commit log: always behind what was written before, whatever its topic."""
+        """Check that a record is appended after all earlier ones of any topic."""
         if physical <= self._last_physical:
             raise Violation(f"lies at {physical}, not behind {self._last_physical}: {seen}")
         self._last_physical = physical
 
     def newest_before(self, physical: int) -> int | None:
-        """When the last of what appeared before a place of the log was stored, None for nothing."""
+        """Return when the last message before a physical offset was stored, None if there is none."""
         count = bisect_left(self._store_times, (physical, 0))
         return self._store_times[count - 1][1] if count else None
 
     def stored(self, seen: Stored) -> None:
-        """A message appeared."""
+        """Check a stored message."""
         queue = self.queues[seen.topic, seen.queue_id]
         self.by_topic[seen.topic].add(seen.queue_id)
         if seen.offset != len(queue):
@@ -141,7 +141,10 @@ class StoredMessages:
             self._unexplained[seen.topic, seen.queue_id, seen.offset] = seen
 
     def _keep(self, seen: Stored) -> bool:
-        """Take the promise that this message keeps: one that must be kept before one that may."""
+        """Mark the promise that this message keeps, preferring one that must be kept.
+
+        Returns False if there is none.
+        """
         promises = self._promises.get((seen.topic, seen.message_id, seen.attempt), [])
         fitting = [
             promise
@@ -150,7 +153,7 @@ class StoredMessages:
         ]
         if not fitting:
             return False
-        # After a reset several deliveries of one message may be on their way back.
+        # After a reset several deliveries of one message may be redelivered.
         fitting = [promise for promise in fitting if promise.first_pop_ms in (None, seen.first_pop_ms)] or fitting
         promise = min(fitting, key=lambda promise: (not promise.must, promise.latest))
         if promise.first_pop_ms is not None and seen.first_pop_ms != promise.first_pop_ms:
@@ -163,7 +166,7 @@ class StoredMessages:
         return True
 
     def sent(self, seen: Sent) -> None:
-        """A send was accepted."""
+        """Record an accepted send."""
         if seen.due_ms is not None:
             late = DELAY_LATE_MS if seen.delay_level else TIMER_LATE_MS
             self.promise(Promise(seen.topic, seen.message_id, 0, seen.due_ms, seen.due_ms + late, source=seen.physical))
@@ -171,13 +174,13 @@ class StoredMessages:
         self.there_at_once((seen.topic, seen.queue_id, seen.offset), seen.message_id)
 
     def there_at_once(self, place: tuple[str, int, int], message_id: str) -> None:
-        """A message was accepted for (topic, queue id, offset), and must have appeared there."""
+        """Check that a message accepted for (topic, queue id, offset) was stored there."""
         there = self._unexplained.pop(place, None)
         if there is None or there.message_id != message_id:
             raise Violation(f"{message_id} was accepted for {place[0]}@{place[1]}:{place[2]}: {there}")
 
     def promise(self, promise: Promise) -> Promise:
-        """Expect a message, which may have appeared in this very step."""
+        """Add a promise, which may have been kept in this very step."""
         for place, seen in self._unexplained.items():
             same = (seen.topic, seen.message_id, seen.attempt) == (promise.topic, promise.message_id, promise.attempt)
             if same and promise.earliest <= seen.store_ms <= promise.latest:
@@ -193,7 +196,10 @@ class StoredMessages:
         heapq.heappush(self._latest, (promise.latest, self._sequence, promise))
 
     def crashed(self, now: int, away_ms: int) -> None:
-        """What appeared lately may appear again, and what is due may take longer; what was due meanwhile comes now."""
+        """Record a crash: recent messages may be stored again, and due ones may take longer.
+
+        Messages due while the broker was stopped come now.
+        """
         lately = [promise for when, promise in self._kept if when >= now - GOES_BACK_MS]
         for promise in lately:
             self.promise(replace(promise, earliest=now, latest=now + CATCHES_UP_MS, must=False, kept=False, twins=[]))
@@ -204,7 +210,7 @@ class StoredMessages:
                     promise.latest = max(promise.latest, now + CATCHES_UP_MS)
 
     def deleted(self, begin: int) -> None:
-        """The log begins later than before."""
+        """Record a deletion: the log starts later."""
         self.begin = begin
         for place, queue in self.queues.items():
             low = bisect_left(queue, begin, key=lambda known: known.physical)
@@ -217,7 +223,7 @@ class StoredMessages:
                     promise.withdrawn |= promise.straight
 
     def step_ended(self, now: int) -> None:
-        """Nothing may lie in a queue that nobody has sent or promised, and no promise may be overdue."""
+        """Check that every stored message was sent or promised, and that no promise is overdue."""
         for seen in self._unexplained.values():
             waiting = self._promises.get((seen.topic, seen.message_id, seen.attempt), [])
             raise Violation(f"nothing accounts for {seen}; open promises: {'; '.join(map(str, waiting)) or 'none'}")
@@ -228,33 +234,33 @@ class StoredMessages:
             elif promise.must and not promise.kept and not promise.withdrawn:
                 raise Violation(f"lost by {now}: {promise}")
 
-    # looking
+    # queries
 
     def queue_ids(self, topic: str) -> set[int]:
-        """The queues of a topic that hold something."""
+        """Return the queue ids of a topic that have messages."""
         return self.by_topic.get(topic, set())
 
     def at(self, place: Place, offset: int) -> Known:
-        """The message at an offset, which must be there."""
+        """Return the message at an offset, which must exist."""
         queue = self.queues.get(place, [])
         if not 0 <= offset < len(queue):
             raise Violation(f"{place[0]}@{place[1]} has no message at offset {offset}, it ends at {len(queue)}")
         return queue[offset]
 
     def low(self, place: Place) -> int:
-        """The first offset of a queue that is left; its end if nothing is."""
+        """Return the first remaining offset of a queue; its end if none remains."""
         lows = self._lows.get(place)
         return lows[-1] if lows else 0
 
     def lows(self, place: Place) -> list[int]:
-        """All first offsets that a queue has had, but for 0."""
+        """Return all minimum offsets that a queue has had, except 0."""
         return self._lows.get(place, [])
 
     def size(self, place: Place) -> int:
-        """How many messages a queue has."""
+        """Return the maximum offset of a queue."""
         queue = self.queues.get(place)
         return 0 if queue is None else len(queue)
 
     def last_due(self, now: int) -> int:
-        """When the last open promise must have been kept, at least `now`."""
+        """Return the time by which the last open promise must be kept, at least `now`."""
         return max((one.latest for _, _, one in self._latest if one.must and not one.kept), default=now)

@@ -1,4 +1,4 @@
-"""What a broker answered, one observation after the other, and how it is falsified."""
+"""Observations of a broker in order, and how they are falsified."""
 
 from observations import Observation
 
@@ -6,5 +6,5 @@ Stream = list[Observation]
 
 
 def at(stream: Stream, index: int, *instead: Observation) -> Stream:
-    """A stream with something else in one place."""
+    """Return a stream with the observation at `index` replaced."""
     return [*stream[:index], *instead, *stream[index + 1 :]]

@@ -1,4 +1,4 @@
-"""Several brokers that go down and come back, some with slaves, each watched by an oracle of its own.
+"""Several brokers that stop and start, some with slaves, each checked by its own oracle.
 
 SEEDS=10000 runs three tenths of that many (default 30) in blocks of twenty, FIRST_SEED=n begins elsewhere, SEED=n runs
 that one only.
@@ -28,14 +28,14 @@ HOUR = Action("advance", a=10)
 
 @pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
 def test_several_brokers_do_what_upstream_allows(seeds: range) -> None:
-    """After every step of every seed all oracles agree, and in the end everybody got everything of each broker."""
+    """No oracle finds a violation in any seed, and in the end every group has every message of each broker."""
     reports = [found for seed in seeds if (found := report(seed))]
 
     assert not reports, "\n\n".join(reports)
 
 
 def test_the_seeds_of_a_run_use_every_verb() -> None:
-    """No verb is left out by all of the first seeds, and there are one to three brokers, with and without slaves."""
+    """The first seeds use every verb, one to three brokers, and brokers with and without slaves."""
     plans = [plan(seed) for seed in range(50)]
 
     assert {action.verb for _, actions in plans for action in actions} == {*WEIGHTS, *OWN, *DELETIONS_HERE}
@@ -45,7 +45,7 @@ def test_the_seeds_of_a_run_use_every_verb() -> None:
 
 
 def test_one_seed_is_one_story() -> None:
-    """A seed does the same in every run: all brokers end with the same logs."""
+    """Two runs of a seed end with the same logs on all brokers."""
     first, second = run(*plan(3)), run(*plan(3))
 
     logs = [[list(broker.store.log.records_from(0)) for broker in one.engine.brokers] for one in (first, second)]
@@ -56,7 +56,7 @@ def test_one_seed_is_one_story() -> None:
 @pytest.mark.parametrize("kill", [True, False], ids=["killed", "in order"])
 @pytest.mark.parametrize("what", WAITS)
 def test_what_waits_comes_when_the_broker_is_back(what: str, kill: bool) -> None:
-    """What falls due while a broker is down appears when it is back, and the oracle misses it if it does not."""
+    """Messages due while a broker is stopped are delivered after its start, and the oracle reports missing ones."""
     actions, topic = WAITS[what]
     cluster = Cluster(ClusterSetup((Setup(0), Setup(1)), (0, 0)), keep=True)
     for action in (*actions, Action("take down", a=0 if kill else 1), HOUR):
@@ -80,7 +80,7 @@ def test_what_waits_comes_when_the_broker_is_back(what: str, kill: bool) -> None
 
 
 def test_senders_go_to_a_broker_that_runs() -> None:
-    """With one of two brokers down everything that may go anywhere is stored by the other, and nothing with both."""
+    """With one of two brokers stopped the other stores all messages that may go to either; with both, none is."""
     cluster = Cluster(ClusterSetup((Setup(0), Setup(1)), (0, 0)))
     stored = [master.session.broker.store for master in cluster.masters]
 
@@ -139,7 +139,7 @@ WRONG = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_a_slave_that_does_wrong_is_found(what: str) -> None:
-    """A slave that loses a record, commits offsets, takes messages or deletes what it may not is not let pass."""
+    """A slave that loses a record, commits offsets, accepts messages or deletes too much is reported."""
     do_wrong, words = WRONG[what]
     cluster = Cluster(ClusterSetup((Setup(0, retention="told, an hour"),), (1,)))
     cluster.perform(Action("burst"))
@@ -151,7 +151,7 @@ def test_a_slave_that_does_wrong_is_found(what: str) -> None:
 
 
 def test_slaves_delete_files_of_their_own() -> None:
-    """Slaves delete, and hold more or less than their masters; some fall behind and are given nothing any more."""
+    """Slaves delete files by themselves, have more or less than their masters, and some receive nothing more."""
     clusters = [run(*plan(seed)) for seed in range(1, 61, 3)]
     slaves = [slave for cluster in clusters for slave in cluster.slaves]
 
@@ -168,7 +168,7 @@ FALLS = tuple(verb for verb in OWN if verb not in ("advance", "send anywhere"))
 
 
 class Brokers(RuleBasedStateMachine):
-    """Brokers and their clients; the oracles judge after every step, and once more after everything was consumed."""
+    """Brokers and their clients; the oracles check every step, and once more after everything was consumed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ class Brokers(RuleBasedStateMachine):
         masters=st.lists(st.tuples(MODE, RETENTION, st.integers(0, 2)), min_size=1, max_size=len(NAMES)),
     )
     def start(self, seed: int, masters: list[tuple[str, str, int]]) -> None:
-        """One to three masters with up to two slaves each; they remember pops and delete files in several ways."""
+        """Start one to three masters with up to two slaves each, with several pop modes and retentions."""
         setups = tuple(Setup(seed, mode=mode, retention=retention) for mode, retention, _ in masters)
         self.cluster = Cluster(ClusterSetup(setups, tuple(slaves for _, _, slaves in masters)))
 
@@ -189,31 +189,31 @@ class Brokers(RuleBasedStateMachine):
 
     @rule(verb=st.sampled_from(AT_CLIENTS), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER, d=NUMBER, fate=FATE)
     def use(self, verb: str, client: int, a: int, b: int, c: int, d: int, fate: str) -> None:
-        """A client asks one broker for something."""
+        """Send a client's request to one broker."""
         self._perform(verb, client, a, b, c, d, fate)
 
     @rule(client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER, d=NUMBER)
     def send(self, client: int, a: int, b: int, c: int, d: int) -> None:
-        """A message goes to a broker that runs."""
+        """Send a message to a running broker."""
         self._perform("send anywhere", client, a, b, c, d)
 
     @rule(verb=st.sampled_from(FALLS), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER)
     def befall(self, verb: str, client: int, a: int, b: int, c: int) -> None:
-        """Something happens to a broker, or is asked of a slave."""
+        """Crash, stop or start a broker, or use a slave."""
         self._perform(verb, client, a, b, c)
 
     @rule(verb=st.sampled_from(tuple(DELETIONS_HERE)), client=NUMBER, a=NUMBER)
     def delete(self, verb: str, client: int, a: int) -> None:
-        """Files are filled, or deleted."""
+        """Fill or delete log files."""
         self._perform(verb, client, a)
 
     @rule(a=NUMBER)
     def advance(self, a: int) -> None:
-        """Time passes."""
+        """Advance the time."""
         self._perform("advance", 0, a)
 
     def teardown(self) -> None:
-        """All come back, and everybody consumes until nothing comes any more."""
+        """Start all brokers, and consume until no message is left."""
         if self.cluster is not None:
             self.cluster.drain()
             assert self.cluster.leftovers() == []

@@ -1,4 +1,4 @@
-"""What waits when a broker crashes comes afterwards, and the oracle finds it if it does not."""
+"""Messages that wait during a crash are delivered afterwards, and the oracle reports missing ones."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -22,9 +22,9 @@ from simulation import Action, Setup, Simulation
 from test_oracle import answers, complaint
 
 CRASHES = {"power": 0, "process": 1, "in order": 5}
-"""What the crash verb's number means."""
+"""Numbers of the crash verb."""
 POP = Action("pop", a=1, d=3)
-"""A group takes a message for a minute."""
+"""A group pops a message for a minute."""
 WAITS: dict[str, tuple[list[Action], str]] = {
     "delay level": ([Action("send", a=1, d=4)], "B"),
     "time": ([Action("send", a=1, d=6)], "B"),
@@ -34,11 +34,11 @@ WAITS: dict[str, tuple[list[Action], str]] = {
     "committed late": ([Action("prepare", a=1)], "half"),
     "asked about": ([Action("prepare", a=1), Action("advance", a=9)], "half"),
 }
-"""What is done before the crash, and where something appears after it."""
+"""Actions before the crash, and the topic in which a message must be stored after it."""
 
 
 def appears(seen: Observation, topic: str) -> bool:
-    """Is this an appearance in a topic? "half" means that a half message is put at the end again."""
+    """Return True if a message was stored in a topic; "half" means a re-appended half message."""
     if topic == "half":
         return isinstance(seen, HalfStored) and seen.times > 0
     return isinstance(seen, Stored) and seen.topic == topic
@@ -47,7 +47,7 @@ def appears(seen: Observation, topic: str) -> bool:
 @pytest.mark.parametrize("crash", CRASHES)
 @pytest.mark.parametrize("what", WAITS)
 def test_what_waits_comes_after_a_crash(what: str, crash: str) -> None:
-    """With synchronous flushing nothing that waits is forgotten; were it missing, the oracle would say so."""
+    """With synchronous flush no waiting message is lost in a crash, and the oracle would report a missing one."""
     actions, topic = WAITS[what]
     simulation = Simulation(Setup(0), keep=True)
     for action in actions:
@@ -69,7 +69,7 @@ def test_what_waits_comes_after_a_crash(what: str, crash: str) -> None:
 
 
 def waiting_in_a_crash(stream: list[Observation]) -> Iterator[tuple[str, list[Observation]]]:
-    """Each message that waited for its time or an acknowledgement in a crash, and the stream if it never came."""
+    """Yield each message that waited in a crash, with the stream in which it never arrives."""
     used = {(seen.handle.topic, seen.handle.offset) for seen in stream if isinstance(seen, Acked | Hidden)}
     taken = {seen.message_id for seen in stream if isinstance(seen, TakenBack)}
     crash = next((index for index, seen in enumerate(stream) if isinstance(seen, Crashed)), len(stream))
@@ -98,7 +98,7 @@ def _is_used(message: Delivery, used: set[tuple[str, int]]) -> bool:
 
 
 def test_what_a_crash_loses_is_found() -> None:
-    """In whatever a seed has done before the crash: what never comes after it is missed, and by its name."""
+    """A message that never arrives after a crash is reported by its name, in many random situations."""
     named = set()
     for seed in range(60):
         setup, stream = answers(seed, crashing=True)

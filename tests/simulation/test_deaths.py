@@ -1,4 +1,4 @@
-"""A message that always fails, in the simulation: as often as its group allows, and then it is dead."""
+"""A message that always fails, in the simulation: retried as often as its group allows, then a dead letter."""
 
 from itertools import islice
 
@@ -14,7 +14,7 @@ TOPIC = "B"
 
 @pytest.mark.parametrize("limit", [0, 1, 16])
 def test_a_group_gets_a_message_as_often_as_it_allows(limit: int) -> None:
-    """After its limit of retries, each a delay level later than the last, it is dead and never comes again."""
+    """After the retry limit, with a later delay level each time, a message is dead and never redelivered."""
     simulation = Simulation(Setup(1, limits=(limit, limit)), keep=True)
     session, group = simulation.session, PULL_GROUPS[0]
     client = simulation.pullers[0]
@@ -38,7 +38,7 @@ def test_a_group_gets_a_message_as_often_as_it_allows(limit: int) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("retries", [0, 1, 16])
 def test_what_a_popping_client_gives_up_is_dead(retries: int, mode: str) -> None:
-    """However often it came back before, it is dead once and for all when a client gives it up."""
+    """A message that a client gives up is dead for good, however often it was redelivered before."""
     simulation = Simulation(Setup(1, mode=mode, retry_first=100), keep=True)
     session, client = simulation.session, simulation.poppers[0]
     session.send(client, TOPIC, 0, "fails", "red")
@@ -66,7 +66,7 @@ def test_what_a_popping_client_gives_up_is_dead(retries: int, mode: str) -> None
     ],
 )
 def test_a_message_is_one_thing_at_a_time(falsify: Falsify, states: str) -> None:
-    """What the oracle says of a message that is two things, or none, is just that, in the step in which it is so."""
+    """A message in two states or in none is reported with its states, in the same step."""
     said = [
         complaint(setup, one)
         for setup, stream in (answers(seed) for seed in range(16))
@@ -78,7 +78,7 @@ def test_a_message_is_one_thing_at_a_time(falsify: Falsify, states: str) -> None
 
 
 def test_the_seeds_of_a_run_try_every_limit() -> None:
-    """Groups with each limit give messages back, and messages die in every kind of group."""
+    """Groups with each limit send messages back, and every kind of group has dead letters."""
     limits: set[int] = set()
     dead: set[str] = set()
     for seed in range(40):

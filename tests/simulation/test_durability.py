@@ -1,4 +1,4 @@
-"""What dying brokers lose: nothing beyond what flushing and replication allow, and the book finds it if they do.
+"""Crashes lose no more than flush and replication allow, and the oracle reports any other loss.
 
 SEEDS=10000 runs that many (default 100), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
 """
@@ -17,14 +17,14 @@ SEND, POWER_LOSS = Action("send", d=0), Action("power loss")
 
 @pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
 def test_nothing_is_lost_that_is_promised(seeds: range) -> None:
-    """Whoever dies, what is flushed is kept in its order, slaves hold what masters have, and groups get it all."""
+    """Flushed messages survive every crash in order, slaves equal their masters, and groups get every message."""
     reports = [found for seed in seeds if (found := report(seed))]
 
     assert not reports, "\n\n".join(reports)
 
 
 def test_the_seeds_of_a_run_lose_messages() -> None:
-    """It happens that messages are lost, and not only those."""
+    """Some messages are lost in the first seeds, and others are kept."""
     ended = [run(*plan(seed)) for seed in range(30)]
 
     assert sum(master.kept.lost for one in ended for master in one.masters) > 50
@@ -51,12 +51,12 @@ def _ended_at(disk: Disk, *actions: Action) -> Master:
     ids=["power", "process", "stopped in between", "flushed in between", "synchronous", "with a slave"],
 )
 def test_what_a_death_costs(disk: Disk, actions: list[Action], lost: int) -> None:
-    """Only a loss of power costs anything, only without synchronous flushing, and only what was stored lately."""
+    """Only a power loss without synchronous flush loses messages, and only recently stored ones."""
     assert _ended_at(disk, *actions).kept.lost == lost
 
 
 def test_who_waits_for_a_slave_gets_it_or_is_told() -> None:
-    """A synchronous master answers when its slave is back, and after three seconds if it is not."""
+    """A send that waits for a slave is answered when the slave returns, and after three seconds otherwise."""
     master = _ended_at(Disk(slaves=1, sync_master=True), Action("slave down"), SEND)
     assert len(master.waiting) == 1
 
@@ -81,7 +81,7 @@ def _flushed(master: Master) -> None:
 
 @pytest.mark.parametrize("told", [_not_with_power, _long_ago, _flushed])
 def test_a_loss_that_must_not_be_is_found(told: Callable[[Master], None]) -> None:
-    """A message that is gone although nothing explains it is named."""
+    """An unexplained loss of a message is reported with its name."""
     master = _ended_at(Disk(), SEND)
     master.broker.crash()
 
@@ -90,7 +90,7 @@ def test_a_loss_that_must_not_be_is_found(told: Callable[[Master], None]) -> Non
 
 
 def test_other_wrongs_are_found() -> None:
-    """An offset beyond the end of a queue, a queue that is too long, and a message that somebody never got."""
+    """An offset beyond the end of a queue, a queue that is too long, and a missed message are reported."""
     master = _ended_at(Disk(), SEND)
     topic = next(iter(TOPICS))
 
@@ -117,9 +117,9 @@ def test_other_wrongs_are_found() -> None:
     ids=["process", "synchronous", "power", "while its copy is made", "after its copy was made", "away"],
 )
 def test_what_must_come_again(disk: Disk, actions: list[Action], comes: bool) -> None:
-    """What was taken and not acknowledged, unless a loss of power may have taken its check point or its copy.
+    """An unacknowledged popped message is redelivered, unless a power loss may have lost its check point or copy.
 
-    It is missed for so long, and comes in the end.
+    The oracle reports it missing until it arrives.
     """
     simulation = Durability((disk,))
     (master,) = simulation.masters

@@ -1,4 +1,4 @@
-"""What the simulation has found once, as short as it can be told."""
+"""Cases that the simulation has found, reduced to the fewest actions."""
 
 import json
 
@@ -15,8 +15,11 @@ CHANGED_TWICE_THEN_CRASHED = [
     Action("advance", a=10),
     Action("crash", a=1),
 ]
-"""Two changes with one handle in one millisecond make two check points with one key. The first was taken, the second
-passed over, and the position of the revive queue stood before the second: a crash an hour later brought it again."""
+"""Two changes with one handle in one millisecond created two check points with one key.
+
+Only the first was processed, and the offset of the revive queue stayed before the second, so that a crash an hour later
+redelivered it.
+"""
 
 PASSED_OVER_THEN_RESET_THEN_CRASHED = [
     Action("send"),
@@ -27,8 +30,10 @@ PASSED_OVER_THEN_RESET_THEN_CRASHED = [
     Action("reset", client=13),
     Action("crash"),
 ]
-"""The group had read its messages and passed over one that it does not want, and that position was in the file when a
-reset moved it back and a crash undid the reset. The oracle had forgotten what was passed over."""
+"""The group had skipped an unwanted message, and that offset was in the file when a reset moved it back.
+
+A crash then lost the reset. The oracle had forgotten the skipped message.
+"""
 RESET_WHILE_HIDDEN = [
     Action("pop", 2, 37, 0, 31),
     Action("send", a=10),
@@ -40,8 +45,11 @@ RESET_WHILE_HIDDEN = [
     Action("ack many", client=6, a=4),
     Action("advance", a=57),
 ]
-"""A record in memory takes acknowledgements by offset alone, so one of an earlier delivery, whose record is stored,
-acknowledges a later one after a reset; the earlier one comes back. The oracle took it for acknowledged."""
+"""A record in memory matches acknowledgements by offset alone.
+
+So an acknowledgement of an earlier delivery, whose record is stored, acknowledges a later one after a reset, and the
+earlier one is redelivered. The oracle considered it acknowledged.
+"""
 
 FORGED_BY_A_MILLISECOND = [
     Action("send", a=28),
@@ -52,8 +60,11 @@ FORGED_BY_A_MILLISECOND = [
     Action("hide", b=58),
     Action("ack forged"),
 ]
-"""A forged handle had, by chance, the key of a check point but a shorter invisible time: its acknowledgement came out
-of the timer before the check point and was not waited for. The oracle took the message for acknowledged."""
+"""A forged handle happened to have the key of a check point, but a shorter invisible time.
+
+Its acknowledgement came out of the timer before the check point and was dropped. The oracle considered the message
+acknowledged.
+"""
 BACK_TO_THE_BEGINNING_THEN_CRASHED = [
     Action("send", a=13),
     Action("pop", a=16),
@@ -69,20 +80,26 @@ BACK_TO_THE_BEGINNING_THEN_CRASHED = [
     Action("advance", a=29),
     Action("crash"),
 ]
-"""With records the position is where the last read began, after a reset at the beginning. The oracle looked only at
-reads of long ago."""
+"""With records the offset is the start of the last read, after a reset the start of the queue.
+
+The oracle considered only reads of long ago.
+"""
 
 POPPED_IN_ORDER_TWO_DAYS_AGO = [
     Action("send timed", a=1, d=7),
     Action("send"),
     Action("pop in order", d=3),
 ]
-"""A batch that is out for more than a day is forgotten, and its messages do not count as coming again. The oracle
-counted them, after it had waited for a timed message of two days later."""
+"""A batch in flight for more than a day is deleted, and its messages do not count as redelivered.
+
+The oracle counted them, after it had waited for a timer message of two days later.
+"""
 
 RESET_OF_ANOTHER_QUEUE = [Action("burst"), Action("pop", d=54), Action("pop", c=54), Action("reset", b=53)]
-"""With records a reset of one queue takes the others back to what is in memory, and on with it until the next read. The
-oracle expected all of it to be read again."""
+"""With records a reset of one queue moves the others back to the records in memory.
+
+They then follow those until the next read. The oracle expected all messages to be read again.
+"""
 
 RESET_OF_ANOTHER_QUEUE_LATER = [
     Action("burst", b=20),
@@ -91,8 +108,10 @@ RESET_OF_ANOTHER_QUEUE_LATER = [
     Action("advance", a=8),
     Action("reset"),
 ]
-"""The position stays at the first message that was in memory, also when nothing is left there. The oracle knew that for
-a crash, not for the reset of another queue."""
+"""The offset stays at the first message that was in memory, even if none is left there.
+
+The oracle knew that for a crash, but not for the reset of another queue.
+"""
 
 WOKEN_BY_ONE_THAT_WAS_WOKEN = [
     Action("pop in order", client=15, a=10, b=1, c=28, fate="doubled"),
@@ -101,7 +120,7 @@ WOKEN_BY_ONE_THAT_WAS_WOKEN = [
     Action("ack", fate="doubled"),
     Action("ack"),
 ]
-"""A waiting pop that left something behind woke the next one, which was answered before it although it came later."""
+"""A waiting pop that left messages woke the next one, which was answered first although it came later."""
 
 CHANGED_WITH_AN_OLD_HANDLE_WHILE_POPPED = [
     Action("send", a=41),
@@ -111,9 +130,11 @@ CHANGED_WITH_AN_OLD_HANDLE_WHILE_POPPED = [
     Action("pop", a=17),
     Action("hide", b=36, fate="doubled"),
 ]
-"""In the millisecond in which a message was popped again after a crash, its old handle was changed, twice: the check
-points have one key for the buffer, which took the acknowledgement of the first change for one of the pop. The oracle
-took the first change for acknowledged."""
+"""In the millisecond in which a message was popped again after a crash, its old handle was changed twice.
+
+The buffer had one key for both check points, so it applied the acknowledgement of the first change to the pop. The
+oracle considered the first change acknowledged.
+"""
 
 POPPED_TWICE_IN_A_MILLISECOND = [
     Action("send", a=31),
@@ -121,8 +142,11 @@ POPPED_TWICE_IN_A_MILLISECOND = [
     Action("reset", a=40),
     Action("pop", a=7, c=52),
 ]
-"""A reset brought a message back in the millisecond in which it was popped: in the buffer its check point would have
-the key of the first, so the second pop waits. The oracle wanted it to be woken."""
+"""A reset made a message readable again in the millisecond in which it was popped.
+
+In the buffer its check point would have the same key as the first, so the second pop waits. The oracle expected it to
+be woken.
+"""
 
 
 WOKEN_BY_ONE_WHOSE_TIME_WAS_OVER = [
@@ -134,8 +158,10 @@ WOKEN_BY_ONE_WHOSE_TIME_WAS_OVER = [
     Action("pop in order", a=26, b=25, c=19),
     Action("hide", b=2),
 ]
-"""A pop's time was over in the instant in which its queue was free again: it took the first message and woke another
-pop, which was answered before it."""
+"""A pop timed out at the time at which its queue became free: it took the first message and woke another pop.
+
+That pop was answered first.
+"""
 
 CHECKED_THEN_CRASHED_THRICE = [
     Action("advance"),
@@ -153,8 +179,11 @@ CHECKED_THEN_CRASHED_THRICE = [
     Action("advance", a=17),
     Action("advance", a=16),
 ]
-"""Each crash after a round of the transaction check makes another appearance of a half message. The oracle took one
-that went on for one that may have done so before the crash, and thought that it was forgotten."""
+"""Each crash after a round of the transaction check adds another copy of a half message.
+
+The oracle confused a re-appended copy with one that may have been re-appended before the crash, and reported it as
+forgotten.
+"""
 
 RESET_FORWARD_WHILE_IN_MEMORY = [
     Action("send", a=2, b=1),
@@ -164,8 +193,10 @@ RESET_FORWARD_WHILE_IN_MEMORY = [
     Action("advance", a=46),
     Action("crash"),
 ]
-"""What was popped was in memory when its group was moved on, and was committed after that; the reset, which nobody had
-taken, was forgotten in the crash. The oracle knew only of positions that the group had had since the reset."""
+"""A popped message was in memory when its group was reset forward, and was committed after that.
+
+The crash lost the reset, which no read had taken. The oracle knew only offsets that the group had had since the reset.
+"""
 RESET_BACK_WHILE_IN_MEMORY = [
     Action("send", a=2, b=1),
     Action("pop", a=14),
@@ -173,11 +204,13 @@ RESET_BACK_WHILE_IN_MEMORY = [
     Action("advance", a=46),
     Action("crash"),
 ]
-"""The same, moved back."""
+"""The same with a reset backward."""
 
 GIVEN_UP_BY_AN_OLD_HANDLE = [Action("send"), Action("pop"), Action("hide", fate="given up"), Action("give up")]
-"""A client never got the handle of its change, and gave the message up by the one before: it is dead and in flight. The
-oracle said that a dead message must be done."""
+"""A client never got the handle of its change, and made the message a dead letter with the old handle.
+
+So the message is dead and in flight. The oracle required a dead letter to be done.
+"""
 
 
 @pytest.mark.parametrize(
@@ -190,7 +223,7 @@ oracle said that a dead message must be done."""
     ids=["changed twice, then crashed", "woken by one that was woken", "woken by one whose time was over"],
 )
 def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> None:
-    """What the broker did wrong once: the oracle has nothing to say any more."""
+    """A case in which the broker was wrong once has no violation any more."""
     assert failure(setup, actions) == ""
 
 
@@ -203,8 +236,10 @@ RESET_TAKEN_THEN_CRASHED = [
     Action("pop", a=19),
     Action("crash"),
 ]
-"""What was in memory was committed behind the back of a reset, and written; the read that took the reset was forgotten
-by the crash. The oracle thought that a reset is safe once it is taken."""
+"""A message in memory was committed despite a reset, and written; the crash then lost the read that took the reset.
+
+The oracle assumed that a taken reset is safe.
+"""
 
 
 @pytest.mark.parametrize(
@@ -243,12 +278,12 @@ by the crash. The oracle thought that a reset is safe once it is taken."""
     ],
 )
 def test_what_is_right_is_let_pass(setup: Setup, actions: list[Action]) -> None:
-    """What the oracle objected to once, although upstream does the same."""
+    """A case in which the oracle was wrong once, because upstream does the same, has no violation."""
     assert failure(setup, actions) == ""
 
 
 def test_silence_is_the_same_in_every_journal() -> None:
-    """The end of a transaction with an unknown state gets no answer, and the journal shows that as a plain value."""
+    """An end with an unknown state has no response, and the journal shows that as a plain value."""
     simulation = run(Setup(0), [Action("prepare"), Action("end", b=5)])
 
     ends = [line for line in journal_lines(simulation) if "EndTransaction" in line]
@@ -257,7 +292,7 @@ def test_silence_is_the_same_in_every_journal() -> None:
 
 
 def test_a_gone_client_leaves_nothing_waiting() -> None:
-    """Closing a connection forgets its pops, notifications and pulls, and nobody else's."""
+    """Closing a connection removes its waiting pops, notifications and pulls, and no others."""
     session = Session(BrokerConfig(), EmulationConfig(), 0, lambda seen: None)
     session.create_topic("A", 1)
     leaving, staying = Client("leaving", "G"), Client("staying", "G")

@@ -1,4 +1,4 @@
-"""The oracle bites: what a broker answered is falsified in one place, and the oracle finds it."""
+"""The oracle detects errors: one observation of a correct broker is falsified, and the oracle reports it."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -47,15 +47,15 @@ from streams import Stream, at
 
 SEEDS = range(16)
 TRIES = 6
-"""Places in which each seed's answers are falsified, at most."""
+"""Maximum number of falsified observations per seed."""
 
 Falsify = Callable[[Stream], Iterator[Stream]]
-"""Each stream that has one thing wrong."""
+"""Yields streams with one error each."""
 
 
 @cache
 def answers(seed: int, mode: str = "check points", *, crashing: bool = False) -> tuple[Setup, tuple[Observation, ...]]:
-    """What was seen of a broker that did everything right."""
+    """Return the observations of a correct broker."""
     setup, actions = plan(seed)
     setup = setup._replace(mode=mode, retention="")
     wanted = [action for action in actions if crashing or action.verb != "crash"]
@@ -63,7 +63,7 @@ def answers(seed: int, mode: str = "check points", *, crashing: bool = False) ->
 
 
 def complaint(setup: Setup, stream: Stream) -> str:
-    """What the oracle has to say, "" for nothing."""
+    """Return the violation that the oracle finds in a stream, "" if there is none."""
     oracle = new_oracle(setup)
     try:
         for seen in stream:
@@ -74,12 +74,12 @@ def complaint(setup: Setup, stream: Stream) -> str:
 
 
 def is_copy(seen: Observation, prefix: str = "%RETRY%pop-") -> bool:
-    """Is this the appearance of a message that comes back?"""
+    """Return True if this is the stored copy of a redelivered message."""
     return isinstance(seen, Stored) and seen.topic.startswith(prefix)
 
 
 def deliveries(stream: Stream, groups: tuple[str, ...]) -> Iterator[tuple[int, Popped]]:
-    """The pops of some groups that got something."""
+    """Return the pops of some groups that got messages, with their indices."""
     return (
         (index, seen)
         for index, seen in enumerate(stream)
@@ -87,7 +87,7 @@ def deliveries(stream: Stream, groups: tuple[str, ...]) -> Iterator[tuple[int, P
     )
 
 
-# each of these is one way to be wrong
+# falsifications
 
 
 def a_message_is_handed_out_twice(stream: Stream) -> Iterator[Stream]:
@@ -96,7 +96,7 @@ def a_message_is_handed_out_twice(stream: Stream) -> Iterator[Stream]:
 
 
 def a_message_is_handed_out_again_later(stream: Stream) -> Iterator[Stream]:
-    """A consumer gets, under a new handle, what another one got before."""
+    """Deliver a message again later, under a new handle."""
     for index, seen in deliveries(stream, POP_GROUPS):
         for later, other in deliveries(stream[index + 1 :], (seen.group,)):
             if other.topic == seen.topic and other.now > seen.now and len(other.messages) < other.asked:
@@ -109,7 +109,7 @@ def a_message_is_handed_out_again_later(stream: Stream) -> Iterator[Stream]:
 
 
 def a_delivery_is_lost(stream: Stream) -> Iterator[Stream]:
-    """The broker skips a message: no group member ever sees it."""
+    """Remove a message from a delivery, so that no group member ever gets it."""
     for index, seen in deliveries(stream, POP_GROUPS):
         if len(seen.messages) > 1:
             yield at(stream, index, seen._replace(messages=seen.messages[1:]))
@@ -117,7 +117,7 @@ def a_delivery_is_lost(stream: Stream) -> Iterator[Stream]:
 
 
 def a_copy_comes_too_early(stream: Stream) -> Iterator[Stream]:
-    """A message comes back at the end of its invisible time, not after it."""
+    """Store a copy at the end of the invisible time instead of after it."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Stored) and is_copy(seen) and not seen.delay_level:
             for earlier in range(index, 0, -1):
@@ -130,7 +130,7 @@ def a_copy_comes_too_early(stream: Stream) -> Iterator[Stream]:
 
 
 def a_copy_never_comes(stream: Stream) -> Iterator[Stream]:
-    """What nobody acknowledged does not come back, and so nobody gets it."""
+    """Remove the copies of unacknowledged messages and their deliveries."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Stored) and is_copy(seen):
             before = [other for other in stream[:index] if not is_copy(other)]
@@ -147,7 +147,7 @@ def _without_copies(seen: Observation) -> bool:
 
 
 def what_was_acknowledged_comes_back(stream: Stream) -> Iterator[Stream]:
-    """Deliveries that came back are acknowledged in time, in vain."""
+    """Add acknowledgements, in time, of deliveries that were redelivered."""
     backs = {(seen.topic, seen.message_id, seen.attempt) for seen in stream if isinstance(seen, Stored)}
     changed = {seen.handle.offset for seen in stream if isinstance(seen, Hidden)}
     for _, seen in deliveries(stream, POP_GROUPS):
@@ -167,7 +167,7 @@ def what_was_acknowledged_comes_back(stream: Stream) -> Iterator[Stream]:
 
 
 def _handles_of(stream: Stream, wanted: Delivery, group: str) -> list[Handle]:
-    """All handles under which a message with its number of attempts was delivered to a group."""
+    """Return all handles with which one attempt of a message was delivered to a group."""
     return [
         message.handle
         for _, seen in deliveries(stream, (group,))
@@ -181,7 +181,7 @@ def _delivers(seen: Observation, handle: Handle) -> bool:
 
 
 def a_message_is_hidden_for_longer_than_it_stays_away(stream: Stream) -> Iterator[Stream]:
-    """The handle promises more invisible time than the broker keeps to."""
+    """Increase the invisible time in a handle beyond the actual redelivery."""
     copies = [seen for seen in stream if isinstance(seen, Stored) and is_copy(seen)]
     changed = {(seen.handle.topic, seen.handle.offset) for seen in stream if isinstance(seen, Hidden)}
     for index, seen in deliveries(stream, POP_GROUPS):
@@ -231,7 +231,7 @@ def an_attempt_is_not_counted(stream: Stream) -> Iterator[Stream]:
 
 
 def a_pop_comes_back_empty_handed(stream: Stream) -> Iterator[Stream]:
-    """Messages are there, and a pop is told that there are none."""
+    """Return no messages to a pop although there are some."""
     for index, seen in deliveries(stream, (*POP_GROUPS, *ORDERED_GROUPS)):
         if not seen.waited:
             empty = seen._replace(code="POLLING_TIMEOUT", messages=(), now=max(seen.now, seen.deadline))
@@ -252,7 +252,7 @@ def a_waiting_pop_is_not_woken(stream: Stream) -> Iterator[Stream]:
 
 
 def an_ordered_queue_is_given_to_two(stream: Stream) -> Iterator[Stream]:
-    """Another attempt gets the batch that is out."""
+    """Deliver the batch in flight to another attempt."""
     for index, seen in deliveries(stream, ORDERED_GROUPS):
         if seen.invisible_ms > 1:
             yield at(stream, index, seen, seen._replace(attempt_id="another", call=10**9))
@@ -380,7 +380,7 @@ def a_queue_has_two_owners(stream: Stream) -> Iterator[Stream]:
 
 
 def a_crash_skips_messages(stream: Stream) -> Iterator[Stream]:
-    """After a crash a group that pops, or pops in order, goes on behind what it has not got."""
+    """Let a popping or ordered group continue after messages that it has not got, after a crash."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Crashed):
             for number, (group, place, position) in enumerate(seen.positions):
@@ -459,11 +459,11 @@ IN_EVERY_MODE: tuple[Falsify, ...] = (
     a_copy_is_not_like_its_original,
     a_waiting_pop_is_not_woken,
 )
-"""Other ways to remember pops differ in when messages come back and by what an acknowledgement is matched."""
+"""The other modes differ in the time of redelivery and in how acknowledgements match."""
 
 
 def test_right_answers_pass() -> None:
-    """The same answers, not falsified, please the oracle when they are read a second time."""
+    """The unchanged observations contain no violation when they are processed a second time."""
     for seed in SEEDS:
         setup, stream = answers(seed)
         assert complaint(setup, list(stream)) == ""
@@ -471,19 +471,19 @@ def test_right_answers_pass() -> None:
 
 @pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda falsify: falsify.__name__)
 def test_a_falsified_answer_is_found(falsify: Falsify) -> None:
-    """Wherever one answer is made wrong in this way, the oracle complains."""
+    """One falsified observation of this kind, anywhere, is reported."""
     assert falsified_in(falsify, [answers(seed) for seed in SEEDS]) >= 3, "too few places to be wrong in"
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "check points"])
 @pytest.mark.parametrize("falsify", IN_EVERY_MODE, ids=lambda falsify: falsify.__name__)
 def test_a_falsified_answer_is_found_in_every_mode(falsify: Falsify, mode: str) -> None:
-    """So it does when the broker remembers pops in another way."""
+    """One falsified observation of this kind is reported in the other pop modes, too."""
     assert falsified_in(falsify, [answers(seed, mode) for seed in SEEDS[:6]]) >= 3, "too few places to be wrong in"
 
 
 def falsified_in(falsify: Falsify, streams: list[tuple[Setup, tuple[Observation, ...]]]) -> int:
-    """How many places were tried; in each the oracle has to complain."""
+    """Return the number of streams tried; the oracle must find a violation in each."""
     draw = random.Random(falsify.__name__)
     tried = 0
     for setup, stream in streams:
@@ -496,13 +496,13 @@ def falsified_in(falsify: Falsify, streams: list[tuple[Setup, tuple[Observation,
 
 @pytest.mark.parametrize("falsify", [a_crash_skips_messages])
 def test_a_crash_that_skips_messages_is_found(falsify: Falsify) -> None:
-    """A group that goes on behind what it has not got loses messages."""
+    """A group that continues after messages that it has not got, after a crash, is reported."""
     assert falsified_in(falsify, [answers(seed, crashing=True) for seed in SEEDS]) >= 3
 
 
 @pytest.mark.parametrize(("position", "verdict"), [(2, ""), (1, "goes on at 1"), (0, "goes on at 0"), (-1, "at -1")])
 def test_a_crash_that_forgets_what_was_written_is_found(position: int, verdict: str) -> None:
-    """Offsets are written every 10 s at least: two messages popped a minute ago are not read again."""
+    """Offsets are written at least every 10 s: reading two messages again that were popped a minute ago is reported."""
     simulation = Simulation(Setup(0, retry_first=0), keep=True)
     for verb, a in (("burst", 1), ("pop", 1), ("advance", 8), ("pop", 1), ("advance", 4), ("crash", 0)):
         simulation.perform(Action(verb, a=a))
@@ -521,7 +521,7 @@ def test_a_crash_that_forgets_what_was_written_is_found(position: int, verdict: 
 
 
 def test_a_level_that_is_not_read_from_its_head_is_found() -> None:
-    """Of two messages that were sent in one instant by one level the second comes first."""
+    """A delay level that delivers the second of two messages first is reported."""
     simulation = Simulation(Setup(0), keep=True)
     for verb in ("send", "send", "advance"):
         simulation.perform(Action(verb, a=7, d=3))

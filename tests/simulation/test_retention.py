@@ -1,4 +1,4 @@
-"""Files of the log that are deleted in the simulation: what may be lost by it, and nothing else is."""
+"""Deletion of log files in the simulation: what it may lose, and that nothing else is lost."""
 
 import random
 from collections.abc import Iterable
@@ -21,13 +21,13 @@ from test_oracle import (
 )
 
 SEEDS = dict(zip(range(1, 41, 4), 2 * tuple(RETENTIONS), strict=True))
-"""Seeds of brokers that delete, and how."""
+"""Seeds of brokers that delete files, and their retention."""
 TRIES = 2
 
 
 @cache
 def answers(seed: int) -> tuple[Setup, tuple[Observation, ...]]:
-    """What was seen of a broker that deleted what it may, and never died."""
+    """Return the observations of a correct broker that deleted files and did not crash."""
     setup, actions = plan(seed)
     setup = setup._replace(mode="check points", retention=SEEDS[seed])
     alive = [action for action in actions if action.verb != "crash"]
@@ -35,7 +35,7 @@ def answers(seed: int) -> tuple[Setup, tuple[Observation, ...]]:
 
 
 def falsified_in(falsify: Falsify, retentions: Iterable[str]) -> list[str]:
-    """What the oracle said of each place that was tried."""
+    """Return the violation of each falsified stream."""
     draw = random.Random(falsify.__name__)
     said = []
     for setup, stream in (answers(seed) for seed, retention in SEEDS.items() if retention in retentions):
@@ -67,7 +67,7 @@ def falsified_in(falsify: Falsify, retentions: Iterable[str]) -> list[str]:
     ],
 )
 def test_a_wrong_deletion_is_found(falsify: Falsify, retentions: Iterable[str], words: str) -> None:
-    """Wherever it is, and mostly by its name: moved in time, it may break another rule before."""
+    """A wrong deletion anywhere is reported, usually by its own rule; moved in time it may break another one."""
     said = falsified_in(falsify, retentions)
 
     assert said, "too few places to be wrong in"
@@ -76,7 +76,7 @@ def test_a_wrong_deletion_is_found(falsify: Falsify, retentions: Iterable[str], 
 
 
 def test_the_seeds_of_a_run_delete_what_is_in_use() -> None:
-    """Every kind of retention deletes, also what groups have not got yet, and clients meet it."""
+    """Every kind of retention deletes files, even with unread messages, and clients meet deleted messages."""
     seen = [one for seed in SEEDS for one in answers(seed)[1]]
 
     assert all(any(isinstance(one, Deleted) for one in answers(seed)[1]) for seed in list(SEEDS)[:5])
@@ -86,7 +86,7 @@ def test_the_seeds_of_a_run_delete_what_is_in_use() -> None:
 
 
 def _gone_after(*actions: Action) -> Simulation:
-    """A broker that has deleted all that these actions stored."""
+    """Create a broker that has deleted all messages stored by these actions."""
     simulation = Simulation(Setup(0, retention="told"), keep=True)
     for action in (*actions, Action("fill", a=4), Action("delete"), Action("advance", a=4), Action("advance", a=5)):
         simulation.perform(action)
@@ -95,7 +95,7 @@ def _gone_after(*actions: Action) -> Simulation:
 
 
 def test_what_is_gone_is_not_owed() -> None:
-    """A message that waits for its time, one that was popped, one that was pulled and one that nobody had got."""
+    """Deleted messages that waited, were popped, were pulled or were unread need not be delivered."""
     pulled = [Action("send"), Action("pull"), Action("pop", d=3)]
     simulation = _gone_after(*pulled, Action("send timed", d=9), Action("prepare", d=4), Action("send", d=3))
     simulation.perform(Action("send back", b=1))
@@ -109,12 +109,12 @@ def test_what_is_gone_is_not_owed() -> None:
 
 @pytest.mark.parametrize("seed", [20217, 21213, 21537])
 def test_what_is_right_is_let_pass(seed: int) -> None:
-    """What was objected to once: a level that waits for what is gone, and a round that finds its notes deleted."""
+    """Two cases are no violation: a delay level that waits for deleted messages, a round without its op messages."""
     assert leftovers(run(*plan(seed)).session) == []
 
 
 def test_what_is_gone_and_comes_back_is_found() -> None:
-    """A copy that is made after its message was deleted, and not before as it was."""
+    """A copy that is made after its message was deleted is reported."""
     simulation = Simulation(Setup(0, retention="always"), keep=True)
     soon = Action("advance", a=5)
     for action in (Action("advance", a=9), Action("send"), Action("pop", d=4), Action("fill", a=4), soon):

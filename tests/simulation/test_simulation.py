@@ -1,4 +1,4 @@
-"""Many seeds of the simulation, each watched by the oracle.
+"""Many seeds of the simulation, each checked by the oracle.
 
 SEEDS=10000 runs that many (default 100), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
 """
@@ -23,20 +23,20 @@ BLOCKS = [range(int(ONE), int(ONE) + 1)] if ONE else [range(n, n + BLOCK) for n 
 
 @pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
 def test_the_broker_does_what_upstream_allows(seeds: range) -> None:
-    """After every step of every seed the oracle agrees, and after the last one everybody got everything."""
+    """The oracle finds no violation in any seed, and in the end every group has every message."""
     reports = [found for seed in seeds if (found := report(seed))]
 
     assert not reports, "\n\n".join(reports)
 
 
 def test_nothing_is_left_behind() -> None:
-    """After everything was consumed the broker holds no timer, no waiting request and no open check point."""
+    """After everything was consumed the broker has no timer, waiting request or open check point."""
     for seed in range(20):
         assert leftovers(run(*plan(seed)).session) == []
 
 
 def test_the_seeds_of_a_run_use_every_verb() -> None:
-    """No verb is left out by all of the first seeds."""
+    """The first seeds use every verb."""
     used = {action.verb for seed in range(40) for action in plan(seed)[1]}
 
     assert used == set(VERBS)
@@ -63,14 +63,14 @@ def test_one_seed_gives_one_journal(seed: int) -> None:
 
 
 def _deaf_to_resets(setup: Setup, actions: list[Action]) -> str:
-    """What a judge would say that must not see a reset of topic O after a burst of more than ten messages."""
+    """A judge that fails for a reset of topic O after a burst of more than ten messages."""
     bursts = [index for index, action in enumerate(actions) if action.verb == "burst" and action.b % 40 >= 8]
     resets = [index for index, action in enumerate(actions) if action.verb == "reset" and action.a % 3 == 2]
     return "Violation: that was too much" if bursts and resets and bursts[0] < resets[-1] else ""
 
 
 def test_a_failure_is_cut_down_to_what_is_needed() -> None:
-    """Of many actions the two that fail together are left, and of their numbers those that matter."""
+    """A failing list is reduced to the two actions that fail together, and to the numbers that matter."""
     setup, actions = plan(1)
     actions[10:10] = [Action("burst", 3, 7, 9, 2, 1)]
     actions[80:80] = [Action("reset", 3, 2, 7, 4, 1, "lost")]

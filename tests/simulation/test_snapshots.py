@@ -1,4 +1,4 @@
-"""An engine that begins from a snapshot goes on as the one that it is of goes on after an orderly stop."""
+"""An engine started from a snapshot continues like the original one after a graceful restart."""
 
 import pytest
 from observations import Observation
@@ -6,12 +6,12 @@ from simulation import Action, Simulation, plan
 from snapshot_files import saved
 
 RESTART, MOVE = Action("crash", a=5), Action("crash", a=11)
-"""What the crash verb's numbers mean: stop in order and start again, here or in another engine."""
+"""Numbers of the crash verb: graceful restart in the same engine, or in another one."""
 ACTIONS = 120
 
 
 def lived_through(seed: int, stop: Action) -> tuple[list[Observation], bytes]:
-    """What was seen of a seed whose broker stops twice on the way, and how it is in the end."""
+    """Return the observations of a seed whose broker restarts twice, and its final snapshot."""
     setup, actions = plan(seed)
     simulation = Simulation(setup, keep=True)
     for number, action in enumerate(action for action in actions[:ACTIONS] if action.verb != "crash"):
@@ -24,8 +24,8 @@ def lived_through(seed: int, stop: Action) -> tuple[list[Observation], bytes]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_it_goes_on_as_after_a_restart(seed: int) -> None:
-    """Everything that clients of a seed see is the same, and so is, to the byte, what is left after all was consumed.
+    """Observations and the final snapshot are identical after a restart and after a start from a snapshot.
 
-    Half messages, delayed and timed ones, pops of each kind, ordered batches and offsets are among it.
+    They include half messages, delayed and timer messages, pops of each mode, ordered batches and offsets.
     """
     assert lived_through(seed, MOVE) == lived_through(seed, RESTART)

@@ -1,4 +1,4 @@
-"""The simulation's verbs as a Hypothesis state machine: it looks for a way to break a rule and shortens it."""
+"""The simulation's verbs as a Hypothesis state machine, which searches for violations and shortens them."""
 
 import os
 
@@ -20,7 +20,7 @@ OTHER = tuple(verb for verb in WEIGHTS if verb not in (*SENDING, *TAKING, *HOLDI
 
 
 class Broker(RuleBasedStateMachine):
-    """A broker and its clients; the oracle judges after every step, and once more after everything was consumed."""
+    """A broker and its clients; the oracle checks every step, and once more after everything was consumed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Broker(RuleBasedStateMachine):
         mode=st.sampled_from(tuple(MODES)),
     )
     def start(self, seed: int, retry_v2: bool, retry_first: int, mode: str) -> None:
-        """A broker as upstream's defaults make it, or with other ways to read retry topics and to remember pops."""
+        """Start a broker with upstream's defaults, or with other retry topics and pop modes."""
         self.simulation = Simulation(Setup(seed, retry_v2, retry_first, mode))
 
     def _perform(self, *action: object) -> None:
@@ -42,31 +42,31 @@ class Broker(RuleBasedStateMachine):
 
     @rule(verb=st.sampled_from(SENDING), a=NUMBER, b=NUMBER, c=NUMBER, d=NUMBER, fate=FATE)
     def send(self, verb: str, a: int, b: int, c: int, d: int, fate: str) -> None:
-        """Messages come in."""
+        """Send messages."""
         self._perform(verb, 0, a, b, c, d, fate)
 
     @rule(verb=st.sampled_from(TAKING), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER, d=NUMBER, fate=FATE)
     def take(self, verb: str, client: int, a: int, b: int, c: int, d: int, fate: str) -> None:
-        """A client asks for messages."""
+        """Receive messages."""
         self._perform(verb, client, a, b, c, d, fate)
 
     @rule(verb=st.sampled_from(HOLDING), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER, fate=FATE)
     def use(self, verb: str, client: int, a: int, b: int, c: int, fate: str) -> None:
-        """A client does something with what it has."""
+        """Use received messages."""
         self._perform(verb, client, a, b, c, 0, fate)
 
     @rule(verb=st.sampled_from(OTHER), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER)
     def other(self, verb: str, client: int, a: int, b: int, c: int) -> None:
-        """A client comes, goes, looks or moves its group."""
+        """Let a client join, leave, query or reset its group."""
         self._perform(verb, client, a, b, c)
 
     @rule(a=NUMBER)
     def advance(self, a: int) -> None:
-        """Time passes."""
+        """Advance the time."""
         self._perform("advance", 0, a)
 
     def teardown(self) -> None:
-        """Everybody consumes until nothing comes any more."""
+        """Consume with all groups until no message is left."""
         if self.simulation is not None:
             self.simulation.drain()
             assert leftovers(self.simulation.session) == []

@@ -1,4 +1,4 @@
-"""Brokers in trouble, and patient clients: what is accepted is delivered when the trouble is over.
+"""Brokers in trouble, and patient clients: accepted messages are delivered when the trouble is over.
 
 SEEDS=10000 runs every twelfth of that many (default 100), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
 """
@@ -17,21 +17,21 @@ from test_simulation import BLOCKS
 from trouble import plan, report, run
 
 PART = 12
-"""Of so many seeds one is run."""
+"""One of this many seeds is run."""
 TRIES = 2
 MOST_EVENTS = 3_000
 
 
 @pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
 def test_what_is_accepted_is_delivered(seeds: range) -> None:
-    """Nobody is refused without a reason, nothing is lost or invented, and in the end everybody has everything."""
+    """No request is rejected without a reason, no message is lost or invented, and in the end every group has all."""
     reports = [found for seed in seeds[::PART] if (found := report(seed))]
 
     assert not reports, "\n\n".join(reports)
 
 
 def test_the_seeds_of_a_run_meet_every_refusal() -> None:
-    """Each trouble refuses each kind of request that it is about."""
+    """Each trouble rejects each kind of request that it affects."""
     met: Counter[tuple[str, str]] = Counter()
     for seed in range(17):
         met += run(*plan(seed)).book.refusals
@@ -42,7 +42,7 @@ def test_the_seeds_of_a_run_meet_every_refusal() -> None:
 
 
 def test_a_seed_repeats() -> None:
-    """The same requests get the same answers, at the same instants."""
+    """Two runs of a seed have the same responses at the same times."""
     first, second = (run(*plan(0), keep=True).events for _ in range(2))
 
     assert len(first) > 500
@@ -51,7 +51,7 @@ def test_a_seed_repeats() -> None:
 
 @cache
 def _few_events() -> list[list[Event]]:
-    """What was seen of some seeds in which clients did not have to ask too often."""
+    """Return the events of some seeds with few repeated requests."""
     return [events for seed in range(8) if len(events := run(*plan(seed), keep=True).events) < MOST_EVENTS]
 
 
@@ -67,7 +67,7 @@ def _complaint(events: list[Event]) -> str:
 
 @pytest.mark.parametrize(("falsify", "words"), FALSIFIED.items(), ids=[one.__name__ for one in FALSIFIED])
 def test_a_wrong_answer_is_found(falsify: Callable[[list[Event]], Iterator[list[Event]]], words: str) -> None:
-    """Wherever one thing is wrong, the book complains, and of the right thing."""
+    """One falsified event, anywhere, is reported, and for the right reason."""
     draw = random.Random(falsify.__name__)
     said = []
     for events in _few_events():

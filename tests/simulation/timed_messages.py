@@ -1,14 +1,14 @@
-"""The oracle's book of timed messages and of those that were taken back.
+"""The oracle's model of timer messages and recalls.
 
-What upstream allows, and nothing else (HookUtils, TimerMessageStore, RecallMessageProcessor 5.3.3):
+Upstream allows the following and nothing else (HookUtils, TimerMessageStore, RecallMessageProcessor 5.3.3):
 
-- A time that is over makes a plain message; one more than three days ahead is refused.
-- A timed message appears at the first full second at or after its time. Slots are a second wide, and a message lies
-  in the one that ends when it appears.
-- Who takes a message back is told success as long as its slot has not begun, by a handle that names another topic
-  never. A delete mark is a timed message itself, so its time must lie ahead, at most three days; it works on the
-  message of its own slot only, in the topic that it names.
-- A message that was taken back never appears, and a delete mark never does.
+- A message whose time has passed is stored at once; one more than three days ahead is rejected.
+- A timer message is delivered at the first full second at or after its time. Slots are a second wide, and a message is
+  in the slot that ends when it is delivered.
+- A recall succeeds until the slot of the message begins, and never with a handle for another topic. A delete mark is a
+  timer message itself, so its time must be in the future, at most three days ahead. It affects only a message in its
+  own slot and in the topic that it names.
+- A recalled message and a delete mark are never delivered.
 """
 
 from collections import defaultdict
@@ -18,17 +18,17 @@ from stored_messages import TIMER_LATE_MS, Promise, StoredMessages, Violation
 
 SLOT_MS = 1_000
 WHEEL_MS = 24 * 3_600_000
-"""Less than the wheel looks ahead."""
+"""Less than the window of the wheel."""
 LONGEST_MS = 3 * 24 * 3_600_000
 
 
 def slot_end(due_ms: int) -> int:
-    """When the slot of a time is over."""
+    """Return the end of the slot of a time."""
     return -(-due_ms // SLOT_MS) * SLOT_MS
 
 
 class TimedMessages:
-    """All messages that wait for a time of their own."""
+    """All waiting timer messages."""
 
     def __init__(self, log: StoredMessages) -> None:
         self._log = log
@@ -36,7 +36,7 @@ class TimedMessages:
         self._last_slot_end = 0
 
     def sent(self, seen: TimedSent) -> None:
-        """A send with a time was answered."""
+        """Check a response to a send of a timer message."""
         too_far = seen.due_ms - seen.now > LONGEST_MS
         if seen.code != ("MESSAGE_ILLEGAL" if too_far else "SUCCESS"):
             raise Violation(f"wrong code: {seen}")
@@ -47,13 +47,13 @@ class TimedMessages:
             return
         self._last_slot_end = max(self._last_slot_end, slot_end(seen.due_ms))
         due, late = seen.due_ms, seen.due_ms + TIMER_LATE_MS
-        # What waits for longer than the wheel looks ahead is copied on the way.
+        # A message that waits longer than the window is copied in between.
         straight = due - seen.now < WHEEL_MS
         promise = Promise(seen.topic, seen.message_id, 0, due, late, source=seen.physical, straight=straight)
         self._waiting[seen.topic, seen.message_id, slot_end(seen.due_ms)].append(self._log.promise(promise))
 
     def taken_back(self, seen: TakenBack) -> None:
-        """Somebody asked for a message back."""
+        """Check a response to a recall."""
         end = slot_end(seen.due_ms)
         if seen.by_handle:
             in_time = seen.now <= end - SLOT_MS and seen.topic == seen.home
@@ -70,5 +70,5 @@ class TimedMessages:
                 promise.withdrawn = True
 
     def last_due(self, now: int) -> int:
-        """When the last slot that was used is over, at least `now`."""
+        """Return the end of the last slot that was used, at least `now`."""
         return max(self._last_slot_end, now)

@@ -1,4 +1,4 @@
-"""Producers of timed messages: they send them in the three ways there are, and take them back in both."""
+"""Producers of timer messages: send them with each of the three properties, and recall them in both ways."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +16,7 @@ REMEMBERED = 30
 
 
 class Waits(NamedTuple):
-    """A timed message that may be taken back."""
+    """A timer message that may be recalled."""
 
     topic: str
     message_id: str
@@ -25,7 +25,7 @@ class Waits(NamedTuple):
 
 
 class TimedSends:
-    """The timed messages of one session's clients; any of them may take back any."""
+    """The timer messages of one session's clients; any client may recall any of them."""
 
     def __init__(self, session: "Session") -> None:
         self._session = session
@@ -34,7 +34,7 @@ class TimedSends:
     def send(
         self, client: Client, topic: str, queue_id: int, message_id: str, tag: str | None, way: str, delay_ms: int
     ) -> None:
-        """Send a message to be delivered `delay_ms` from now, in whole seconds where the way knows only those."""
+        """Send a message to be delivered in `delay_ms`; in whole seconds with TIMER_DELAY_SEC."""
         now = self._session.now_ms
         if way == "TIMER_DELAY_SEC":
             delay_ms = delay_ms // 1000 * 1000
@@ -73,11 +73,11 @@ class TimedSends:
         )
 
     def recall(self, client: Client, waits: Waits, topic: str) -> None:
-        """Take a message back by its handle; with the handle of a message of another topic if `topic` says so."""
+        """Recall a message by its handle, naming `topic`, which may be another topic."""
         self._take_back(client, waits, topic, waits.due_ms, ops.RecallMessage(topic, waits.handle, "producers"), True)
 
     def mark(self, client: Client, waits: Waits, topic: str, due_ms: int, message_id: str) -> None:
-        """Send a delete mark that names the message as one of `topic` and is due at `due_ms`."""
+        """Send a delete mark that names the message in `topic` and is due at `due_ms`."""
         now = self._session.now_ms
         properties = {
             "UNIQ_KEY": message_id,

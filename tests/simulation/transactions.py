@@ -1,21 +1,19 @@
-"""The oracle's book of transactions: which half messages wait, who is asked about them, and what appears in the end.
+"""The oracle's model of transactions: waiting half messages, checks, and committed messages.
 
-What upstream allows, and nothing else (TransactionalMessageServiceImpl, EndTransactionProcessor 5.3.3):
+Upstream allows the following and nothing else (TransactionalMessageServiceImpl, EndTransactionProcessor 5.3.3):
 
-- A half message appears where it belongs at each commit that is accepted, in that instant, and never otherwise. An
-  end is accepted whenever it names an appearance in the half topic with its own group, late and repeated ones too; only
-  who ends by himself, not because he was asked, is too late after an immunity that the message asked for, and after
-  6 s where it asked for less. An end with an unknown state gets no answer and has no effect.
-- A half message that nobody has ended is put at the end of the half topic again and again, at most 15 times, at least
-  30 s apart, and then, or as soon as it is older than files are kept, into TRANS_CHECK_MAX_TIME_TOPIC. Each time a
-  producer of the group is asked, if one is connected and the immunity of the message is over (what it asked for, which
-  may be shorter than the usual 6 s).
-- How far the checks are is committed: what lies before that was put at the end again, given up, or ended.
-- An end stops that, once it is noted, which takes up to 3 s, if it names the last appearance.
-- One whose file was deleted is neither checked nor passed on any more, and cannot be ended: SYSTEM_ERROR. Where notes
-  of ends are among what was deleted, the next round only finds out where the others begin: it knows of no end.
-- A crash loses ends that are not noted, and how far the checks had come in the last `GOES_BACK_MS`: what was passed on
-  since may be passed on again. Nothing else is forgotten.
+- A half message is stored in its real topic at each accepted commit, at that time, and never otherwise.
+- An end is accepted if it names a copy in the half topic with its own group, even a late or repeated one. Only an end
+  that does not answer a check is too late after the immunity of the message, at least 6 s.
+- A half message without an end is re-appended to the half topic at most 15 times, at least 30 s apart. Then, or once it
+  is older than files are kept, it is moved to TRANS_CHECK_MAX_TIME_TOPIC. Each time a producer of the group gets a
+  check, if one is connected and the immunity is over (which may be shorter than the usual 6 s).
+- The position of the checks is committed: every half message before it was re-appended, discarded, or ended.
+- An end of the last copy stops the checks once its op message is stored, which takes up to 3 s.
+- A half message whose file was deleted is neither checked nor re-appended, and its end returns SYSTEM_ERROR. If op
+  messages were deleted, the next round only finds the first remaining one and ignores all ends.
+- A crash loses ends without an op message, and the position of the checks in the last `GOES_BACK_MS`: messages
+  re-appended since may be re-appended again. Nothing else is lost.
 """
 
 from collections import defaultdict
@@ -26,7 +24,7 @@ from observations import Checked, Ended, HalfStored, Prepared, Stored
 from stored_messages import GOES_BACK_MS, Promise, StoredMessages, Violation
 
 TRANSACTION_GROUP = "CID_RMQ_SYS_TRANS"
-"""The broker's own group, which goes through the half topic."""
+"""The broker's own group, which reads the half topic."""
 HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
 DISCARDED_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
 TIME_OUT_MS = 6_000
@@ -34,56 +32,56 @@ INTERVAL_MS = 30_000
 MOST_CHECKS = 15
 NOTED_MS = 3_000
 PAUSE_MS = 1_000
-"""A round that has run out of notes waits this long, and reads no more of them."""
+"""A round without further op messages waits this long, and then reads no more of them."""
 ROUND_MS = 5_000
-"""How long a round takes, at most."""
+"""Longest duration of a round."""
 
 
 @dataclass(slots=True, eq=False)
 class Half:
-    """One appearance in the half topic; `doubtful`: it may have been passed on, or ended, before a crash."""
+    """One copy in the half topic; `doubtful`: before a crash it may have been re-appended or ended."""
 
     seen: HalfStored
     since: int
-    """When it appeared, or the broker started again."""
+    """Time at which it was stored, or of the last start of the broker."""
     ended: list[int] = field(default_factory=list)
     passed: int | None = None
     doubtful: bool = False
 
     @property
     def immune_ms(self) -> int:
-        """How old it must be to be asked about."""
+        """Minimum age for a check in ms."""
         text = self.seen.immunity or ""
         return int(text) * 1000 if text.isdecimal() else TIME_OUT_MS
 
     @property
     def late_ms(self) -> int:
-        """How old it may be when somebody ends it who was not asked."""
+        """Maximum age for an end that does not answer a check in ms."""
         return max(TIME_OUT_MS, self.immune_ms)
 
     def age(self, now: int) -> int:
-        """How old the message is."""
+        """Return the age of the message in ms."""
         return now - self.seen.born_ms
 
     def may_go_on(self, now: int, *, forgets: bool = False) -> bool:
-        """May a round take it up, to have it checked? `forgets`: it may know of no end."""
+        """Return True if a round may process it for a check; `forgets`: the round may know of no end."""
         young = self.seen.immunity is None and self.age(now) <= TIME_OUT_MS
         again = self.seen.times > 0 and now - self.seen.now < INTERVAL_MS
         return not young and not again and self.may_be_taken_up(now, forgets=forgets)
 
     def may_be_taken_up(self, now: int, *, forgets: bool = False) -> bool:
-        """Does it still wait, as far as a round may know?"""
+        """Return True if it still waits, as far as a round may know."""
         noted = any(when + NOTED_MS + PAUSE_MS < now for when in self.ended)
         return self.passed is None and (forgets or not noted)
 
     def latest(self) -> int:
-        """When a round must have taken it up, if nobody ends it."""
+        """Return the time by which a round must have processed it without an end."""
         due = max(self.since, self.seen.born_ms) if self.seen.immunity is not None else self.since
         return due + TIME_OUT_MS + INTERVAL_MS + ROUND_MS
 
 
 def _lasting(seen: HalfStored) -> HalfStored:
-    """What is the same in every appearance."""
+    """Return the fields that are the same in every copy."""
     return seen._replace(now=0, offset=0, times=0, physical=0)
 
 
@@ -91,26 +89,26 @@ class Transactions:
     """All half messages."""
 
     def __init__(self, log: StoredMessages, members: Members, kept_ms: int) -> None:
-        """`kept_ms`: how long files of the log are kept."""
+        """`kept_ms`: how long log files are kept."""
         self._kept_ms = kept_ms
         self._forgets = False
-        """Whether a round is still to come that may find its notes deleted."""
+        """True if the next round may find its op messages deleted."""
         self._forgets_until: int | None = None
-        """When it is over, None while there is nothing for it to do."""
+        """End of that round; None while it has nothing to do."""
         self._log = log
         self._members = members
         self._halves: list[Half] = []
         self._by_message: dict[str, list[Half]] = defaultdict(list)
         self._open: dict[int, Half] = {}
-        """By offset, those that no round has passed on."""
+        """By offset, half messages that no round has re-appended or discarded."""
         self._lately: list[Half] = []
         self._new: dict[int, HalfStored] = {}
         self._to_ask: dict[int, Half] = {}
         self._noticed_ms = 0
-        """When the last end will have been noticed; of two that name one message a round notices one."""
+        """Time by which the last end is processed; of two ends of one message a round processes one."""
 
     def half_stored(self, seen: HalfStored) -> None:
-        """A half message appeared: a new one, or one that was not ended comes again."""
+        """Check a stored half message: a new one, or a re-appended one without an end."""
         if seen.offset != len(self._halves):
             raise Violation(f"the half topic went on at {seen.offset}, not at {len(self._halves)}")
         self._log.appended(seen.physical, seen)
@@ -129,7 +127,7 @@ class Transactions:
         self._open[seen.offset] = half
 
     def _pass(self, message_id: str, times: int, now: int) -> Half | None:
-        """The appearance that is passed on now: rather one that must be than one that may be."""
+        """Return the copy that is processed now, preferring one that must be."""
         halves = self._by_message[message_id]
         there = filter(self._is_there, halves)
         half = min(
@@ -153,13 +151,13 @@ class Transactions:
         return half.seen.physical >= self._log.begin
 
     def prepared(self, seen: Prepared) -> None:
-        """The send of a half message was accepted."""
+        """Check the accepted send of a half message."""
         there = self._new.pop(seen.half_offset, None)
         if there is None or (there.topic, there.message_id) != (seen.topic, seen.message_id):
             raise Violation(f"there is {there}: {seen}")
 
     def checked(self, seen: Checked) -> None:
-        """A producer was asked."""
+        """Check that a producer should get this check."""
         half = self._to_ask.pop(seen.half_offset, None)
         if half is None or half.seen.now != seen.now:
             raise Violation(f"nobody had to be asked about {half}: {seen}")
@@ -172,7 +170,7 @@ class Transactions:
             raise Violation(f"nobody is there to be asked: {seen}")
 
     def ended(self, seen: Ended) -> None:
-        """An end was answered."""
+        """Check a response to an end."""
         half = self._halves[seen.half_offset]
         late = not seen.from_check and bool(half.seen.immunity) and half.age(seen.now) > half.late_ms
         if seen.decision == "unknown":
@@ -193,13 +191,13 @@ class Transactions:
                 self._log.promise(Promise(half.seen.topic, seen.message_id, 0, seen.now, seen.now))
 
     def discarded(self, seen: Stored) -> None:
-        """A half message is given up."""
+        """Check that a half message may be discarded."""
         if self._pass(seen.message_id, MOST_CHECKS, seen.now) is None:
             raise Violation(f"given up too early, or nothing was there: {seen}")
         self._log.promise(Promise(DISCARDED_TOPIC, seen.message_id, 0, seen.now, seen.now))
 
     def deleted(self, now: int) -> None:
-        """What is gone waits for nothing."""
+        """Record a deletion: deleted half messages wait no longer."""
         self._forgets, self._forgets_until = True, None
         if self._open:
             self._something_to_do(now)
@@ -207,12 +205,12 @@ class Transactions:
         self._open = {at: half for at, half in self._open.items() if self._is_there(half)}
 
     def _something_to_do(self, now: int) -> None:
-        """The next round comes soon."""
+        """Note that the next round will run soon."""
         if self._forgets_until is None:
             self._forgets_until = now + INTERVAL_MS + ROUND_MS
 
     def crashed(self, now: int) -> None:
-        """The last rounds may be repeated, and who has just ended a transaction may have done so in vain."""
+        """Record a crash: the last rounds may be repeated, and recent ends may be lost."""
         for half in self._lately:
             if half.passed is not None and half.passed >= now - GOES_BACK_MS:
                 half.passed, half.doubtful = None, True
@@ -226,7 +224,7 @@ class Transactions:
         self._open = dict(sorted(self._open.items()))
 
     def step_ended(self, now: int) -> None:
-        """Nothing appeared in the half topic by itself, everybody was asked who had to be, and nothing is forgotten."""
+        """Check that every half message was sent, every due check was made, and no half message is overdue."""
         for new in self._new.values():
             raise Violation(f"nothing accounts for {new}")
         for half in self._to_ask.values():
@@ -238,16 +236,16 @@ class Transactions:
                 raise Violation(f"forgotten by {now}: {half}")
 
     def are_over(self, committed: int) -> bool:
-        """Does nothing wait any more before this offset of the half topic?"""
+        """Return True if no half message before this offset still waits."""
         first = self.first_open()
         return committed <= (len(self._halves) if first is None else first.seen.offset)
 
     def first_open(self) -> Half | None:
-        """The first half message that nobody has ended and no round has passed on, that is known for sure."""
+        """Return the first half message that certainly has no end and was not re-appended."""
         return next((half for half in self._open.values() if not half.ended and not half.doubtful), None)
 
     def last_due(self, now: int) -> int:
-        """When nobody will be asked any more, at least `now`."""
+        """Return the time after which no check is made, at least `now`."""
         waiting = [half for half in self._open.values() if not half.ended]
         given_up = (half.since + (MOST_CHECKS + 2 - half.seen.times) * (INTERVAL_MS + ROUND_MS) for half in waiting)
         return max(now, self._noticed_ms, *given_up)

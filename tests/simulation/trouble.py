@@ -1,9 +1,10 @@
-"""A seeded simulation of brokers in trouble, and of clients that are refused, wait and ask again.
+"""A seeded simulation of brokers in trouble, and of clients that are rejected, wait and repeat their requests.
 
     python tests/simulation/trouble.py SEED
 
-runs one seed and prints what was done. Brokers become busy, slow, full or go down, one trouble at a time each; the book
-of `accepted_messages.py` says who may be refused, and that everything accepted is delivered when the troubles are over.
+runs one seed and prints its actions. Brokers become busy, slow, full or stop, each with one trouble at a time.
+`accepted_messages.py` checks which requests may be rejected, and that every accepted message is delivered when the
+troubles are over.
 """
 
 import random
@@ -39,17 +40,17 @@ KEYS: dict[str, dict[str, str]] = {
     "nobody may wait": {"maxPopPollingSize": "0"},
     "not yet": {"startAcceptSendRequestTimeStamp": str(START_MS * 2)},
 }
-"""How a broker gets each trouble but being down."""
+"""Configuration keys that cause each trouble, except a stopped broker."""
 
 
 class TroubleSetup(NamedTuple):
-    """How many brokers there are."""
+    """Number of brokers."""
 
     brokers: int
 
 
 class TroubledBrokers:
-    """Brokers and their clients; `perform` raises Violation. The events are kept if asked for."""
+    """Brokers and their clients; `perform` raises Violation. `keep` keeps the events."""
 
     def __init__(self, setup: TroubleSetup, *, keep: bool = False) -> None:
         configs = [BrokerConfig() for _ in range(setup.brokers)]
@@ -78,7 +79,7 @@ class TroubledBrokers:
         self.book.observe(seen)
 
     def perform(self, action: Action) -> None:
-        """Carry out an action; the number of its client says which broker it is about."""
+        """Carry out an action; the number of its client also selects the broker."""
         broker = self.engine.brokers[action.client % len(self.engine.brokers)]
         match action.verb:
             case "send":
@@ -96,7 +97,7 @@ class TroubledBrokers:
         self.engine.scheduler.advance_to(self.engine.scheduler.now_ms + ms)
 
     def _trouble(self, broker: Broker, trouble: str, *, kill: bool = False) -> None:
-        """The last trouble of a broker ends, and another one may begin."""
+        """End the current trouble of a broker, and start another one unless `trouble` is ""."""
         self._see(InTrouble(self.engine.scheduler.now_ms, broker.name, trouble))
         if not broker.running:
             self.engine.start(broker)
@@ -107,7 +108,7 @@ class TroubledBrokers:
             self._requests.hang_up(broker)
 
     def finish(self) -> None:
-        """All troubles end, and clients do what they have still to do."""
+        """End all troubles, and wait until all clients have finished."""
         for broker in self.engine.brokers:
             self._trouble(broker, "")
         for _ in range(ROUNDS):
@@ -118,12 +119,12 @@ class TroubledBrokers:
 
 
 def _attribute(name: str) -> str:
-    """A key as configurations have it: `diskUsedRatio` is `disk_used_ratio`."""
+    """Return the attribute of a key: `diskUsedRatio` is `disk_used_ratio`."""
     return "".join(f"_{one.lower()}" if one.isupper() else one for one in name)
 
 
 def plan(seed: int) -> tuple[TroubleSetup, list[Action]]:
-    """What a seed means."""
+    """Return the set-up and actions of a seed."""
     draw = random.Random(f"trouble {seed}")
     verbs = draw.choices(list(WEIGHTS), list(WEIGHTS.values()), k=ACTIONS)
     setup = TroubleSetup(draw.choice((1, 2, 3)))
@@ -136,7 +137,7 @@ def _drawn(verb: str, draw: random.Random) -> Action:
 
 
 def run(setup: TroubleSetup, actions: Iterable[Action], *, keep: bool = False) -> TroubledBrokers:
-    """Carry out all actions and wait until all is well. Raises Violation."""
+    """Carry out all actions and wait until no trouble is left. Raises Violation."""
     simulation = TroubledBrokers(setup, keep=keep)
     for action in actions:
         simulation.perform(action)
@@ -145,12 +146,12 @@ def run(setup: TroubleSetup, actions: Iterable[Action], *, keep: bool = False) -
 
 
 def failure(setup: TroubleSetup, actions: Iterable[Action]) -> str:
-    """What goes wrong, "" for nothing."""
+    """Run the actions; return the error, "" if there is none."""
     return failure_of(lambda: run(setup, actions))
 
 
 def report(seed: int) -> str:
-    """How to see a failing seed again, and the shortest way to it; "" if the seed does not fail."""
+    """Return how to reproduce a failing seed and its shortest actions; "" if it does not fail."""
     return report_of(seed, "test_trouble.py", *plan(seed), failure)
 
 

@@ -1,4 +1,4 @@
-"""Requests to brokers in trouble: through the pools of their threads, answered, lost or too late."""
+"""Requests to brokers in trouble, through their thread pools: answered, lost or timed out."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,12 +14,12 @@ from rocketmq_testkit.emulator.overload.request_pools import Pool
 from rocketmq_testkit.emulator.store.arrival_listener import Arrival
 
 VERSION = 0
-"""Of the clients."""
+"""Version of the clients."""
 TIMEOUT_MS = {"send": 3_000, "ack": 3_000, "pull": 30_000, "pop": 15_000}
 
 
 class TroubledCall:
-    """One request, which is over with its answer, its connection or its time."""
+    """One request, which ends with its response, its connection or its timeout."""
 
     label = "patient"
 
@@ -29,22 +29,22 @@ class TroubledCall:
 
     @property
     def active(self) -> bool:
-        """A call lives as long as its connection, which it has for itself."""
+        """True while the connection, which belongs to this call alone, is open."""
         return self.channel.active
 
     def reply(self, outcome: Outcome) -> None:
-        """Take the answer; too late, nobody hears it."""
+        """Handle the response; a late one is ignored."""
         self.over(outcome)
 
     def over(self, outcome: Outcome | None) -> None:
-        """It is answered, or will not be."""
+        """End the call with a response, or with None if there will be none."""
         if self.channel.active:
             self.channel.active = False
             self._over(self, outcome)
 
 
 class TroubledRequests:
-    """All requests to the brokers of one engine, and an onlooker of them."""
+    """All requests to the brokers of one engine; the onlooker receives their events."""
 
     def __init__(self, engine: Engine, onlooker: Callable[[Event], None]) -> None:
         self.engine = engine
@@ -54,11 +54,11 @@ class TroubledRequests:
 
     @property
     def now_ms(self) -> int:
-        """The simulated time."""
+        """The simulated time (ms since the epoch)."""
         return self.engine.scheduler.now_ms
 
     def later(self, ms: int, action: Callable[[], None]) -> None:
-        """Do something after a while."""
+        """Run an action after a delay."""
         self.engine.scheduler.call_later(ms, action, "patient client")
 
     def ask(
@@ -71,7 +71,7 @@ class TroubledRequests:
         on_answer: Answer,
         message_id: str = "",
     ) -> None:
-        """Ask; `on_answer` gets the code, and the result if there is one."""
+        """Send a request; `on_answer` is called with the code and the result, if there is one."""
         self._number += 1
         number = self._number
 
@@ -92,12 +92,12 @@ class TroubledRequests:
             self.engine.gate.submit(broker, call, operation)
 
     def hang_up(self, broker: Broker) -> None:
-        """The broker is gone, and all connections with it."""
+        """Close all connections of a broker that has stopped."""
         for call in [call for call, asked in self._open.items() if asked is broker]:
             call.over(None)
 
     def listen(self, broker: Broker) -> None:
-        """See what is stored from now on."""
+        """Observe messages stored from now on."""
 
         def stored(topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
             if topic == TOPIC:
@@ -109,7 +109,7 @@ class TroubledRequests:
 
 
 def _code_of(outcome: Outcome | None) -> str:
-    """SUCCESS, also where nothing was found; LOST; or why not."""
+    """Return SUCCESS, also for an empty result, LOST, or the error code."""
     if outcome is None:
         return "LOST"
     code = outcome.code.name if isinstance(outcome, EngineError | ops.PullResult | ops.PopResult) else "SUCCESS"

@@ -1,11 +1,11 @@
-"""The oracle's book of notifications: who waits to be told that a pop is worth while.
+"""The oracle's model of notifications: requests that wait until a pop would find messages.
 
-What upstream allows, and nothing else (NotificationProcessor, PopLongPollingService 5.3.3):
+Upstream allows the following and nothing else (NotificationProcessor, PopLongPollingService 5.3.3):
 
-- A notification is told at once of what its group has not got, its retry topic included, and waits if there is nothing.
-- A message that arrives ends one wait of each group, that with the latest deadline; so does one of a retry topic of
-  the second form. One of a retry topic of the first form ends none, nor does a reset.
-- A wait ends at its deadline, told of what is there then.
+- A notification is answered at once if its group has unread messages, including the retry topic, and waits otherwise.
+- A stored message ends one wait of each group, the one with the latest deadline. A message of a v2 retry topic does so,
+  too. A message of a v1 retry topic ends none, nor does a reset.
+- A wait ends at its deadline, and its response says whether there are messages then.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from stored_messages import Violation
 
 
 class WaitingNotifications:
-    """All notifications of groups that pop. They wait for any queue."""
+    """All notifications of popping groups; they wait for any queue."""
 
     def __init__(self, pops: PoppedMessages, groups: Iterable[str], *, retry_v2: bool) -> None:
         self._pops = pops
@@ -25,18 +25,18 @@ class WaitingNotifications:
         self._retry_v2 = retry_v2
         self._waiting: dict[int, NotifyParked] = {}
         self._arrived: list[tuple[str, str, Stored]] = []
-        """(group, topic that it waits for, what appeared) of this step, where somebody waited."""
+        """(group, topic, message) of this step, for messages of topics that a request waited for."""
         self._told: Counter[tuple[str, str]] = Counter()
 
     def appeared(self, seen: Stored) -> None:
-        """A message appeared: somebody may have to be told."""
+        """Record a stored message that may end waits."""
         for group, topic in {(parked.group, parked.topic) for parked in self._waiting.values()}:
             copies = self._pops.retry_topic(group, topic)
             if seen.topic == topic or (self._retry_v2 and seen.topic == copies):
                 self._arrived.append((group, topic, seen))
 
     def parked(self, seen: NotifyParked) -> None:
-        """A notification waits."""
+        """Check a parked notification."""
         if seen.deadline <= seen.now:
             raise Violation(f"waits without time left: {seen}")
         if there := self._pops.there(seen.group, seen.topic):
@@ -44,7 +44,7 @@ class WaitingNotifications:
         self._waiting[seen.call] = seen
 
     def notified(self, seen: Notified) -> None:
-        """A notification was answered."""
+        """Check a response to a notification."""
         self._waiting.pop(seen.call, None)
         if not seen.has_message:
             if seen.now < seen.deadline:
@@ -61,21 +61,21 @@ class WaitingNotifications:
                     raise Violation(f"{other} waits longer and was passed over: {seen}")
 
     def reset(self, seen: Reset) -> None:
-        """A group was moved, which wakes nobody."""
+        """Record a reset, which wakes no notification; its group's waits are no longer checked."""
         for call, parked in list(self._waiting.items()):
             if (parked.group, parked.topic) == (seen.group, seen.topic):
                 del self._waiting[call]
 
     def gone(self, client: str) -> None:
-        """A client is gone, and its notifications with it."""
+        """Remove the notifications of a disconnected client."""
         self._waiting = {call: parked for call, parked in self._waiting.items() if parked.client != client}
 
     def crashed(self) -> None:
-        """Nobody waits any more."""
+        """Remove all waiting notifications."""
         self._waiting.clear()
 
     def step_ended(self, now: int) -> None:
-        """Each arrival that is still there has ended a wait, if anybody waits; nobody waits longer than he asked."""
+        """Check that each unread new message ended a wait, and that no request waits past its deadline."""
         for parked in self._waiting.values():
             if parked.deadline <= now:
                 raise Violation(f"still waits at {now}: {parked}")

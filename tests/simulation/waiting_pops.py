@@ -1,27 +1,27 @@
-"""Pops that wait, as the books of the oracle keep them."""
+"""Waiting pops, for the oracle's models of pops."""
 
 from observations import PopParked
 from stored_messages import Violation
 
 
 class WaitingPops:
-    """A book that knows which pops wait, by the numbers of their calls."""
+    """Base of models with waiting pops, by the numbers of their calls."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, PopParked] = {}
 
     def parked(self, seen: PopParked) -> None:
-        """A pop waits."""
+        """Record a parked pop."""
         if seen.deadline <= seen.now:
             raise Violation(f"waits without time left: {seen}")
         self._waiting[seen.call] = seen
 
     def gone(self, client: str) -> None:
-        """A client is gone, and its waiting pops with it."""
+        """Remove the waiting pops of a disconnected client."""
         self._waiting = {call: parked for call, parked in self._waiting.items() if parked.client != client}
 
     def _forget(self, group: str, topic: str) -> None:
-        """Of a group's waiting pops nothing is known any more: a reset does not wake them upstream."""
+        """Stop checking a group's waiting pops after a reset, which does not wake them upstream."""
         for call, parked in list(self._waiting.items()):
             if (parked.group, parked.topic) == (group, topic):
                 del self._waiting[call]

@@ -362,7 +362,7 @@ def test_name_server_lists_and_values(world: World) -> None:
 
 
 def test_broker_configuration(world: World) -> None:
-    """Keys are returned as text and changed at run time; an unknown key changes nothing; the error names the nearest."""
+    """Keys are returned as text and changed at run time; an unknown key changes nothing, and the nearest is named."""
     text = world.engine.ask(world.broker, GetBrokerConfig())
     assert isinstance(text, TextResult)
     assert "popPollingSize=1024\n" in text.text

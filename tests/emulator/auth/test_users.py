@@ -1,4 +1,4 @@
-"""Users of a broker and their rights, in the engine's own words: what is kept, for how long, and what counts."""
+"""Users and rights of a broker in the engine: storage, lifetime and decisions."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ def access(world: World) -> Access:
 
 
 def denied(world: World, username: str | None, *, password: str = "secret", content: bytes = b"text") -> str | None:
-    """Why a signature is not taken; None if it is."""
+    """Return the error of an authentication; None if it succeeds."""
     signer = User(username or "", password, UserType.NORMAL, UserStatus.ENABLE)
     try:
         access(world).authenticate(ASKING, Signed(username, signature(signer, content), content))
@@ -77,7 +77,7 @@ def denied(world: World, username: str | None, *, password: str = "secret", cont
 
 
 def may_not(world: World, username: str | None, topic: str, action: Action = Action.PUB) -> str | None:
-    """Why a user may not do something; None if he may."""
+    """Return the error of an authorization; None if it succeeds."""
     try:
         access(world).authorize(ASKING, username, [Need(topic_resource(topic), (action,))])
     except AccessDenied as refusal:
@@ -106,13 +106,13 @@ def may_not(world: World, username: str | None, topic: str, action: Action = Act
     ],
 )
 def test_nobody_keeps_users(world: World, operation: Operation, code: ResponseCode) -> None:
-    """What is wrong with a request is said before."""
+    """Without a metadata provider every user request is rejected, after the checks of the request itself."""
     assert refused(world.engine.submit(world.broker, operation)).code is code
 
 
 @pytest.mark.parametrize("over", ["restart", "crash", "stop"])
 def test_users_and_rights_outlive_a_broker(over: str) -> None:
-    """They are written at once; the first user is made anew where it was deleted."""
+    """Users and rights survive a restart, a crash and a stop; a deleted initial user is created again."""
     world = make_world(**GUARDED)
     world.ask(Done, CreateUser("ann", UserInfo("secret", "Normal")))
     world.ask(Done, put("User:ann", ENTRY))
@@ -133,7 +133,7 @@ def test_users_and_rights_outlive_a_broker(over: str) -> None:
 
 
 def test_users_without_rights_are_kept_alone() -> None:
-    """A provider of users is enough for them; whoever is deleted then is gone, and the answer says an error."""
+    """With only a user provider users are stored but no rights; a deletion succeeds and returns an error."""
     world = make_world(authentication_metadata_provider=KEEPING["authentication_metadata_provider"])
     world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
     for operation in (put("User:ann", ENTRY), DeleteAcl("User:ann"), GetAcl("User:ann"), ListAcls(None, None)):
@@ -143,7 +143,7 @@ def test_users_without_rights_are_kept_alone() -> None:
 
 
 def test_lists_have_filters() -> None:
-    """Of names, of subjects and of resources."""
+    """Lists can be filtered by user name, subject and resource."""
     world = make_world(**KEEPING)
     for name in ("bob", "ann"):
         world.ask(Done, CreateUser(name, UserInfo("secret", None)))
@@ -156,7 +156,7 @@ def test_lists_have_filters() -> None:
 
 
 def test_who_signs() -> None:
-    """Somebody who is known and not disabled, with the password and over what was sent."""
+    """Authentication needs a known, enabled user, the right password, and a signature over the sent content."""
     world = make_world(**GUARDED)
     world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
     assert denied(world, "ann") is None
@@ -171,7 +171,7 @@ def test_who_signs() -> None:
 
 
 def test_without_a_provider_nobody_is_known() -> None:
-    """Neither to sign nor to have rights."""
+    """Without a provider no user is known, neither for authentication nor for authorization."""
     world = make_world(authentication_enabled=True, authorization_enabled=True)
     why = "The authenticationMetadataProvider is not configured"
     assert denied(world, "ann") == f"16: {why}"
@@ -185,7 +185,7 @@ def test_without_a_provider_nobody_is_known() -> None:
 
 
 def test_what_a_user_may_do() -> None:
-    """What an entry allows; super users everything."""
+    """A user may do what an entry allows, a super user everything."""
     world = make_world(**GUARDED)
     world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
     lacks = "User:ann has no permission to access Topic:{} from 127.0.0.1, {}."
@@ -200,7 +200,7 @@ def test_what_a_user_may_do() -> None:
 
 
 def test_a_strategy_remembers_for_a_while() -> None:
-    """In the engine's time, of a connection and a user; a start forgets."""
+    """The stateful strategy caches a decision by connection and user for 60 s of engine time; a start clears it."""
     strategy = f"{PACKAGE}.authentication.strategy.StatefulAuthenticationStrategy"
     world = make_world(**GUARDED, authentication_strategy=strategy)
     assert denied(world, "ann") == "16: User:ann is not found."
@@ -231,14 +231,14 @@ def test_a_strategy_remembers_for_a_while() -> None:
     ],
 )
 def test_a_first_user_that_cannot_be_made(keys: dict[str, str], says: str) -> None:
-    """The broker does not start, and says what to write."""
+    """A broker with an invalid initial user does not start, and the error names a valid form."""
     with pytest.raises(ConfigError, match=r".*") as wrong:
         make_world(**{**KEEPING, **keys})
     assert says in str(wrong.value)
 
 
 def test_the_proxy_s_own_user_is_made_beside_the_first() -> None:
-    """As which a real proxy signs what it asks of its broker."""
+    """The proxy's own user, which signs its requests to the broker, is created beside the initial user."""
     inner = '{"accessKey": "proxy", "secretKey": "proxy-secret"}'
     world = make_world(**GUARDED, inner_client_authentication_credentials=inner)
     assert list(world.ask(UsersResult, ListUsers(None)).users) == ["proxy", "root"]
@@ -246,7 +246,7 @@ def test_the_proxy_s_own_user_is_made_beside_the_first() -> None:
 
 @pytest.mark.parametrize("key", ["*", "Topic:orders", "Topic:*", "Group:shop*", "Cluster:c", "Namespace:", "Unknown:x"])
 def test_resources_are_written_as_they_are_read(key: str) -> None:
-    """And nothing else is one."""
+    """A resource key parses to a resource with the same key."""
     found = Resource.parse(key)
     assert found is not None
     assert found.key == key
@@ -259,7 +259,7 @@ def test_what_is_no_resource(key: str | None) -> None:
 
 
 def test_any_of_the_sources_is_enough() -> None:
-    """An address and a range; without sources every address fits."""
+    """An entry matches if one of its sources (address or range) does; without sources it matches every address."""
     orders, other = topic_resource("orders"), topic_resource("other")
     for sources, fits in (
         (("10.0.0.1", "10.1.0.0/16"), {"10.0.0.1": True, "10.1.2.3": True, "10.2.0.1": False}),
@@ -276,7 +276,7 @@ def test_any_of_the_sources_is_enough() -> None:
     [("abc", "a"), ("cba", "a"), ("bca", "a"), ("cab", "a"), ("acb", "a"), ("bac", "a"), ("dcba", "a"), ("cdba", "a")],
 )
 def test_the_entry_with_the_shortest_prefix_comes_first(order: str, first: str) -> None:
-    """However the entries are listed: a, ab, abc, abcd."""
+    """The entry with the shortest prefix comes first, in any order of the entries a, ab, abc, abcd."""
     prefixes = {letter: "abcd"[: number + 1] for number, letter in enumerate("abcd")}
     entries = [
         Entry(Resource(ResourceType.TOPIC, prefixes[each], Pattern.PREFIXED), (Action.PUB,), (), Decision.ALLOW)
@@ -301,13 +301,13 @@ def test_the_entry_with_the_shortest_prefix_comes_first(order: str, first: str) 
     ],
 )
 def test_a_range_begins_and_ends_with_addresses_of_it(address: str, source: str, within: bool) -> None:
-    """The first and the last address are in it."""
+    """A range includes its first and its last address."""
     entry = Entry(topic_resource("T"), (Action.PUB,), (source,), Decision.ALLOW)
     assert entry.fits(topic_resource("T"), [Action.PUB], address) is within
 
 
 def rights(**kinds: str) -> Rights:
-    """Rights to topics by kind of policy; each letter is a topic."""
+    """Return rights to topics by policy type; each letter is a topic."""
     policies = [
         Policy(
             PolicyType[kind], tuple(Entry(topic_resource(each), (Action.PUB,), (), Decision.ALLOW) for each in topics)
@@ -328,19 +328,19 @@ def rights(**kinds: str) -> Rights:
     ],
 )
 def test_a_right_is_taken_from_one_policy(kind: str, topic: str, left: dict[str, str]) -> None:
-    """The other policy stays, and a policy without entries goes."""
+    """Removing a right changes only its own policy, and deletes a policy that has no entries left."""
     before = rights(CUSTOM="abc", DEFAULT="a")
     assert before.without(PolicyType[kind], topic_resource(topic)) == rights(**left)
 
 
 def test_a_right_is_taken_from_a_policy_that_is_not_there() -> None:
-    """Nothing changes."""
+    """Removing a right from a missing policy changes nothing."""
     assert rights(CUSTOM="a").without(PolicyType.DEFAULT, topic_resource("a")) == rights(CUSTOM="a")
 
 
 @pytest.mark.parametrize("subject", [None, "", "alice", "Group:alice"])
 def test_rights_of_no_user_are_refused_like_rights_of_nowhere(subject: str | None) -> None:
-    """Before anything else is looked at; the text is that of upstream's failed look."""
+    """Rights of a subject that is not a user are rejected first, with the text of upstream's failed lookup."""
     world = make_world(**KEEPING)
     call = world.engine.submit(world.broker, PutAcl(None, subject, []))
     known = world.engine.submit(world.broker, PutAcl(None, "User:alice", []))
@@ -349,7 +349,7 @@ def test_rights_of_no_user_are_refused_like_rights_of_nowhere(subject: str | Non
 
 
 def test_a_super_user_is_changed_by_super_users_alone() -> None:
-    """Where requests are signed; the name of the signer is looked up."""
+    """With authentication enabled only super users can change a super user; the signer's name is looked up."""
     world = make_world(**GUARDED)
     for name, kind in (("other", "Super"), ("ann", "Normal")):
         world.ask(Done, CreateUser(name, UserInfo(f"{name}-secret", kind), "root"))

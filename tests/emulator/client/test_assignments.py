@@ -1,4 +1,4 @@
-"""How a broker divides queues among the clients of a group, for all numbers of both."""
+"""Assignment of queues to the clients of a group, for all numbers of both."""
 
 from engine_world import World, make_world
 from hypothesis import given, settings
@@ -11,7 +11,7 @@ NAMES = st.lists(st.text("abz09@#-", min_size=1, max_size=4), min_size=1, max_si
 
 
 def joined(queues: int, clients: list[str]) -> World:
-    """A topic with so many queues, and a group whose clients joined in this order."""
+    """Create a topic with this number of queues, and a group whose clients join in this order."""
     world = make_world()
     world.topic("T", queues)
     for client in clients:
@@ -27,14 +27,14 @@ def assigned(world: World, asker: str, strategy: str) -> list[MessageQueue]:
 
 
 def shares(world: World, clients: list[str], strategy: str) -> dict[str, list[int]]:
-    """The queues of each client, in the order in which they are told."""
+    """Return the queues of each client, in the order of the response."""
     return {client: [queue.queue_id for queue in assigned(world, client, strategy)] for client in clients}
 
 
 @settings(max_examples=120, deadline=None, derandomize=True)
 @given(queues=st.integers(1, 17), clients=NAMES, strategy=STRATEGIES)
 def test_each_queue_has_one_owner(queues: int, clients: list[str], strategy: str) -> None:
-    """Every queue belongs to exactly one client, and nobody has more than one queue more than anybody else."""
+    """Every queue belongs to exactly one client, and numbers of queues differ by at most one."""
     owned = shares(joined(queues, clients), clients, strategy)
 
     assert sorted(queue for share in owned.values() for queue in share) == list(range(queues))
@@ -46,7 +46,7 @@ def test_each_queue_has_one_owner(queues: int, clients: list[str], strategy: str
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(queues=st.integers(1, 17), clients=NAMES)
 def test_shares_lie_together_or_apart(queues: int, clients: list[str]) -> None:
-    """By the average a client's queues follow each other; by circle they are as far apart as there are clients."""
+    """AVG assigns consecutive queues; AVG_BY_CIRCLE assigns every nth queue of n clients."""
     world = joined(queues, clients)
 
     blocks = shares(world, clients, "AVG")
@@ -60,7 +60,7 @@ def test_shares_lie_together_or_apart(queues: int, clients: list[str]) -> None:
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(queues=st.integers(1, 17), clients=NAMES, strategy=STRATEGIES, data=st.data())
 def test_it_does_not_matter_who_came_first(queues: int, clients: list[str], strategy: str, data: st.DataObject) -> None:
-    """The same clients get the same queues in whatever order they joined, asked, and asked again."""
+    """The same clients get the same queues in whatever order they join and query, also repeatedly."""
     asking = data.draw(st.permutations(clients))
     later = joined(queues, data.draw(st.permutations(clients)))
 
@@ -73,7 +73,7 @@ def test_it_does_not_matter_who_came_first(queues: int, clients: list[str], stra
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(queues=st.integers(1, 17), clients=NAMES, strategy=STRATEGIES, data=st.data())
 def test_who_leaves_gives_its_queues_away(queues: int, clients: list[str], strategy: str, data: st.DataObject) -> None:
-    """After somebody has left, those who stay have what they would have if he had never come; a stranger has none."""
+    """After a client leaves, the others have the queues they would have without it; an unknown client has none."""
     gone = data.draw(st.sampled_from(clients))
     staying = [client for client in clients if client != gone]
     world = joined(queues, [*clients, "stays"])

@@ -1,4 +1,4 @@
-"""Resets that consumers carry out themselves, where the broker keeps none."""
+"""Offset resets that consumers carry out themselves, because the broker stores none."""
 
 import pytest
 from engine_world import World, make_world, refused
@@ -22,7 +22,7 @@ def world() -> World:
 
 
 def consumer(world: World, version: int = NOW) -> DirectChannel:
-    """The channel of a live consumer of the group G."""
+    """Register an online consumer of group G; return its channel."""
     channel = DirectChannel(f"c{version}")
     world.engine.submit(world.broker, Heartbeat("c", [], [ConsumerData("G")], version=version), channel)
     channel.effects.clear()
@@ -34,7 +34,7 @@ def reset(world: World, timestamp: int, *, force: bool = True, topic: str = "T",
 
 
 def test_consumers_are_told(world: World) -> None:
-    """All queues, and what is committed stays."""
+    """A reset is pushed to consumers for all queues, and the committed offsets stay."""
     channel = consumer(world)
     call = reset(world, 0)
     assert call.outcome == ResetOffsetResult("T", "broker-a", {0: 0, 1: 0})
@@ -44,7 +44,7 @@ def test_consumers_are_told(world: World) -> None:
 
 @pytest.mark.parametrize(("timestamp", "force", "offset"), [(-1, False, 2), (-1, True, 3), (0, False, 0), (0, True, 0)])
 def test_only_force_goes_on(world: World, timestamp: int, force: bool, offset: int) -> None:
-    """Back without it, too."""
+    """Only a forced reset moves an offset forward; backward works without force."""
     consumer(world)
     outcome = reset(world, timestamp, force=force).outcome
     assert isinstance(outcome, ResetOffsetResult)
@@ -52,7 +52,7 @@ def test_only_force_goes_on(world: World, timestamp: int, force: bool, offset: i
 
 
 def test_what_cannot_be(world: World) -> None:
-    """Refused in this order, and nobody is told."""
+    """Invalid resets are rejected in this order, and none is pushed."""
     assert refused(reset(world, 0, topic="U")).code is ResponseCode.TOPIC_NOT_EXIST
     assert refused(reset(world, 0, group="H")).remark == "THe consumer group <H> not exist"
     assert refused(reset(world, 0)).code is ResponseCode.CONSUMER_NOT_ONLINE

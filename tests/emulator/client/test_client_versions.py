@@ -20,7 +20,7 @@ from rocketmq_testkit.emulator.client.client_versions import VERSION_3_0_7, VERS
     ],
 )
 def test_a_version_has_a_number(name: str, number: int | None) -> None:
-    """As 5.3.3 was seen to count them; it never counted a V3_3_0."""
+    """Version names have the numbers seen on 5.3.3; V3_3_0 was never counted."""
     assert version_number(name) == number
     if number is not None:
         assert version_text(number) == name.upper()

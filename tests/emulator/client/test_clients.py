@@ -1,4 +1,4 @@
-"""Heartbeats, notices of changed members, locks, assignments."""
+"""Heartbeats, notifications of changed members, locks, assignments."""
 
 import pytest
 from engine_world import World, make_world
@@ -26,7 +26,7 @@ from rocketmq_testkit.emulator.operations import (
 
 
 def told(world: World, client: str) -> int:
-    """How many notices a client got since the last question."""
+    """Return the number of notifications that a client got since the last call."""
     effects = world.channels[client].effects
     count = len(effects)
     assert all(isinstance(effect, NotifyConsumerIdsChanged) for effect in effects)
@@ -41,7 +41,7 @@ def leave(world: World, client: str) -> None:
 
 
 def test_members_are_told_of_joins_and_leaves(world: World) -> None:
-    """Every member, the joining one included, hears of a new member, a new topic, a leave and a closed connection."""
+    """Every member, also a joining one, is notified of a new member, a new topic, a leave and a lost connection."""
     world.heartbeat("a", topics={"T": "*"})
     assert told(world, "a") == 1
     world.heartbeat("b", topics={"T": "*"})
@@ -60,14 +60,14 @@ def test_members_are_told_of_joins_and_leaves(world: World) -> None:
 
 
 def test_broadcasting_groups_are_not_told(world: World) -> None:
-    """A broadcasting group shares nothing, so nobody is told."""
+    """A broadcasting group does not share queues, so no member is notified."""
     for client in "ab":
         world.heartbeat(client, topics={"T": "*"}, model="BROADCASTING")
     assert told(world, "a") == 0
 
 
 def test_the_groups_own_switch(world: World) -> None:
-    """With notifyConsumerIdsChangedEnable off a join tells nobody, a closed connection does (seen)."""
+    """With notifyConsumerIdsChangedEnable off a join notifies no member, a closed connection does (seen)."""
     world.engine.ask(world.broker, CreateGroup(GroupConfig("G", notify_consumer_ids_changed_enable=False)))
     for client in "ab":
         world.heartbeat(client, topics={"T": "*"})
@@ -77,7 +77,7 @@ def test_the_groups_own_switch(world: World) -> None:
 
 
 def test_consumer_list(world: World) -> None:
-    """Ids in the order of joining; an empty group is an error."""
+    """The consumer list has client ids in joining order; an empty group is an error."""
     with pytest.raises(EngineError, match="no consumer for this group, G"):
         world.engine.ask(world.broker, GetConsumerListByGroup("G"))
     for client in ("b", "a", "c"):
@@ -87,7 +87,7 @@ def test_consumer_list(world: World) -> None:
 
 
 def test_a_silent_client_is_forgotten_after_two_minutes(world: World) -> None:
-    """A client without heartbeat for 120 s is gone at the next 10 s scan; one that beats stays."""
+    """A client without heartbeats for 120 s is removed at the next 10 s scan; others stay."""
     world.heartbeat("silent", topics={"T": "*"})
     world.heartbeat("alive", topics={"T": "*"})
     for _ in range(4):
@@ -114,7 +114,7 @@ def test_heartbeats_create_group_and_retry_topic(world: World) -> None:
 
 
 def test_heartbeat_v2(world: World) -> None:
-    """A V1 beat always says changed; V2 says it when the fingerprint differs, and may leave subscriptions out."""
+    """A V1 heartbeat always returns changed, V2 if the fingerprint differs; V2 may omit subscriptions."""
 
     def beat(fingerprint: int, *, without_sub: bool = False) -> bool:
         outcome = world.heartbeat("a", topics={"T": "*"}, fingerprint=fingerprint, without_sub=without_sub).outcome
@@ -127,7 +127,7 @@ def test_heartbeat_v2(world: World) -> None:
 
 
 def test_the_last_heartbeat_wins(world: World) -> None:
-    """A member that subscribes to less takes the topic from the whole group."""
+    """A member that subscribes to fewer topics removes them from the whole group."""
     world.topic("T")
     world.topic("U")
     world.heartbeat("a", topics={"T": "*", "U": "*"})
@@ -138,7 +138,7 @@ def test_the_last_heartbeat_wins(world: World) -> None:
 
 
 def test_queue_locks(world: World) -> None:
-    """One client holds a queue for 60 s after its last renewal; only the owner gives it back."""
+    """A client holds a queue lock for 60 s after its last renewal; only the owner can release it."""
     queue = MessageQueue("T", "broker-a", 0)
 
     def lock(client: str) -> bool:
@@ -164,7 +164,7 @@ def assigned(world: World, client: str, strategy: str = "AVG", model: str = "CLU
 
 
 def test_assignments_in_pull_mode(world: World) -> None:
-    """Averaging gives contiguous blocks, circling every n-th queue; together each queue has one owner."""
+    """AVG assigns consecutive queues, AVG_BY_CIRCLE every nth; each queue has one owner."""
     world.topic("T", 8)
     for client in "abc":
         world.heartbeat(client, topics={"T": "*"})
@@ -176,7 +176,7 @@ def test_assignments_in_pull_mode(world: World) -> None:
 
 
 def test_assignments_in_pop_mode(world: World) -> None:
-    """Sharing with everybody is one assignment with queue -1; sharing with the next client adds its queues."""
+    """In POP mode sharing with all clients gives queue -1; sharing with the next client adds its queues."""
     world.topic("T", 4)
     for client in "abcd":
         world.heartbeat(client, topics={"T": "*"})
@@ -187,7 +187,7 @@ def test_assignments_in_pop_mode(world: World) -> None:
 
 
 def test_producer_channels_take_turns(world: World) -> None:
-    """Checks of transactions go round the producers of a group; one that is gone is passed over."""
+    """Transaction checks rotate among the producers of a group; a disconnected one is skipped."""
     for client in ("p", "q"):
         world.heartbeat(client, "other")
         call = DirectCall(world.channels[client])
@@ -201,7 +201,7 @@ def test_producer_channels_take_turns(world: World) -> None:
 
 
 def test_a_lock_of_nobody_runs_out_in_a_jump(world: World) -> None:
-    """A client that is gone, or never was one of the group, could not have renewed it."""
+    """A lock of a client that left, or never joined the group, expires in a clock jump."""
     queue = MessageQueue("T", "broker-a", 0)
     world.engine.ask(world.broker, LockBatchMq("G", "gone", [queue]))
     world.heartbeat("b", topics={"T": "*"})
@@ -211,7 +211,7 @@ def test_a_lock_of_nobody_runs_out_in_a_jump(world: World) -> None:
 
 
 def test_a_jump_of_the_clock_is_not_held_against_clients(world: World) -> None:
-    """An excused jump leaves registrations and locks as they were; silence after it counts as before."""
+    """An excused clock jump expires no registration or lock; silence after it counts as usual."""
     queue = MessageQueue("T", "broker-a", 0)
     world.heartbeat("a", topics={"T": "*"})
     world.engine.ask(world.broker, LockBatchMq("G", "a", [queue]))
@@ -226,7 +226,7 @@ def test_a_jump_of_the_clock_is_not_held_against_clients(world: World) -> None:
 
 
 def test_a_producer_that_is_connected_is_found_among_many_that_are_not(world: World) -> None:
-    """Of five, three are tried in turn, then all of them from the last one; nobody is found if all are gone."""
+    """A connected producer is found among disconnected ones: three attempts in rotation, then all of them."""
     channels = [DirectChannel(f"p{number}") for number in range(5)]
     for channel in channels:
         world.engine.submit(world.broker, Heartbeat(channel.channel_id, ["PG"], []), channel)
@@ -240,7 +240,7 @@ def test_a_producer_that_is_connected_is_found_among_many_that_are_not(world: Wo
 
 
 def test_a_silent_client_is_forgotten_at_the_first_scan_after_its_timeout(world: World) -> None:
-    """A scan at the very end of the timeout of 120 s still keeps it."""
+    """A client is removed at the first scan after its timeout; a scan exactly at 120 s keeps it."""
     world.heartbeat("c")
     world.advance(120_000)
     assert list(world.broker.clients.consumers["G"].members)

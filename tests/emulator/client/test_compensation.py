@@ -1,4 +1,4 @@
-"""What a request asked for stands for the subscription of a group that sends no heartbeats, for a while."""
+"""Compensation: a request's subscription serves a group without heartbeats, for a while."""
 
 from engine_world import World, refused
 from rocketmq_testkit.emulator.client.client_registry import SCAN_PERIOD_MS
@@ -9,13 +9,13 @@ EXPIRED_MS = 600_000
 
 
 def wanted(world: World, topic: str = "A") -> str | None:
-    """The expression that stands for group G."""
+    """Return the expression of group G's subscription."""
     found = world.broker.clients.subscription("G", topic)
     return None if found is None else found.sub_string
 
 
 def test_it_is_forgotten_after_ten_minutes(world: World) -> None:
-    """At the first look of the housekeeping after that; what the group asks for later stands again."""
+    """A compensated subscription expires at the first scan after ten minutes; a later request restores it."""
     world.topic("A")
     world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
     world.pop("A", expression="x")
@@ -30,7 +30,7 @@ def test_it_is_forgotten_after_ten_minutes(world: World) -> None:
 
 
 def test_each_request_renews_it(world: World) -> None:
-    """Of topic and retry topic alike; its version is the time of the last request."""
+    """Each request renews the subscriptions of topic and retry topic; their version is the time of the last one."""
     world.topic("A")
     world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
     world.pop("A")
@@ -48,7 +48,7 @@ def test_each_request_renews_it(world: World) -> None:
 
 
 def test_an_expression_stands_that_nobody_can_compile(world: World) -> None:
-    """The pop is refused, and what it asked for is remembered, with its kind for the retry topic as well."""
+    """A pop with an invalid expression is rejected, but its subscription and type are stored."""
     world.topic("A")
     world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
     assert refused(world.pop("A", expression="a >", kind="SQL92")).code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
@@ -59,7 +59,7 @@ def test_an_expression_stands_that_nobody_can_compile(world: World) -> None:
 
 
 def test_it_does_not_grow_with_the_names_of_old_groups(world: World) -> None:
-    """Of groups that asked once, those of the last twenty minutes are held."""
+    """Of many groups with one request each, only those of the last twenty minutes are kept."""
     world.topic("A")
     held = []
     for number in range(100):
@@ -72,7 +72,7 @@ def test_it_does_not_grow_with_the_names_of_old_groups(world: World) -> None:
 
 
 def test_the_clean_up_keeps_subscriptions_that_are_not_expired(world: World) -> None:
-    """Of the request subscriptions of two groups, only the expired one is removed; the next request triggers it."""
+    """The cleanup, triggered by the next request, removes only the expired one of two subscriptions."""
     world.topic("A")
     for group in ("OLD", "LIVE", "NEW"):
         world.engine.ask(world.broker, CreateGroup(GroupConfig(group)))

@@ -1,4 +1,4 @@
-"""Questions to live consumers: passed on, answered, and given up in virtual time."""
+"""Requests to online consumers: forwarded, answered, and timed out in virtual time."""
 
 import pytest
 from engine_world import World, make_world
@@ -31,14 +31,14 @@ def submit(world: World, operation: Operation, channel: DirectChannel | None = N
 
 
 def consumer(world: World, client: str, version: int = CURRENT) -> DirectChannel:
-    """The channel of a live consumer of the group G."""
+    """Register an online consumer of group G; return its channel."""
     channel = DirectChannel(f"{client}'s")
     submit(world, Heartbeat(client, [], [ConsumerData("G")], version=version), channel)
     return channel
 
 
 def question(channel: DirectChannel) -> Question:
-    """The newest question of a channel."""
+    """Return the newest request pushed to a channel."""
     found = [effect for effect in channel.effects if isinstance(effect, Question)]
     return found[-1]
 
@@ -49,7 +49,7 @@ def refusal(call: DirectCall) -> EngineError:
 
 
 def test_an_answer_goes_back_to_who_asked(world: World) -> None:
-    """Fields go out as they came, and code, remark, fields and body of the answer come back."""
+    """A request's fields are forwarded unchanged; code, remark, fields and body of the response are returned."""
     channel = consumer(world, "c")
     ext = {"consumerGroup": "G", "clientId": "c", "jstackEnable": "true"}
     call = submit(world, GetConsumerRunningInfo("G", "c", ext))
@@ -61,7 +61,7 @@ def test_an_answer_goes_back_to_who_asked(world: World) -> None:
 
 
 def test_no_answer_in_ten_seconds(world: World) -> None:
-    """Whoever asked is told so; an answer that comes later is nothing."""
+    """Without a response in ten seconds the request times out; a later response is ignored."""
     channel = consumer(world, "c")
     call = submit(world, GetConsumerRunningInfo("G", "c", {}))
     world.advance(9_999)
@@ -73,7 +73,7 @@ def test_no_answer_in_ten_seconds(world: World) -> None:
 
 
 def test_the_message_comes_along(world: World) -> None:
-    """With the name of its broker and the flags of topic and group."""
+    """A forwarded request contains the message, its broker's name, and the flags of topic and group."""
     channel = consumer(world, "c")
     sent = world.send(world.topic("T"), b"hello")
     submit(world, ConsumeMessageDirectly("G", "c", sent.msg_id, "T", {"msgId": sent.msg_id}))
@@ -85,7 +85,7 @@ def test_the_message_comes_along(world: World) -> None:
 
 
 def test_consumers_are_asked_where_they_are_in_turn(world: World) -> None:
-    """Each gets its question when the one before has answered, or has not for five seconds."""
+    """Consumers are asked one after the other, each after the previous response or five seconds."""
     first, second = consumer(world, "a"), consumer(world, "b")
     call = submit(world, GetConsumerStatus("T", "G"))
     assert isinstance(question(first), AskConsumerStatus)
@@ -96,7 +96,7 @@ def test_consumers_are_asked_where_they_are_in_turn(world: World) -> None:
 
 
 def test_clients_that_are_too_old(world: World) -> None:
-    """They are named with their version, and are not asked."""
+    """Clients of too old a version get no request, and the error names their version."""
     channel = consumer(world, "c", version=0)
     call = submit(world, GetConsumerRunningInfo("G", "c", {}))
     assert "Version <V3_0_0_SNAPSHOT> too low" in str(refusal(call).remark)

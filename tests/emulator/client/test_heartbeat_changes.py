@@ -1,4 +1,4 @@
-"""What a heartbeat changes, gathered notices, and clients that fall silent, in virtual time."""
+"""Effects of heartbeats, collected notifications, and silent clients, in virtual time."""
 
 import pytest
 from engine_world import World, make_world
@@ -21,7 +21,7 @@ from rocketmq_testkit.emulator.operations import (
 
 
 def beat(world: World, client: str, fingerprint: int, channel: DirectChannel) -> bool:
-    """Whether a heartbeat for the group G is told that subscriptions changed."""
+    """Send a heartbeat for group G; return True if the response says that subscriptions changed."""
     data = ConsumerData("G", subscriptions=[SubscriptionData("T")])
     call = world.engine.submit(world.broker, Heartbeat(client, [], [data], fingerprint), channel)
     assert isinstance(call.outcome, HeartbeatResult)
@@ -29,7 +29,10 @@ def beat(world: World, client: str, fingerprint: int, channel: DirectChannel) ->
 
 
 def test_a_fingerprint_is_compared_within_a_group() -> None:
-    """Whoever sent the last one, one without counts as 0, and it is remembered when all have left."""
+    """The fingerprint is compared within the group, whichever client sent the last; it survives the last leave.
+
+    A heartbeat without a fingerprint counts as 0.
+    """
     world = make_world()
     first, second = DirectChannel("1"), DirectChannel("2")
     assert beat(world, "a", 0, first)
@@ -43,7 +46,7 @@ def test_a_fingerprint_is_compared_within_a_group() -> None:
 
 
 def test_a_producer_keeps_its_first_client_id() -> None:
-    """A connection's next heartbeat does not rename it."""
+    """A producer's connection keeps its first client id."""
     world = make_world()
     channel = DirectChannel("1")
     for client in ("first", "second"):
@@ -53,7 +56,7 @@ def test_a_producer_keeps_its_first_client_id() -> None:
 
 
 def test_a_consumer_that_changes_its_client_id_is_told_to_nobody() -> None:
-    """It is listed by its new one."""
+    """A consumer that changes its client id is listed by the new one, and no member is notified."""
     world = make_world()
     channel = DirectChannel("1")
     beat(world, "first", 0, channel)
@@ -64,7 +67,7 @@ def test_a_consumer_that_changes_its_client_id_is_told_to_nobody() -> None:
 
 
 def test_a_retry_topic_has_the_marks_of_its_group() -> None:
-    """The unit's as it was made, the order as the last heartbeat has it."""
+    """A retry topic keeps the unit flag of its creation, and has the order flag of the last heartbeat."""
     world = make_world()
     channel = DirectChannel("1")
     world.topic("T")
@@ -78,7 +81,7 @@ def test_a_retry_topic_has_the_marks_of_its_group() -> None:
 
 
 def test_notices_are_gathered() -> None:
-    """Told 30 s after the start and every 15 s then, once for all that happened, to those who were there by then."""
+    """Collected notifications are sent 30 s after the start and then every 15 s, one for all changes."""
     world = make_world(real_time_notify_consumer_change=False)
     for client in ("a", "b", "c"):
         world.heartbeat(client, topics={"T": "*"})
@@ -96,7 +99,7 @@ def test_notices_are_gathered() -> None:
 
 
 def test_a_silent_client_loses_its_connection() -> None:
-    """As consumer and as producer, once for all its groups; one that beats keeps it."""
+    """A silent client loses its connection, as consumer and producer, once for all groups; others keep theirs."""
     world = make_world()
     silent, alive = DirectChannel("silent"), DirectChannel("alive")
     groups = [ConsumerData("G"), ConsumerData("H")]
@@ -110,7 +113,7 @@ def test_a_silent_client_loses_its_connection() -> None:
 
 
 def test_topics_of_units_are_listed() -> None:
-    """By the bits of their system flags, where lists of topics are on."""
+    """Topics are listed by the unit bits of their system flags, if topic lists are enabled."""
     world = make_world()
     for flag in range(4):
         world.engine.ask(world.broker, CreateTopic(TopicConfig(f"T{flag}", topic_sys_flag=flag)))

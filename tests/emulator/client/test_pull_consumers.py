@@ -1,4 +1,4 @@
-"""A broker that rejects consumers that ask for messages by themselves (rejectPullConsumerEnable)."""
+"""A broker that rejects pull consumers (rejectPullConsumerEnable)."""
 
 import pytest
 from engine_world import World, make_world, refused
@@ -29,7 +29,7 @@ def may_pull(world: World, group: str = "G") -> bool:
 
 
 def test_active_consumers_stay_outside(world: World) -> None:
-    """Their group has no members and no retry topic, and nobody pulls for it."""
+    """A CONSUME_ACTIVELY client joins no group and creates no retry topic, and its pulls are rejected."""
     beat(world, "CONSUME_ACTIVELY")
     assert "G" not in world.broker.clients.consumers
     assert world.broker.topics.find("%RETRY%G") is None
@@ -37,7 +37,7 @@ def test_active_consumers_stay_outside(world: World) -> None:
 
 
 def test_a_group_with_passive_members_is_pulled_for(world: World) -> None:
-    """By anybody, until they have left."""
+    """A group with CONSUME_PASSIVELY members can be pulled from by any client until they leave."""
     beat(world, "CONSUME_PASSIVELY")
     assert may_pull(world)
     world.engine.submit(world.broker, UnregisterClient("c", None, "G"), world.channels["c"])
@@ -45,7 +45,7 @@ def test_a_group_with_passive_members_is_pulled_for(world: World) -> None:
 
 
 def test_an_active_member_of_the_proxy_pulls_for_itself(world: World) -> None:
-    """It is a member all the same, and others are not it."""
+    """A CONSUME_ACTIVELY member through the proxy joins the group and can pull, other clients cannot."""
     beat(world, "CONSUME_ACTIVELY", through_proxy=True)
     assert world.broker.clients.is_consumer("G", "c")
     assert not may_pull(world)
@@ -53,12 +53,12 @@ def test_an_active_member_of_the_proxy_pulls_for_itself(world: World) -> None:
 
 @pytest.mark.parametrize("group", ["TOOLS_CONSUMER", "CID_RMQ_SYS_X", "SCHEDULE_CONSUMER"])
 def test_tools_and_the_system_pull(world: World, group: str) -> None:
-    """Whoever they are."""
+    """Tool groups and system groups can always pull."""
     assert may_pull(world, group)
 
 
 def test_a_waiting_pull_is_refused_when_its_group_is_gone(world: World) -> None:
-    """It is looked at again when a message comes."""
+    """A waiting pull is rejected when a message arrives and its group no longer exists."""
     beat(world, "CONSUME_PASSIVELY")
     waiting = world.pull("T", suspend_ms=10_000)
     world.engine.submit(world.broker, UnregisterClient("c", None, "G"), world.channels["c"])

@@ -1,4 +1,4 @@
-"""The sentences about values of configuration keys."""
+"""Errors about values of configuration keys."""
 
 from dataclasses import fields
 
@@ -18,7 +18,7 @@ from rocketmq_testkit.emulator.config.keys import _NAME_LENGTH_MAX, Config, _ran
     ],
 )
 def test_a_range_is_stated_by_the_bounds_that_it_has(low: int | None, high: int | None, text: str) -> None:
-    """A bound of 0 is a bound."""
+    """The text of a range names the limits that exist; 0 is a limit, too."""
     assert _range(low, high) == text
 
 
@@ -32,7 +32,7 @@ BOUNDED = [
 
 @pytest.mark.parametrize(("config", "attribute"), BOUNDED, ids=lambda value: getattr(value, "__name__", value))
 def test_the_bounds_of_a_key_are_values_of_it(config: type[Config], attribute: str) -> None:
-    """The next whole number beyond a bound is refused."""
+    """The limits of a key are valid values, and the next whole number beyond is rejected."""
     made = config()
     [name] = [name for name, each in made.attributes().items() if each == attribute]
     [declared] = [each for each in fields(config) if each.name == attribute]
@@ -45,7 +45,7 @@ def test_the_bounds_of_a_key_are_values_of_it(config: type[Config], attribute: s
 
 
 def test_comments_and_blank_lines_are_no_properties() -> None:
-    """The lines behind them are read; blanks around names and values do not count."""
+    """Comments and blank lines are skipped, and blanks around names and values are removed."""
     text = "# one\n! two\n\n  a = 1 \n   \nb=2=3\n#c=4\nd="
     assert parse_properties(text) == {"a": "1", "b": "2=3", "d": ""}
     with pytest.raises(ConfigError, match=r"line 2: word: not a setting"):
@@ -53,7 +53,7 @@ def test_comments_and_blank_lines_are_no_properties() -> None:
 
 
 def test_an_unknown_key_is_refused_with_the_nearest() -> None:
-    """Also when its value is asked for."""
+    """An unknown key is rejected with the nearest name, even when only its value is read."""
     with pytest.raises(ConfigError, match=r"unknown configuration key brokerNam.*did you mean brokerName"):
         BrokerConfig().get("brokerNam")
     assert BrokerConfig().get("brokerName") == "broker-a"
@@ -61,5 +61,5 @@ def test_an_unknown_key_is_refused_with_the_nearest() -> None:
 
 @pytest.mark.parametrize(("length", "whole"), [(_NAME_LENGTH_MAX, True), (_NAME_LENGTH_MAX + 1, False)])
 def test_a_long_name_is_shown_up_to_a_limit(length: int, whole: bool) -> None:
-    """A name of exactly that length is shown as it is."""
+    """A name of exactly the maximum length is shown in full, a longer one is cut."""
     assert unknown_key("x" * length, ["brokerName"]).endswith("x" if whole else "x...")

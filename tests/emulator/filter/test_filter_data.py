@@ -1,4 +1,4 @@
-"""SQL92 expressions of heartbeats have a version of their own, and outlive the group that wanted them."""
+"""Filter data: SQL92 expressions of heartbeats have their own version and outlive their group."""
 
 import pytest
 from engine_world import World, make_world, refused
@@ -40,7 +40,7 @@ def leaves(world: World) -> None:
 
 
 def finds(world: World, version: int) -> list[bytes] | str:
-    """What a pull without an expression of its own finds, or the name of the code that refuses it."""
+    """Return the messages of a pull without its own expression, or the name of its error code."""
     call = world.engine.submit(world.broker, PullMessage("G", "A", 0, 0, 32, 0, 0, 0, sub_version=version), CHANNEL)
     if not isinstance(call.outcome, PullResult):
         return refused(call).code.name
@@ -48,7 +48,7 @@ def finds(world: World, version: int) -> list[bytes] | str:
 
 
 def test_an_empty_expression_leaves_the_old_one(world: World) -> None:
-    """The subscription is the new one, what was compiled is the old one: pulls of the new version are refused."""
+    """An empty expression changes the subscription but not the filter data: pulls of the new version are rejected."""
     wants(world, RED, 1)
     wants(world, "", 2)
     assert (finds(world, 1), finds(world, 2), finds(world, 3)) == (
@@ -62,7 +62,10 @@ def test_an_empty_expression_leaves_the_old_one(world: World) -> None:
 
 @pytest.mark.parametrize("kind", ["SQL92", "sql92", "SQL"])
 def test_a_broken_expression_takes_the_old_one_away(world: World, kind: str) -> None:
-    """What does not compile, or is of an unknown kind, is nothing; as old as the old one, it changes nothing."""
+    """A newer expression that does not compile or has an unknown type removes the filter data.
+
+    One of the same version changes nothing.
+    """
     broken = BROKEN if kind == "SQL92" else BLUE
     wants(world, RED, 5)
     wants(world, broken, 5, kind)
@@ -73,7 +76,7 @@ def test_a_broken_expression_takes_the_old_one_away(world: World, kind: str) -> 
 
 @pytest.mark.parametrize(("away_ms", "found"), [(DEAD_FOR_MS - 1, [b"red"]), (DEAD_FOR_MS, [b"blue"])])
 def test_an_expression_outlives_its_group_for_a_while(world: World, away_ms: int, found: list[bytes]) -> None:
-    """A group that comes back with an older version gets what it asked for last, until that is forgotten."""
+    """A group that returns with an older version gets its last expression, until that expires."""
     wants(world, RED, 5)
     leaves(world)
     world.advance(away_ms)
@@ -82,7 +85,7 @@ def test_an_expression_outlives_its_group_for_a_while(world: World, away_ms: int
 
 
 def test_tags_leave_an_expression_alone(world: World) -> None:
-    """A group that asked for tags in between still has its expression, which dies like that of a topic given up."""
+    """A tag subscription leaves the filter data unchanged; they expire like those of an abandoned topic."""
     wants(world, RED, 5)
     wants(world, "*", 6, "TAG")
     assert finds(world, 6) == [b"red", b"blue"]
@@ -95,7 +98,7 @@ def test_tags_leave_an_expression_alone(world: World) -> None:
 
 
 def test_an_expression_outlives_a_restart(world: World) -> None:
-    """After a restart it is still there: an older one does not replace it, and a newer one does."""
+    """After a restart an older version does not replace the filter data, and a newer one does."""
     wants(world, RED, 5)
     world.broker.restart()
     wants(world, BLUE, 3)
@@ -106,7 +109,7 @@ def test_an_expression_outlives_a_restart(world: World) -> None:
 
 @pytest.mark.parametrize(("before_ms", "found"), [(9_999, [b"blue"]), (10_000, [b"red"])])
 def test_a_crash_forgets_what_was_not_written(world: World, before_ms: int, found: list[bytes]) -> None:
-    """Expressions are written every ten seconds, the first time ten seconds after the start."""
+    """A crash loses filter data not yet written; they are written every ten seconds from the start on."""
     wants(world, RED, 5)
     world.advance(before_ms)
     world.broker.crash(power_loss=False)
@@ -115,7 +118,7 @@ def test_a_crash_forgets_what_was_not_written(world: World, before_ms: int, foun
 
 
 def test_nobody_is_known_after_a_restart(world: World) -> None:
-    """What nobody asks for again is forgotten as if its group had left shortly before."""
+    """After a restart filter data expire as if their group had left shortly before, unless it returns."""
     wants(world, RED, 5)
     world.broker.restart()
     world.advance(DEAD_FOR_MS - DEAD_AT_START_MS)

@@ -1,4 +1,4 @@
-"""Subscriptions and their filters, as requests and heartbeats bring them."""
+"""Subscriptions of requests and heartbeats, and their filters."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ RETRY = "%RETRY%G"
     ],
 )
 def test_tags_are_trimmed_as_java_trims(expression: str, tags: set[str]) -> None:
-    """Everything up to the blank goes, and no other white space."""
+    """Tags are trimmed as in Java: characters up to the blank are removed, other white space stays."""
     assert build_subscription("T", expression).tags == tags
 
 
@@ -33,7 +33,7 @@ def wants(world: World, subscription: SubscriptionData) -> None:
 
 
 def found(world: World, topic: str = "A", expression: str | None = None, kind: str = "SQL92") -> list[bytes]:
-    """What a pull of group `G` finds, by its own expression or by that of its heartbeat."""
+    """Return the messages that a pull of group `G` finds, by its own expression or that of the heartbeat."""
     flags = 0 if expression is None else 4
     operation = PullMessage("G", topic, 0, 0, 32, flags, 0, 0, 0, expression, kind)
     result = world.engine.ask(world.broker, operation, CHANNEL)
@@ -43,7 +43,7 @@ def found(world: World, topic: str = "A", expression: str | None = None, kind: s
 
 @pytest.fixture
 def world() -> World:
-    """A message of tag `red`, and one without any, in topic `A`."""
+    """A message with tag `red` and one without a tag, in topic `A`."""
     world = make_world(enable_property_filter=True, filter_support_retry=True)
     world.topic("A")
     world.send("A", b"red", TAGS="red")
@@ -52,7 +52,7 @@ def world() -> World:
 
 
 def test_hashes_of_a_heartbeat_count(world: World) -> None:
-    """Whatever its tags are; a star and a class filter let everything through."""
+    """A heartbeat's tag hashes decide, not its tags; a star and a class filter match all messages."""
     by_tag = SubscriptionData("A", "red", "TAG", frozenset({"red"}), frozenset(), 1)
     wants(world, by_tag)
     assert found(world) == []
@@ -65,12 +65,12 @@ def test_hashes_of_a_heartbeat_count(world: World) -> None:
 
 
 def test_a_tag_whose_hash_is_nought(world: World) -> None:
-    """Messages without a tag have that hash, too."""
+    """A tag whose hash is 0 matches messages without a tag, which have the same hash."""
     assert found(world, expression="f5a5a608", kind="TAG") == [b"none"]
 
 
 def test_retries_are_filtered_as_the_topic_is(world: World) -> None:
-    """With filterSupportRetry, by what the group wants of the first topic of each message, whatever the pull says."""
+    """With filterSupportRetry retries are filtered by the subscription to their original topic, not by the pull's."""
     world.topic(RETRY)
     for topic in ("A", "B"):
         world.send(RETRY, b"red of " + topic.encode(), TAGS="red", RETRY_TOPIC=topic)
@@ -83,14 +83,14 @@ def test_retries_are_filtered_as_the_topic_is(world: World) -> None:
 
 
 def test_unknown_kinds_filter_nothing() -> None:
-    """A subscription of a kind that nobody knows has no filter."""
+    """A subscription of an unknown type has no filter."""
     assert filter_of(SubscriptionData("A", "red", "FOO")) is None
 
 
 @pytest.mark.parametrize("topic", ["A", "t" * 200])
 @pytest.mark.parametrize("host", ["10.0.0.1", "fe80::1"])
 def test_properties_of_a_record(topic: str, host: str) -> None:
-    """They are found in records of every form without taking these apart."""
+    """Properties are found in records of every layout without decoding them."""
     world = make_world()
     world.topic("A")
     world.broker.bind((host, 10911))

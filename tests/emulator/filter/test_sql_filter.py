@@ -1,4 +1,4 @@
-"""SQL92 filters decide as the filter of 5.3.3 does, errors included."""
+"""SQL92 filters match as the filter of 5.3.3 does, errors included."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from rocketmq_testkit.emulator.filter.sql_values import JavaType, number_text
 
 _VECTORS: dict[str, Any] = json.loads(Path(__file__).with_name("sql_vectors.json").read_text())
 
-# What the running broker was seen to do with messages whose properties a and b are these (None: absent).
+# Observed results of a running broker for messages with these properties a and b (None: absent).
 _A = (None, "1", "10", "5.5", "abc", "3", "01", "9999999999", "-2", " 1 ", "1e1", "2")
 _B = ("x", "true", "xyz", "it's", "TRUE", "2")
 
@@ -86,21 +86,21 @@ REFUSED = [
 
 @pytest.mark.parametrize(("expression", "matching"), SEEN_WITH_A)
 def test_property_a_as_the_broker_was_seen_to_match_it(expression: str, matching: set[str]) -> None:
-    """Of all values of a, absent included, exactly the seen ones match."""
+    """Of all values of a, including absent, exactly the observed ones match."""
     compiled = compile_sql(expression)
     assert {a for a in _A if compiled.matches({} if a is None else {"a": a})} == matching
 
 
 @pytest.mark.parametrize(("expression", "matching"), SEEN_WITH_B)
 def test_property_b_as_the_broker_was_seen_to_match_it(expression: str, matching: set[str]) -> None:
-    """Of all values of b exactly the seen ones match."""
+    """Of all values of b exactly the observed ones match."""
     compiled = compile_sql(expression)
     assert {b for b in _B if compiled.matches({"b": b})} == matching
 
 
 @pytest.mark.parametrize("expression", REFUSED)
 def test_refused_expressions(expression: str) -> None:
-    """What the broker answers 23 to does not compile."""
+    """An expression that the broker rejects with code 23 does not compile."""
     with pytest.raises(SqlError):
         compile_sql(expression)
 
@@ -150,7 +150,7 @@ def _outcome(expression: str) -> str | dict[str, str]:
 
 
 def test_texts_that_clients_show() -> None:
-    """The text names the first wrong token and all that could have stood there."""
+    """The error names the first wrong token and all tokens that would be valid there."""
     with pytest.raises(SqlError) as caught:
         compile_sql("a >")
     assert str(caught.value).startswith(
@@ -172,7 +172,7 @@ def test_texts_that_clients_show() -> None:
     ],
 )
 def test_an_unfinished_token_is_reported_at_the_end(expression: str, line: int, column: int) -> None:
-    """After a final line break, that is column 0 of the next line."""
+    """An unfinished token is reported at the end; after a final line break that is column 0 of the next line."""
     with pytest.raises(SqlError) as caught:
         compile_sql(expression)
     assert f"Lexical error at line {line}, column {column}.  Encountered: <EOF> after" in str(caught.value)
@@ -188,7 +188,7 @@ def test_an_unfinished_token_is_reported_at_the_end(expression: str, line: int, 
     ],
 )
 def test_the_depth_that_fits_on_the_stack(sign: str, operand: str, fits: int, does_not_fit: int) -> None:
-    """As deep as 5.3.3 was seen to compile, and no deeper than it was seen to refuse."""
+    """Expressions compile up to the depth that 5.3.3 was seen to compile, and fail where it was seen to fail."""
     end = ")" if sign == "(" else ""
     compile_sql(sign * fits + operand + end * fits)
     if does_not_fit:
@@ -197,13 +197,13 @@ def test_the_depth_that_fits_on_the_stack(sign: str, operand: str, fits: int, do
 
 
 def test_an_expression_of_too_many_tokens_does_not_compile() -> None:
-    """The error names the limit, which is the emulator's own."""
+    """An expression with too many tokens fails with the limit, which is the emulator's own."""
     with pytest.raises(SqlError, match="more than 50000 tokens"):
         compile_sql("a" + " OR a" * 25_000)
 
 
 def test_deep_and_long_expressions() -> None:
-    """Nesting beyond upstream's stack does not compile; what is within it does, and is evaluated to its end."""
+    """Nesting beyond upstream's stack does not compile; anything within compiles and is evaluated completely."""
     assert compile_sql("(" * 1000 + "a = 1" + ")" * 1000).matches({"a": "1"})
     assert compile_sql("NOT " * 1000 + "(a = 1)").matches({"a": "1"})
     assert compile_sql("NOT " * 1001 + "(a = 1)").matches({"a": "2"})
@@ -225,7 +225,7 @@ _VALUES = st.one_of(st.text(max_size=8), st.sampled_from(["1", "-0.0", "NaN", "1
 
 @given(_EXPRESSIONS, st.dictionaries(st.sampled_from("abc"), _VALUES))
 def test_nothing_but_sql_error_ever_comes_out(expression: str, properties: dict[str, str]) -> None:
-    """Any text either does not compile with SqlError, or answers true or false for any properties."""
+    """Any text either fails with SqlError or evaluates to true or false for any properties."""
     try:
         compiled = compile_sql(expression)
     except SqlError:
@@ -237,7 +237,7 @@ def test_nothing_but_sql_error_ever_comes_out(expression: str, properties: dict[
     st.sampled_from(["a > 5", "a = b", "b CONTAINS 'x'", "a IS NULL"]), st.dictionaries(st.sampled_from("ab"), _VALUES)
 )
 def test_not_not_is_the_same(expression: str, properties: dict[str, str]) -> None:
-    """Unknown and failed evaluations survive NOT: an expression and its negation never both match."""
+    """An expression and its negation never both match, and NOT NOT changes nothing."""
     plain, negated = compile_sql(expression), compile_sql(f"NOT ({expression})")
     twice = compile_sql(f"NOT NOT ({expression})")
     assert not (plain.matches(properties) and negated.matches(properties))
@@ -263,7 +263,10 @@ def test_not_not_is_the_same(expression: str, properties: dict[str, str]) -> Non
     ],
 )
 def test_a_double_has_the_digits_that_java_prints(value: float, text: str) -> None:
-    """As few digits as tell it apart, and an exponent below 0.001 and from 10,000,000 on (Double.toString)."""
+    """A double is printed with as few digits as identify it (Double.toString).
+
+    It has an exponent below 0.001 and from 10,000,000 on.
+    """
     assert number_text(value, JavaType.DOUBLE) == text
 
 
@@ -271,7 +274,7 @@ def test_a_double_has_the_digits_that_java_prints(value: float, text: str) -> No
     ("text", "column"), [("a = 'x' ! 1", 9), ("a = '\U0001f600' ! 1", 10), ("a = '\uffff' ! 1", 9)]
 )
 def test_columns_count_the_units_of_java(text: str, column: int) -> None:
-    """A character beyond U+FFFF is two of them, wherever it stands among others."""
+    """A character beyond U+FFFF counts as two columns."""
     with pytest.raises(SqlError) as caught:
         compile_sql(text)
     assert f"at line 1, column {column}." in str(caught.value)

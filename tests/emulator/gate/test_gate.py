@@ -1,4 +1,4 @@
-"""The one doorway: unknown operations, bugs of ours, the journal, and the same run from the same seed."""
+"""The gate: unknown operations, bugs in handlers, the journal, and repeatable runs with one seed."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ WALK = Path(__file__).parent.parent / "support" / "journal_walk.py"
 
 
 def test_an_operation_that_a_node_does_not_know(world: World) -> None:
-    """It is answered REQUEST_CODE_NOT_SUPPORTED and names operation and node."""
+    """An unknown operation is answered REQUEST_CODE_NOT_SUPPORTED, with the names of operation and node."""
     outcome = world.engine.submit(world.broker, GetRouteInfo("A")).outcome
     assert isinstance(outcome, EngineError)
     assert (outcome.code, outcome.remark) == (3, "GetRouteInfo is not supported by broker-a")
@@ -45,7 +45,7 @@ def test_the_journal_keeps_refusals_without_their_tracebacks(world: World) -> No
 
 
 def test_a_bug_of_ours_is_reported_and_answered() -> None:
-    """An exception in a handler reaches the reporter, the client gets SYSTEM_ERROR, and the next request works."""
+    """An exception in a handler is reported, the client gets SYSTEM_ERROR, and the next request works."""
     bugs: list[BaseException] = []
     engine = Engine(report_bug=bugs.append)
 
@@ -67,7 +67,7 @@ def test_a_bug_of_ours_is_reported_and_answered() -> None:
 
 
 def test_the_journal_is_bounded_and_holds_no_bodies() -> None:
-    """The oldest entries are dropped and counted; message bytes are in the store alone."""
+    """A full journal drops and counts its oldest entries; it holds no message bodies, which only the store has."""
     world = make_world(journal_max_entries=10)
     world.topic("A")
     for _ in range(20):
@@ -83,7 +83,7 @@ def test_the_journal_is_bounded_and_holds_no_bodies() -> None:
 
 
 def test_parked_requests_are_written_down_twice(world: World) -> None:
-    """Once when they begin to wait, once when they are answered."""
+    """A parked request has two journal entries: when it is parked and when it is answered."""
     world.topic("A")
     world.pop("A", poll_ms=1000)
     world.advance(1000)
@@ -107,7 +107,7 @@ def test_one_seed_gives_one_journal_under_any_hash_seed() -> None:
 
 
 def test_the_journal_tells_the_channel_and_the_call_apart(world: World) -> None:
-    """Each entry has the connection, and how the request arrived."""
+    """Each journal entry names the connection and the call of its request."""
     world.topic("A")
     call = DirectCall(DirectChannel("the-connection"))
     call.label = "the-call"
@@ -139,13 +139,13 @@ def test_the_journal_tells_the_channel_and_the_call_apart(world: World) -> None:
 def test_a_time_of_a_client_is_of_the_clock_that_is_nearer(
     world: World, ahead_ms: int, client_ms: int, engine_ms: int
 ) -> None:
-    """The engine's time wins a tie; 0 and below state no time."""
+    """A client's timestamp belongs to the nearer clock; on a tie to the engine's; 0 and below mean no timestamp."""
     world.engine.gate.ahead_ms = lambda: ahead_ms
     assert world.engine.gate.engine_time_ms(client_ms) == engine_ms
 
 
 def test_what_a_request_sets_off_comes_after_its_own_answer(world: World) -> None:
-    """Also if it answers another one, which was parked, on the way."""
+    """Follow-up actions of a request run after its own response, even if it answers a parked request first."""
     told: list[str] = []
     gate = world.engine.gate
 

@@ -1,4 +1,4 @@
-"""The journal is bounded by bytes, too: an estimate of the memory that its entries alone keep alive."""
+"""The byte limit of the journal: an estimate of the memory that its entries keep alive."""
 
 import json
 import tracemalloc
@@ -35,7 +35,7 @@ WORK: dict[str, tuple[int, Callable[[Peer], Any]]] = {
 
 
 def port_of(emulation: EmulationConfig | None = None) -> tuple[Port, Peer]:
-    """A port with a topic, and a client of it."""
+    """Create a port with a topic, and a client of it."""
     port = Port(Engine(now_ms=1_700_000_000_000, emulation=emulation))
     peer = port.peer()
     create(peer, "T", 2)
@@ -44,7 +44,7 @@ def port_of(emulation: EmulationConfig | None = None) -> tuple[Port, Peer]:
 
 @pytest.mark.parametrize(("count", "work"), WORK.values(), ids=WORK)
 def test_the_estimate_is_near_the_truth(count: int, work: Callable[[Peer], Any]) -> None:
-    """Of what is freed when the journal is cleared, it is neither less than the half nor more than the triple."""
+    """The estimate is between half and three times the memory that is freed when the journal is cleared."""
     port, peer = port_of()
     journal = port.engine.journal
     work(peer)
@@ -62,7 +62,7 @@ def test_the_estimate_is_near_the_truth(count: int, work: Callable[[Peer], Any])
 
 
 def test_heavy_entries_push_out_older_ones() -> None:
-    """What does not fit is counted as dropped; the newest that fit stay."""
+    """When heavy entries exceed the limit, the oldest are dropped and counted; the newest stay."""
     port, peer = port_of(EmulationConfig(journal_max_bytes=MIB))
     journal = port.engine.journal
     for _ in range(20):
@@ -77,7 +77,7 @@ def test_heavy_entries_push_out_older_ones() -> None:
 
 
 def test_an_entry_that_is_too_heavy_is_dropped_itself() -> None:
-    """A journal without bytes holds nothing, and counts."""
+    """A journal with a limit of 0 bytes keeps no entry and counts all as dropped."""
     port, peer = port_of(EmulationConfig(journal_max_bytes=0))
     exchange(peer, RequestCode.HEART_BEAT, {}, HEARTBEAT)
     journal = port.engine.journal
@@ -86,7 +86,7 @@ def test_an_entry_that_is_too_heavy_is_dropped_itself() -> None:
 
 
 def test_weights_are_added_and_taken_away_alike() -> None:
-    """After any number of entries the sum is that of the entries that are held."""
+    """After any number of entries the total weight is the sum over the entries that are kept."""
     port, peer = port_of(EmulationConfig(journal_max_entries=7))
     for number in range(50):
         send(peer, "T", b"x", queue=0, **{f"k{number}": "v" * number})
@@ -110,7 +110,7 @@ def test_properties_weigh_the_same_however_they_came() -> None:
 
 
 def test_weights_of_single_values() -> None:
-    """Texts count by their length, shared and empty values not at all."""
+    """Texts weigh their length; shared and empty values weigh nothing."""
     weigh = SUBJECTS[GetMaxOffset]
     assert weigh(GetMaxOffset("x" * 1_000, 0)) - weigh(GetMaxOffset("", 0)) == 1_000
     assert walked(SubscriptionData("t", tags=frozenset({"a" * 500}))) > walked(SubscriptionData("t")) + 500

@@ -35,20 +35,20 @@ WRONG: list[tuple[Any, Any, str]] = [
 
 @pytest.mark.parametrize(("value", "hint"), FITTING)
 def test_fitting_values(value: Any, hint: Any) -> None:
-    """Nothing is raised."""
+    """A value of the declared type raises no error."""
     check(value, hint)
 
 
 @pytest.mark.parametrize(("value", "hint", "text"), WRONG, ids=range(len(WRONG)))
 def test_wrong_values(value: Any, hint: Any, text: str) -> None:
-    """The text names the field, the value and what is expected."""
+    """The error names the field, its value and the expected type."""
     with pytest.raises(JavaTypeError) as wrong:
         check(value, hint)
     assert str(wrong.value) == text
 
 
 def test_operations_are_checked_to_the_last_value() -> None:
-    """Whatever lies how deep."""
+    """An operation is checked at any depth."""
     check_fields(CreateGroup(GroupConfig("g")))
     with pytest.raises(JavaTypeError, match=r"^config\.retry_max_times=2147483648: expected a whole number of 32 bits"):
         check_fields(CreateGroup(GroupConfig("g", retry_max_times=2**31)))
@@ -58,14 +58,14 @@ def test_operations_are_checked_to_the_last_value() -> None:
 
 
 def test_java_text_and_integers() -> None:
-    """As Java writes texts and computes numbers."""
+    """Texts are encoded and integers wrapped as in Java."""
     assert java_text("a\ud800\U0001f600\ufffd") == "a?\U0001f600\ufffd"
     assert [wrapped(number, 32) for number in (2**31, -(2**31) - 1, 2**32 + 5, -7)] == [-(2**31), 2**31 - 1, 5, -7]
 
 
 @pytest.mark.parametrize("text", [str(2**63), str(-(2**63) - 1), "9" * 4000, "9" * 5000])
 def test_keys_are_at_most_longs(text: str) -> None:
-    """Also where a key declares no range."""
+    """The value of a key is at most a 64-bit number, even if the key declares no range."""
     with pytest.raises(ConfigError, match=r"^timerCongestNumEachSlot="):
         BrokerConfig().set("timerCongestNumEachSlot", text)
     with pytest.raises(ConfigError, match="half of a surrogate pair"):

@@ -1,4 +1,4 @@
-"""Time is told from outside; timers run one by one at their own instant."""
+"""Injected time: timers run one by one at their own time."""
 
 import pytest
 from rocketmq_testkit.emulator.kernel.random_streams import Chance
@@ -6,7 +6,7 @@ from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
 
 
 def test_a_lifetime_ends_with_all_of_its_timers() -> None:
-    """It knows the same time, its timers run in order with all others, and those that are left end with it."""
+    """Timers of a lifetime run in order with all others, and the remaining ones end with it."""
     scheduler = Scheduler(100)
     lifetime, other = scheduler.begin(), scheduler.begin()
     ran: list[str] = []
@@ -26,7 +26,7 @@ def test_a_lifetime_ends_with_all_of_its_timers() -> None:
 
 
 def test_timers_see_their_own_due_time() -> None:
-    """A chain of timers does not drift: each sees the instant it was due at."""
+    """A chain of timers does not drift: each sees the time at which it was due."""
     scheduler = Scheduler(100)
     seen: list[int] = []
 
@@ -42,7 +42,7 @@ def test_timers_see_their_own_due_time() -> None:
 
 
 def test_same_instant_keeps_the_order_of_calls() -> None:
-    """Timers of one instant run in the order in which they were made."""
+    """Timers due at the same time run in the order in which they were created."""
     scheduler = Scheduler()
     seen: list[str] = []
     for name in "abc":
@@ -52,7 +52,7 @@ def test_same_instant_keeps_the_order_of_calls() -> None:
 
 
 def test_cancelled_timers_do_not_run_and_do_not_pile_up() -> None:
-    """A cancelled timer is forgotten, and many of them do not make the heap grow, be they of one instant or of many."""
+    """Cancelled timers do not run, and many of them do not make the heap grow, at one time or at many."""
     scheduler = Scheduler()
     ran: list[int] = []
     kept = scheduler.call_at(1_000_000, lambda: ran.append(1), "kept")
@@ -60,7 +60,7 @@ def test_cancelled_timers_do_not_run_and_do_not_pile_up() -> None:
         scheduler.call_at(500_000, lambda: ran.append(2), "cancelled").cancel()
         scheduler.call_at(500_000 + number, lambda: ran.append(3), "cancelled").cancel()
     assert len(list(scheduler.scheduled())) == 1
-    assert len(scheduler._instants) == len(scheduler._timers) < 600  # tidied, not merely skipped
+    assert len(scheduler._instants) == len(scheduler._timers) < 600  # removed, not merely skipped
     assert scheduler.next_deadline_ms() == 1_000_000
     scheduler.advance_to(1_000_000)
     assert ran == [1]
@@ -68,7 +68,7 @@ def test_cancelled_timers_do_not_run_and_do_not_pile_up() -> None:
 
 
 def test_what_a_timer_changes_counts_at_once() -> None:
-    """A timer may take back others of its instant, add to it, and set one for an instant that has passed."""
+    """A timer can cancel others of its time, add to them, and set one for a time that has passed."""
     scheduler = Scheduler()
     ran: list[str] = []
 
@@ -87,7 +87,7 @@ def test_what_a_timer_changes_counts_at_once() -> None:
 
 
 def test_a_timer_that_fails_leaves_the_others() -> None:
-    """An error goes to whoever moves the time; what was due after it runs with the next move."""
+    """An error in a timer propagates to the caller; timers due after it run with the next advance."""
     scheduler = Scheduler()
     ran: list[int] = []
 
@@ -103,7 +103,7 @@ def test_a_timer_that_fails_leaves_the_others() -> None:
 
 
 def test_time_never_goes_back() -> None:
-    """A target in the past leaves the time as it is, but runs what is due."""
+    """Advancing to a past time leaves the time unchanged, but runs due timers."""
     scheduler = Scheduler(50)
     ran: list[int] = []
     scheduler.call_at(10, lambda: ran.append(scheduler.now_ms), "late")
@@ -112,7 +112,7 @@ def test_time_never_goes_back() -> None:
 
 
 def test_an_earlier_timer_is_announced() -> None:
-    """A real-time driver hears of a timer that is due before all others, and only of such."""
+    """A real-time driver is notified of a timer that is due before all others, and only then."""
     scheduler = Scheduler()
     calls: list[int | None] = []
     scheduler.on_earlier = lambda: calls.append(scheduler.next_deadline_ms())
@@ -123,7 +123,7 @@ def test_an_earlier_timer_is_announced() -> None:
 
 
 def test_advance_inside_a_timer_is_our_bug() -> None:
-    """A timer must not drive the time."""
+    """A timer that advances the time raises AssertionError."""
     scheduler = Scheduler()
     scheduler.call_at(1, lambda: scheduler.advance_to(2), "bad")
     with pytest.raises(AssertionError, match="inside a timer"):
@@ -131,7 +131,7 @@ def test_advance_inside_a_timer_is_our_bug() -> None:
 
 
 def test_streams_of_chance_are_independent() -> None:
-    """One more draw from one stream does not shift another, and the seed decides everything."""
+    """A draw from one random stream does not affect another, and the seed determines all."""
     one, other = Chance(7), Chance(7)
     one.stream("a").bits()
     assert [one.stream("b").bits() for _ in range(5)] == [other.stream("b").bits() for _ in range(5)]
@@ -140,7 +140,7 @@ def test_streams_of_chance_are_independent() -> None:
 
 
 def test_one_timer_that_is_wanted_is_enough() -> None:
-    """Among others at the same and at other instants, and until it has run."""
+    """A wanted timer is found among others at the same and other times, until it has run."""
     scheduler = Scheduler(0)
 
     def present() -> str:

@@ -1,4 +1,4 @@
-"""Batches: stored by copying what their messages say, which gives what reading and merging it gives."""
+"""Batches: the fast copy of their messages stores the same as decoding and merging their properties."""
 
 import struct
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ SHARED = st.dictionaries(st.sampled_from(["WAIT", "TAGS", "X", "POP_CK", "MSG_RE
 
 
 def body_of(parts: Sequence[tuple[int, bytes, bytes]]) -> bytes:
-    """A batch as clients write it, with texts of properties that they would not write."""
+    """Return the body of a batch as clients encode it, with property texts that clients would not write."""
     return b"".join(
         struct.pack(">iiiii", 22 + len(body) + len(text), 0, 0, flag, len(body))
         + body
@@ -51,7 +51,7 @@ def store(world: World, parts: Sequence[tuple[int, bytes, bytes]], shared: dict[
 
 
 def stored(world: World) -> tuple[list[bytes], list[int]]:
-    """Records of the queue and what its units say of their tags."""
+    """Return the records of the queue and the tags codes of its units."""
     outcome = world.pull("T").outcome
     assert isinstance(outcome, PullResult)
     return list(outcome.records), list(world.broker.store.queues["T", 0].tags_codes)
@@ -61,9 +61,9 @@ def stored(world: World) -> tuple[list[bytes], list[int]]:
 @example([(0, b"a", b"TAGS\x01a\x02X\x01y\x02TAGS\x01b\x02")], {})
 @example([(0, b"a", b"a\x01b\x02"), (0, b"b", b"c\x01d\x02TAGS\x01t\x02")], {"WAIT": "true"})
 def test_copied_messages_are_like_merged_ones(parts: list[tuple[int, bytes, bytes]], shared: dict[str, str]) -> None:
-    """A broker with light queues reads the properties of every message, so it never copies; both store the same.
+    """A broker with light queues never copies, since it decodes all properties; both brokers store the same.
 
-    Where a name stands twice, the copy says so as well, and means the last one.
+    If a name occurs twice, the copy contains both, and the last one counts.
     """
     quick, plain = make_world(), make_world(enable_lmq=True)
 
@@ -79,12 +79,12 @@ def test_copied_messages_are_like_merged_ones(parts: list[tuple[int, bytes, byte
 
 
 BEGINNINGS = (0, 1, 7, 200, 1000)
-"""How many messages lie before batches, so that the end of a file falls elsewhere in a batch."""
+"""Numbers of messages before the batches, so that the end of a file falls elsewhere in a batch."""
 
 
 @pytest.mark.parametrize("before", BEGINNINGS)
 def test_a_batch_goes_on_in_the_next_file(before: int) -> None:
-    """Copies fill the files of the log as messages do that are stored one by one, and nothing is lost between them."""
+    """Copied batches continue in the next log file like single messages, and no message is lost in between."""
     keys = {"max_message_size": 20_000, "mapped_file_size_commit_log": 160_000}
     worlds = make_world(**keys), make_world(enable_lmq=True, **keys)
     parts = [(0, f"{number}".encode() * 100, b"a\x01b\x02c\x01d\x02"[: number % 3 * 4]) for number in range(40)]
@@ -106,7 +106,7 @@ def test_a_batch_goes_on_in_the_next_file(before: int) -> None:
 
 
 def test_a_batch_wakes_who_waits() -> None:
-    """When all of it is stored: one answer has all of its messages."""
+    """A waiting pull is answered when the whole batch is stored, with all its messages."""
     world = make_world()
     world.topic("T")
     waiting = world.pull("T", suspend_ms=15_000)
@@ -119,20 +119,20 @@ def test_a_batch_wakes_who_waits() -> None:
 
 
 def pairs_of(part: tuple[int, bytes, bytes]) -> list[tuple[str, str]]:
-    """The pairs of a text, those with one name among them."""
+    """Return the name-value pairs of a text, including duplicate names."""
     found = [each.partition("\x01") for each in part[2].decode(errors="replace").split("\x02")]
     return [(name, value) for name, _, value in found if name and value]
 
 
 def said(data: bytes) -> tuple[object, ...]:
-    """What a record says, apart from where it is."""
+    """Return the contents of a record without its position."""
     record = decode(data)
     return record.queue_id, record.flag, record.queue_offset, record.sys_flag, record.body, record.property_map()
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_usual_texts_are_what_encode_writes(texts: list[bytes]) -> None:
-    """Nothing is lost or mended when they are read and written again, but for a name that stands twice."""
+    """A usual text is unchanged by decoding and encoding, except for duplicate names."""
     if not are_usual(texts, RESERVED):
         return
     for text in texts:
@@ -158,20 +158,20 @@ def test_usual_texts_are_what_encode_writes(texts: list[bytes]) -> None:
     ],
 )
 def test_what_is_not_usual(text: bytes) -> None:
-    """Each of these alone makes a batch one whose properties are read."""
+    """Any one of these texts makes the broker decode the properties of the batch."""
     assert are_usual([b"a\x01b\x02", b""], RESERVED)
     assert not are_usual([b"a\x01b\x02", text], RESERVED)
 
 
 def test_parts_of_a_batch() -> None:
-    """They come out as they went in."""
+    """A split batch has the messages that it was built from."""
     parts = [(1, b"one", b"a\x01b\x02"), (2, b"", b"")]
 
     assert split_batch(body_of(parts)) == parts
 
 
 def test_a_name_that_stands_twice_stays_so() -> None:
-    """As upstream, which copies the text; its reader takes the last one."""
+    """A duplicate name stays in the stored text, as upstream; its reader uses the last one."""
     world = make_world()
     store(world, [(0, b"a", b"X\x01y\x02X\x01z\x02")], {"WAIT": "true"})
 
@@ -181,7 +181,7 @@ def test_a_name_that_stands_twice_stays_so() -> None:
 
 
 def test_who_waits_for_a_property_is_told() -> None:
-    """Of the first message that has it, although nothing else reads properties of a batch."""
+    """A pull that waits with a property filter is woken by the first message of a batch that matches."""
     world = make_world(enable_property_filter=True)
     world.topic("T")
     world.send("T")

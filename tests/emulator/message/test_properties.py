@@ -1,4 +1,4 @@
-"""The text of properties."""
+"""The encoded text of properties."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ PROPERTIES = st.dictionaries(WORDS | st.just("WAIT"), WORDS | st.just("")).map(l
 
 @given(PROPERTIES, st.sampled_from(["WAIT", "A", "I"]), st.sampled_from(["false", "A"]))
 def test_one_more_value(properties: dict[str, str], name: str, value: str) -> None:
-    """A text with one value changed or added is that of the changed properties, whatever else they say."""
+    """Changing or adding one value in a text equals encoding the changed properties."""
     text = encode(properties)
     assert encode_with(text, properties, name, value) == encode({**properties, name: value})
 
@@ -28,17 +28,17 @@ def test_one_more_value(properties: dict[str, str], name: str, value: str) -> No
     ],
 )
 def test_a_part_without_name_or_value_is_no_property(text: str, found: dict[str, str]) -> None:
-    """The parts behind it are read."""
+    """A part without name or value is skipped, and the parts after it are decoded."""
     assert decode(text) == found
 
 
 def test_an_empty_value_is_no_property() -> None:
-    """It is not written."""
+    """An empty value is not encoded."""
     assert encode({"a": "", "b": "2", "c": ""}) == "b\x012\x02"
 
 
 def test_a_text_of_very_many_properties_is_read_up_to_a_limit() -> None:
-    """It is far too long to be stored, and what is behind the limit is left out."""
+    """A text with very many properties, too long to be stored, is decoded up to a limit."""
     text = "".join(f"name-{number:06}\x01value\x02" for number in range(_PAIRS_MAX + 100))
     assert len(text) > _LARGE
     assert len(decode(text)) == _PAIRS_MAX + 1

@@ -1,4 +1,4 @@
-"""The system flag of stored messages, as far as a broker decides it."""
+"""The bits of a stored message's system flag that the broker sets."""
 
 import pytest
 from engine_world import World
@@ -15,7 +15,7 @@ def stored(world: World) -> list[Record]:
 @pytest.mark.parametrize("claimed", [0x10, 0x20, 0x30])
 @pytest.mark.parametrize("sender", ["10.0.0.1", "::1"])
 def test_hosts_have_the_form_that_they_have(world: World, claimed: int, sender: str) -> None:
-    """Whatever the sender's flag says of it: a record is always one that can be read."""
+    """The host bits match the stored addresses regardless of the sender's flag, so every record can be decoded."""
     world.topic("T")
     sent = SendMessage("PG", "T", 0, b"x", {}, (sender, 5), world.now_ms, sys_flag=claimed | 0x100)
     world.ask(SendResult, sent)
@@ -26,7 +26,7 @@ def test_hosts_have_the_form_that_they_have(world: World, claimed: int, sender: 
 
 
 def test_messages_of_a_topic_of_many_tags_are_marked(world: World) -> None:
-    """As long as that is its filter type."""
+    """Messages of a topic have the multi-tag bit while its filter type is MULTI_TAG."""
     for kind in ("MULTI_TAG", "SINGLE_TAG"):
         world.engine.ask(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6, kind)))
         world.send("T")

@@ -1,4 +1,4 @@
-"""Pools of threads: what waits for one, what is refused there and how, and what keeps them."""
+"""Thread pools: requests that wait, requests that are rejected, and what occupies threads."""
 
 import pytest
 from engine_world import World, make_world, refused
@@ -26,24 +26,24 @@ CLEANED = "[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, per
 
 
 def message(world: World, *, through_proxy: bool = False) -> SendMessage:
-    """A message on its way."""
+    """Return a send operation."""
     return SendMessage("PG", "T", 0, b"m", {}, ("10.0.0.1", 5000), world.now_ms, through_proxy=through_proxy)
 
 
 def asked(world: World, pool: Pool, operation: Operation, version: int = V5_3_3) -> DirectCall:
-    """A request of a remoting client."""
+    """Submit a request of a remoting client to a pool."""
     call = DirectCall(DirectChannel("client", ("10.0.0.1", 5000)))
     world.broker.request_pools.enter(pool, call, operation, version)
     return call
 
 
 def sent(world: World) -> DirectCall:
-    """A send of a remoting client."""
+    """Submit a send of a remoting client."""
     return asked(world, Pool.SEND, message(world))
 
 
 def busy(call: DirectCall) -> str:
-    """How a request was told that the broker is busy."""
+    """Return the text of a SYSTEM_BUSY response."""
     refusal = refused(call)
     assert refusal.code is ResponseCode.SYSTEM_BUSY
     assert refusal.remark is not None
@@ -51,12 +51,12 @@ def busy(call: DirectCall) -> str:
 
 
 def change(world: World, **keys: str) -> None:
-    """Change keys while it runs."""
+    """Change configuration keys at run time."""
     world.ask(Done, UpdateBrokerConfig(keys))
 
 
 def test_nobody_waits_unless_something_keeps_threads(world: World) -> None:
-    """The pools are off, and what goes through them all the same is done at once, with one thread for all."""
+    """Without anything that occupies threads the pools are off, and requests run at once, even with one thread."""
     assert not world.broker.request_pools.on
     change(world, sendMessageThreadPoolNums="1", sendThreadPoolQueueCapacity="1")
     world.topic("T")
@@ -65,7 +65,7 @@ def test_nobody_waits_unless_something_keeps_threads(world: World) -> None:
 
 
 def test_requests_take_their_time_one_after_the_other() -> None:
-    """With one thread each waits for those before it, and is stored when its own time is over."""
+    """With one thread each request waits for those before it, and is stored after its own service time."""
     world = make_world(1, request_times="send=50", **ONE_THREAD)
     world.topic("T")
     calls = [sent(world) for _ in range(3)]
@@ -78,7 +78,7 @@ def test_requests_take_their_time_one_after_the_other() -> None:
 
 
 def test_who_finds_the_queue_full_is_refused() -> None:
-    """At once; those that wait are served."""
+    """A request that finds the queue full is rejected at once; waiting requests are served."""
     world = make_world(1, request_times="send=50", **ONE_THREAD)
     world.topic("T")
     calls = [sent(world) for _ in range(3)]
@@ -88,7 +88,10 @@ def test_who_finds_the_queue_full_is_refused() -> None:
 
 
 def test_who_waits_too_long_is_refused() -> None:
-    """At the next look, of which there is one every 10 ms from a second after the start on, the oldest first."""
+    """A request that waits too long is rejected at the next check, the oldest first.
+
+    Checks come every 10 ms, from one second after the start.
+    """
     world = make_world(1, request_times="send=5000", os_page_cache_busy_time_out_mills=9000, **ONE_THREAD)
     world.topic("T")
     world.advance(1_003)
@@ -109,7 +112,7 @@ def test_who_waits_too_long_is_refused() -> None:
 
 
 def test_nobody_is_refused_for_waiting_where_that_is_off() -> None:
-    """`brokerFastFailureEnable`."""
+    """With brokerFastFailureEnable off no request is rejected for waiting."""
     world = make_world(request_times="send=900", broker_fast_failure_enable=False, send_message_thread_pool_nums=1)
     world.topic("T")
     calls = [sent(world) for _ in range(5)]
@@ -135,7 +138,7 @@ def test_nobody_is_refused_for_waiting_where_that_is_off() -> None:
     ],
 )
 def test_pools_have_waiting_times_of_their_own(pool: Pool, wait_ms: int | None) -> None:
-    """And some have none: what waits there is served in the end."""
+    """Each pool has its own maximum wait; requests of a pool without one are served in the end."""
     world = make_world(
         1, request_times=f"{pool.title}=60000", os_page_cache_busy_time_out_mills=90_000, **{pool.threads: 1}
     )
@@ -155,7 +158,7 @@ def test_pools_have_waiting_times_of_their_own(pool: Pool, wait_ms: int | None) 
 
 
 def test_who_waited_for_a_thread_while_the_store_is_too_slow_is_refused_there() -> None:
-    """Where nobody looks after the queue: what has its turn then finds the log locked by another thread."""
+    """Without fast failure, a request that gets its thread while the store is too slow is rejected then."""
     pools = {"send_message_thread_pool_nums": 2, "broker_fast_failure_enable": False}
     world = make_world(1, request_times="send=3000", **pools)
     world.topic("T")
@@ -174,7 +177,7 @@ def test_who_waited_for_a_thread_while_the_store_is_too_slow_is_refused_there() 
 
 
 def test_a_store_that_is_too_slow_refuses_sends() -> None:
-    """Those that wait, those that come, and those that come through the proxy, each in its own words."""
+    """A store that is too slow rejects waiting sends, new sends and proxy sends, each with its own text."""
     world = make_world(1, request_times="send=3000", wait_time_mills_in_send_queue=10_000, **ONE_THREAD)
     world.topic("T")
     world.advance(2_000)
@@ -199,7 +202,7 @@ def test_a_store_that_is_too_slow_refuses_sends() -> None:
 
 @pytest.mark.parametrize("form", Form)
 def test_requests_are_refused_on_demand(form: Form) -> None:
-    """In any form, of any pool, for as long as the key says so."""
+    """While requestRefusals is set, requests of a pool are rejected with any of the forms."""
     world = make_world(request_refusals=f"pull=OVERLOAD send={form.name}")
     world.topic("T")
     remark = busy(sent(world))
@@ -210,7 +213,7 @@ def test_requests_are_refused_on_demand(form: Form) -> None:
 
 
 def test_a_request_that_is_refused_on_demand_says_how_long_it_may_wait() -> None:
-    """As one that has waited for exactly so long does."""
+    """A request rejected by requestRefusals reports the maximum wait, as one that waited exactly that long does."""
     world = make_world(request_refusals="ack=TIMEOUT_CLEAN_QUEUE")
     assert busy(asked(world, Pool.ACK, message(world))) == CLEANED.format(3_000, 0)
 
@@ -242,7 +245,7 @@ def test_a_service_time_that_is_no_whole_number_is_rejected(world: World, text: 
 
 
 def waiting_for_slaves(**keys: object) -> World:
-    """A master whose slave is not there."""
+    """Create a master whose slave is missing."""
     world = make_world(1, broker_role="SYNC_MASTER", in_sync_replicas=2, slave_timeout=2_000, **keys)
     world.topic("T")
     world.advance(2_000)
@@ -250,7 +253,7 @@ def waiting_for_slaves(**keys: object) -> World:
 
 
 def test_a_recall_keeps_its_thread_while_it_waits_for_a_slave() -> None:
-    """It is told that all is well in the end; a send waits elsewhere, and one behind a recall waits for its thread."""
+    """A recall occupies its thread while it waits for a slave and then succeeds; a send does not occupy one."""
     world = waiting_for_slaves(recall_message_enable=True, **ONE_THREAD)
     timed = world.engine.submit(world.broker, SendMessage("PG", "T", 0, b"m", {"TIMER_DELAY_SEC": "600"}, ("h", 1), 0))
     world.advance(2_000)
@@ -273,7 +276,7 @@ def test_a_recall_keeps_its_thread_while_it_waits_for_a_slave() -> None:
 
 
 def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave() -> None:
-    """A roll back stores nothing of its own, and does not; nor does the commit of a message that waits for nobody."""
+    """A commit occupies its thread while it waits for a slave; a rollback or a commit with WAIT=false does not."""
     world = waiting_for_slaves(end_transaction_thread_pool_nums=1, end_transaction_pool_queue_capacity=1)
 
     def stored_half(**more: str) -> SendResult:
@@ -301,7 +304,7 @@ def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave() -> None:
 
 
 def test_a_broker_tells_who_waits() -> None:
-    """Its state has the length of the queues, and for how long their first have waited."""
+    """The runtime info contains the length of each queue and the wait of its first request."""
     world = make_world(1, request_times="send=5000", wait_time_mills_in_send_queue=10_000, **ONE_THREAD)
     world.topic("T")
     sent(world)
@@ -316,6 +319,6 @@ def test_a_broker_tells_who_waits() -> None:
     ("role", "replicas", "on"), [("SYNC_MASTER", 2, True), ("SYNC_MASTER", 1, False), ("ASYNC_MASTER", 2, False)]
 )
 def test_requests_wait_for_threads_where_sends_wait_for_slaves(role: str, replicas: int, on: bool) -> None:
-    """A master that waits for nobody but itself keeps no thread."""
+    """The pools are on if sends wait for slaves; a master that waits only for itself occupies no thread."""
     world = make_world(broker_role=role, in_sync_replicas=replicas)
     assert world.broker.request_pools.on is on

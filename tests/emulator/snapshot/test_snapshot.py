@@ -1,4 +1,4 @@
-"""An engine that begins from a snapshot of another: what it has, what it does, and what it lacks."""
+"""An engine started from a snapshot: its state, its behavior, and what a snapshot does not contain."""
 
 from io import BytesIO
 from types import NoneType
@@ -55,20 +55,20 @@ from stored import committed, filled, stored_bodies
 
 
 def moved(world: World) -> World:
-    """The world that begins from a snapshot of this one."""
+    """Return a world started from a snapshot of this one."""
     engine = copied(world.engine)
     return World(engine, engine.brokers[0])
 
 
 def answer(engine: Engine, node: Node, operation: Operation) -> Result | str:
-    """What an operation is answered; the text of a refusal."""
+    """Return the result of an operation, or the text of its error."""
     try:
         return engine.ask(node, operation)
     except EngineError as refused:
         return str(refused)
 
 
-# what it has
+# contents
 
 PART = QueuePart(0, 0, "broker-a", 5)
 CHANGES: tuple[Operation, ...] = (
@@ -90,7 +90,7 @@ CHANGES: tuple[Operation, ...] = (
     CreateStaticTopic(TopicConfig("S", 1, 1), QueueMapping("S", 1, "broker-a", 1, {0: [PART]})),
     Heartbeat("c", [], [ConsumerData("G", subscriptions=[SubscriptionData("A", "a > 1", "SQL92", sub_version=3)])]),
 )
-"""Of a broker; the first of them makes what the others use."""
+"""Operations on a broker; the first one creates what the others use."""
 QUESTIONS: tuple[Operation, ...] = (
     GetAllTopics(),
     GetAllGroups(),
@@ -109,7 +109,10 @@ QUESTIONS: tuple[Operation, ...] = (
 @given(st.lists(st.sampled_from(CHANGES[1:]), max_size=12), st.integers(0, 20_000))
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_it_answers_every_question_as_after_a_restart(changes: list[Operation], wait_ms: int) -> None:
-    """Whatever was changed before: also after a while, and what is left then is the same to the byte."""
+    """After any changes an engine from a snapshot answers every query as after a restart, at once and later.
+
+    Their remaining states are equal byte for byte.
+    """
     world = make_world()
     for change in (CHANGES[0], *changes):
         answer(world.engine, world.broker, change)
@@ -126,7 +129,7 @@ def test_it_answers_every_question_as_after_a_restart(changes: list[Operation], 
 
 
 def test_it_has_the_values_of_the_name_server() -> None:
-    """Its configuration and its key-value configuration; what was changed in routes is gone, as after a restart."""
+    """A snapshot has the name server's configuration and key-value pairs, but no route changes, as a restart."""
     engine = Engine(namesrv=NamesrvConfig(enable_topic_list=False))
     engine.ask(engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", "A", "broker-a:4"))
     engine.ask(engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
@@ -137,7 +140,7 @@ def test_it_has_the_values_of_the_name_server() -> None:
 
 
 def test_it_has_all_brokers_each_with_its_own() -> None:
-    """Masters and slaves, the log of each, and links between them; who was down runs."""
+    """A snapshot contains all masters and slaves with their logs and links; a stopped broker runs afterwards."""
     engine = Engine(
         brokers=[
             BrokerConfig(broker_name="a", broker_cluster_name="east"),
@@ -163,7 +166,7 @@ def test_it_has_all_brokers_each_with_its_own() -> None:
 
 
 def test_a_slave_goes_on_with_what_it_knew_of_its_master() -> None:
-    """How far the timer of that was, until it looks again."""
+    """A slave keeps its knowledge of its master's timer until its next check."""
     slave = BrokerConfig(broker_id=1, broker_role="SLAVE")
     engine = Engine(brokers=[BrokerConfig(), slave])
     world = World(engine, engine.brokers[0])
@@ -199,7 +202,7 @@ SAVED = frozenset(  # see BrokerState
 
 
 def test_whatever_outlives_a_run_of_a_broker_is_saved(world: World) -> None:
-    """A table that does, and that is not in this list, has to be in a snapshot, too: `BrokerState` and its form."""
+    """Every attribute that survives a restart of a broker is in SAVED, and therefore in `BrokerState` and snapshots."""
     before = dict(vars(world.broker))
     world.engine.restart()
     outlives = {
@@ -211,7 +214,7 @@ def test_whatever_outlives_a_run_of_a_broker_is_saved(world: World) -> None:
 
 
 def test_it_goes_on_with_the_same_chance() -> None:
-    """Random choices are those that the other would make next; with another seed they are others."""
+    """The engine continues the random streams of the snapshot; another seed gives other choices."""
     world = make_world(seed=7)
     world.topic("A", 64)
 
@@ -228,7 +231,7 @@ def test_it_goes_on_with_the_same_chance() -> None:
 
 
 def test_it_has_the_emulation_and_takes_what_it_is_given_instead() -> None:
-    """Keys of the emulator itself are kept; brokers may be given with other keys."""
+    """The emulation configuration is in a snapshot; a start may replace the broker configurations."""
     world = make_world(pull_hold_check_interval=1, store_max_bytes=2**30)
     snapshot = saved(world.engine)
     other = begun(snapshot)
@@ -244,7 +247,7 @@ def test_it_has_the_emulation_and_takes_what_it_is_given_instead() -> None:
 
 @pytest.mark.parametrize("files", [1, 3])
 def test_it_goes_on_in_the_same_files_of_the_log(files: int) -> None:
-    """The oldest were dropped, the others keep their numbers and their times, and the last is filled up."""
+    """The log continues in the same files: the remaining ones keep number and age, and the last one is filled up."""
     world = make_world(mapped_file_size_commit_log=200_000, max_message_size=8_000, file_reserved_time=1)
     world.topic("A")
     while len(world.broker.store.log.files()[0]) < files + 1:
@@ -263,7 +266,7 @@ def test_it_goes_on_in_the_same_files_of_the_log(files: int) -> None:
 
 
 def test_its_log_takes_what_its_files_hold() -> None:
-    """Files keep their size, so larger messages are refused, also where a key allows them by now."""
+    """Log files keep their size, so messages too large for them are rejected even if maxMessageSize allows them."""
     world = make_world(mapped_file_size_commit_log=200_000, max_message_size=8_000)
     world.topic("A")
     world.engine.ask(world.broker, UpdateBrokerConfig({"maxMessageSize": "1000000"}))
@@ -274,7 +277,7 @@ def test_its_log_takes_what_its_files_hold() -> None:
 
 
 def test_queues_go_on_as_what_they_are() -> None:
-    """Light ones and those of batches, which count otherwise."""
+    """Light queues and BatchCQ queues keep their types, which count offsets differently."""
     world = make_world(enable_lmq=True, enable_multi_dispatch=True)
     world.engine.ask(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
     world.topic("A")
@@ -288,11 +291,11 @@ def test_queues_go_on_as_what_they_are() -> None:
     assert [other.broker.store.max_offset(topic, 0) for topic in ("A", "B", "%LMQ%x")] == [2, 2, 2]
 
 
-# what it does
+# behavior
 
 
 def test_what_waits_goes_on_waiting(world: World) -> None:
-    """Delay levels, times, invisible times: each comes at its own instant, and once."""
+    """Delayed, timer and invisible messages are delivered at their own times, each once."""
     filled(world, 4)
     world.send("A", b"delayed", DELAY="2")
     world.send("A", b"timed", TIMER_DELIVER_MS=str(world.now_ms + 20_000))
@@ -312,7 +315,7 @@ def test_what_waits_goes_on_waiting(world: World) -> None:
 
 
 def test_time_may_have_passed_meanwhile(world: World) -> None:
-    """As for a broker that was down: what came due comes at once."""
+    """If time has passed before the start, due messages are delivered at once, as after a stop of the broker."""
     filled(world, 1)
     world.send("A", b"delayed", DELAY="18")
     world.send("A", b"timed", TIMER_DELIVER_MS=str(world.now_ms + 20_000))
@@ -325,7 +328,7 @@ def test_time_may_have_passed_meanwhile(world: World) -> None:
 
 
 def test_a_half_message_is_ended_or_asked_about(world: World) -> None:
-    """It keeps its place, so its end finds it; whose end does not come is asked about."""
+    """A half message keeps its offsets, so its end finds it; one without an end is checked."""
     world.topic("A")
     halves = [world.send("A", b"%d" % n, TRAN_MSG="true", PGROUP="P") for n in range(2)]
     other = moved(world)
@@ -343,7 +346,7 @@ def test_a_half_message_is_ended_or_asked_about(world: World) -> None:
 
 @pytest.mark.parametrize("buffered", [False, True])
 def test_what_is_out_comes_back_unless_it_is_acknowledged(buffered: bool) -> None:
-    """Whether or not the broker kept it in its buffer; handles of the other engine are good here."""
+    """Messages in flight are redelivered unless acknowledged, with or without the buffer; old handles stay valid."""
     world = make_world(enable_pop_buffer_merge=buffered)
     filled(world, 3)
     receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=30_000)]
@@ -356,7 +359,7 @@ def test_what_is_out_comes_back_unless_it_is_acknowledged(buffered: bool) -> Non
 
 
 def test_records_of_pops_are_kept() -> None:
-    """In the KV variant, whose start reads again what the last pop read; what was acknowledged has no record."""
+    """KV records of unacknowledged messages are in a snapshot, and the start reads the last pop's messages again."""
     world = make_world(pop_consumer_kv_service_init=True, pop_consumer_kv_service_enable=True)
     filled(world, 3)
     receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=30_000)]
@@ -368,7 +371,7 @@ def test_records_of_pops_are_kept() -> None:
 
 
 def test_an_ordered_batch_that_is_out_blocks_its_queue(world: World) -> None:
-    """With what was acknowledged of it, and with its attempt."""
+    """An ordered batch in flight blocks its queue, with its acknowledgements and its attempt id."""
     filled(world, 2)
     messages = world.popped("A", order=True, invisible_ms=60_000, attempt="one")
     world.ack("A", world.receipt(messages[0]))
@@ -377,11 +380,11 @@ def test_an_ordered_batch_that_is_out_blocks_its_queue(world: World) -> None:
     assert bodies(other.popped("A", order=True, attempt="one")) == [b"1"]
 
 
-# what it lacks
+# not in a snapshot
 
 
 def test_connections_and_what_waits_are_not_in_it(world: World) -> None:
-    """Who is connected, polls, the journal."""
+    """Connections, waiting requests and the journal are not in a snapshot."""
     world.topic("A")
     world.heartbeat("c", topics={"A": "*"})
     polls = [world.pop("A", poll_ms=20_000), world.pull("A", suspend_ms=20_000)]
@@ -393,11 +396,11 @@ def test_connections_and_what_waits_are_not_in_it(world: World) -> None:
     assert [poll.outcome for poll in polls] == [None, None]
 
 
-# what it is of
+# effect on the original engine
 
 
 def test_an_engine_goes_on_as_if_no_snapshot_was_taken(world: World) -> None:
-    """Clients that are connected, polls and pops are as they were, and a crash loses what it would have lost."""
+    """Taking a snapshot changes nothing: connections, polls, pops and the losses in a crash stay the same."""
     quiet = make_world()
     for each in (world, quiet):
         filled(each, 3)
@@ -420,7 +423,7 @@ def test_an_engine_goes_on_as_if_no_snapshot_was_taken(world: World) -> None:
 
 
 def test_the_merge_buffer_is_stored(world: World) -> None:
-    """As an orderly stop stores it; what is acknowledged afterwards counts all the same."""
+    """Taking a snapshot stores the merge buffer, as a graceful shutdown does; later acknowledgements still count."""
     world = make_world(enable_pop_buffer_merge=True)
     filled(world, 3)
     receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=30_000)]

@@ -1,4 +1,4 @@
-"""The snapshot file: its bytes, and what is said of files that are none."""
+"""The snapshot file: its bytes, and the errors for invalid files."""
 
 import gzip
 import pickle
@@ -32,7 +32,7 @@ SNAPSHOT = saved(lived_in().engine)
 
 
 def complaint(data: bytes) -> str:
-    """Why a file cannot be used."""
+    """Return the error for an invalid file."""
     with pytest.raises(SnapshotError) as raised:
         read_snapshot(BytesIO(data))
     return str(raised.value)
@@ -42,18 +42,18 @@ def complaint(data: bytes) -> str:
 
 
 def test_the_same_state_gives_the_same_bytes() -> None:
-    """In another engine that lived through the same, and once more of the same engine."""
+    """Equal states give equal bytes, in another engine and in a second snapshot of the same one."""
     world = lived_in()
     assert saved(world.engine) == saved(world.engine) == SNAPSHOT
 
 
 def test_what_is_said_twice_is_small() -> None:
-    """A broker in which nothing happened takes little more than the names of its topics and groups."""
+    """A snapshot of an unused broker takes less than 2000 bytes."""
     assert len(saved(make_world().engine)) < 2_000
 
 
 def test_a_file_of_version_1_can_be_begun_from() -> None:
-    """It was written when the format was new, and says what it said then."""
+    """A file of version 1 can still be used and restores the same state."""
     engine = begun(VERSION_1.read_bytes())
     world = World(engine, engine.brokers[0])
     assert (world.now_ms, engine.chance.seed) == (START_MS + 1_234, 3)
@@ -73,7 +73,7 @@ def test_a_file_of_version_1_can_be_begun_from() -> None:
 
 
 def test_any_stream_will_do() -> None:
-    """It is read and written in one pass; to make it small is up to whoever keeps it."""
+    """A snapshot is read and written in one pass, so that a compressed stream works as well."""
     small = BytesIO()
     with gzip.open(small, "wb") as out:
         write_snapshot(lived_in().engine.state(), out)
@@ -83,13 +83,13 @@ def test_any_stream_will_do() -> None:
 
 
 def saved_again(state: EngineState) -> bytes:
-    """The bytes of a state that was read."""
+    """Return the bytes of a state that was read."""
     out = BytesIO()
     write_snapshot(state, out)
     return out.getvalue()
 
 
-# what is none
+# invalid files
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def saved_again(state: EngineState) -> bytes:
     ids=["zip", "pickle", "text"],
 )
 def test_another_kind_of_file(data: bytes, begin: str) -> None:
-    """It is told by its first bytes, and nothing else of it is looked at."""
+    """A file of another kind is recognized by its first bytes and not read further."""
     said = complaint(data)
     assert said.startswith("it is no snapshot, since it begins with b'")
     assert begin in said
@@ -106,7 +106,7 @@ def test_another_kind_of_file(data: bytes, begin: str) -> None:
 
 
 def test_a_newer_version() -> None:
-    """It says which versions are known, and what to do."""
+    """The error for a newer version names the known versions and what to do."""
     said = complaint(SNAPSHOT[:8] + pack(">I", VERSION + 1) + SNAPSHOT[12:])
     assert said == (
         f"its format is version {VERSION + 1}, and versions up to {VERSION} are known here; "
@@ -117,14 +117,14 @@ def test_a_newer_version() -> None:
 @given(st.integers(0, len(SNAPSHOT) - 1))
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_a_file_that_was_cut_off(end: int) -> None:
-    """Wherever it was; an empty one, too."""
+    """A file truncated at any byte, even an empty one, is rejected."""
     assert complaint(SNAPSHOT[:end]) == "it ends too early; copy the snapshot again, or save it once more"
 
 
 @given(st.integers(len(MAGIC) + 4, len(SNAPSHOT) - 1), st.integers(0, 7))
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_a_file_that_was_damaged(at: int, bit: int) -> None:
-    """A single bit is noticed, wherever it is."""
+    """A single flipped bit anywhere is detected."""
     damaged = bytearray(SNAPSHOT)
     damaged[at] ^= 1 << bit
     said = complaint(bytes(damaged))
@@ -133,12 +133,12 @@ def test_a_file_that_was_damaged(at: int, bit: int) -> None:
 
 
 def test_a_file_with_something_behind_its_end() -> None:
-    """Two files that were put together, say."""
+    """A file with bytes after its end is rejected."""
     assert complaint(SNAPSHOT + b"\n") == "something follows behind its end; save the snapshot once more"
 
 
 def section(kind: bytes, content: bytes, before: bytes) -> bytes:
-    """Another section, with the right checks."""
+    """Return the file extended by another section with valid checksums."""
     head = before + kind + pack(">Q", len(content))
     head += pack(">I", crc32(head))
     return head + content + pack(">I", crc32(head + content))
@@ -155,7 +155,7 @@ def section(kind: bytes, content: bytes, before: bytes) -> bytes:
     ],
 )
 def test_a_file_that_says_something_else(kind: bytes, content: bytes) -> None:
-    """Whole and undamaged, but of a version that meant something else by it."""
+    """A file with valid checksums but unknown contents is rejected; the error says which version to use."""
     said = complaint(section(kind, content, MAGIC + pack(">I", VERSION)))
     assert said.startswith("it says something that this version does not understand (")
     assert said.endswith("use the version of rocketmq-testkit that has written it")

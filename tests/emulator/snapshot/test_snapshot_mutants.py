@@ -1,4 +1,4 @@
-"""A file with right checksums may say anything: it begins a working engine, or is refused with one sentence."""
+"""Mutated snapshots with valid checksums start a working engine or are rejected with one sentence."""
 
 import json
 import random
@@ -35,7 +35,7 @@ SNAPSHOT = saved(lived_in().engine)
 
 
 def frames(data: bytes) -> list[Frame]:
-    """The kinds and contents of a file's frames."""
+    """Return the kinds and contents of a file's frames."""
     found, at = [], len(MAGIC) + 4
     while at < len(data):
         kind, length = unpack_from(">4sQ", data, at)
@@ -45,7 +45,7 @@ def frames(data: bytes) -> list[Frame]:
 
 
 def built(parts: list[Frame], lengths: dict[int, int] | None = None) -> bytes:
-    """A file of frames with right checksums; `lengths` are lies about lengths by the frame's place."""
+    """Build a file of frames with valid checksums; `lengths` replaces frame lengths by index."""
     data = bytearray(MAGIC + pack(">I", VERSION))
     for place, (kind, content) in enumerate(parts):
         data += pack(">4sQ", kind, (lengths or {}).get(place, len(content)))
@@ -59,28 +59,28 @@ PARTS = frames(SNAPSHOT)
 
 
 def test_a_file_is_its_frames() -> None:
-    """What is taken apart and joined again is the same file."""
+    """A file split into frames and joined again is unchanged."""
     assert built(PARTS) == SNAPSHOT
 
 
 @pytest.mark.parametrize("length", [2**20, 2**33, 2**40, 2**63 - 1, 2**63, 2**64 - 1])
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_length_that_is_a_lie(place: int, length: int) -> None:
-    """The file ends before so many bytes; no memory is taken for those that are not there."""
+    """A wrong frame length is rejected without allocating memory for the missing bytes."""
     with pytest.raises(SnapshotError, match=r"^it ends too early; copy the snapshot again, or save it once more$"):
         read_snapshot(BytesIO(built(PARTS, {place: length})))
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "9" * 5_000, "\xff"])
 def test_json_that_cannot_be_read(text: str) -> None:
-    """It is nested too deeply, has too many digits or is not UTF-8."""
+    """JSON that is nested too deeply, has too many digits or is not UTF-8 is rejected."""
     with pytest.raises(SnapshotError):
         read_snapshot(BytesIO(built([(PARTS[0][0], text.encode("latin-1")), *PARTS[1:]])))
 
 
 @pytest.mark.parametrize("part", range(10))
 def test_mutants_of_tables(part: int) -> None:
-    """Each is refused with the documented error, or an engine begins, serves, passes time and is saved again."""
+    """A file with mutated tables is rejected with SnapshotError, or starts an engine that works and can be saved."""
     chance = random.Random(SEED + part)
     for _ in range(MUTANTS // 10):
         data = mutant(chance)
@@ -91,7 +91,7 @@ def test_mutants_of_tables(part: int) -> None:
 
 @pytest.mark.parametrize("part", range(4))
 def test_mutants_of_units(part: int) -> None:
-    """Queues whose units point to no record are refused."""
+    """A file with queue units that point to no record is rejected."""
     chance = random.Random(SEED + part)
     for _ in range(25):
         parts = list(PARTS)
@@ -104,7 +104,7 @@ def test_mutants_of_units(part: int) -> None:
 
 
 def read(data: bytes) -> EngineState | None:
-    """The state of a file; None if it is refused, as only one class of errors does it."""
+    """Return the state of a file; None if it is rejected with SnapshotError."""
     try:
         return read_snapshot(BytesIO(data))
     except SnapshotError:
@@ -112,7 +112,7 @@ def read(data: bytes) -> EngineState | None:
 
 
 def mutant(chance: random.Random) -> bytes:
-    """The file with one to three values of its tables replaced, left out, doubled or moved."""
+    """Return the file with one to three values of its tables replaced, removed, doubled or moved."""
     parts = list(PARTS)
     for _ in range(chance.randint(1, 3)):
         place = chance.choice([at for at, (kind, _) in enumerate(parts) if kind in (b"ENGN", b"BRKR")])
@@ -144,7 +144,7 @@ def _keys(form: Any) -> list[Any]:
 
 
 def works(engine: Engine) -> None:
-    """It shows its tables, takes a message, passes time and is saved."""
+    """Check that the engine lists its tables, accepts a message, advances its time and can be saved."""
     port = Port(engine)
     peer = port.peer()
     direct = Direct(engine)
@@ -177,7 +177,7 @@ def _sound(answers: list[Any]) -> None:
 
 
 def test_nothing_is_half_begun(tmp_path: Path) -> None:
-    """A command that cannot begin from a file has opened no port and leaves no thread."""
+    """A command that cannot start from its file opens no port and leaves no thread."""
 
     before = threading.active_count()
     for name, data in (("lie", built(PARTS, {1: 2**63})), ("deep", built([(b"ENGN", b"[" * 100_000)]))):

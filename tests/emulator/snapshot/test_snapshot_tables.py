@@ -1,4 +1,4 @@
-"""Snapshots whose checks are right and whose tables are wrong are rejected before anything begins from them."""
+"""Snapshots with valid checksums but invalid tables are rejected before an engine starts from them."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Change = Callable[[dict[str, Any]], None]
 
 
 def four_files() -> World:
-    """A world whose log has four files, and a user with a right."""
+    """Create a world whose log has four files, and a user with a right."""
     world = make_world(1, max_message_size=16 * 1024, mapped_file_size_commit_log=64 * 1024, **KEEPING)
     filled(world)
     while len(world.broker.store.log.files()[0]) < 4:
@@ -39,7 +39,7 @@ SNAPSHOT = saved(four_files().engine)
 
 
 def rewritten(change: Change) -> bytes:
-    """The snapshot with other tables of its broker, and the right checks."""
+    """Return the snapshot with changed broker tables and valid checksums."""
     at = len(MAGIC) + CHECK.size
     out = bytearray(SNAPSHOT[:at])
     while at < len(SNAPSHOT):
@@ -58,7 +58,7 @@ def rewritten(change: Change) -> bytes:
 
 
 def files(*numbers: int) -> Change:
-    """Only these files of the log are listed."""
+    """List only these log files."""
 
     def change(form: dict[str, Any]) -> None:
         listed = {number: [number, full] for number, full in form["log"]["files"]}
@@ -68,7 +68,7 @@ def files(*numbers: int) -> Change:
 
 
 def resource(key: str | None) -> Change:
-    """The user's right is to this resource."""
+    """Set the resource of the user's right."""
 
     def change(form: dict[str, Any]) -> None:
         form["users"][0]["rights"][0][1][0] = key
@@ -77,7 +77,7 @@ def resource(key: str | None) -> Change:
 
 
 def test_tables_that_are_right_are_accepted() -> None:
-    """The helper itself changes nothing: all files, and the user's right."""
+    """Valid tables with all files and the user's right are accepted, so the helper itself changes nothing."""
     assert sorted(begun(rewritten(files(0, 1, 2, 3))).brokers[0].store.log.files()[0]) == [0, 1, 2, 3]
     assert begun(rewritten(resource("Group:other"))).brokers[0].name == "broker-a"
 
@@ -97,7 +97,7 @@ def test_tables_that_are_right_are_accepted() -> None:
     ],
 )
 def test_tables_that_are_wrong_are_rejected(change: Change, told: str) -> None:
-    """A log with a gap, and a right to something that is no resource."""
+    """A log with a gap, and a right to an invalid resource, are rejected."""
     with pytest.raises(SnapshotError) as raised:
         read_snapshot(BytesIO(rewritten(change)))
     assert f"ValueError: {told})" in str(raised.value)

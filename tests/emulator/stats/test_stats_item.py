@@ -1,4 +1,4 @@
-"""A counter, and what it was at the ends of spans."""
+"""A counter and its snapshots for minute, hour and day."""
 
 import pytest
 from rocketmq_testkit.emulator.stats.stats_item import EMPTY, Snapshot, StatsItem
@@ -7,7 +7,7 @@ MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 
 
 def test_nothing_is_told_before_the_first_sample() -> None:
-    """Every ten seconds of the broker's run there is one, whenever the counter was made."""
+    """A counter has no snapshot before its first sample; samples come every ten seconds of the broker's run."""
     item = StatsItem(0, 4_000)
     item.add(6, 600, 4_000)
     assert item.snapshots(9_999) == [EMPTY, EMPTY, EMPTY]
@@ -16,7 +16,7 @@ def test_nothing_is_told_before_the_first_sample() -> None:
 
 
 def test_a_minute_is_seven_samples() -> None:
-    """What was counted before the first of them is in none of its figures."""
+    """A minute has seven samples; anything counted before the first one is in none of its figures."""
     item = StatsItem(0, 0)
     item.add(10, 0, 5_000)
     item.add(20, 0, 15_000)
@@ -28,7 +28,7 @@ def test_a_minute_is_seven_samples() -> None:
 
 @pytest.mark.parametrize(("span", "told_ms", "gone_ms"), [(1, 600_000, 7 * 600_000), (2, HOUR_MS, DAY_MS + HOUR_MS)])
 def test_an_hour_and_a_day(span: int, told_ms: int, gone_ms: int) -> None:
-    """They are sampled every ten minutes, and every hour."""
+    """An hour is sampled every ten minutes, a day every hour."""
     item = StatsItem(0, 0)
     item.add(3, 0, 1)
     assert item.snapshots(told_ms - 1)[span] == EMPTY
@@ -38,7 +38,7 @@ def test_an_hour_and_a_day(span: int, told_ms: int, gone_ms: int) -> None:
 
 
 def test_asking_changes_nothing() -> None:
-    """A counter that nobody asked for days tells the same as one that was asked every second."""
+    """A counter queried once after days returns the same as one queried all the time."""
     asked, left_alone = StatsItem(0, 0), StatsItem(0, 0)
     for now in (1_000, 30_000, 2 * MINUTE_MS, HOUR_MS + 5, 3 * HOUR_MS):
         for item in (asked, left_alone):
@@ -50,7 +50,7 @@ def test_asking_changes_nothing() -> None:
 
 
 def test_what_comes_with_others_is_no_time_of_its_own() -> None:
-    """The average is that of each time."""
+    """Messages counted with `times=0` do not change the number of times by which the average is divided."""
     item = StatsItem(0, 0)
     item.add(1, 50, 0)
     item.add(3, 0, 0, times=0)

@@ -1,4 +1,4 @@
-"""What a broker counts of its store, and over which seconds its rates go."""
+"""Store statistics of a broker, and the time spans of its rates."""
 
 import pytest
 from engine_world import World
@@ -12,12 +12,12 @@ MIDNIGHT = 20_000 * DAY_MS
 
 
 def store_stats(now_ms: int) -> StoreStats:
-    """Counters of a broker that starts now."""
+    """Create the counters of a broker that starts now."""
     return StoreStats(now_ms, BrokerStats(BrokerConfig(), now_ms))
 
 
 def test_a_rate_needs_samples_of_its_span() -> None:
-    """Between the last sample and that of 10, 60 and 600 s before; what came after the last one is not in it."""
+    """A rate compares the last sample with those 10, 60 and 600 s before; later counts are not included."""
     stats = store_stats(0)
     stats.stored("T", 5, 0, 500)
     assert stats.rates(10_999)["putTps"] == "  "
@@ -32,7 +32,7 @@ def test_a_rate_needs_samples_of_its_span() -> None:
 
 
 def test_a_rate_where_nothing_was_counted_for_long() -> None:
-    """Samples that nobody took are those of the count that was made up for them."""
+    """Samples missing during an idle time have the count that was current then."""
     stats = store_stats(0)
     for now in (100, 700_000):
         stats.stored("T", 600, 0, now)
@@ -42,7 +42,7 @@ def test_a_rate_where_nothing_was_counted_for_long() -> None:
 
 
 def test_reads_are_counted_by_what_they_found() -> None:
-    """Those that found something, those that did not, both together, and the messages."""
+    """Reads are counted as found, missed, both together, and by messages."""
     stats = store_stats(0)
     for messages in (4, 6, 0):
         stats.read("T", "G", messages, 0, 1)
@@ -59,7 +59,7 @@ def test_reads_are_counted_by_what_they_found() -> None:
 
 @pytest.mark.parametrize(("days", "yesterday"), [(1, Mornings()), (2, Mornings(7, 2))])
 def test_a_morning_keeps_the_totals(days: int, yesterday: Mornings) -> None:
-    """At midnight what was today's becomes yesterday's; nothing has to happen at that time."""
+    """At midnight today's totals become yesterday's, without a timer."""
     stats = store_stats(MIDNIGHT - 5_000)
     stats.stored("T", 7, 0, MIDNIGHT - 1)
     stats.read("T", "G", 2, 0, MIDNIGHT - 1)
@@ -69,7 +69,7 @@ def test_a_morning_keeps_the_totals(days: int, yesterday: Mornings) -> None:
 
 
 def test_system_topics_and_dead_letters_are_no_puts_of_applications() -> None:
-    """They count in rates and sizes only."""
+    """Messages of system topics and dead letter queues count only in rates and sizes."""
     stats = store_stats(0)
     for topic in (SCHEDULE_TOPIC, "rmq_sys_X", dlq_topic("G"), "%RETRY%G", "T"):
         stats.stored(topic, 1, 10, 0)
@@ -77,7 +77,7 @@ def test_system_topics_and_dead_letters_are_no_puts_of_applications() -> None:
 
 
 def test_a_broker_counts_anew_after_a_restart(world: World) -> None:
-    """Its counters are in memory; what is stored stays."""
+    """After a restart the counters start at 0, and the stored messages stay."""
     world.topic("A")
     for _ in range(3):
         world.send("A")

@@ -1,4 +1,4 @@
-"""Full files of the log are deleted when they are old: at an hour of the day, or when the broker is told to."""
+"""Deletion of old, full log files: at an hour of the day, or on request."""
 
 import pytest
 from engine_world import START_MS, World, make_world
@@ -16,7 +16,7 @@ IN_A_FILE = 25
 
 
 def filled(files: int, **keys: object) -> World:
-    """A world of so many full files, and one message in the last."""
+    """Create a world with this number of full log files and one message in the last file."""
     sizes: dict[str, object] = {"max_message_size": 16 * 1024, "mapped_file_size_commit_log": 256 * 1024}
     world = make_world(1, **sizes, **keys)
     world.topic("A")
@@ -26,28 +26,31 @@ def filled(files: int, **keys: object) -> World:
 
 
 def first(world: World, topic: str = "A") -> int:
-    """The first offset that queue 0 holds."""
+    """Return the first stored offset of queue 0."""
     return world.ask(OffsetResult, GetMinOffset(topic, 0)).offset
 
 
 def told(world: World) -> None:
-    """The broker is told to delete files."""
+    """Request the deletion of expired files."""
     world.ask(Done, DeleteExpiredCommitLog())
 
 
 def change(world: World, **keys: str) -> None:
-    """Change keys while it runs."""
+    """Change configuration keys at run time."""
     world.ask(Done, UpdateBrokerConfig(keys))
 
 
 def looks(world: World) -> list[int]:
-    """When the next looks are, in ms from the start."""
+    """Return the times of the scheduled checks, in ms from the start."""
     scheduled = world.engine.scheduler.scheduled()
     return [timer.due_ms - START_MS for timer in scheduled if timer.kind == "clean up"]
 
 
 def test_files_are_deleted_when_told_from_a_minute_after_the_start() -> None:
-    """All full files that are old enough go at the first look, the last one stays whatever its age is."""
+    """After a request all full files that are old enough are deleted at the first check, one minute after the start.
+
+    The last file stays regardless of its age.
+    """
     world = filled(3, file_reserved_time=0)
     told(world)
     world.advance(59_999)
@@ -59,7 +62,7 @@ def test_files_are_deleted_when_told_from_a_minute_after_the_start() -> None:
 
 
 def test_an_order_holds_for_twenty_looks() -> None:
-    """What becomes old enough after the twentieth is not deleted before the broker is told again."""
+    """A request is valid for twenty checks; files that expire later are not deleted until the next request."""
     world = filled(1, delete_when="24", file_reserved_time=1)
     told(world)
     world.advance(60_000 + 20 * 10_000)
@@ -73,7 +76,7 @@ def test_an_order_holds_for_twenty_looks() -> None:
 
 
 def test_files_must_be_old_enough() -> None:
-    """`fileReservedTime` counts from when a file was full, and is read anew at each look."""
+    """`fileReservedTime` counts from when a file became full, and the key is read at each check."""
     world = filled(1, delete_when="24")
     told(world)
     world.advance(70_000)
@@ -84,7 +87,7 @@ def test_files_must_be_old_enough() -> None:
 
 
 def test_old_files_are_deleted_at_the_hour() -> None:
-    """By default at four in the morning (UTC), when they are 72 hours old."""
+    """By default files are deleted at four in the morning (UTC) once they are 72 hours old."""
     world = filled(2)
     four = (START_MS // (24 * HOUR_MS) + 1) * 24 * HOUR_MS + 4 * HOUR_MS - START_MS  # on the next day
     due = four + 3 * 24 * HOUR_MS
@@ -99,7 +102,7 @@ def test_old_files_are_deleted_at_the_hour() -> None:
 
 @pytest.mark.parametrize(("hours", "hour"), [("22", 22), ("23", 23), ("00", 0), ("3;23", 23), (" 05 ; 01", 1)])
 def test_the_hours_of_the_day_can_be_told(hours: str, hour: int) -> None:
-    """One or several; the first look that falls into one of them deletes."""
+    """The first check in one of the configured hours deletes expired files."""
     world = filled(1, file_reserved_time=0, delete_when=hours)
     (look,) = looks(world)
     world.advance(look)
@@ -110,7 +113,7 @@ def test_the_hours_of_the_day_can_be_told(hours: str, hour: int) -> None:
 
 
 def test_an_hour_that_never_comes_deletes_nothing() -> None:
-    """And nothing is scheduled for it."""
+    """An hour that does not exist deletes no file, and no check is scheduled."""
     world = filled(1, file_reserved_time=0, delete_when="24")
     assert looks(world) == []
     change(world, deleteWhen="22")
@@ -118,7 +121,7 @@ def test_an_hour_that_never_comes_deletes_nothing() -> None:
 
 
 def test_a_look_deletes_so_many() -> None:
-    """Of more files than `deleteFileBatchMax` the oldest go first, the others at the next looks."""
+    """A check deletes at most `deleteFileBatchMax` files, the oldest first; the next checks delete the others."""
     world = filled(5, file_reserved_time=0, delete_file_batch_max=2, clean_resource_interval=1000)
     told(world)
     world.advance(60_000)
@@ -130,7 +133,7 @@ def test_a_look_deletes_so_many() -> None:
 
 
 def test_a_file_that_is_full_later_is_deleted_later() -> None:
-    """Each has an age of its own."""
+    """Each file expires according to its own age."""
     world = filled(1, file_reserved_time=1, delete_when=";".join(map(str, range(24))))
     world.advance(30 * 60_000)
     for _ in range(IN_A_FILE):
@@ -142,13 +145,13 @@ def test_a_file_that_is_full_later_is_deleted_later() -> None:
 
 
 def test_nothing_is_looked_for_where_nothing_can_be_found() -> None:
-    """A broker whose log is one file schedules no look."""
+    """A broker whose log is a single file schedules no check."""
     world = filled(0, file_reserved_time=0, delete_when=";".join(map(str, range(24))))
     assert looks(world) == []
 
 
 def test_a_crash_keeps_what_is_left_and_looks_again_after_a_minute() -> None:
-    """What was told is forgotten, the ages of files are not."""
+    """A crash deletes the request, but not the ages of files; checks start again after a minute."""
     world = filled(2, file_reserved_time=0, delete_when="24")
     told(world)
     world.engine.crash(power_loss=False)
@@ -160,14 +163,17 @@ def test_a_crash_keeps_what_is_left_and_looks_again_after_a_minute() -> None:
 
 
 def test_queues_without_messages_are_forgotten_when_told() -> None:
-    """They begin again at 0; one that still holds a message, one that is empty yet and those of the broker stay."""
+    """A request removes queues without messages, which restart at 0.
+
+    Queues with messages, queues that are still unused, and queues of system topics stay.
+    """
     world = make_world(max_message_size=16 * 1024, mapped_file_size_commit_log=256 * 1024, file_reserved_time=0)
     for topic in ("A", "old", "both"):
         world.topic(topic)
     for topic in ("old", "both"):
         for _ in range(3):
             world.send(topic)
-    world.popped("old", count=1)  # with a check point in a topic of the broker
+    world.popped("old", count=1)  # its check point is in a system topic
     for _ in range(60):
         world.send("A", b"x" * 10_000)
     world.send("both")

@@ -1,4 +1,4 @@
-"""The commit log read at places where no record begins."""
+"""Reads of the commit log at offsets where no record begins."""
 
 from struct import pack
 
@@ -11,7 +11,7 @@ FULL = SEGMENT_BYTES - 8
 
 @pytest.fixture
 def log() -> CommitLog:
-    """A log of two segments: 120 bytes, behind which the log keeps eight free, and 10 bytes."""
+    """Create a log of two segments: 120 bytes, with eight bytes kept free after them, and 10 bytes."""
     made = CommitLog(SEGMENT_BYTES, 1 << 20, lambda _: None, lambda: None)
     for data in (b"\x00" * (FULL - 4) + pack(">i", 7), pack(">i", -5) + bytes(6)):
         made.place(len(data), 0)
@@ -35,7 +35,7 @@ def log() -> CommitLog:
     ],
 )
 def test_a_size_is_read_up_to_the_last_four_bytes_of_a_segment(log: CommitLog, offset: int, size: int | None) -> None:
-    """Behind them, and outside of the log, there is none."""
+    """A size is read up to the last four bytes of a segment, and not beyond or outside of the log."""
     assert log.size_at(offset) == size
 
 
@@ -54,12 +54,12 @@ def test_bytes_are_read_within_one_segment(log: CommitLog, offset: int, size: in
 
 
 def records(*numbers: int) -> list[bytes]:
-    """Records of 40 bytes, of which three fit into a segment; the number is in each."""
+    """Return records of 40 bytes, three of which fit into a segment; each contains its number."""
     return [pack(">i", 40) + bytes([number]) * 36 for number in numbers]
 
 
 def filled(*stored: bytes, max_bytes: int = 1 << 20) -> CommitLog:
-    """A log of records."""
+    """Create a log of records."""
     made = CommitLog(SEGMENT_BYTES, max_bytes, lambda _: None, lambda: None)
     for each in stored:
         made.place(len(each), 0)
@@ -80,14 +80,14 @@ def filled(*stored: bytes, max_bytes: int = 1 << 20) -> CommitLog:
 def test_a_log_parts_from_another_at_the_first_record_that_differs(
     own: tuple[int, ...], other: tuple[int, ...], parts: int
 ) -> None:
-    """Or at its own end if the other one continues it."""
+    """Two logs part at the first record that differs, or at the own end if the other log continues."""
     ours = filled(*records(*own))
     assert ours.parts_from(filled(*records(*other))) == min(parts, ours.max_offset)
 
 
 @pytest.mark.parametrize(("last", "parts"), [(5, SEGMENT_BYTES + 80), (9, SEGMENT_BYTES + 40)])
 def test_a_segment_that_the_other_log_has_deleted_counts_as_alike(last: int, parts: int) -> None:
-    """The segments behind it are compared."""
+    """A segment that the other log has deleted counts as equal, and the segments after it are compared."""
     ours = filled(*records(1, 2, 3, 4, 5))
     other = filled(*records(1, 2, 3, 4, last, 6, 7), max_bytes=SEGMENT_BYTES + 50)
     assert other.min_offset == SEGMENT_BYTES

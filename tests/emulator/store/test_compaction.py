@@ -26,7 +26,7 @@ from rocketmq_testkit.remoting.client import batch_body
 SMALL_FILES: dict[str, object] = {"compaction_cq_mapped_file_size": 460, "compaction_schedule_internal": 60_000}
 IN_A_FILE = 9
 ROUND_MS = 2 * 60_000 + 1000
-"""By then files have been looked through."""
+"""Time by which full files have been compacted."""
 
 
 def compacted(world: World, name: str = "T") -> str:
@@ -42,7 +42,7 @@ def pulled(world: World, topic: str, offset: int = 0, expression: str = "*") -> 
 
 @pytest.mark.parametrize("properties", [{}, {"KEYS": " "}, {"TAGS": "k"}])
 def test_a_message_needs_a_key(world: World, properties: dict[str, Any]) -> None:
-    """One without is refused; in a topic that is not compacted it is not."""
+    """A message without a key is rejected in a compacted topic, and accepted in any other."""
     compacted(world)
     with pytest.raises(EngineError, match="Required message key is missing") as found:
         world.send("T", **properties)
@@ -52,14 +52,14 @@ def test_a_message_needs_a_key(world: World, properties: dict[str, Any]) -> None
 
 
 def test_a_deleted_topic_is_compacted_no_more(world: World) -> None:
-    """Made again without the attribute, it takes messages without keys."""
+    """A deleted and recreated topic without the attribute accepts messages without keys."""
     compacted(world)
     world.engine.ask(world.broker, DeleteTopic("T"))
     world.send(world.topic("T"))
 
 
 def test_it_is_read_without_a_filter(world: World) -> None:
-    """Whatever tag is asked for, by pull or pop."""
+    """A compacted topic is read without a filter, by pull and pop, even if a tag is requested."""
     compacted(world)
     for tag in "ab":
         world.send("T", KEYS="k", TAGS=tag)
@@ -69,7 +69,7 @@ def test_it_is_read_without_a_filter(world: World) -> None:
 
 
 def test_a_filter_counts_without_the_logs() -> None:
-    """enableCompaction=false leaves the one that all topics have."""
+    """With enableCompaction=false filters apply as in all topics."""
     world = make_world(enable_compaction=False)
     compacted(world)
     for tag in "ab":
@@ -79,7 +79,7 @@ def test_a_filter_counts_without_the_logs() -> None:
 
 @pytest.mark.parametrize(("offset", "code", "following"), [(2, 19, 2), (3, 21, 0), (9, 21, 0), (-1, 0, 2)])
 def test_where_a_read_may_begin(world: World, offset: int, code: int, following: int) -> None:
-    """Beyond the end one is sent to the beginning, where other topics send one to the end."""
+    """A read beyond the end is sent to the start of the queue; other topics send it to the end."""
     compacted(world)
     for _ in range(2):
         world.send("T", KEYS="k")
@@ -88,18 +88,18 @@ def test_where_a_read_may_begin(world: World, offset: int, code: int, following:
 
 
 def test_it_is_remembered_over_a_crash(world: World) -> None:
-    """As the topic is."""
+    """A topic stays compacted after a crash."""
     compacted(world)
     world.broker.crash()
     with pytest.raises(EngineError, match="Required message key is missing"):
         world.send("T")
 
 
-# what is dropped
+# compaction
 
 
 def filled(*messages: tuple[str, str], **keys: object) -> World:
-    """A world with a compacted topic of such keys and bodies."""
+    """Create a world with a compacted topic and messages of these keys and bodies."""
     world = make_world(1, **SMALL_FILES, **keys)
     compacted(world)
     for key, body in messages:
@@ -108,7 +108,7 @@ def filled(*messages: tuple[str, str], **keys: object) -> World:
 
 
 def left(world: World) -> list[int]:
-    """The offsets that a consumer gets, one answer after the other."""
+    """Return the offsets that a consumer receives with successive pulls."""
     found: list[int] = []
     offset = 0
     while True:
@@ -120,12 +120,15 @@ def left(world: World) -> list[int]:
 
 
 def counted(messages: int, keys: int) -> list[tuple[str, str]]:
-    """Messages with so many keys by turns."""
+    """Return messages whose keys rotate among `keys` values."""
     return [(f"k{number % keys}", f"m{number}") for number in range(messages)]
 
 
 def test_an_answer_is_of_one_file() -> None:
-    """Its next one begins with the next file; a file has one message less than its index has units."""
+    """A response has records of one file only, and the next one starts with the next file.
+
+    A file has one message less than its index has units.
+    """
     world = filled(*counted(20, 3))
     first = pulled(world, "T")
     assert (len(first.records), first.next_begin_offset, first.min_offset, first.max_offset) == (9, 9, 0, 20)
@@ -133,7 +136,10 @@ def test_an_answer_is_of_one_file() -> None:
 
 
 def test_the_last_of_each_key_is_left() -> None:
-    """Of full files; what is in the last file counts for nothing yet. The queue itself still begins with the first."""
+    """Compaction of full files keeps the last message of each key; messages of the last file do not count yet.
+
+    The queue itself still starts with its first message.
+    """
     world = filled(*counted(20, 3))
     world.advance(60_000)
     assert left(world) == list(range(20))
@@ -147,40 +153,40 @@ def test_the_last_of_each_key_is_left() -> None:
 
 
 def test_each_round_goes_on_from_the_one_before() -> None:
-    """A key that comes again takes away what an earlier round has left."""
+    """Each round continues from the one before: a repeated key removes a message that an earlier round kept."""
     world = filled(*counted(20, 3))
     world.advance(ROUND_MS)
     for number in range(20, 30):
         world.send("T", b"m", KEYS=f"k{number % 2}")
     assert left(world) == [*range(15, 30)]
     world.advance(ROUND_MS)
-    # Of k2 the last one is that of the first round; k0 and k1 came again, in the file that is full now.
+    # The last message of k2 is from the first round; k0 and k1 came again, in the file that is full now.
     assert left(world) == [17, 25, 26, *range(27, 30)]
 
 
 def test_keys_are_one_text() -> None:
-    """Two keys of a message are none of the keys of another."""
+    """Several keys of a message count as one text, different from each single key."""
     world = filled(("a", "1"), ("b", "2"), ("a b", "3"), ("b", "4"), *counted(6, 1))
     world.advance(ROUND_MS)
     assert left(world) == [0, 2, 3, 8, 9]
 
 
 def test_a_message_without_body_deletes_its_key() -> None:
-    """And is gone itself."""
+    """A message with an empty body deletes its key and is deleted itself."""
     world = filled(("a", "1"), ("b", "2"), ("a", ""), *counted(7, 1))
     world.advance(ROUND_MS)
     assert left(world) == [1, 8, 9]
 
 
 def test_where_nothing_would_be_left_all_is() -> None:
-    """Upstream's round fails then."""
+    """If no message would remain, all stay, because upstream's round fails then."""
     world = filled(*[("a", "")] * 9, ("a", "1"))
     world.advance(ROUND_MS)
     assert left(world) == list(range(10))
 
 
 def test_records_have_their_place_in_the_log_of_the_queue() -> None:
-    """From 0 on, in files that are five times their index where less was wanted."""
+    """Records have offsets in the log of their queue, from 0 on, in files of at least five times their index."""
     world = filled(*counted(10, 3), compaction_mapped_file_size=1)
     records = [decode(each) for each in (*pulled(world, "T").records, *pulled(world, "T", IN_A_FILE).records)]
     sizes = [record.size for record in records]
@@ -195,7 +201,7 @@ def test_records_have_their_place_in_the_log_of_the_queue() -> None:
 
 
 def test_a_file_is_full_when_its_bytes_are() -> None:
-    """Whatever its index still takes; a message that is larger than a file is in none."""
+    """A file is full when its bytes are, even if its index has room; a message larger than a file is in none."""
     world = filled(
         ("a", "x" * 1500), ("a", "y"), ("b", "x" * 1500), ("c", "z" * 3000), ("d", "d"), compaction_mapped_file_size=1
     )
@@ -206,7 +212,7 @@ def test_a_file_is_full_when_its_bytes_are() -> None:
 
 
 def test_messages_of_a_batch_without_keys_are_not_read() -> None:
-    """They are stored, and counted by the queue."""
+    """Messages of a batch without keys are stored and take offsets, but are not read."""
     world = filled(("a", "1"))
     operation = SendMessage("PG", "T", 0, batch_body([(b"b", {})]), {}, ("10.0.0.1", 5000), world.now_ms, batch=True)
     world.engine.ask(world.broker, operation)
@@ -215,7 +221,7 @@ def test_messages_of_a_batch_without_keys_are_not_read() -> None:
 
 
 def test_what_was_dropped_does_not_come_back() -> None:
-    """Neither after a crash nor by another topic of the same name."""
+    """Compacted messages do not reappear after a crash, nor in a new topic of the same name."""
     world = filled(*counted(20, 3), flush_disk_type="SYNC_FLUSH")
     world.advance(ROUND_MS)
     world.broker.crash()
@@ -227,7 +233,7 @@ def test_what_was_dropped_does_not_come_back() -> None:
 
 
 def test_it_goes_on_behind_what_the_log_has_dropped() -> None:
-    """A consumer is sent to what is left; with nothing left, to the end."""
+    """After the log has deleted files, a consumer continues at the first remaining message, or at the end."""
     world = filled(max_message_size=16 * 1024, mapped_file_size_commit_log=256 * 1024, file_reserved_time=0)
     for number in range(60):
         world.send("T", b"x" * 10_000, KEYS=f"k{number}")
@@ -255,7 +261,7 @@ steps = st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.integers(0, 40_0
 
 @given(steps=steps)
 def test_who_reads_seldom_reads_the_same(steps: list[tuple[int, bool, int, bool]]) -> None:
-    """What is left depends on when messages were stored, not on who has looked meanwhile."""
+    """Compaction depends on the times of storing only, not on reads in between."""
     often, seldom = filled(), filled()
     for key, empty, ms, looks in steps:
         for world in (often, seldom):
@@ -268,7 +274,7 @@ def test_who_reads_seldom_reads_the_same(steps: list[tuple[int, bool, int, bool]
 
 @given(st.integers(0, 1 << 64), st.text(), st.integers(1, 1000))
 def test_a_fixed_number_is_always_the_same(seed: int, name: str, bound: int) -> None:
-    """And takes nothing from the stream of its name."""
+    """A fixed random number is always the same and does not change the stream of its name."""
     chance = Chance(seed)
     number = chance.fixed(name, bound)
     assert 0 <= number < bound

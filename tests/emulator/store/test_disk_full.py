@@ -1,4 +1,4 @@
-"""A disk that runs full: files go early, nothing is stored, all can be read, and it ends when there is room."""
+"""A full disk: files are deleted early, sends are rejected, reads work, until there is space again."""
 
 import pytest
 from engine_world import World, bodies, make_world, refused
@@ -28,12 +28,12 @@ SMALL: dict[str, object] = {"max_message_size": 16 * 1024, "mapped_file_size_com
 
 
 def change(world: World, **keys: str) -> None:
-    """Change keys while it runs."""
+    """Change configuration keys at run time."""
     world.ask(Done, UpdateBrokerConfig(keys))
 
 
 def takes_sends(world: World, *, through_proxy: bool = False) -> bool:
-    """Whether a send is stored; else it is refused for the disk."""
+    """Return True if a send is stored; False if it is rejected because of the disk."""
     operation = SendMessage("PG", "T", 0, b"m", {}, ("10.0.0.1", 5000), world.now_ms, through_proxy=through_proxy)
     call = world.engine.submit(world.broker, operation)
     if isinstance(call.outcome, SendResult):
@@ -43,7 +43,7 @@ def takes_sends(world: World, *, through_proxy: bool = False) -> bool:
 
 
 def full_world(**keys: object) -> World:
-    """A world whose disk was found full a moment ago, with a message in topic T."""
+    """Create a world whose disk was just found full, with a message in topic T."""
     world = make_world(1, disk_used_ratio=95, **keys)
     world.topic("T")
     world.send("T", b"before")
@@ -53,7 +53,7 @@ def full_world(**keys: object) -> World:
 
 
 def test_sends_are_refused_from_the_first_look_on() -> None:
-    """Those of both protocols, with the shares in the text; what is sent back is refused with the code's name."""
+    """From the first check on sends are rejected with the disk ratios, send-backs with the name of the code."""
     world = make_world(disk_used_ratio=95)
     world.topic("T")
     place = world.send("T").physical_offset
@@ -70,7 +70,7 @@ def test_sends_are_refused_from_the_first_look_on() -> None:
 
 
 def test_what_is_stored_can_be_read() -> None:
-    """Pulls and pops find it, though a pop's check point has to wait for the disk."""
+    """Pulls and pops find stored messages, although a pop's check point has to wait for the disk."""
     world = full_world()
     pulled = world.pull("T").outcome
     assert isinstance(pulled, PullResult)
@@ -79,7 +79,7 @@ def test_what_is_stored_can_be_read() -> None:
 
 
 def test_it_ends_at_the_next_look_when_there_is_room() -> None:
-    """Not before the share is down to `diskSpaceCleanForciblyRatio`."""
+    """Sends are accepted again at the next check once the ratio is at most `diskSpaceCleanForciblyRatio`."""
     world = full_world()
     change(world, diskUsedRatio="87")
     world.advance(LOOK_MS)
@@ -92,7 +92,7 @@ def test_it_ends_at_the_next_look_when_there_is_room() -> None:
 
 
 def test_the_level_of_a_full_disk_is_a_key() -> None:
-    """`diskSpaceWarningLevelRatio`, of which upstream reads nothing below 35 or above 90."""
+    """`diskSpaceWarningLevelRatio` sets the level; upstream limits it to 35..90."""
     world = make_world(disk_used_ratio=35, disk_space_warning_level_ratio=1)
     world.topic("T")
     world.advance(FIRST_LOOK_MS)
@@ -112,7 +112,7 @@ def test_the_level_of_a_full_disk_is_a_key() -> None:
 
 
 def test_a_new_run_has_not_looked_yet() -> None:
-    """A broker that starts again takes sends for a minute."""
+    """A restarted broker accepts sends for a minute, until its first check."""
     world = full_world()
     world.engine.restart(world.broker)
     world.advance(FIRST_LOOK_MS - 1)
@@ -122,18 +122,18 @@ def test_a_new_run_has_not_looked_yet() -> None:
 
 
 def fill(world: World, files: int) -> None:
-    """Send so many files full."""
+    """Send messages that fill this number of log files."""
     for _ in range(files * IN_A_FILE):
         world.send("T", b"x" * 10_000)
 
 
 def first(world: World) -> int:
-    """The first offset that is still held."""
+    """Return the first stored offset."""
     return world.ask(OffsetResult, GetMinOffset("T", 0)).offset
 
 
 def test_sends_fill_it_and_clean_up_empties_it() -> None:
-    """Nobody is refused before a look; it deletes ten files of any age, and the next one finds room."""
+    """Sends are accepted until a check; it deletes ten files of any age, and the next one finds space."""
     world = make_world(1, store_disk_bytes=16 * FILE_BYTES, **SMALL)
     world.topic("T")
     world.advance(FIRST_LOOK_MS)
@@ -150,7 +150,7 @@ def test_sends_fill_it_and_clean_up_empties_it() -> None:
 
 
 def test_files_are_deleted_before_it_is_full() -> None:
-    """Above `diskMaxUsedSpaceRatio` old ones at any hour, above `diskSpaceCleanForciblyRatio` young ones as well."""
+    """Above `diskMaxUsedSpaceRatio` old files go at any hour, above `diskSpaceCleanForciblyRatio` young ones too."""
     world = make_world(1, store_disk_bytes=100 * FILE_BYTES, file_reserved_time=1, **SMALL)
     world.topic("T")
     fill(world, 80)
@@ -167,7 +167,7 @@ def test_files_are_deleted_before_it_is_full() -> None:
 
 
 def test_young_files_may_be_kept() -> None:
-    """Without `cleanFileForciblyEnable` a full disk stays full until its files are old."""
+    """Without `cleanFileForciblyEnable` a full disk stays full until its files expire."""
     world = make_world(
         1, store_disk_bytes=16 * FILE_BYTES, clean_file_forcibly_enable=False, file_reserved_time=1, **SMALL
     )
@@ -180,7 +180,7 @@ def test_young_files_may_be_kept() -> None:
 
 
 def test_what_is_due_is_delivered_when_there_is_room() -> None:
-    """A delay level waits with what it cannot store; the timer tries for a moment only, and loses it."""
+    """A delay level retries until there is space; the timer retries only briefly and loses its message."""
     world = make_world(disk_used_ratio=95)
     world.topic("T")
     world.send("T", b"level", DELAY="5")
@@ -193,7 +193,7 @@ def test_what_is_due_is_delivered_when_there_is_room() -> None:
 
 
 def test_an_invisible_time_cannot_be_changed() -> None:
-    """The new check point would have to be stored; the old one still holds."""
+    """A change of the invisible time is rejected, since its check point cannot be stored; the old one stays valid."""
     world = make_world(disk_used_ratio=95)
     world.topic("T")
     world.send("T")
@@ -206,7 +206,7 @@ def test_an_invisible_time_cannot_be_changed() -> None:
 
 
 def test_a_transaction_cannot_be_committed() -> None:
-    """It is told so; the half message stays, and is checked when there is room."""
+    """A commit is rejected; the half message stays and is checked when there is space."""
     world = make_world(disk_used_ratio=95)
     world.topic("T")
     half = world.send("T", TRAN_MSG="true", PGROUP="PG", UNIQ_KEY="u")
@@ -217,7 +217,7 @@ def test_a_transaction_cannot_be_committed() -> None:
 
 
 def test_a_message_cannot_be_taken_back() -> None:
-    """A recall stores a mark."""
+    """A recall is rejected, because its delete mark cannot be stored."""
     world = make_world(disk_used_ratio=95, recall_message_enable=True)
     world.topic("T")
     sent = world.send("T", TIMER_DELAY_SEC="600")

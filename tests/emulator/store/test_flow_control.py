@@ -1,4 +1,4 @@
-"""Brokers that are busy for want of buffers, and sends that give up waiting for the disk."""
+"""Brokers without free store buffers, and sends that do not wait for the disk."""
 
 import pytest
 from engine_world import World, make_world, refused
@@ -10,7 +10,7 @@ BUSY = "[REJECTREQUEST]system busy, start flow control for a while"
 
 
 def sent(world: World, *, through_proxy: bool = False, **properties: str) -> DirectCall:
-    """A message on its way, by the proxy or by the remoting protocol."""
+    """Submit a send, by the proxy or by the remoting protocol."""
     operation = SendMessage(
         "PG", "T", 0, b"m", properties, ("10.0.0.1", 5000), world.now_ms, through_proxy=through_proxy
     )
@@ -18,13 +18,13 @@ def sent(world: World, *, through_proxy: bool = False, **properties: str) -> Dir
 
 
 def code(call: DirectCall) -> ResponseCode:
-    """What a send was told that is stored."""
+    """Return the code of a send that was stored."""
     assert isinstance(call.outcome, SendResult), call.outcome
     return call.outcome.code
 
 
 def is_busy(world: World) -> bool:
-    """Whether sends of remoting clients are refused."""
+    """Return True if sends of remoting clients are rejected as busy."""
     call = sent(world)
     if isinstance(call.outcome, SendResult):
         return False
@@ -33,7 +33,7 @@ def is_busy(world: World) -> bool:
 
 
 def test_buffers_that_are_wanted_later_are_not_there(world: World) -> None:
-    """The broker is busy until it is told otherwise, or has started again."""
+    """A broker whose transientStorePoolEnable is set at run time has no buffers: busy until reset or restarted."""
     world.topic("T")
     config = world.broker.config
     assert not is_busy(world)
@@ -48,14 +48,14 @@ def test_buffers_that_are_wanted_later_are_not_there(world: World) -> None:
 
 @pytest.mark.parametrize(("size", "busy"), [(0, True), (1, False), (5, False)])
 def test_a_broker_starts_with_so_many_buffers(size: int, busy: bool) -> None:
-    """It is busy if these are none; none is ever used up."""
+    """A broker without buffers at its start is busy; buffers are never used up."""
     world = make_world(transient_store_pool_enable=True, transient_store_pool_size=size)
     world.topic("T")
     assert [is_busy(world) for _ in range(3)] == [busy] * 3
 
 
 def test_nothing_else_asks_for_buffers(world: World) -> None:
-    """What is sent back is refused as a send is; what comes through the proxy is taken, and pulls find it."""
+    """Without buffers a send-back is rejected like a send; proxy requests are accepted, and pulls work."""
     world.topic("T")
     place = world.send("T").physical_offset
     world.broker.config.transient_store_pool_enable = True
@@ -69,7 +69,7 @@ def test_nothing_else_asks_for_buffers(world: World) -> None:
 
 @pytest.mark.parametrize(("flush", "timeout", "late"), [("SYNC", 0, True), ("SYNC", 1, False), ("ASYNC", 0, False)])
 def test_a_send_without_time_for_the_disk_is_late(flush: str, timeout: int, late: bool) -> None:
-    """With SYNC_FLUSH, unless it waits for nobody; its message is stored all the same."""
+    """With SYNC_FLUSH and a timeout of 0 a send returns FLUSH_DISK_TIMEOUT, unless WAIT=false; it is stored."""
     world = make_world(flush_disk_type=f"{flush}_FLUSH", sync_flush_timeout=timeout)
     world.topic("T")
     assert code(sent(world)) is (ResponseCode.FLUSH_DISK_TIMEOUT if late else ResponseCode.SUCCESS)
@@ -78,7 +78,7 @@ def test_a_send_without_time_for_the_disk_is_late(flush: str, timeout: int, late
 
 
 def test_a_slave_that_is_late_is_told_instead() -> None:
-    """A send that waits in vain for the disk and for a slave is told of the slave, after `slaveTimeout`."""
+    """A send that waits in vain for disk and slave returns the slave's timeout, after `slaveTimeout`."""
     world = make_world(
         flush_disk_type="SYNC_FLUSH", sync_flush_timeout=0, broker_role="SYNC_MASTER", in_sync_replicas=2
     )

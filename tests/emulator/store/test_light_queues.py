@@ -1,4 +1,4 @@
-"""Light queues: a message is queued under further names beside its topic."""
+"""Light queues (LMQ): a message is also queued under further names, besides its topic."""
 
 import pytest
 from engine_world import World, bodies, make_world, refused
@@ -49,7 +49,7 @@ def send(world: World, names: str, body: bytes = b"m", topic: str = "T", **more:
 
 
 def found(world: World, name: str, offset: int = 0) -> list[tuple[bytes, str | None]]:
-    """Body and offsets of the messages that a pull finds."""
+    """Pull; return the body and the light queue offsets of each message."""
     outcome = world.pull(name, offset).outcome
     assert isinstance(outcome, PullResult), outcome
     records = [decode(each) for each in outcome.records]
@@ -65,7 +65,7 @@ def start(world: World, name: str) -> int:
 
 
 def test_a_message_is_in_each_queue_that_it_names(world: World) -> None:
-    """With an offset in each, whichever queue of its topic it is in; the record stays that of its topic."""
+    """A message is in each light queue that it names, with an offset in each; its record keeps its topic."""
     send(world, f"{A},{B}", b"1")
     world.send("T", b"2", queue=1, INNER_MULTI_DISPATCH=B)
     assert found(world, A) == [(b"1", "0,0")]
@@ -79,7 +79,7 @@ def test_a_message_is_in_each_queue_that_it_names(world: World) -> None:
 
 
 def test_nothing_happens_by_default() -> None:
-    """Without both keys names are names."""
+    """By default, without both keys, the property has no effect."""
     world = make_world()
     world.topic("T")
     send(world, A)
@@ -88,7 +88,7 @@ def test_nothing_happens_by_default() -> None:
 
 
 def test_offsets_are_given_without_queues() -> None:
-    """enableLmq alone counts; what is queued later begins where the count is."""
+    """With enableLmq alone offsets are counted but nothing is queued; later messages start at the count."""
     world = make_world(enable_lmq=True)
     world.topic("T")
     send(world, A)
@@ -99,7 +99,7 @@ def test_offsets_are_given_without_queues() -> None:
 
 
 def test_a_queue_named_twice_holds_a_message_once(world: World) -> None:
-    """Yet it is counted twice, so that the next one says more than it has."""
+    """A queue named twice gets the message once but counts it twice, so the next offset is too high."""
     send(world, f"{A},{A}", b"1")
     send(world, A, b"2")
     assert (found(world, A), end(world, A)) == ([(b"1", "0,0"), (b"2", "2")], 2)
@@ -117,7 +117,7 @@ def test_a_queue_named_twice_holds_a_message_once(world: World) -> None:
     ],
 )
 def test_other_names(world: World, names: str, offsets: str | None, ends: tuple[int, int]) -> None:
-    """Those of another kind have no offset, and then none is queued; one with a slash is counted only."""
+    """If a name is not a light queue, the message is in no light queue; a name with a slash is only counted."""
     send(world, names)
     assert found(world, "T") == [(b"m", offsets)]
     assert (end(world, A), end(world, B)) == ends
@@ -125,13 +125,13 @@ def test_other_names(world: World, names: str, offsets: str | None, ends: tuple[
 
 @pytest.mark.parametrize("topic", ["%RETRY%T", "rmq_sys_T"])
 def test_some_topics_are_left_out(world: World, topic: str) -> None:
-    """Retry topics and those of the system."""
+    """Messages of retry topics and system topics are in no light queue."""
     send(world, A, topic=topic)
     assert (found(world, topic), end(world, A)) == ([(b"m", None)], 0)
 
 
 def test_a_delayed_message_is_queued_when_it_is_delivered(world: World) -> None:
-    """By a level or by a time."""
+    """A message with a delay level or a timer enters the light queue at its delivery."""
     send(world, A, b"level", DELAY="1")
     send(world, A, b"time", TIMER_DELAY_SEC="2")
     assert end(world, A) == 0
@@ -140,14 +140,17 @@ def test_a_delayed_message_is_queued_when_it_is_delivered(world: World) -> None:
 
 
 def test_batches_are_not_queued(world: World) -> None:
-    """Their messages have no offsets in light queues."""
+    """Messages of a batch are in no light queue."""
     body = batch_body([(b"one", {"INNER_MULTI_DISPATCH": A}), (b"two", {})])
     world.ask(SendResult, SendMessage("PG", "T", 0, body, {}, ("10.0.0.1", 5000), world.now_ms, batch=True))
     assert (end(world, "T"), end(world, A)) == (2, 0)
 
 
 def test_a_light_message_is_measured_as_a_whole() -> None:
-    """maxMessageSize bounds its record, where it bounds the body of others; what is refused is not counted."""
+    """For a message with light queues maxMessageSize limits the record instead of the body.
+
+    A rejected message is not counted.
+    """
     world = make_world(enable_lmq=True, enable_multi_dispatch=True, max_message_size=1000)
     world.topic("T")
     world.send("T", b"x" * 1000)
@@ -159,20 +162,20 @@ def test_a_light_message_is_measured_as_a_whole() -> None:
 
 
 def test_names_need_not_be_made(world: World) -> None:
-    """A light queue is a topic of one queue that nobody lists; a send to it is counted for itself."""
+    """A light queue is an unlisted topic of one queue; a send to it has its own offset count."""
     config = world.ask(TopicResult, GetTopicConfig(A)).config
     assert (config.read_queue_nums, config.perm) == (1, 6)
     assert A not in world.ask(TopicsResult, GetAllTopics()).topics
     send(world, A, b"1")
     send(world, A, b"2")
     assert [world.send(A, body).queue_offset for body in (b"a", b"b", b"c", b"d")] == [0, 1, 2, 3]
-    assert [body for body, _ in found(world, A)] == [b"1", b"2", b"a", b"d"]  # the others came too early
+    assert [body for body, _ in found(world, A)] == [b"1", b"2", b"a", b"d"]  # the others: offset taken
     with pytest.raises(EngineError):
         world.send(A, queue=1)
 
 
 def test_the_name_server_knows_what_was_made(world: World) -> None:
-    """Not by use, but when an administrator makes a light queue, which changes nothing at the broker."""
+    """A light queue has a route only if an administrator creates it, which changes nothing at the broker."""
     send(world, A)
     with pytest.raises(EngineError):
         world.engine.ask(world.engine.name_server, GetRouteInfo(A))
@@ -183,7 +186,7 @@ def test_the_name_server_knows_what_was_made(world: World) -> None:
 
 
 def test_who_waits_is_told(world: World) -> None:
-    """A pull and a pop of a light queue wait for what names it."""
+    """A pull and a pop of a light queue are woken by a message that names it."""
     pull, pop = world.pull(A, suspend_ms=10_000), world.pop(B, poll_ms=10_000)
     send(world, f"{A},{B}")
     assert isinstance(pull.outcome, PullResult)
@@ -192,7 +195,7 @@ def test_who_waits_is_told(world: World) -> None:
 
 
 def test_what_is_popped_and_not_acknowledged_comes_again(world: World) -> None:
-    """And what is acknowledged does not."""
+    """An unacknowledged message popped from a light queue is redelivered, an acknowledged one is not."""
     send(world, A, b"1")
     send(world, A, b"2")
     first, second = world.popped(A)
@@ -203,7 +206,7 @@ def test_what_is_popped_and_not_acknowledged_comes_again(world: World) -> None:
 
 
 def test_light_groups_have_one_offset(world: World) -> None:
-    """Whatever queue is named; lists do not show it, and a reset moves the next read alone."""
+    """A light group has one offset for all queue ids, which lists omit; a reset moves only the next read."""
     send(world, A)
     group = "%LMQ%g"
     world.ask(Done, UpdateConsumerOffset(group, A, 3, 1))
@@ -219,7 +222,7 @@ def test_light_groups_have_one_offset(world: World) -> None:
 
 
 def test_a_light_queue_is_assigned(world: World) -> None:
-    """Without a route, which who broadcasts would need."""
+    """A light queue is assigned without a route; a broadcasting client, which needs one, gets none."""
     world.heartbeat("c", "G", {A: "*"})
     outcome = world.ask(AssignmentResult, QueryAssignment(A, "G", "c", "AVG", "CLUSTERING"))
     assert outcome.assignments is not None
@@ -229,7 +232,7 @@ def test_a_light_queue_is_assigned(world: World) -> None:
 
 
 def test_a_restart_counts_on_at_the_end(world: World) -> None:
-    """Whoever was ahead of the queue."""
+    """After a restart a light queue counts from its end, even if its count was ahead."""
     send(world, f"{A},{A}")
     world.engine.restart(world.broker)
     send(world, A, b"2")
@@ -237,7 +240,7 @@ def test_a_restart_counts_on_at_the_end(world: World) -> None:
 
 
 def test_a_slave_has_the_same_queues() -> None:
-    """Its units are those of its master's."""
+    """A slave's light queues have the same units as its master's."""
     configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")]
     for config in configs:
         config.enable_lmq = config.enable_multi_dispatch = True
@@ -254,7 +257,7 @@ def test_a_slave_has_the_same_queues() -> None:
 
 @pytest.mark.parametrize(("source", "dest", "cloned"), [("G", "H", 3), (A, "H", -1), ("G", B, -1)])
 def test_a_group_is_cloned_unless_it_is_a_light_queue(world: World, source: str, dest: str, cloned: int) -> None:
-    """From one group to another, by topic."""
+    """Offsets are cloned from group to group, unless one of them is a light queue."""
     world.broker.offsets.commit(source, "T", 0, 3)
     world.broker.offsets.clone(source, dest, "T")
     assert world.broker.offsets.query(dest, "T", 0) == cloned

@@ -1,4 +1,4 @@
-"""The commit log, the consume queues and what is found in them again."""
+"""The commit log, the consume queues, and queries of them."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from rocketmq_testkit.emulator.operations import (
 
 
 def test_offsets_are_dense_and_physical_offsets_grow(world: World) -> None:
-    """Logical offsets count from 0 in each queue, physical ones grow by the record size over all topics."""
+    """Queue offsets count from 0 in each queue; physical offsets grow by the record size across all topics."""
     world.topic("A")
     world.topic("B")
     results = [world.send(topic, b"body", UNIQ_KEY=f"K{n}") for n, topic in enumerate("ABAAB")]
@@ -38,7 +38,7 @@ def test_offsets_are_dense_and_physical_offsets_grow(world: World) -> None:
 
 
 def test_what_the_broker_adds(world: World) -> None:
-    """CLUSTER, MSG_REGION, TRACE_ON and a missing UNIQ_KEY are added, POP_CK is dropped, the rest is kept."""
+    """The broker adds CLUSTER, MSG_REGION, TRACE_ON and a missing UNIQ_KEY, removes POP_CK and keeps the rest."""
     world.topic("A")
     result = world.send("A", POP_CK="x", TAGS="t", own="1")
     record = records.decode(world.broker.store.record("A", 0, 0) or b"")
@@ -61,7 +61,7 @@ def test_what_the_broker_adds(world: World) -> None:
     [(-5, 0, 0), (0, 0, 0), (5, 1, 0), (10, 1, 1), (15, 2, 1), (40, 4, 4), (45, 5, 4)],
 )
 def test_search_by_time(world: World, timestamp: int, lower: int, upper: int) -> None:
-    """Lower finds the first message at or after a time, upper the last at or before it (seen on 5.3.3)."""
+    """LOWER finds the first message at or after a time, UPPER the last at or before it (seen on 5.3.3)."""
     world.topic("A")
     start = world.now_ms
     for _ in range(5):
@@ -72,14 +72,14 @@ def test_search_by_time(world: World, timestamp: int, lower: int, upper: int) ->
 
 
 def test_unknown_queues_have_no_extent(world: World) -> None:
-    """Offsets of an unknown topic are 0 and 0, its earliest store time is -1, and none of that is an error."""
+    """For an unknown queue both offsets are 0 and the earliest store time is -1, without an error."""
     assert world.ask(OffsetResult, GetMaxOffset("none", 9)).offset == 0
     assert world.ask(OffsetResult, GetMinOffset("none", 9)).offset == 0
     assert world.ask(TimestampResult, GetEarliestStoreTime("none", 9)).timestamp == -1
 
 
 def test_the_cap_drops_oldest_segments_and_moves_the_minimum() -> None:
-    """Stored bytes stay bounded; what is gone answers PULL_OFFSET_MOVED with the new minimum."""
+    """The size limit deletes the oldest segments; a pull of a deleted offset gets PULL_OFFSET_MOVED and the minimum."""
     world = make_world(store_max_bytes=1024 * 1024, max_message_size=16 * 1024, mapped_file_size_commit_log=256 * 1024)
     world.topic("A")
     for _ in range(400):
@@ -103,7 +103,7 @@ def test_the_cap_drops_oldest_segments_and_moves_the_minimum() -> None:
     [(b"x" * (4 << 20), {}, 0), (b"x" * ((4 << 20) + 1), {}, 13), (b"m", {"p": "y" * 32_800}, 13)],
 )
 def test_size_limits(world: World, body: bytes, properties: dict[str, Any], code: int) -> None:
-    """A body of 4 MiB is fine, one byte more or properties beyond 32767 bytes are MESSAGE_ILLEGAL."""
+    """A body of 4 MiB is accepted; one byte more, or properties beyond 32767 bytes, is MESSAGE_ILLEGAL."""
     world.topic("A")
     if code == 0:
         assert world.send("A", body, **properties).code == 0
@@ -115,7 +115,7 @@ def test_size_limits(world: World, body: bytes, properties: dict[str, Any], code
 
 
 def test_view_by_physical_offset(world: World) -> None:
-    """The record at a physical offset is found; inside a record or beyond the end there is none."""
+    """A view returns the record at a physical offset; inside a record or beyond the end there is none."""
     world.topic("A")
     world.send("A", b"one")
     result = world.send("A", b"two")
@@ -128,7 +128,7 @@ def test_view_by_physical_offset(world: World) -> None:
 
 
 def test_query_by_key(world: World) -> None:
-    """Each word of KEYS and the unique key find a message; the newest come, oldest first; case matters."""
+    """A message is found by each word of KEYS and by its unique key, case-sensitive; the newest, oldest first."""
     world.topic("A")
     for n in range(5):
         world.send("A", b"%d" % n, KEYS=f"all k{n}", UNIQ_KEY=f"U{n}")
@@ -154,7 +154,7 @@ def test_query_by_key(world: World) -> None:
 
 @given(st.text())
 def test_string_hash_is_javas(text: str) -> None:
-    """The hash is the 31-polynomial over UTF-16 units, wrapped to 32 bits with a sign."""
+    """The hash is the 31-polynomial over UTF-16 units, wrapped to signed 32 bits, as in Java."""
     units = text.encode("utf-16-be", "surrogatepass")
     value = 0
     for at in range(0, len(units), 2):
@@ -165,7 +165,7 @@ def test_string_hash_is_javas(text: str) -> None:
 
 @given(st.dictionaries(st.text(min_size=1), st.text(min_size=1)))
 def test_properties_survive_their_text(properties: dict[str, str]) -> None:
-    """Properties without the two separators come back as they were."""
+    """Properties without separator characters are unchanged by encoding and decoding."""
     clean = {k: v for k, v in properties.items() if not set(k + v) & {"\x01", "\x02"}}
     assert props.decode(props.encode(clean)) == clean
 
@@ -177,7 +177,7 @@ def test_properties_survive_their_text(properties: dict[str, str]) -> None:
     st.integers(-(2**31), 2**31 - 1),
 )
 def test_records_survive(body: bytes, topic: str, host: str, flag: int) -> None:
-    """A record is decoded to what was encoded, whatever the host family and the topic length are."""
+    """A record decodes to what was encoded, for both host families and any topic length."""
     born, store = records.pack_host((host, 7)), records.pack_host(("127.0.0.1", 8))
     data = records.encode(topic.encode(), 3, flag, 4, 5, 0, 6, born, 7, store, 8, 9, body, b"k\x01v\x02")
     record = records.decode(data)

@@ -1,4 +1,4 @@
-"""The cap on stored bytes drops the oldest files, and everything that pointed into them goes on behind."""
+"""The size limit of the log deletes the oldest files; everything that pointed into them continues after them."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ BODY = b"x" * 10_000
 
 
 def capped(**keys: object) -> World:
-    """A world that holds about a hundred messages of 10 kB, in files of 25."""
+    """Create a world that holds about a hundred messages of 10 kB, in files of 25."""
     sizes: dict[str, object] = {
         "store_max_bytes": 1024 * 1024,
         "max_message_size": 16 * 1024,
@@ -49,25 +49,25 @@ def capped(**keys: object) -> World:
 
 
 def fill(world: World, topic: str = "A", count: int = 200) -> None:
-    """Send so much to queue 0 that what was there before is dropped."""
+    """Send enough messages to queue 0 that earlier ones are deleted."""
     for _ in range(count):
         world.send(topic, BODY)
 
 
 def first(world: World, topic: str = "A") -> int:
-    """The first offset that queue 0 holds."""
+    """Return the first stored offset of queue 0."""
     return world.ask(OffsetResult, GetMinOffset(topic, 0)).offset
 
 
 def test_by_default_512_mib_are_held() -> None:
-    """The log of a broker without settings of its own is bounded by half a gibibyte."""
+    """By default the log is limited to 512 MiB."""
     assert EmulationConfig().store_max_bytes == 512 * 1024 * 1024
     assert make_world().broker.store.log.max_bytes == 512 * 1024 * 1024
 
 
 @any_pops
 def test_a_group_that_is_behind_pops_the_first_that_is_held(pops: dict[str, object]) -> None:
-    """The next pop finds nothing at the old offset and begins at the minimum, where it goes on."""
+    """A pop of a group whose offset was deleted continues at the minimum offset."""
     world = capped(**pops)
     world.topic("A")
     fill(world, count=10)
@@ -82,7 +82,7 @@ def test_a_group_that_is_behind_pops_the_first_that_is_held(pops: dict[str, obje
 
 @any_pops
 def test_a_group_in_order_pops_the_first_that_is_held(pops: dict[str, object]) -> None:
-    """A batch whose messages are gone blocks until its time ends, then the queue goes on at the minimum."""
+    """An ordered batch of deleted messages blocks its queue until it expires; then the minimum offset is read."""
     world = capped(**pops)
     world.topic("A")
     world.engine.ask(world.broker, CreateGroup(GroupConfig("G", consume_message_orderly=True)))
@@ -98,7 +98,7 @@ def test_a_group_in_order_pops_the_first_that_is_held(pops: dict[str, object]) -
 
 @any_pops
 def test_handles_of_dropped_messages_are_refused(pops: dict[str, object]) -> None:
-    """Acknowledging one, or changing its time, is answered that there is no such message."""
+    """An acknowledgement or change of a deleted message returns NO_MESSAGE."""
     world = capped(**pops)
     world.topic("A")
     fill(world, count=10)
@@ -114,13 +114,13 @@ def test_handles_of_dropped_messages_are_refused(pops: dict[str, object]) -> Non
 
 @any_pops
 def test_what_is_gone_does_not_come_back_and_the_rest_does(pops: dict[str, object]) -> None:
-    """A popped message that was dropped meanwhile is passed over: the next one whose time ends is given out again."""
+    """A popped message that was deleted is skipped, and the next expired one is redelivered."""
     world = capped(**pops)
     world.topic("A")
     world.topic("B")
     fill(world, count=88)
     world.send("B", b"kept")
-    # What remembers the pops lies in the same log where it is stored, so it must be younger than what is dropped.
+    # Stored check points are in the same log, so they must be younger than the deleted files.
     assert len(world.popped("A", count=2)) == 2
     assert bodies(world.popped("B", count=2)) == [b"kept"]
     fill(world, count=30)
@@ -137,7 +137,7 @@ def test_what_is_gone_does_not_come_back_and_the_rest_does(pops: dict[str, objec
 
 @pytest.mark.parametrize("pops", [POPS["check points"], POPS["records"]], ids=["check points", "records"])
 def test_later_pops_come_back_when_the_memory_of_earlier_ones_is_gone(pops: dict[str, object]) -> None:
-    """The revive log may be cut off like any other: who reads it goes on at what is held."""
+    """If the revive log was truncated, later pops are still redelivered, because reading continues after the gap."""
     world = capped(**pops)
     world.topic("A")
     world.topic("B")
@@ -154,7 +154,7 @@ def test_later_pops_come_back_when_the_memory_of_earlier_ones_is_gone(pops: dict
     ("time", "within_ms"), [({"DELAY": "4"}, 30_000), ({"TIMER_DELAY_MS": "20000"}, 25_000)], ids=["level", "timer"]
 )
 def test_what_is_gone_does_not_stop_what_waits_behind_it(time: dict[str, Any], within_ms: int) -> None:
-    """Of messages that wait one that was dropped is never delivered, and one sent afterwards comes in time."""
+    """A waiting message that was deleted is never delivered and does not delay one sent after it."""
     world = capped()
     world.topic("A")
     world.topic("B")
@@ -167,7 +167,7 @@ def test_what_is_gone_does_not_stop_what_waits_behind_it(time: dict[str, Any], w
 
 
 def test_keys_of_dropped_messages_are_forgotten() -> None:
-    """They find something before and nothing afterwards, and the index does not grow with what it has seen."""
+    """Keys of deleted messages find nothing, and the index does not grow with deleted messages."""
     world = capped()
     world.topic("A")
 
@@ -189,11 +189,11 @@ def test_keys_of_dropped_messages_are_forgotten() -> None:
     assert len(query(f"k{first(world)}")) == 1
     assert max(sizes[200:]) <= max(sizes[:200])
     held = world.broker.store.max_offset("A", 0) - first(world)
-    assert len(places) <= 2 * (held + 26)  # a key and an id for each; forgotten once a file
+    assert len(places) <= 2 * (held + 26)  # a key and an id for each message; removed once per file
 
 
 def test_times_begin_at_the_first_that_is_held() -> None:
-    """The earliest store time is that of the minimum, and a search for an older time ends there."""
+    """The earliest store time is that of the minimum offset, and a search for an older time returns it."""
     world = capped()
     world.topic("A")
     start = world.now_ms
@@ -208,7 +208,7 @@ def test_times_begin_at_the_first_that_is_held() -> None:
 
 
 def test_statistics_of_a_group_count_from_where_it_is() -> None:
-    """A group is as far as it has committed, also where that is below the minimum."""
+    """The stats show the committed offset of a group even if it is below the minimum offset."""
     world = capped()
     world.topic("A")
     world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
@@ -220,7 +220,7 @@ def test_statistics_of_a_group_count_from_where_it_is() -> None:
 
 
 def test_the_place_0_is_that_of_the_first_that_is_held() -> None:
-    """A view of what lay at the beginning of the log shows what lies there now; other places that are gone fail."""
+    """A view of offset 0 returns the first stored record; other deleted offsets fail."""
     world = capped()
     world.topic("A")
     places = [world.send("A", b"%d" % number + BODY).physical_offset for number in range(200)]

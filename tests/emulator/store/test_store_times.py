@@ -1,4 +1,4 @@
-"""A search by time finds what looking at every message would find, whatever has happened to the log."""
+"""A search by time finds the same as a scan of all messages, whatever has happened to the log."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from rocketmq_testkit.emulator.operations import OffsetResult, SearchOffset
 
 QUEUES = 2
 BODY = b"x" * 30_000
-"""Some ten of them fill a file of the log."""
+"""About ten of these bodies fill a log file."""
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("send"), st.integers(0, QUEUES - 1)),
@@ -26,14 +26,14 @@ STEPS = st.lists(
 
 
 def small_world() -> World:
-    """A broker with small files, which forgets what has not been flushed when it loses its power."""
+    """Create a broker with small files, which loses unflushed messages in a power loss."""
     world = make_world(mapped_file_size_commit_log=300_000, max_message_size=len(BODY) + 10)
     world.topic("A", QUEUES)
     return world
 
 
 def stored_at(world: World, queue: int) -> tuple[int, list[int]]:
-    """The first offset of a queue, and when each of its messages was stored."""
+    """Return the first offset of a queue and the store times of its messages."""
     store = world.broker.store
     low, high = store.min_offset("A", queue), store.max_offset("A", queue)
     records = [store.record("A", queue, offset) or b"" for offset in range(low, high)]
@@ -41,24 +41,24 @@ def stored_at(world: World, queue: int) -> tuple[int, list[int]]:
 
 
 def found(world: World, queue: int, time_ms: int, *, upper: bool) -> int:
-    """What the broker answers."""
+    """Return the broker's result."""
     return world.ask(OffsetResult, SearchOffset("A", queue, time_ms, upper)).offset
 
 
 def lower_bound(first: int, times: Sequence[int], time_ms: int) -> int:
-    """The first message at or after a time, the end when all are older; 0 of a queue that holds nothing."""
+    """Return the first offset at or after a time, the end if all are older, and 0 for an empty queue."""
     return first + sum(each < time_ms for each in times) if times else 0
 
 
 def upper_bound(first: int, times: Sequence[int], time_ms: int) -> int:
-    """The last message at or before a time, 0 when all are newer."""
+    """Return the last offset at or before a time, and 0 if all are newer."""
     older = sum(each <= time_ms for each in times)
     return first + older - 1 if older else 0
 
 
 @given(STEPS)
 def test_every_time_finds_what_a_look_at_all_messages_finds(steps: list[tuple[str, int]]) -> None:
-    """Files that were dropped, messages lost with the power, and a start from what was left change nothing."""
+    """A search equals a scan after deletions, power losses and a start from a snapshot."""
     world = small_world()
     for step, number in steps:
         if step == "send":
@@ -80,7 +80,7 @@ def test_every_time_finds_what_a_look_at_all_messages_finds(steps: list[tuple[st
 
 
 def test_a_clock_that_goes_back_with_a_snapshot_is_believed() -> None:
-    """Who goes on from a snapshot at an earlier time finds what was stored since then."""
+    """With a snapshot started at an earlier time, a search finds the messages stored since then."""
     world = small_world()
     world.send("A", BODY)
     world.advance(60_000)
@@ -95,7 +95,7 @@ def test_a_clock_that_goes_back_with_a_snapshot_is_believed() -> None:
 
 
 def test_a_slave_finds_by_the_times_of_its_master() -> None:
-    """What it was given later is as old as at its master."""
+    """A message that a slave received later has its master's store time."""
     configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")]
     engine = Engine(brokers=configs, now_ms=1_700_000_000_000)
     master, slave = World(engine, engine.brokers[0]), World(engine, engine.brokers[1])

@@ -1,4 +1,4 @@
-"""What the broker looks up by connection, client, topic or group is right whatever lies beside it."""
+"""Lookups by connection, client, topic or group return the right entries among many others."""
 
 import random
 
@@ -24,18 +24,18 @@ from rocketmq_testkit.emulator.topic.topic_group_index import NameIndex
 
 
 def beat(world: World, channel: DirectChannel, client: str, groups: dict[str, str], producers: list[str]) -> None:
-    """A client says that it is in consumer groups, each with a topic, and in producer groups."""
+    """Send a client's heartbeat with consumer groups (each with a topic) and producer groups."""
     consumers = [ConsumerData(group, subscriptions=[build_subscription(topic, "*")]) for group, topic in groups.items()]
     world.engine.ask(world.broker, Heartbeat(client, producers, consumers), channel)
 
 
 def groups_of(world: World, topic: str) -> list[str]:
-    """The groups that consume a topic."""
+    """Return the groups that consume a topic."""
     return world.ask(GroupListResult, QueryGroupsOfTopic(topic)).groups
 
 
 def test_a_closed_connection_leaves_its_groups_and_no_others(world: World) -> None:
-    """Of two connections with the same groups, that which is closed is gone from each, as producer and as consumer."""
+    """A closed connection is removed from all its groups; another one in the same groups stays."""
     world.topic("T")
     one, other = DirectChannel("one"), DirectChannel("other")
     for channel, client in ((one, "a"), (other, "b")):
@@ -53,7 +53,7 @@ def test_a_closed_connection_leaves_its_groups_and_no_others(world: World) -> No
 
 
 def test_a_client_is_there_as_long_as_one_of_its_connections(world: World) -> None:
-    """A client with two connections is in its group until it has left by both, and replies reach the one that is."""
+    """A client with two connections stays in its group until both have left; replies use the remaining one."""
     world.topic("T")
     one, other = DirectChannel("one"), DirectChannel("other")
     for channel in (one, other):
@@ -71,7 +71,7 @@ def test_a_client_is_there_as_long_as_one_of_its_connections(world: World) -> No
 
 
 def test_a_connection_that_calls_itself_otherwise_is_another_client(world: World) -> None:
-    """A consumer that comes with a new client id on its connection is known by that one, and by no other."""
+    """A consumer whose connection sends a new client id is known by that id only."""
     world.topic("T")
     channel = DirectChannel("one")
     beat(world, channel, "a", {"G": "T"}, [])
@@ -85,7 +85,7 @@ def test_a_connection_that_calls_itself_otherwise_is_another_client(world: World
 
 
 def test_a_topic_has_the_groups_that_subscribe_to_it(world: World) -> None:
-    """A group counts for a topic from its subscription until it wants something else or has nobody any more."""
+    """A group consumes a topic from its subscription until it subscribes to another or has no members."""
     for topic in ("T", "U"):
         world.topic(topic)
     channel = DirectChannel("one")
@@ -101,7 +101,7 @@ def test_a_topic_has_the_groups_that_subscribe_to_it(world: World) -> None:
 
 
 def test_who_deletes_a_topic_or_a_group_forgets_its_offsets_only(world: World) -> None:
-    """Offsets of a deleted topic are gone for all groups, those of a deleted group for all topics; others stay."""
+    """Deleting a topic deletes its offsets of all groups, deleting a group those of all topics; others stay."""
     names = [(group, topic) for group in ("G", "H", "I") for topic in ("T", "U", "V")]
     for group in ("G", "H", "I"):
         world.engine.ask(world.broker, CreateGroup(GroupConfig(group)))
@@ -125,7 +125,7 @@ def test_who_deletes_a_topic_or_a_group_forgets_its_offsets_only(world: World) -
 
 
 def test_an_index_knows_what_was_added_and_not_taken_away() -> None:
-    """Whatever is added and discarded, by topic and by group there is what is left, in the order of its coming."""
+    """After any additions and removals an index returns the remaining entries by topic and group, in order."""
     draw = random.Random(5)
     index: NameIndex[tuple[str, str, int]] = NameIndex()
     known: dict[tuple[str, str, int], None] = {}

@@ -13,7 +13,7 @@ def engine_with(*, key: bool) -> Engine:
 
 
 def test_a_route_query_creates_the_retry_topic_on_all_masters() -> None:
-    """The route has all masters at once, with the number of retry queues that each of them keeps for the group."""
+    """A route query creates the retry topic on all masters, each with the group's number of retry queues."""
     engine = engine_with(key=True)
     engine.ask(engine.brokers[1], CreateGroup(GroupConfig("g", retry_queue_nums=3)))
     route = engine.ask(engine.name_server, GetRouteInfo("%RETRY%g"))
@@ -34,7 +34,7 @@ def test_a_route_query_creates_the_retry_topic_on_all_masters() -> None:
     ],
 )
 def test_other_route_queries_create_nothing(key: bool, topic: str) -> None:
-    """Without the key, and for names that are no retry topic of a legal group, the topic stays unknown."""
+    """Without the key, or for another name than the retry topic of a legal group, no topic is created."""
     engine = engine_with(key=key)
     with pytest.raises(EngineError, match="No topic route info"):
         engine.ask(engine.name_server, GetRouteInfo(topic))
