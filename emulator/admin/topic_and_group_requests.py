@@ -305,8 +305,8 @@ class GroupAdministration:
     def clone_offset(self, call: Call, operation: CloneGroupOffset) -> Done:
         """Copy a group's offsets of a topic to another group; as upstream, a blank topic copies nothing.
 
-        An unknown topic copies nothing either, nor does a topic that the online consumers of the source group do not
-        subscribe to, unless `offline` is set.
+        An unknown topic copies nothing either. A topic to which the online consumers of the source group do not
+        subscribe is copied only with `offline`.
         """
         source, topic = operation.src_group, operation.topic
         wanted = operation.offline or self._clients.may_consume(source, topic)

@@ -444,7 +444,7 @@ class Broker:
     def crash(self, *, power_loss: bool = True) -> None:
         """Crash and restart at once with the stored messages.
 
-        Lost is everything that was only in memory: connections, waiting requests (they get no response), queue locks,
+        Lost is everything that was only in memory: connections, waiting requests (without a response), queue locks,
         pending offset resets, check points in the merge buffer, and ends of transactions without an op message. Files
         that are written periodically keep their last contents: offsets of groups, of delay levels and of the timer, and
         ordered batches. With `power_loss` the unflushed end of the commit log is lost, too. Without it only the process

@@ -15,7 +15,7 @@ from .consumer_order_info import Place
 class PopInFlight:
     """In-flight counts of one broker since its start.
 
-    `released` is called with topic, group and queue id when a queue that was over the threshold falls below it.
+    `released` is called with topic, group and queue id when a queue over the threshold falls back to it.
     """
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, released: Callable[[str, str, int], None]) -> None:

@@ -4,8 +4,8 @@ Clients can notice these differences. The revive queue id is 0. Redelivery comes
 (check points: 2 to 5 s). Retry messages carry the name of the retry topic. Exactly every fifth pop reads the retry
 topic first. Queues are read in rotation.
 
-The group's offset is the start of the last read of a queue, so that after a crash the group reads those messages again,
-acknowledged or not. Source: PopConsumerService (5.3.3).
+The group's offset is the start of the last read of a queue. After a crash the group therefore reads those messages
+again, acknowledged or not. Source: PopConsumerService (5.3.3).
 
 Deliberate difference: upstream loses a message if the changed invisible time ends at the same millisecond as the old
 one; the emulator keeps it.

@@ -122,8 +122,8 @@ class PopPolling(Generic[Waiting]):
     ) -> None:
         """Wake one request of a group for any queue, and one for this queue, regardless of their filters.
 
-        `only` selects the requests that may be woken. The current request is answered first, since it may itself be one
-        that was just woken.
+        `only` selects the requests that may be woken. The request that causes the wake-up is answered first, even if it
+        was itself just woken.
         """
         for place in dict.fromkeys(((group, -1), (group, max(queue_id, -1)))):
             if place in self._waiting.get(topic, {}):

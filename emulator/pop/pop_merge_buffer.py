@@ -9,8 +9,8 @@ and then the group reads those messages again. A check point leaves the buffer i
                invisible time ends in `popCkStayBufferTimeOut`    that the buffer has for it
 
 Upstream scans the buffer every 5 ms. Here only a scan that would find something is scheduled. With the buffer off
-(upstream's default) each check point is stored at its pop and the offset advances immediately, up to 5 ms earlier than
-upstream. Source: PopBufferMergeService (5.3.3).
+(upstream's default) each check point is stored at its pop. The offset then advances immediately, up to 5 ms earlier
+than upstream. Source: PopBufferMergeService (5.3.3).
 
 Not emulated: a scan that takes so long that upstream stops buffering. The offset of a deleted topic or group is not
 stored again.
@@ -86,8 +86,8 @@ class PopBuffer:
             if self._log.write_check_point(point, revive_qid):
                 self.step(place, next_offset)
                 return True
-            # The timer rejects so long an invisible time: the check point is stored once it accepts it; the offset
-            # waits.
+            # The timer rejects an invisible time this long. The check point is stored once the timer accepts it; until
+            # then the offset waits.
             step = self._held[key] = Step(next_offset, point, revive_qid)
             self._steps.setdefault(place, deque()).append(step)
             self._flush_at(step, self._stored_later(point))

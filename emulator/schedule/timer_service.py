@@ -1,9 +1,9 @@
 """Timer messages (arbitrary delay): they wait in rmq_sys_wheel_timer and are delivered at the end of their slot.
 
-A slot is `timerPrecisionMs` wide. A message whose deliver time is a whole multiple of that belongs to the slot before
-it, any other to the slot that contains its time. A slot is read once it is over, so a message is delivered at the first
-slot boundary at or after its time. Each slot in use has one timer. A slot holds offsets only; the messages are in the
-store. Check points and acknowledgements of pops use the timer, too.
+A slot is `timerPrecisionMs` wide. A message belongs to the slot that contains its deliver time, or to the one before if
+that time is the start of a slot. A slot is read once it is over, so a message is delivered at the first slot boundary
+at or after its time. Each slot in use has one timer. A slot holds offsets only; the messages are in the store. Check
+points and acknowledgements of pops use the timer, too.
 Source: TimerMessageStore, HookUtils (5.3.3).
 
 A file records every `timerFlushIntervalMs` which slots were read. After a crash the slots read since then are read

@@ -3,7 +3,7 @@
 Upstream allows the following and nothing else (BrokerFastFailure, HookUtils, PopLongPollingService 5.3.3):
 
 - A healthy broker rejects no request. A broker in trouble rejects only the requests that the trouble affects, with the
-  code of that trouble, and for at most `RECOVERS_MS` after it has ended.
+  code of that trouble. It stops rejecting at most `RECOVERS_MS` after the trouble.
 - A rejected message is not stored. An accepted message is stored once. A message whose send got no response may be
   stored once.
 - After all troubles, each group gets every stored message, and its acknowledgements are accepted in the end.

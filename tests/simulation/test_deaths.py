@@ -9,7 +9,7 @@ from simulation import MODES, PULL_GROUPS, Setup, Simulation, plan, run
 from test_oracle import Falsify, answers, complaint
 
 TOPIC = "B"
-"""It has one queue."""
+"""A topic with one queue."""
 
 
 @pytest.mark.parametrize("limit", [0, 1, 16])

@@ -6,8 +6,9 @@ Upstream allows the following and nothing else (TransactionalMessageServiceImpl,
 - An end is accepted if it names a copy in the half topic with its own group, even a late or repeated one. Only an end
   that does not answer a check is too late after the immunity of the message, at least 6 s.
 - A half message without an end is re-appended to the half topic at most 15 times, at least 30 s apart. Then, or once it
-  is older than files are kept, it is moved to TRANS_CHECK_MAX_TIME_TOPIC. Each time a producer of the group gets a
-  check, if one is connected and the immunity is over (which may be shorter than the usual 6 s).
+  is older than files are kept, it is moved to TRANS_CHECK_MAX_TIME_TOPIC.
+- Each time a producer of the group gets a check, if one is connected and the immunity is over. Here the immunity may be
+  shorter than the usual 6 s.
 - The position of the checks is committed: every half message before it was re-appended, discarded, or ended.
 - An end of the last copy stops the checks once its op message is stored, which takes up to 3 s.
 - A half message whose file was deleted is neither checked nor re-appended, and its end returns SYSTEM_ERROR. If op

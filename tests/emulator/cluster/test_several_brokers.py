@@ -195,7 +195,7 @@ def test_a_broker_that_comes_back_is_writable(masters: Masters, again: str) -> N
     assert masters.route("T") == {"a": (1, 4), "b": (1, 6)}
 
 
-# down and back
+# stop and start
 
 
 def test_the_name_server_forgets_a_broker_that_stops(masters: Masters) -> None:
