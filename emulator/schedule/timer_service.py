@@ -65,7 +65,7 @@ class Slot:
     """Number of messages minus delete marks, as upstream counts the load of a slot."""
 
     def takes_back(self, waiting: Waiting, properties: Mapping[str, str]) -> bool:
-        """Return True if a waiting message was recalled; a rolled one cannot be."""
+        """Return True if a waiting message was recalled; one that is rolled here cannot be recalled in this slot."""
         if not self.deleted or waiting.rolls:
             return False
         unique_key = properties.get(props.UNIQ_KEY)

@@ -104,7 +104,7 @@ class HalfMessage:
 
 
 def check_immunity_ms(text: str, transaction_time_out: int) -> int:
-    """Return how long the check skips a half message with this immunity; `transaction_time_out` for -1 or non-numbers.
+    """Return how long (ms) the check skips a half message; `transaction_time_out` for -1 and texts without a number.
 
     This can be shorter than `transaction_time_out`, unlike the immunity for late ends (`transactions.immunity_ms`).
     Source: TransactionalMessageServiceImpl.getImmunityTime (5.3.3).

@@ -91,7 +91,7 @@ class TransactionChecks:
             if self._committed(topic) < store.max_offset(topic, 0):
                 self._arrived(0, 0, {})
 
-    # when
+    # timing
 
     def waiting(self) -> Iterator[tuple[int, HalfMessage]]:
         """Yield (start of the next round, half message) for all messages that it will meet, including decided ones."""

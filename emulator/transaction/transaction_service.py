@@ -31,7 +31,7 @@ NO_REMARK = "not set any response code"
 
 
 def immunity_ms(text: str, transaction_time_out: int) -> int:
-    """Return how long a half message with immunity is not checked: at least `transaction_time_out`.
+    """Return the maximum age in ms of a half message with immunity for an end: at least `transaction_time_out`.
 
     Source: TransactionalMessageUtil.getImmunityTime (5.3.3). A text that is not a number counts as 0.
     """

@@ -1,8 +1,8 @@
 """The oracle's model of group members and queue locks.
 
 Upstream allows the following and nothing else (ClientManageProcessor, ClientHousekeepingService, RebalanceLockManager
-5.3.3). A client is a member from its heartbeat until it leaves, its connection closes, or it has sent no heartbeat for
-120 s (checked every 10 s). A queue has one owner, which keeps the lock for 60 s after its last request.
+5.3.3). A client is a member from its heartbeat until it leaves or its connection closes. A client without a heartbeat
+for 120 s is removed (checked every 10 s). A queue has one owner, which keeps the lock for 60 s after its last request.
 """
 
 from observations import Beat, Left, Locked, MembersSeen, Place, Unlocked

@@ -3,8 +3,8 @@
 Upstream allows the following and nothing else (PopMessageProcessor, PopReviveService 5.3.3):
 
 - A check point and the redelivered copy are messages in the log. An unacknowledged message is therefore redelivered
-  after any crash that loses neither: a crash of the process, one with synchronous flush, and a power loss if check
-  point and copy are on disk or the copy is not yet made.
+  after any crash that loses neither. That is a crash of the process, or one with synchronous flush. A power loss loses
+  neither if check point and copy are on disk, or the copy is not yet made.
 - An acknowledged message may be redelivered; nothing is guaranteed for it.
 """
 
