@@ -174,9 +174,9 @@ class StaticTopics:
     # offsets
 
     def _maximum(self, call: Call, operation: GetMaxOffset, mapping: QueueMapping) -> Result:
-        """Return the maximum offset of the last part whose start is decided, by the queue id of the last part.
+        """Return the maximum offset of the last part whose start is decided.
 
-        Upstream mixes the two parts in the same way.
+        As upstream, it is queried with the queue id of the very last part.
         """
         parts = self._led(mapping, operation.queue_id)
         last = part_at(parts, _LARGEST)

@@ -67,7 +67,7 @@ def test_broadcasting_groups_are_not_told(world: World) -> None:
 
 
 def test_the_groups_own_switch(world: World) -> None:
-    """With notifyConsumerIdsChangedEnable off a join notifies no member, a closed connection does (seen)."""
+    """With notifyConsumerIdsChangedEnable off a join notifies no member, a closed connection does (observed)."""
     world.engine.ask(world.broker, CreateGroup(GroupConfig("G", notify_consumer_ids_changed_enable=False)))
     for client in "ab":
         world.heartbeat(client, topics={"T": "*"})

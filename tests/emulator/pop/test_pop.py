@@ -82,7 +82,7 @@ def test_an_acknowledged_message_does_not_come_back(world: World) -> None:
 
 
 def test_redelivery_is_never_early_and_two_to_four_seconds_late(world: World) -> None:
-    """A copy is stored more than 2 s and less than 4 s after the invisible time ends (seen: 2.0 to 3.9 s)."""
+    """A copy is stored more than 2 s and less than 4 s after the invisible time ends (observed: 2.0 to 3.9 s)."""
     filled(world, 1)
     world.popped("A", invisible_ms=10_000)
     world.advance(12_000)
@@ -155,7 +155,7 @@ def test_a_change_in_the_instant_of_the_pop_loses_nothing(world: World, invisibl
 
 
 def test_a_waiting_pop_looks_behind_what_does_not_match(world: World) -> None:
-    """A read examines 800 units; a pop that may wait reads again at once (seen), others report the rest."""
+    """A read examines 800 units; a pop that may wait reads again at once (observed), others report the rest."""
     world.topic("A")
     for _ in range(2000):
         world.send("A", TAGS="no")
@@ -245,7 +245,7 @@ def _digits(world: World, *topics: str) -> list[int]:
 
 
 def test_retry_topic_is_read_first_with_a_probability(world: World) -> None:
-    """About one pop in five reads the retry topic before the others (seen: 18 %)."""
+    """About one pop in five reads the retry topic before the others (observed: 18 %)."""
     digits = _digits(world, "A", RETRY)
     assert set(digits) == {0, 1}
     assert 170 <= digits.count(1) <= 230

@@ -206,7 +206,7 @@ def test_changing_the_invisible_time_stores_the_new_check_point(world: World) ->
 
 
 def test_batches_leave_memory_as_one_message() -> None:
-    """With enablePopBatchAck the acknowledgements of a check point are one bAck, without broker name (seen)."""
+    """With enablePopBatchAck the acknowledgements of a check point are one bAck, without broker name (observed)."""
     world = make_world(enable_pop_buffer_merge=True, enable_pop_batch_ack=True)
     filled(world)
     messages = world.popped("A", invisible_ms=LONG)

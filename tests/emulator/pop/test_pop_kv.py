@@ -62,7 +62,7 @@ def test_nothing_is_stored_for_a_pop(world: World) -> None:
 
 @pytest.mark.parametrize(("invisible_ms", "looks_ms"), [(5_000, 5_500), (5_449, 5_500), (5_450, 6_000)])
 def test_redelivery_comes_with_the_next_look(world: World, invisible_ms: int, looks_ms: int) -> None:
-    """A scan every 500 ms redelivers records due 50 ms before it (seen: 5.4 s for 5 s), without the 2 s of slack."""
+    """A scan every 500 ms redelivers records due 50 ms before it (observed: 5.4 s for 5 s), without 2 s of slack."""
     filled(world, 2)
     messages = world.popped("A", invisible_ms=invisible_ms)
     world.ack("A", world.receipt(messages[0]))
@@ -110,7 +110,7 @@ def test_every_fifth_pop_reads_the_retry_topic_first(world: World) -> None:
 
 
 def test_queues_are_read_in_turn(world: World) -> None:
-    """Each pop starts one queue further; unread queues count from their offset, -1 if they have none (seen)."""
+    """Each pop starts one queue further; unread queues count from their offset, -1 if they have none (observed)."""
     filled(world, 16, 4)
     world.topic("A", 4)
     seen = [([m.queue_id for m in world.popped("A", count=3)], world.last_pop.rest_num) for _ in range(5)]
@@ -118,7 +118,7 @@ def test_queues_are_read_in_turn(world: World) -> None:
 
 
 def test_the_position_is_where_the_last_read_began(world: World) -> None:
-    """The group's offset is one read behind, while the pop itself continues where it read to (seen)."""
+    """The group's offset is one read behind, while the pop itself continues where it read to (observed)."""
     filled(world, 4)
     assert (bodies(world.popped("A", count=2)), committed(world)) == ([b"0", b"1"], 0)
     assert (bodies(world.popped("A", count=2)), committed(world)) == ([b"2", b"3"], 2)
@@ -279,7 +279,7 @@ def test_one_queue_alone_is_read_without_the_retry_topic(world: World) -> None:
 
 
 def test_ordered_pops(world: World) -> None:
-    """An ordered pop has one batch at a time, no record, and an offset that moves with acknowledgements (seen)."""
+    """An ordered pop has one batch at a time, no record, and an offset that moves with acknowledgements (observed)."""
     filled(world, 3)
     messages = world.popped("A", order=True, count=2, invisible_ms=4000)
     assert (world.last_pop.revive_qid, world.last_pop.order_count_info) == (999, "0 0 0")
@@ -318,7 +318,7 @@ def test_waiting_pops_are_answered(world: World) -> None:
 
 
 def test_what_does_not_match_is_passed_over_one_read_a_pop(world: World) -> None:
-    """A waiting pop reads the next 800 units only at its deadline (seen), unlike with check points."""
+    """A waiting pop reads the next 800 units only at its deadline (observed), unlike with check points."""
     world.topic("A")
     for _ in range(1000):
         world.send("A", TAGS="no")
@@ -330,7 +330,7 @@ def test_what_does_not_match_is_passed_over_one_read_a_pop(world: World) -> None
 
 
 def test_enabled_without_having_been_set_up_everything_is_refused() -> None:
-    """Without popConsumerKVServiceInit at the start every pop is rejected; upstream throws a null pointer (seen)."""
+    """Without popConsumerKVServiceInit at the start every pop fails; upstream throws a null pointer (observed)."""
     world = make_world(pop_consumer_kv_service_enable=True)
     filled(world, 1)
     refusal = refused(world.pop("A"))
@@ -397,7 +397,7 @@ def test_the_position_follows_the_cache_once_a_second(cached: World) -> None:
 
 
 def test_what_stays_ten_seconds_is_stored(cached: World) -> None:
-    """popCkStayBufferTime after the pop the record is stored, and redelivered from there (seen: 14.15 s for 14 s)."""
+    """popCkStayBufferTime after the pop the record is stored, then redelivered (observed: 14.15 s for 14 s)."""
     world = cached
     filled(world, 1)
     world.popped("A", invisible_ms=14_000)
@@ -412,7 +412,7 @@ def test_what_stays_ten_seconds_is_stored(cached: World) -> None:
 
 
 def test_what_is_due_earlier_is_delivered_from_memory(cached: World) -> None:
-    """A record that is due earlier is redelivered by the first one-second scan after that (seen: 5.62 s for 5 s)."""
+    """A record that is due earlier is redelivered by the next one-second scan (observed: 5.62 s for 5 s)."""
     world = cached
     filled(world, 1)
     world.advance(300)
