@@ -1,4 +1,4 @@
-"""Acknowledging popped messages, one at a time."""
+"""Acknowledging popped messages one at a time."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -10,7 +10,7 @@ from ...worlds.remoting import Remoting
 
 @remoting_case("AckMessageProcessor.appendAck")
 def what_is_acknowledged_does_not_come_back(t: Remoting) -> None:
-    """Of a batch only the messages that were not acknowledged come back."""
+    """Only the messages of a pop that were not acknowledged are redelivered."""
     group, handles = all_popped(t, 4, invisible_ms=2000)
     t.see("second", group.ack(handles[1], 1), 0)
     t.see("fourth", group.ack(handles[3], 3), 0)
@@ -21,7 +21,7 @@ def what_is_acknowledged_does_not_come_back(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def a_wholly_acknowledged_batch_leaves_no_trace(t: Remoting) -> None:
-    """When every message of a batch is acknowledged, in any order, no retry topic comes into being."""
+    """When every message of a pop is acknowledged, in any order, the broker creates no retry topic."""
     group, handles = all_popped(t, 3, invisible_ms=1000)
     for offset in (2, 0, 1):
         t.see(f"offset {offset}", group.ack(handles[offset], offset), 0)
@@ -39,7 +39,7 @@ def an_ack_may_be_repeated(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.processRequest")
 def an_offset_outside_the_queue_is_refused(t: Remoting) -> None:
-    """An acknowledgement of an offset behind the end or before the beginning is refused; the end itself passes."""
+    """An ack of an offset below 0 or beyond the end of the queue is rejected; the end offset itself is accepted."""
     group = popping(t, 2)
     handle = group.handles()[0]
     t.see("the end", group.ack(handle, 2), 0)
@@ -50,7 +50,7 @@ def an_offset_outside_the_queue_is_refused(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.processRequest")
 def a_queue_outside_the_topic_is_refused(t: Remoting) -> None:
-    """An acknowledgement for a queue that the topic does not have is refused."""
+    """An acknowledgement for a queue that the topic does not have is rejected."""
     group, handle = one_popped(t)
     t.see("queue 9", group.ack(handle, 0, queue=9), 13)
     t.see("queue -1", group.ack(handle, 0, queue=-1), 13)
@@ -58,7 +58,7 @@ def a_queue_outside_the_topic_is_refused(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.processRequest")
 def an_unknown_topic_is_refused(t: Remoting) -> None:
-    """An acknowledgement for a topic that does not exist is refused, one for a group that does not exist succeeds."""
+    """An acknowledgement for an unknown topic is rejected; one for an unknown or illegal group succeeds."""
     group, handle = one_popped(t)
     t.see("unknown topic", group.at(t.new()).ack(handle, 0), 17)
     t.see("unknown group", group.among(t.new("group")).ack(handle, 0), 0)
@@ -67,7 +67,7 @@ def an_unknown_topic_is_refused(t: Remoting) -> None:
 
 @remoting_case("ExtraInfoUtil.split")
 def a_malformed_handle_is_refused(t: Remoting) -> None:
-    """A handle with too few fields, or with a word where a number stands, is an error; more fields are no harm."""
+    """A handle with too few fields or a non-numeric number field is rejected; extra fields are ignored."""
     group, handle = one_popped(t)
     fields = handle.split(" ")
     for text in ("garbage", "1 2 3", "", None):
@@ -84,7 +84,10 @@ def a_malformed_handle_is_refused(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def a_forged_handle_has_no_effect(t: Remoting) -> None:
-    """A handle with another pop time, revive queue, start offset, broker or group is taken, and the message comes."""
+    """An ack with a forged pop time, revive queue, start, broker, group or topic succeeds without effect.
+
+    The message is redelivered.
+    """
     group, handle = one_popped(t, invisible_ms=2000)
     for name, field, text in (
         ("pop time", "popped", "1700000000000"),
@@ -101,7 +104,7 @@ def a_forged_handle_has_no_effect(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def a_handle_of_another_queue_may_fit(t: Remoting) -> None:
-    """A handle acknowledges in another queue if that pop began at the same offset there, and else has no effect."""
+    """A handle acknowledges a message of another queue only if the pop of that queue started at the same offset."""
     group = popping(t, queues=3)
     for queue in range(3):
         group.fill(1 if queue < 2 else 2, queue=queue, tag=f"Q{queue}")
@@ -115,7 +118,7 @@ def a_handle_of_another_queue_may_fit(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def acks_of_the_same_start_are_told_apart_by_time(t: Remoting) -> None:
-    """Popped twice from the same offset, a message is acknowledged for the pop whose handle is used."""
+    """If a message is popped twice from the same offset, an ack counts for the pop whose handle it carries."""
     group = popping(t, 1)
     first = group.handle(invisible_ms=2000)
     t.until(lambda: group.committed()["offset"] == "1")
@@ -129,7 +132,10 @@ def acks_of_the_same_start_are_told_apart_by_time(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def some_fields_of_a_handle_do_not_matter(t: Remoting) -> None:
-    """An acknowledgement counts whatever its handle says of topic kind, queue and offset: the request's own count."""
+    """An acknowledgement uses the request's queue and offset.
+
+    Topic kind, queue and offset in the handle are ignored.
+    """
     group, handles = all_popped(t, 3, invisible_ms=2000)
     t.see("topic kind 9", group.ack(forged(handles[0], digit="9"), 0), 0)
     t.see("queue 7, offset 99", group.ack(forged(handles[1], queue="7", offset="99"), 1), 0)
@@ -138,7 +144,7 @@ def some_fields_of_a_handle_do_not_matter(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def another_connection_may_acknowledge(t: Remoting) -> None:
-    """A handle belongs to no client: whoever has it acknowledges with it."""
+    """A handle is not bound to a client: any connection can acknowledge with it."""
     group, handles = all_popped(t, 2, invisible_ms=2000)
     ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "extraInfo": handles[0], "offset": 0}
     t.see("acknowledged", t.ask(RequestCode.ACK_MESSAGE, ext, to=t.connect()), 0)
@@ -147,7 +153,7 @@ def another_connection_may_acknowledge(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.mergeAndRevive")
 def a_late_ack_still_counts(t: Remoting) -> None:
-    """An acknowledgement that comes little more than a second after the time keeps the message from coming back."""
+    """An acknowledgement up to about 1 s after the invisible duration still prevents redelivery."""
     group, handles = all_popped(t, 3, invisible_ms=2000)
     t.wait(2.1)
     t.see("acknowledged", group.ack(handles[0], 0), 0)
@@ -160,7 +166,7 @@ def a_late_ack_still_counts(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def an_ack_after_the_revival_has_no_effect(t: Remoting) -> None:
-    """An acknowledgement with the handle of a message that has come back succeeds, and the copy is handed out."""
+    """An ack with the old handle of a message that was already revived succeeds, and the copy is still delivered."""
     group, handle = one_popped(t, invisible_ms=1000)
     group.copies()
     t.see("acknowledged", group.ack(handle, 0), 0)
@@ -169,7 +175,10 @@ def an_ack_after_the_revival_has_no_effect(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.processRequest")
 def a_redelivered_message_is_acknowledged_in_its_retry_topic(t: Remoting) -> None:
-    """The acknowledgement of a copy names the retry topic; one that names the topic is taken, and it comes again."""
+    """An ack of a redelivered message must name the retry topic.
+
+    If it names the original topic, it succeeds but the message is redelivered.
+    """
     group = popping(t, 2)
     group.bring_back(2)
     first, second = group.handles(invisible_ms=1000)
@@ -180,7 +189,10 @@ def a_redelivered_message_is_acknowledged_in_its_retry_topic(t: Remoting) -> Non
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def an_ack_needs_its_fields(t: Remoting) -> None:
-    """An acknowledgement without one of its fields, or with a word for a number, is refused unless it is the group."""
+    """An acknowledgement without a required field or with a non-numeric number is rejected.
+
+    Only the group is optional.
+    """
     group, handle = one_popped(t)
     ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "extraInfo": handle, "offset": 0}
     see_without(t, RequestCode.ACK_MESSAGE, ext)

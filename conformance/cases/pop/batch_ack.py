@@ -1,4 +1,4 @@
-"""Acknowledging many popped messages at once."""
+"""Acknowledging many popped messages in one request."""
 
 from base64 import b64encode
 
@@ -12,7 +12,7 @@ from ...worlds.remoting import Remoting
 
 
 def entry(group: PopGroup, handle: str, offsets: list[int]) -> dict[str, object]:
-    """Offsets of one check point, named by any handle of it."""
+    """Build a batch entry for offsets of one check point, from any handle of that check point."""
     start, pop_time, invisible, revive_queue, digit, _, queue, _ = handle.split(" ")
     bits = sum(1 << offset - int(start) for offset in offsets)
     return {
@@ -29,13 +29,13 @@ def entry(group: PopGroup, handle: str, offsets: list[int]) -> dict[str, object]
 
 
 def batch_ack(t: Remoting, *entries: dict[str, object]) -> Answer:
-    """Acknowledge what the entries name."""
+    """Send a BATCH_ACK_MESSAGE request with these entries."""
     return t.ask(RequestCode.BATCH_ACK_MESSAGE, None, dumps({"acks": list(entries), "brokerName": t.broker_name}))
 
 
 @remoting_case("AckMessageProcessor.appendAck")
 def a_batch_acknowledges_what_its_bits_say(t: Remoting) -> None:
-    """Of a pop only those messages come back whose bits a batch acknowledgement leaves out."""
+    """Only the messages of a pop whose bits are not set in a batch acknowledgement are redelivered."""
     group = popping(t, 4)
     handle = group.handles(invisible_ms=2000)[0]
     t.see("acknowledged", batch_ack(t, entry(group, handle, [0, 2])), 0)
@@ -44,7 +44,7 @@ def a_batch_acknowledges_what_its_bits_say(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def a_batch_may_hold_one_message(t: Remoting) -> None:
-    """A batch acknowledgement of a single message counts like any other."""
+    """A batch acknowledgement of a single message works like any other."""
     group = popping(t, 2)
     handle = group.handles(invisible_ms=2000)[0]
     t.see("acknowledged", batch_ack(t, entry(group, handle, [1])), 0)
@@ -53,7 +53,7 @@ def a_batch_may_hold_one_message(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.processRequest")
 def a_batch_spans_topics_and_groups(t: Remoting) -> None:
-    """One batch acknowledgement takes entries of several topics, queues and groups."""
+    """One batch acknowledgement accepts entries of several topics, queues and groups."""
     one, other, group, guest = t.topic(queues=1), t.topic(queues=1), t.group(), t.group()
     groups = [PopGroup(t, one, group), PopGroup(t, one, guest), PopGroup(t, other, group)]
     t.sent(one, 2)
@@ -65,7 +65,7 @@ def a_batch_spans_topics_and_groups(t: Remoting) -> None:
 
 @remoting_case("BatchAckMessageRequestBody.decode")
 def a_batch_may_use_long_names(t: Remoting) -> None:
-    """The members of an entry may have their long names."""
+    """A batch acknowledgement accepts the long names of an entry's JSON keys, too."""
     group = popping(t, 2)
     short = entry(group, group.handles(invisible_ms=2000)[0], [0])
     names = {
@@ -85,7 +85,7 @@ def a_batch_may_use_long_names(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.processRequest")
 def copies_are_acknowledged_by_the_topic(t: Remoting) -> None:
-    """An entry for redelivered messages names the topic, and says by a digit that it means the retry topic."""
+    """A batch entry for redelivered messages names the original topic and marks the retry topic with the `r` digit."""
     group = popping(t, 2)
     group.bring_back(2)
     handle = group.handles(invisible_ms=1000)[0]
@@ -98,7 +98,7 @@ def copies_are_acknowledged_by_the_topic(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.processRequest")
 def an_empty_batch_is_refused(t: Remoting) -> None:
-    """A batch acknowledgement without body, without acknowledgements or with an empty list of them is refused."""
+    """A batch acknowledgement without a body, without `acks` or with an empty list is rejected."""
     t.see("no body", t.ask(RequestCode.BATCH_ACK_MESSAGE), 208)
     t.see("no list", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"{}"), 208)
     t.see("null", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b'{"acks":null}'), 208)
@@ -107,7 +107,7 @@ def an_empty_batch_is_refused(t: Remoting) -> None:
 
 @remoting_case("RemotingSerializable.decode")
 def a_malformed_batch_is_an_error(t: Remoting) -> None:
-    """A batch acknowledgement that is no JSON, or has members of a wrong kind, is an error; the connection lives."""
+    """A batch ack that is not valid JSON or has values of a wrong type returns an error. The connection stays open."""
     group = popping(t, 1)
     good = entry(group, group.handles()[0], [0])
     t.see("no JSON", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"acks").code)
@@ -124,7 +124,7 @@ def a_malformed_batch_is_an_error(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def what_a_batch_cannot_place_is_passed_over(t: Remoting) -> None:
-    """Entries of unknown topics, queues and offsets are passed over, and the others of the batch count."""
+    """Batch entries with an unknown topic, queue or offset are skipped; the other entries take effect."""
     group = popping(t, 3)
     good = entry(group, group.handles(invisible_ms=2000)[0], [0, 2])
     t.see("unknown topic", batch_ack(t, {**good, "t": t.new()}))
@@ -139,7 +139,7 @@ def what_a_batch_cannot_place_is_passed_over(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def a_forged_batch_has_no_effect(t: Remoting) -> None:
-    """Entries with another pop time, start offset, revive queue or group are taken, and the messages come back."""
+    """Entries with a forged pop time, start, revive queue or group succeed, and the messages are redelivered."""
     group = popping(t, 2)
     good = entry(group, group.handles(invisible_ms=2000)[0], [0, 1])
     t.see("pop time", batch_ack(t, {**good, "pt": 1_700_000_000_000}), 0)

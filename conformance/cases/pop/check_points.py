@@ -1,7 +1,7 @@
-"""Check points that have one key: topic, group, queue, start offset, pop time and broker.
+"""Check points that share one key: topic, group, queue, start offset, pop time and broker.
 
-A broker makes two of them when the invisible time of a message is changed in the very millisecond of its pop, which
-nobody can bring about at will. So they are written here as the broker writes them: by the timer, into the revive topic.
+A broker creates two of them if an invisible duration is changed in the same millisecond as the pop. A test cannot time
+that, so these cases write check points as the broker does: into the revive topic, through the timer.
 """
 
 from collections.abc import Sequence
@@ -15,22 +15,22 @@ from ...worlds.remoting import Remoting
 
 REVIVE_QUEUE = 3
 EARLY_MS = 1000
-"""A check point can be read so long before the invisible time ends."""
+"""Milliseconds by which a check point becomes readable before its invisible duration ends."""
 STEP_MS = 1000
-"""The timer gives what lies in one second in any order, so each record has a second of its own."""
+"""Distance between records in ms: the timer delivers the records of one second in any order."""
 FIRST_MS = 4000
-"""Invisible time of the first check point, which is decided 3 s after it can be read, or later."""
+"""Invisible duration of the first check point in ms. It is revived at the earliest 3 s after it can be read."""
 
 
 class Records:
-    """What is written down of a group, all popped at one time."""
+    """Writes revive-topic records of one group, all with the same pop time."""
 
     def __init__(self, group: PopGroup) -> None:
         self._group = group
         self._pop_time = group.t.now_ms()
 
     def point(self, invisible_ms: int, offsets: Sequence[int]) -> None:
-        """A check point of some offsets."""
+        """Write a check point of these offsets."""
         group, start = self._group, offsets[0]
         diffs = [offset - start for offset in offsets]
         broker = group.t.broker_name
@@ -38,7 +38,7 @@ class Records:
         self._write(point.to_json(), CK_TAG, invisible_ms - EARLY_MS)
 
     def ack(self, after_ms: int, start: int, offset: int) -> None:
-        """An acknowledgement of one offset, to be read so long after the pop."""
+        """Write an acknowledgement of one offset that becomes readable `after_ms` after the pop time."""
         group = self._group
         ack = Ack(group.topic, group.name, 0, start, self._pop_time, group.t.broker_name, [offset])
         self._write(ack.to_json(batch=False), ACK_TAG, after_ms)
@@ -52,7 +52,10 @@ class Records:
 
 @remoting_case("PopReviveService.consumeReviveMessage")
 def the_later_of_two_with_one_key_counts(t: Remoting) -> None:
-    """A check point takes the place of an earlier one with its key: what only the earlier names does not come back."""
+    """A check point replaces an earlier one with the same key.
+
+    Offsets that only the earlier one names are not redelivered.
+    """
     group = popping(t, 3)
     records = Records(group)
     records.point(FIRST_MS, [0, 1])
@@ -63,7 +66,7 @@ def the_later_of_two_with_one_key_counts(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.consumeReviveMessage")
 def an_acknowledgement_of_one_key_is_of_the_later(t: Remoting) -> None:
-    """An acknowledgement read after both check points of its key acknowledges the later: nothing of it comes back."""
+    """An ack read after both check points of its key counts for the later one. None of its messages is redelivered."""
     group = popping(t, 3)
     records = Records(group)
     records.point(FIRST_MS, [0, 1])
@@ -75,7 +78,7 @@ def an_acknowledgement_of_one_key_is_of_the_later(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.consumeReviveMessage")
 def an_acknowledgement_read_before_the_later_is_forgotten(t: Remoting) -> None:
-    """What was acknowledged before the second check point of a key is read comes back with that one."""
+    """An ack read before the second check point of its key is lost: the acknowledged message is redelivered."""
     group = popping(t, 3)
     records = Records(group)
     records.point(FIRST_MS, [0, 1])

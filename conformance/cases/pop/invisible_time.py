@@ -1,4 +1,4 @@
-"""Changing how long a popped message stays hidden."""
+"""Changing the invisible duration of a popped message."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -10,7 +10,7 @@ from ...worlds.remoting import Remoting
 
 
 def new_handle(old: str, answer: Answer, offset: int) -> str:
-    """The handle that clients make of the answer to a change."""
+    """Build the new handle from the response to a change, as clients do."""
     _, _, _, _, digit, broker, queue, _ = old.split(" ")
     times = (answer["popTime"], answer["invisibleTime"], answer["reviveQid"])
     return " ".join((str(offset), *times, digit, broker, queue, str(offset)))
@@ -18,7 +18,7 @@ def new_handle(old: str, answer: Answer, offset: int) -> str:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_longer_time_hides_longer(t: Remoting) -> None:
-    """A message whose invisible time was prolonged comes back when the new time is over, not at the old one."""
+    """A message with a prolonged invisible duration is redelivered after the new duration, not after the old one."""
     group, handle = one_popped(t, invisible_ms=1000)
     watch = t.stopwatch()
     t.see("changed", group.change(handle, 0, 6000), 0)
@@ -30,7 +30,7 @@ def a_longer_time_hides_longer(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_shorter_time_hides_shorter(t: Remoting) -> None:
-    """A message whose invisible time was cut short comes back after the new time, and only once."""
+    """A message with a shortened invisible duration is redelivered once, after the new duration."""
     group, handle = one_popped(t, invisible_ms=8000)
     watch = t.stopwatch()
     t.see("changed", group.change(handle, 0, 1000), 0)
@@ -42,7 +42,7 @@ def a_shorter_time_hides_shorter(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def the_new_handle_acknowledges(t: Remoting) -> None:
-    """After a change the handle made of its answer acknowledges the message, and the old one does not."""
+    """After a change the new handle acknowledges the message; the old handle has no effect."""
     group, handles = all_popped(t, 2, invisible_ms=1000)
     changed = [group.change(handles[offset], offset, 2000) for offset in (0, 1)]
     new = new_handle(handles[0], changed[0], 0)
@@ -56,7 +56,7 @@ def the_new_handle_acknowledges(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def changes_may_follow_each_other(t: Remoting) -> None:
-    """Changed again and again, each time by the newest handle, a message stays hidden until the last time is over."""
+    """A message changed repeatedly, each time with the newest handle, stays invisible until the last duration ends."""
     group, handle = one_popped(t, invisible_ms=1500)
     for _ in range(3):
         t.wait(1)
@@ -69,7 +69,7 @@ def changes_may_follow_each_other(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def each_change_by_one_handle_counts(t: Remoting) -> None:
-    """Two changes by the same handle are both taken, and the message comes back once for each."""
+    """Two changes with the same handle both succeed, and the message is redelivered once for each."""
     group, handle = one_popped(t, invisible_ms=2000)
     t.see("first", group.change(handle, 0, 1000), 0)
     t.wait(0.1)
@@ -81,7 +81,7 @@ def each_change_by_one_handle_counts(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_change_brings_an_acknowledged_message_back(t: Remoting) -> None:
-    """A change of a message that was acknowledged is taken, and the message comes back."""
+    """A change of an acknowledged message succeeds, and the message is redelivered."""
     group, handle = one_popped(t, invisible_ms=2000)
     group.ack(handle, 0)
     t.see("changed", group.change(handle, 0, 1000), 0)
@@ -90,7 +90,7 @@ def a_change_brings_an_acknowledged_message_back(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_change_comes_in_time_after_the_end(t: Remoting) -> None:
-    """A change half a second after the invisible time keeps the message from coming back at the old time."""
+    """A change half a second after the invisible duration ended still prevents redelivery at the old time."""
     group, handle = one_popped(t, invisible_ms=2000)
     watch = t.stopwatch()
     t.wait(2.5)
@@ -103,7 +103,7 @@ def a_change_comes_in_time_after_the_end(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_change_after_the_revival_brings_another_copy(t: Remoting) -> None:
-    """A change by the handle of a message that has come back is taken, and the message comes back a second time."""
+    """A change with the old handle of a revived message succeeds, and the message is redelivered a second time."""
     group, handle = one_popped(t, invisible_ms=0)
     group.copies()
     t.see("changed", group.change(handle, 0, 1000), 0)
@@ -112,7 +112,7 @@ def a_change_after_the_revival_brings_another_copy(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def no_time_or_less_brings_it_back_at_once(t: Remoting) -> None:
-    """A change to 0 or to a negative time is taken, and the message comes back as soon as revival allows."""
+    """A change to 0 or a negative duration succeeds, and the message is redelivered at the next revive scan."""
     for invisible in (0, -5):
         group = popping(t, 1)
         handle = group.handle(invisible_ms=60_000)
@@ -124,7 +124,7 @@ def no_time_or_less_brings_it_back_at_once(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def an_absurd_time_is_refused(t: Remoting) -> None:
-    """A change to more than the longest time of a timer is an error, and the message comes back as if it never was."""
+    """A change to more than the timer's maximum delay returns an error, and redelivery happens at the original time."""
     group, handle = one_popped(t, invisible_ms=2000)
     for days in (4, 365, 10**8):
         t.see(f"{days} days", group.change(handle, 0, days * 86_400_000))
@@ -133,7 +133,7 @@ def an_absurd_time_is_refused(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_copy_is_changed_in_its_retry_topic(t: Remoting) -> None:
-    """A redelivered message that is changed comes back through the same retry topic, with one more reconsumption."""
+    """A changed message of a retry topic returns to the same retry topic with its reconsume times increased by one."""
     group = popping(t, 1)
     group.handles(invisible_ms=0)
     group.copies()
@@ -145,7 +145,7 @@ def a_copy_is_changed_in_its_retry_topic(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def an_offset_outside_the_queue_is_refused(t: Remoting) -> None:
-    """A change of an offset at or behind the end, or before the beginning, is refused with zeros in its header."""
+    """A change of an offset below 0 or at or beyond the queue's end is rejected, with zeros in the response header."""
     group = popping(t, 2)
     handle = group.handles(invisible_ms=60_000)[0]
     for offset in (2, 50, -1, 2**63 - 1):
@@ -154,7 +154,7 @@ def an_offset_outside_the_queue_is_refused(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_place_that_is_not_there_is_refused(t: Remoting) -> None:
-    """A change for an unknown topic or queue is refused; one for an unknown group is taken."""
+    """A change for an unknown topic or queue is rejected; one for an unknown group succeeds."""
     group, handle = one_popped(t, invisible_ms=60_000)
     t.see("unknown topic", group.at(t.new()).change(handle, 0, 1000), 17)
     t.see("queue 9", group.change(handle, 0, 1000, queue=9), 13)
@@ -164,7 +164,7 @@ def a_place_that_is_not_there_is_refused(t: Remoting) -> None:
 
 @remoting_case("ExtraInfoUtil.getReviveQid")
 def a_malformed_handle_is_refused(t: Remoting) -> None:
-    """A handle with too few fields, or with a word where a number stands, is an error."""
+    """A handle with too few fields or a non-numeric number field is rejected."""
     group, handle = one_popped(t, invisible_ms=60_000)
     fields = handle.split(" ")
     for text in ("garbage", "1 2 3", "", None):
@@ -177,7 +177,10 @@ def a_malformed_handle_is_refused(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_forged_handle_hides_nothing(t: Remoting) -> None:
-    """A change by a handle of another pop time or start is taken, and the message comes back for pop and change."""
+    """A change with a forged pop time or start offset succeeds.
+
+    The message is redelivered for the pop and for each change.
+    """
     group, handle = one_popped(t, invisible_ms=1000)
     t.wait(0.1)
     t.see("another pop time", group.change(forged(handle, popped="1700000000000"), 0, 2000), 0)
@@ -192,7 +195,7 @@ def a_forged_handle_hides_nothing(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_change_for_another_group_gives_it_a_copy(t: Remoting) -> None:
-    """A change by another group's name brings the message back to that group, besides the one that has popped it."""
+    """A change in the name of another group redelivers the message to that group as well as to the popping group."""
     group = popping(t, 1)
     guest = group.among(t.group())
     handle = group.handle(invisible_ms=1000)
@@ -203,7 +206,7 @@ def a_change_for_another_group_gives_it_a_copy(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_revive_queue_that_is_not_there_loses_the_change(t: Remoting) -> None:
-    """A change by a handle with a revive queue that nobody reads is taken and has no effect."""
+    """A change whose handle names a revive queue that does not exist succeeds without effect."""
     group, handle = one_popped(t, invisible_ms=1000)
     for queue in ("77", "-1"):
         answer = group.change(forged(handle, revive=queue), 0, 2000)
@@ -215,7 +218,7 @@ def a_revive_queue_that_is_not_there_loses_the_change(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def a_change_needs_its_fields(t: Remoting) -> None:
-    """A change without one of its fields is refused unless it is the group."""
+    """A change without a required field is rejected. Only the group is optional."""
     group, handle = one_popped(t, invisible_ms=60_000)
     ext = {
         "consumerGroup": group.name,

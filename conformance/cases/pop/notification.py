@@ -1,4 +1,4 @@
-"""Waiting until a pop would find something."""
+"""NOTIFICATION: long polling for the arrival of messages that a pop would find."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from ...worlds.world import Pending
 
 
 def notification_fields(group: PopGroup, queue: int = -1, *, poll_ms: int = 0, **fields: object) -> dict[str, object]:
-    """The ext fields of a notification."""
+    """Return the ext fields of a NOTIFICATION request."""
     return {
         "consumerGroup": group.name,
         "topic": group.topic,
@@ -26,12 +26,12 @@ def notification_fields(group: PopGroup, queue: int = -1, *, poll_ms: int = 0, *
 
 
 def notification(group: PopGroup, queue: int = -1, **more: Any) -> Answer:
-    """Ask whether there are messages."""
+    """Send a NOTIFICATION request and return its response."""
     return group.t.ask(RequestCode.NOTIFICATION, notification_fields(group, queue, **more))
 
 
 def waiting(group: PopGroup, queue: int = -1, *, poll_ms: int = 10_000, **more: Any) -> Pending:
-    """Begin a notification on a connection of its own, and return when it waits."""
+    """Send a NOTIFICATION request on its own connection, and return while the broker holds it."""
     t = group.t
     fields = notification_fields(group, queue, poll_ms=poll_ms, **more)
     pending = t.start(RequestCode.NOTIFICATION, fields, to=t.connect())
@@ -41,7 +41,7 @@ def waiting(group: PopGroup, queue: int = -1, *, poll_ms: int = 10_000, **more: 
 
 @remoting_case("NotificationProcessor.processRequest")
 def a_backlog_is_told_at_once(t: Remoting) -> None:
-    """A notification is answered at once with yes as long as a pop would find something."""
+    """A notification returns hasMsg=true at once while a pop would find a message."""
     group = popping(t, 1)
     t.see("a message is there", notification(group), 0)
     t.see("and is not taken", notification(group, poll_ms=5000), 0)
@@ -51,7 +51,7 @@ def a_backlog_is_told_at_once(t: Remoting) -> None:
 
 
 def _see_copy(t: Remoting) -> None:
-    """Note ten notifications of a group whose only message is in its retry topic, for all queues and for queue 1."""
+    """Record ten notifications for all queues and for queue 1. The group's only message is in its retry topic."""
     group = popping(t, 1, queues=2)
     group.bring_back(1)
     for queue in (-1, 1):
@@ -63,19 +63,19 @@ def _see_copy(t: Remoting) -> None:
 
 @remoting_case("NotificationProcessor.processRequest", settings=with_keys(VARIED, "popFromRetryProbability"))
 def a_copy_is_told_that_is_looked_for_first(t: Remoting) -> None:
-    """With a probability of 100 a message in the retry topic is told each time, whichever queue is asked for."""
+    """With popFromRetryProbability=100 a notification for any queue reports a message in the retry topic every time."""
     _see_copy(t)
 
 
 @remoting_case("NotificationProcessor.processRequest", settings=with_keys(ODD, "popFromRetryProbability"))
 def a_copy_is_told_that_is_looked_for_last(t: Remoting) -> None:
-    """With a probability of 0 a message in the retry topic is told each time, too."""
+    """With popFromRetryProbability=0 a notification still reports a message in the retry topic every time."""
     _see_copy(t)
 
 
 @remoting_case("NotificationProcessor.hasMsgFromQueue")
 def a_queue_is_asked_for_alone(t: Remoting) -> None:
-    """A notification for one queue does not look at the others."""
+    """A notification for one queue ignores the other queues."""
     group = popping(t, queues=2)
     group.fill(queue=1)
     t.see("queue 0", notification(group, queue=0), 0)
@@ -85,7 +85,7 @@ def a_queue_is_asked_for_alone(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.run")
 def an_empty_wait_ends_with_no(t: Remoting) -> None:
-    """A notification that waits in vain is answered with no when its time is over."""
+    """A held notification returns hasMsg=false when its poll time ends without a message."""
     group = popping(t)
     watch = t.stopwatch()
     t.see_arrival(waiting(group, poll_ms=3000), watch, 2.85, 4.5, 0)
@@ -93,7 +93,7 @@ def an_empty_wait_ends_with_no(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_message_ends_the_wait(t: Remoting) -> None:
-    """A waiting notification is answered with yes as soon as a message is stored."""
+    """A held notification returns hasMsg=true as soon as a message is stored."""
     group = popping(t, queues=2)
     pending = waiting(group)
     watch = t.stopwatch()
@@ -103,7 +103,7 @@ def a_message_ends_the_wait(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def another_queue_does_not_end_the_wait(t: Remoting) -> None:
-    """A notification that waits for one queue is not answered for a message of another."""
+    """A notification held for one queue is not completed by a message in another queue."""
     group = popping(t, queues=2)
     pending = waiting(group, queue=0)
     group.fill(queue=1)
@@ -115,7 +115,7 @@ def another_queue_does_not_end_the_wait(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_message_ends_one_wait_of_a_group(t: Remoting) -> None:
-    """Of two notifications of a group one is told of a message at once, the one with the later deadline."""
+    """Of two held notifications of a group, a message completes only the one with the later deadline."""
     group = popping(t)
     early, late = waiting(group, poll_ms=4000), waiting(group, poll_ms=8000)
     watch = t.stopwatch()
@@ -129,7 +129,7 @@ def a_message_ends_one_wait_of_a_group(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def pops_and_notifications_are_both_woken(t: Remoting) -> None:
-    """A message is told to a waiting notification and given to a waiting pop of the same group."""
+    """A message completes a held notification and also wakes a held pop of the same group."""
     group = popping(t)
     pending = waiting(group, poll_ms=5000)
     pop = group.waiting()
@@ -142,7 +142,7 @@ def pops_and_notifications_are_both_woken(t: Remoting) -> None:
 
 @remoting_case("NotificationProcessor.hasMsgFromTopic")
 def a_copy_counts(t: Remoting) -> None:
-    """A message in the retry topic of the group is told like any other."""
+    """A notification reports a message in the group's retry topic like any other."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
     group.reaches(1)
@@ -154,7 +154,7 @@ def a_copy_counts(t: Remoting) -> None:
 
 @remoting_case("NotificationProcessor.hasMsgFromQueue")
 def a_blocked_queue_counts_as_empty(t: Remoting) -> None:
-    """A notification in order does not count a queue whose batch is out, and one without order does."""
+    """An ordered notification ignores a queue with an ordered batch in flight; an unordered one counts it."""
     group = popping(t, 2)
     group.pop_in_order(1, invisible_ms=60_000, attempt_id="a")
     t.see("in order", notification(group, order=True), 0)
@@ -165,7 +165,7 @@ def a_blocked_queue_counts_as_empty(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp, NotificationProcessor.processRequest")
 def a_free_queue_ends_the_wait(t: Remoting) -> None:
-    """A notification in order is answered when the batch of its queue has been acknowledged or is over."""
+    """An ordered notification completes when the queue's batch is acknowledged or its invisible duration ends."""
     group = popping(t, 2)
     [handle] = group.handles_in_order(1, invisible_ms=60_000)
     pending = waiting(group, order=True)
@@ -179,14 +179,14 @@ def a_free_queue_ends_the_wait(t: Remoting) -> None:
 
 @remoting_case("NotificationProcessor.processRequest")
 def what_is_not_there_is_refused(t: Remoting) -> None:
-    """A notification is refused for an unknown topic, queue or group, and where reading is not allowed."""
+    """A notification is rejected for an unknown topic or queue, an illegal or disabled group, or a write-only topic."""
     group = popping(t)
     see_refused_places(group, notification, {9: 29, -5: 0}, unknown_group=0)
 
 
 @remoting_case("NotificationProcessor.processRequest")
 def age_does_not_matter(t: Remoting) -> None:
-    """An old notification is answered, unlike an old pop; without time left it does not wait."""
+    """A notification with an old bornTime is accepted, unlike a pop. If its poll time is over, it is not held."""
     group = popping(t)
     t.see("60 s ago", notification(group, bornTime=t.now_ms() - 60_000, poll_ms=1000), 0)
     group.fill()
@@ -199,7 +199,7 @@ def age_does_not_matter(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.polling, PopRequest.isTimeout")
 def a_poll_time_may_be_absurd(t: Remoting) -> None:
-    """Times of birth and poll times whose sum is too large for a number end a notification at once."""
+    """A notification whose bornTime plus pollTime overflows 64 bits is completed at once."""
     group = popping(t)
     for what, fields in (
         ("the longest poll time", {"pollTime": 2**63 - 1}),
@@ -218,7 +218,7 @@ def a_poll_time_may_be_absurd(t: Remoting) -> None:
 
 @remoting_case("NotificationProcessor.processRequest", settings={"enableRetryTopicV2": "true"})
 def copies_of_both_forms_count(t: Remoting) -> None:
-    """With enableRetryTopicV2 a message in the retry topic of either form is told."""
+    """With enableRetryTopicV2 a notification reports messages in the retry topic of either naming form."""
     first, second = popping(t), popping(t, 1)
     t.sent(t.topic(queues=1, name=first.retry_topic))
     second.pop(invisible_ms=0)
@@ -229,7 +229,7 @@ def copies_of_both_forms_count(t: Remoting) -> None:
 
 @remoting_case("NotificationProcessor.hasMsgFromQueue")
 def a_blocked_queue_hides_copies_of_its_number(t: Remoting) -> None:
-    """In order, the retry queue with the number of a queue whose batch is out counts as empty, too."""
+    """For an ordered notification, a queue with a batch in flight hides the retry queue of the same number as well."""
     for queue in range(2):
         group = popping(t, queues=2)
         group.fill(queue=queue)
@@ -241,7 +241,7 @@ def a_blocked_queue_hides_copies_of_its_number(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.polling", settings=with_keys(STRICT, "popPollingSize"))
 def too_many_waits_are_refused(t: Remoting) -> None:
-    """When more than popPollingSize notifications wait, further ones are answered at once that it is full."""
+    """When more than popPollingSize notifications are held, further ones return POLLING_FULL at once."""
     group = popping(t)
     pending = [waiting(group, poll_ms=5000) for _ in range(3)]
     for number, each in enumerate(pending):

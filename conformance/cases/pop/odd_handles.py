@@ -1,4 +1,4 @@
-"""Handles and numbers that no client was given: what is refused, what is taken, and that nothing has changed then."""
+"""Forged handles and extreme numbers: which requests are rejected, which are accepted, and their effect."""
 
 from collections.abc import Callable
 
@@ -15,11 +15,11 @@ from .batch_ack import batch_ack, entry
 _ORDERED = "999"
 _LARGEST = str(2**63 - 1)
 BUSY_MS = 12_000
-"""Longer than a busy broker takes for the many requests of a case."""
+"""Invisible duration in ms, longer than a busy broker needs for the many requests of a case."""
 
 
 def forgeries(t: Remoting, handle: str) -> dict[str, str]:
-    """A handle made false in one field each, by what it says then."""
+    """Return forged copies of a handle, each with one field changed, by a description of the change."""
     return {
         "an ordered pop": forged(handle, revive=_ORDERED),
         "revive queue -1": forged(handle, revive="-1"),
@@ -42,7 +42,7 @@ def forgeries(t: Remoting, handle: str) -> dict[str, str]:
 
 
 def see_each(group: PopGroup, forged: dict[str, str], ask: Callable[[str], Answer]) -> None:
-    """Note what each forgery is answered, and the place of the group afterwards."""
+    """Record the response for each forged handle, and the group's committed offset afterwards."""
     for what, handle in forged.items():
         answer = ask(handle)
         group.t.see(what, [answer.code, answer.remark])
@@ -51,7 +51,7 @@ def see_each(group: PopGroup, forged: dict[str, str], ask: Callable[[str], Answe
 
 @remoting_case("AckMessageProcessor.appendAck")
 def a_forged_acknowledgement_changes_nothing(t: Remoting) -> None:
-    """Whatever a forged handle is answered, the message comes back when its time is over, once."""
+    """After acks with forged handles, the message is redelivered exactly once. The responses differ."""
     group = popping(t, 1)
     handle = group.handle(invisible_ms=BUSY_MS)
     group.reaches(1)
@@ -68,7 +68,7 @@ def a_forged_acknowledgement_changes_nothing(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def some_forged_handles_acknowledge(t: Remoting) -> None:
-    """What a handle says of the kind of topic, broker, queue and offset is not looked at by an acknowledgement."""
+    """An acknowledgement ignores the topic kind, broker, queue and offset fields of its handle."""
     for what in ("a retry topic", "another kind of topic", "another broker", "queue -1", "offset -1"):
         group = popping(t, 1)
         handle = group.handle(invisible_ms=2000)
@@ -80,7 +80,7 @@ def some_forged_handles_acknowledge(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_forged_change(t: Remoting) -> None:
-    """What a change by each forged handle is answered, and where the group is then."""
+    """A change with each kind of forged handle leaves the group's committed offset unchanged."""
     group = popping(t, 1)
     handle = group.handle(invisible_ms=60_000)
     group.reaches(1)
@@ -91,7 +91,10 @@ def a_forged_change(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def some_forged_changes_bring_a_copy(t: Remoting) -> None:
-    """A change by a forged handle hides what it names, and brings a copy of it; only a true place ends the pop."""
+    """A change with a forged handle succeeds and, for most fields, redelivers the message.
+
+    The original pop ends only if the handle matches its check point.
+    """
     forged: dict[str, tuple[PopGroup, Answer]] = {}
     watch = t.stopwatch()
     for what in forgeries(t, "0 0 0 0 0 broker 0 0"):
@@ -108,7 +111,7 @@ def some_forged_changes_bring_a_copy(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.ackOrderly")
 def a_handle_forged_to_be_ordered_passes_the_message(t: Remoting) -> None:
-    """A handle with the revive queue of ordered pops acknowledges in order: by a group that has nothing out so."""
+    """A forged ordered handle of a group without a batch in flight moves the group's offset past the message."""
     group = popping(t, 3)
     group.commit(0)
     made = f"0 {t.now_ms()} 60000 {_ORDERED} 0 {t.broker_name} 0 1"
@@ -119,7 +122,7 @@ def a_handle_forged_to_be_ordered_passes_the_message(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processChangeInvisibleTimeForOrder")
 def a_forged_change_in_order(t: Remoting) -> None:
-    """A change in order by a group that has nothing out is answered, and hides nothing."""
+    """An ordered change by a group without a batch in flight returns a response and hides nothing."""
     group = popping(t, 2)
     made = f"0 {t.now_ms()} 60000 {_ORDERED} 0 {t.broker_name} 0 0"
     t.see("changed", group.change(made, 0, 30_000).without("invisibleTime"), 0)
@@ -128,7 +131,10 @@ def a_forged_change_in_order(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.processRequest")
 def handles_are_longer_or_no_text(t: Remoting) -> None:
-    """Handles with other white space, with other digits, with bytes of other alphabets, or very long ones."""
+    """A handle with tabs, a leading blank, or hexadecimal or fractional numbers is rejected.
+
+    Plus signs, leading zeros, other alphabets and extra fields are accepted.
+    """
     group = popping(t, 1)
     handle = group.handle(invisible_ms=60_000)
     odd = {
@@ -149,10 +155,13 @@ def handles_are_longer_or_no_text(t: Remoting) -> None:
             t.see(f"{done} with {what}", [answer.code, remark if len(remark) < 400 else f"{remark[:60]} ..."])
 
 
-# Check points with such times hold up their revive queue where others come behind them: on a broker of its own.
+# # Check points with such times delay later ones in their revive queue, so this case runs on its own broker.
 @remoting_case("AckMessageProcessor.processRequest, ChangeInvisibleTimeProcessor.processRequest", alone=True)
 def numbers_beside_a_handle_have_bounds(t: Remoting) -> None:
-    """Absurd queues and offsets beside a good handle change nothing; after absurd invisible times it comes back."""
+    """Extreme queues and offsets with a valid handle change nothing.
+
+    After extreme durations the message is redelivered.
+    """
     group = popping(t, 1)
     handle = group.handle(invisible_ms=60_000)
     for queue in (1, -1, 2**31 - 1, -(2**31)):
@@ -170,7 +179,7 @@ def numbers_beside_a_handle_have_bounds(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.processRequest")
 def numbers_of_a_batch_have_bounds(t: Remoting) -> None:
-    """Entries with absurd starts, queues, revive queues, times and bits are passed over, or count as far as they go."""
+    """Batch entries with extreme starts, queues, revive queues, times or bits are skipped, or count as far as valid."""
     group = popping(t, 2)
     handle = group.handles(invisible_ms=BUSY_MS)[0]
     odd: dict[str, dict[str, object]] = {
@@ -200,7 +209,7 @@ def numbers_of_a_batch_have_bounds(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.processRequest")
 def a_batch_may_have_many_entries(t: Remoting) -> None:
-    """A batch of 1000 entries, all but one of unknown topics, acknowledges what it can."""
+    """A batch of 1000 entries, 999 of them for unknown topics, acknowledges the valid one."""
     group = popping(t, 2)
     handle = group.handles(invisible_ms=BUSY_MS)[0]
     unknown = {**entry(group, handle, [0]), "t": t.new()}

@@ -1,4 +1,4 @@
-"""Looking at what a pop would find."""
+"""PEEK_MESSAGE: viewing the messages that a pop would return."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -10,14 +10,14 @@ from ...worlds.remoting import Remoting
 
 
 def peek(group: PopGroup, queue: int = -1, *, count: int = 32) -> Answer:
-    """Look at messages."""
+    """Send a PEEK_MESSAGE request."""
     ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": queue, "maxMsgNums": count}
     return group.t.ask(RequestCode.PEEK_MESSAGE, ext)
 
 
 @remoting_case("PeekMessageProcessor.processRequest")
 def a_look_takes_nothing(t: Remoting) -> None:
-    """A peek shows messages as often as it is asked, without a pop time, and pops find them afterwards."""
+    """A peek returns the same messages each time, without a pop time, and a later pop still finds them."""
     group = popping(t, 3)
     t.see("first", peek(group, count=2), 0)
     t.see("second", peek(group, count=2).bodies)
@@ -27,7 +27,7 @@ def a_look_takes_nothing(t: Remoting) -> None:
 
 @remoting_case("PeekMessageProcessor.processRequest")
 def a_look_shows_what_is_left(t: Remoting) -> None:
-    """A peek begins where the next pop of the group would."""
+    """A peek starts at the offset where the group's next pop would start."""
     group = popping(t, 3)
     group.pop(max_messages=2)
     group.reaches(2)
@@ -39,7 +39,10 @@ def a_look_shows_what_is_left(t: Remoting) -> None:
 
 @remoting_case("PeekMessageProcessor.peekMsgFromQueue")
 def a_look_goes_over_all_queues(t: Remoting) -> None:
-    """A peek fills up from queue after queue and counts what it does not show; a peek of one queue shows only that."""
+    """A peek reads queue after queue and counts the messages it does not return.
+
+    A peek of one queue returns only its messages.
+    """
     group = popping(t, 5, queues=2)
     answer = peek(group, count=7)
     t.see("seven", [answer.code, answer.remark, len(answer.messages), answer["restNum"]])
@@ -48,7 +51,7 @@ def a_look_goes_over_all_queues(t: Remoting) -> None:
 
 
 def _copy_and_new(t: Remoting) -> PopGroup:
-    """A group with one message in its retry topic and a new one, `new`, in the topic."""
+    """Create a group with one message in its retry topic and a new message, `new`, in the topic."""
     group = popping(t, 1)
     group.bring_back(1)
     t.readable(group.topic, group.send("new"))
@@ -56,7 +59,7 @@ def _copy_and_new(t: Remoting) -> PopGroup:
 
 
 def _see_share_of_copies(t: Remoting) -> None:
-    """Note how often a peek with room for one message shows the one of the retry topic."""
+    """Record how often a peek for one message returns the one in the retry topic."""
     group = _copy_and_new(t)
     shown = [peek(group, count=1).bodies[0] for _ in range(300)]
     share = 100 * (len(shown) - shown.count("new")) / len(shown)
@@ -65,19 +68,19 @@ def _see_share_of_copies(t: Remoting) -> None:
 
 @remoting_case("PeekMessageProcessor.processRequest", settings=with_keys(VARIED, "popFromRetryProbability"))
 def a_look_begins_with_copies_one_time_in_five(t: Remoting) -> None:
-    """A peek looks at the retry topic first in one of five cases, though pops look there first each time."""
+    """A peek reads the retry topic first in one of five cases, even if pops always read it first."""
     _see_share_of_copies(t)
 
 
 @remoting_case("PeekMessageProcessor.processRequest", settings=with_keys(ODD, "popFromRetryProbability"))
 def a_look_begins_with_copies_though_pops_never_do(t: Remoting) -> None:
-    """A peek looks at the retry topic first in one of five cases, though pops look there last."""
+    """A peek reads the retry topic first in one of five cases, even if pops always read it last."""
     _see_share_of_copies(t)
 
 
 @remoting_case("PeekMessageProcessor.peekMsgFromQueue")
 def a_look_is_not_filtered(t: Remoting) -> None:
-    """A peek shows messages of every tag."""
+    """A peek returns messages of every tag."""
     group = popping(t)
     group.fill(tag="A")
     group.fill(tag="B")
@@ -86,7 +89,7 @@ def a_look_is_not_filtered(t: Remoting) -> None:
 
 @remoting_case("PeekMessageProcessor.processRequest")
 def a_look_has_no_bound_of_32(t: Remoting) -> None:
-    """A peek of more than 32 messages is not refused, and one of none shows nothing."""
+    """A peek of more than 32 messages is accepted; a peek of 0 or fewer returns none."""
     group = popping(t, 40)
     answer = peek(group, count=100)
     t.see("100", [answer.code, len(answer.messages), answer["restNum"]])
@@ -96,7 +99,7 @@ def a_look_has_no_bound_of_32(t: Remoting) -> None:
 
 @remoting_case("PeekMessageProcessor.peekMsgFromQueue")
 def a_look_sees_copies(t: Remoting) -> None:
-    """A peek shows what lies in the retry topic, under that topic's name."""
+    """A peek returns messages of the retry topic under the retry topic's name."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
     group.reaches(1)
@@ -107,7 +110,7 @@ def a_look_sees_copies(t: Remoting) -> None:
 
 @remoting_case("PeekMessageProcessor.peekMsgFromQueue")
 def a_look_sees_what_is_out_in_order(t: Remoting) -> None:
-    """A peek does not mind that the queue's batch is out in order."""
+    """A peek returns messages of a queue even while an ordered batch of it is in flight."""
     group = popping(t, 2)
     group.pop(max_messages=1, order=True)
     t.see("seen", peek(group).bodies)
@@ -115,7 +118,7 @@ def a_look_sees_what_is_out_in_order(t: Remoting) -> None:
 
 @remoting_case("PeekMessageProcessor.processRequest")
 def what_is_not_there_is_refused(t: Remoting) -> None:
-    """A peek is refused for an unknown topic, queue or group, and where reading is not allowed."""
+    """A peek is rejected for an unknown topic or queue, an illegal or disabled group, or a write-only topic."""
     group = popping(t)
     see_refused_places(group, peek, {9: 29, -5: 19}, unknown_group=19)
     t.see("no topic", t.ask(RequestCode.PEEK_MESSAGE, {"consumerGroup": group.name}), 1)

@@ -1,4 +1,4 @@
-"""How many pops wait."""
+"""POLLING_INFO: the number of held pops."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -10,13 +10,13 @@ from .notification import waiting as waiting_notification
 
 
 def polling_info(group: PopGroup, queue: int = -1) -> Answer:
-    """Ask how many pops wait."""
+    """Send a POLLING_INFO request."""
     return group.t.ask(RequestCode.POLLING_INFO, {"consumerGroup": group.name, "topic": group.topic, "queueId": queue})
 
 
 @remoting_case("PollingInfoProcessor.processRequest")
 def waiting_pops_are_counted(t: Remoting) -> None:
-    """The number of waiting pops is told for a topic, group and queue id, -1 being a number of its own."""
+    """POLLING_INFO counts the held pops of a topic, group and queue id. Queue id -1 counts only pops of all queues."""
     group = popping(t, queues=2)
     t.see("none", polling_info(group), 0)
     pops = [group.waiting(poll_ms=4000) for _ in range(2)] + [group.waiting(queue=1)]
@@ -39,7 +39,7 @@ def notifications_are_not_counted(t: Remoting) -> None:
 
 @remoting_case("PollingInfoProcessor.processRequest")
 def a_negative_queue_means_all(t: Remoting) -> None:
-    """Pops with any negative queue id wait together, and are counted under any negative queue id."""
+    """Pops with any negative queue id count as pops of all queues, and every negative queue id returns that count."""
     group = popping(t)
     group.waiting(queue=-5, poll_ms=3000)
     t.see("-1", polling_info(group), 0)
@@ -48,7 +48,7 @@ def a_negative_queue_means_all(t: Remoting) -> None:
 
 @remoting_case("PollingInfoProcessor.processRequest")
 def what_is_not_there_is_refused(t: Remoting) -> None:
-    """The question is refused for an unknown topic, queue or group, and where reading is not allowed."""
+    """POLLING_INFO is rejected for an unknown topic or queue, an illegal or disabled group, or a write-only topic."""
     group = popping(t)
     see_refused_places(group, polling_info, {9: 29}, unknown_group=0)
     t.see("no queue", t.ask(RequestCode.POLLING_INFO, {"consumerGroup": group.name, "topic": group.topic}), 0)

@@ -1,4 +1,4 @@
-"""Popping: what is handed out, hidden and handed out again."""
+"""POP_MESSAGE: delivery, invisibility, filters and order of popped messages."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from ...worlds.remoting import Remoting
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_popped_message_is_hidden(t: Remoting) -> None:
-    """A message that one pop has handed out is not handed out by the next."""
+    """A message returned by one pop is not returned by the next."""
     group = popping(t, 2)
     first = t.see("first pop", group.pop(max_messages=1), 0)
     t.see("second pop", group.pop(), 0)
@@ -24,7 +24,7 @@ def a_popped_message_is_hidden(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def groups_pop_independently(t: Remoting) -> None:
-    """What one group has popped is there for another one."""
+    """A message popped by one group is still available to another group."""
     one = popping(t)
     other = one.among(t.group())
     one.fill(2)
@@ -34,7 +34,7 @@ def groups_pop_independently(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_queue_is_popped_alone(t: Remoting) -> None:
-    """A pop of one queue leaves the other queues of the topic alone, and counts only the rest of its own."""
+    """A pop of one queue reads only that queue, and its rest number counts only that queue."""
     group = popping(t, queues=2)
     group.fill(2, queue=0)
     group.fill(3, queue=1)
@@ -46,7 +46,7 @@ def a_queue_is_popped_alone(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromTopic")
 def queues_are_read_upwards_from_any(t: Remoting) -> None:
-    """A pop of all queues reads each once, upwards from a random one and round the end."""
+    """A pop of all queues reads each queue once, in ascending order from a random start, wrapping around at the end."""
     group = popping(t, 2, queues=4)
     answer = group.pop()
     queues = [message.queue_id for message in answer.messages]
@@ -61,20 +61,20 @@ def queues_are_read_upwards_from_any(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromTopic")
 def a_pop_fills_up_from_the_next_queue(t: Remoting) -> None:
-    """A pop that wants more than a queue has goes on with the next one, and counts what it leaves in all queues."""
+    """A pop for more messages than one queue has continues with the next queue. Its rest number counts all queues."""
     group = popping(t, 3, queues=4)
     for number, wanted in enumerate((5, 7, 5)):
         answer = group.pop(max_messages=wanted)
         queues = [message.queue_id for message in answer.messages]
         t.see(f"pop {number + 1}", {"messages": len(queues), "rest": answer["restNum"]})
-        if number == 0:  # where the others begin is left to chance
+        if number == 0:  # the other pops start at a random queue
             t.see("all of a queue, then of the next", [(queue - queues[0]) % 4 for queue in queues])
     t.see("nothing is left", group.pop(), 210)
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def a_batch_keeps_its_order(t: Remoting) -> None:
-    """Messages of a queue come in the order of their offsets, and the handle names the start and their own offset."""
+    """Messages of a queue are returned in offset order. Each handle names the pop's start offset and its own offset."""
     group = popping(t, 5)
     group.pop(max_messages=1)
     answer = t.see("three", group.pop(max_messages=3), 0)
@@ -83,7 +83,7 @@ def a_batch_keeps_its_order(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def at_most_32_messages_are_handed_out(t: Remoting) -> None:
-    """A pop of 32 takes 32 of 40 messages, the next one the other 8."""
+    """A pop for 32 messages returns 32 of 40, and the next pop returns the other 8."""
     group = popping(t, 40)
     first = group.pop(max_messages=32)
     t.see("first", [first.code, first["msgOffsetInfo"], first["restNum"]])
@@ -93,7 +93,7 @@ def at_most_32_messages_are_handed_out(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.isTheBatchFull")
 def a_read_ends_at_256_kib(t: Remoting) -> None:
-    """A pop takes no more than 256 KiB out of a queue, whatever number it asks for."""
+    """A pop returns at most 256 KiB of a queue, regardless of the number of messages requested."""
     group = popping(t)
     for _ in range(10):
         group.send(b"x" * 60_000)
@@ -103,12 +103,12 @@ def a_read_ends_at_256_kib(t: Remoting) -> None:
         answer = group.pop()
         t.see(f"pop {number + 1}", [answer.code, len(answer.messages), answer["restNum"]])
         taken += len(answer.messages)
-        group.reaches(taken)  # until then the queue is locked, and a pop passes it over
+        group.reaches(taken)  # until then the queue is locked, and a pop skips it
 
 
 @remoting_case("PopBufferMergeService.addCkJustOffset")
 def the_offset_moves_with_the_pop(t: Remoting) -> None:
-    """The offset of the group moves when messages are handed out, not when they are acknowledged."""
+    """The group's offset advances when messages are popped, not when they are acknowledged."""
     group = popping(t, 3)
     t.see("before", group.committed(setZeroIfNotFound=False), 22)
     answer = group.pop(max_messages=2)
@@ -119,7 +119,7 @@ def the_offset_moves_with_the_pop(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def a_commit_moves_the_place_of_pops(t: Remoting) -> None:
-    """Pops go on where the group's offset is, even if a client has set it back to messages that are out."""
+    """Pops continue at the group's committed offset, even if a client set it back to messages in flight."""
     group = popping(t, 4)
     group.take(3)
     t.see("set back", group.commit(1), 0)
@@ -128,7 +128,7 @@ def a_commit_moves_the_place_of_pops(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def pops_at_once_share_the_messages(t: Remoting) -> None:
-    """Pops of several connections at the same time get every message once between them."""
+    """Concurrent pops of several connections together return every message exactly once."""
     group = popping(t, 40)
     pops = [group.start_pop(max_messages=5, poll_ms=5000, to=t.connect()) for _ in range(8)]
     t.wait(0.5)
@@ -139,7 +139,7 @@ def pops_at_once_share_the_messages(t: Remoting) -> None:
 
 @remoting_case("ExpressionMessageFilter.isMatchedByConsumeQueue")
 def a_tag_selects(t: Remoting) -> None:
-    """A pop with a tag gets the messages of that tag; those passed over are never popped by the group."""
+    """A pop with a tag returns only messages of that tag. The skipped messages are never popped by the group."""
     group = popping(t)
     for tag in ("A", "B", None, "A"):
         group.fill(tag=tag)
@@ -150,7 +150,7 @@ def a_tag_selects(t: Remoting) -> None:
 
 @remoting_case("ExpressionMessageFilter.isMatchedByConsumeQueue")
 def several_tags_select(t: Remoting) -> None:
-    """Tags joined by two bars select the messages of any of them."""
+    """Tags joined by `||` select the messages of any of these tags."""
     group = popping(t)
     for tag in ("A", "B", "C"):
         group.fill(tag=tag)
@@ -159,7 +159,7 @@ def several_tags_select(t: Remoting) -> None:
 
 @remoting_case("ExpressionMessageFilter.isMatchedByConsumeQueue")
 def what_no_tag_matches_is_passed_over(t: Remoting) -> None:
-    """A pop that finds only other tags is empty, and the group's offset still moves past them."""
+    """A pop that finds only other tags returns no message, and the group's offset still advances past them."""
     group = popping(t)
     group.fill(3, tag="B")
     t.see("popped", group.pop(expression="A"), 210)
@@ -168,7 +168,7 @@ def what_no_tag_matches_is_passed_over(t: Remoting) -> None:
 
 @remoting_case("ExpressionMessageFilter.isMatchedByCommitLog")
 def a_sql_expression_selects(t: Remoting) -> None:
-    """A pop with an SQL92 expression gets the messages whose properties match."""
+    """A pop with an SQL92 expression returns the messages whose properties match."""
     group = popping(t)
     for number in range(4):
         group.fill(properties={"a": str(number)})
@@ -178,7 +178,7 @@ def a_sql_expression_selects(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def no_expression_selects_everything(t: Remoting) -> None:
-    """A pop without an expression, with an empty one or without a type gets every message."""
+    """A pop without an expression, with an empty one or without a type returns every message."""
     topic = t.topic(queues=1)
     t.sent(topic, 2, tag="A")
     t.see("no expression", t.pop(topic, t.group(), expression=None).bodies)
@@ -189,7 +189,10 @@ def no_expression_selects_everything(t: Remoting) -> None:
 
 @remoting_case("FilterAPI.build")
 def an_empty_type_matches_no_tag(t: Remoting) -> None:
-    """An expression with an empty type counts as one of tags, but its list of tags stays empty and nothing matches."""
+    """With an empty expression type the broker treats the expression as tags but leaves the tag set empty.
+
+    No message matches.
+    """
     group = popping(t)
     group.fill(2, tag="A")
     t.see("popped", group.pop(expression="A", type=""), 210)
@@ -198,7 +201,7 @@ def an_empty_type_matches_no_tag(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def an_unusable_sql_expression_finds_nothing(t: Remoting) -> None:
-    """An SQL92 expression that cannot be parsed is not refused but finds nothing."""
+    """A pop with an SQL92 expression that cannot be parsed is accepted but returns no message."""
     group = popping(t, 2)
     t.see("popped", group.pop(expression="a betwixt", type="SQL92"), 210)
     t.see("committed", group.reaches(2))
@@ -207,7 +210,7 @@ def an_unusable_sql_expression_finds_nothing(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_pop_needs_no_heartbeat(t: Remoting) -> None:
-    """A group that never sent a heartbeat pops, and has neither a connection nor a retry topic afterwards."""
+    """A group that never sent a heartbeat can pop. Afterwards it has neither a connection nor a retry topic."""
     topic, group = t.topic(queues=1), t.new("group")
     t.sent(topic)
     t.see("popped", t.pop(topic, group).bodies)
@@ -217,7 +220,7 @@ def a_pop_needs_no_heartbeat(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def an_attempt_id_means_nothing_out_of_order(t: Remoting) -> None:
-    """A pop without order that repeats an attempt id gets the next messages, not the same again."""
+    """An unordered pop that repeats an attempt id returns the next messages, not the same ones."""
     group = popping(t, 2)
     t.see("first", group.pop(max_messages=1, attempt_id="a").bodies)
     t.see("second", group.pop(max_messages=1, attempt_id="a").bodies)
@@ -225,7 +228,7 @@ def an_attempt_id_means_nothing_out_of_order(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def revive_queues_take_turns(t: Remoting) -> None:
-    """Each pop, an empty one too, puts its check points into one of 8 revive queues."""
+    """Each pop, even an empty one, uses one of 8 revive queues for its check points."""
     group = popping(t, 1)
     numbers = {int(group.pop()["reviveQid"]) for _ in range(64)}
     t.see("all within", sorted(numbers - set(range(8))))
@@ -234,7 +237,7 @@ def revive_queues_take_turns(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def any_queue_may_be_the_first(t: Remoting) -> None:
-    """Which queue a pop of all queues reads first is left to chance, so that none is preferred."""
+    """A pop of all queues starts at a random queue."""
     topic = t.topic(queues=4)
     for queue in range(4):
         t.sent(topic, queue=queue)
@@ -244,7 +247,7 @@ def any_queue_may_be_the_first(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def connections_share_one_queue(t: Remoting) -> None:
-    """Clients of a group that pop one queue by turns get a message each, none waits for another."""
+    """Clients of a group that pop one queue alternately receive one message each, and none has to wait."""
     group = popping(t, 12)
     connections = [t.connect() for _ in range(4)]
     got: list[list[str]] = [[] for _ in connections]
@@ -256,7 +259,7 @@ def connections_share_one_queue(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest", settings={"reviveQueueNum": "2"})
 def the_number_of_revive_queues_is_a_setting(t: Remoting) -> None:
-    """With reviveQueueNum 2 pops, empty ones too, use the revive queues 0 and 1 by turns."""
+    """With reviveQueueNum=2, pops, including empty ones, use the revive queues 0 and 1 alternately."""
     group = popping(t, 1)
     numbers = [int(group.pop()["reviveQid"]) for _ in range(6)]
     t.see("revive queues", [numbers.count(0), numbers.count(1)])
@@ -268,7 +271,7 @@ def the_number_of_revive_queues_is_a_setting(t: Remoting) -> None:
     settings={"enablePopMessageThreshold": "true", "popInflightMessageThreshold": "3"},
 )
 def too_many_messages_in_flight_stop_a_queue(t: Remoting) -> None:
-    """With enablePopMessageThreshold a queue hands out nothing while more than the threshold is not acknowledged."""
+    """With enablePopMessageThreshold a queue returns no messages while more than the threshold are in flight."""
     group = popping(t, 12)
     first = group.pop(max_messages=3)
     t.see("three", first.bodies)

@@ -1,4 +1,4 @@
-"""Check points of pops that stay in the broker's memory for a while (enablePopBufferMerge)."""
+"""Check points that the broker first keeps in memory (enablePopBufferMerge, PopBufferMergeService)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from .pop_progress import progress
 
 STAY_SECONDS = 6
 BUFFER: Mapping[str, str] = {"enablePopBufferMerge": "true", "popCkStayBufferTime": str(STAY_SECONDS * 1000)}
-"""Acknowledgements are taken into memory until 1.5 s before a check point leaves it."""
+"""The buffer accepts acknowledgements of a check point until 1.5 s before the check point leaves it."""
 BATCHED: Mapping[str, str] = {
     **BUFFER,
     "enablePopBatchAck": "true",
@@ -25,14 +25,14 @@ BATCHED: Mapping[str, str] = {
 
 
 class Written:
-    """What the broker stores of a group's pops from now on: check points and acknowledgements."""
+    """The check points and acknowledgements that the broker stores for a group from now on."""
 
     def __init__(self, group: PopGroup) -> None:
         self._group = group
         self._since = group.t.max_offset(TIMER_TOPIC)
 
     def records(self) -> list[dict[str, Any]]:
-        """All that are there, without the revive queue, which all pops of a broker share by turns."""
+        """Return all records so far, without the revive queue, because all pops of a broker share the revive queues."""
         t = self._group.t
         shown = [record_shown(each) for each in records_since(t, TIMER_TOPIC, 0, self._since, self._group.name)]
         for each in shown:
@@ -40,7 +40,7 @@ class Written:
         return shown
 
     def bodies(self, count: int = 0, seconds: float = 12) -> list[Any]:
-        """What they say, as soon as there are so many."""
+        """Return the bodies of the records as soon as there are `count`, or those found after `seconds`."""
         return [each["body"] for each in self._group.t.until(lambda: self._enough(count), seconds) or self.records()]
 
     def _enough(self, count: int) -> list[dict[str, Any]]:
@@ -50,7 +50,10 @@ class Written:
 
 @remoting_case("PopBufferMergeService.addCk", settings=BUFFER)
 def a_pop_is_not_written_at_once(t: Remoting) -> None:
-    """A check point is stored when it has stayed in memory for its time, not at the pop; the offset moves with it."""
+    """A check point is stored when its time in the buffer ends, not at the pop.
+
+    The group's offset advances at that time.
+    """
     group = popping(t, 3)
     written = Written(group)
     watch = t.stopwatch()
@@ -66,7 +69,10 @@ def a_pop_is_not_written_at_once(t: Remoting) -> None:
 
 @remoting_case("PopBufferMergeService.addAk", settings=BUFFER)
 def what_is_acknowledged_in_time_is_never_written(t: Remoting) -> None:
-    """When all messages of a pop are acknowledged while it is in memory nothing is stored, and the offset moves."""
+    """If all messages of a pop are acknowledged while it is buffered, the broker stores nothing.
+
+    The group's offset advances.
+    """
     group = popping(t, 3)
     written = Written(group)
     answer = group.pop(invisible_ms=20_000)
@@ -81,7 +87,7 @@ def what_is_acknowledged_in_time_is_never_written(t: Remoting) -> None:
 
 @remoting_case("PopBufferMergeService.addAk", settings=BUFFER)
 def a_batch_is_acknowledged_in_memory(t: Remoting) -> None:
-    """A batch acknowledgement is taken into memory like single ones."""
+    """A batch acknowledgement is buffered like single ones."""
     group = popping(t, 3)
     written = Written(group)
     handle = group.handles(invisible_ms=20_000)[0]
@@ -93,7 +99,10 @@ def a_batch_is_acknowledged_in_memory(t: Remoting) -> None:
 
 @remoting_case("PopBufferMergeService.putCkToStore, PopBufferMergeService.putAckToStore", settings=BUFFER)
 def what_is_left_is_written_with_what_was_acknowledged(t: Remoting) -> None:
-    """A check point that leaves the memory is stored with nothing acknowledged, and each acknowledgement after it."""
+    """A check point that leaves the buffer is stored as if nothing was acknowledged.
+
+    Each acknowledgement is stored after it.
+    """
     group = popping(t, 4)
     written = Written(group)
     handles = group.handles(invisible_ms=20_000)
@@ -105,7 +114,7 @@ def what_is_left_is_written_with_what_was_acknowledged(t: Remoting) -> None:
 
 @remoting_case("PopBufferMergeService.putBatchAckToStore", settings=BATCHED)
 def acknowledgements_may_be_written_together(t: Remoting) -> None:
-    """With enablePopBatchAck the acknowledgements of a check point that leaves the memory are one record."""
+    """With enablePopBatchAck the acknowledgements of a check point that leaves the buffer are stored as one record."""
     group = popping(t, 4)
     written = Written(group)
     handles = group.handles(invisible_ms=20_000)
@@ -116,7 +125,7 @@ def acknowledgements_may_be_written_together(t: Remoting) -> None:
 
 
 def _see_room_for_two(t: Remoting) -> None:
-    """Pop three messages where the check points of two have room in memory."""
+    """Pop three messages while the buffer has room for two check points."""
     group = popping(t, 4)
     written = Written(group)
     first, second, third = (group.pop(max_messages=1, invisible_ms=20_000) for _ in range(3))
@@ -130,19 +139,28 @@ def _see_room_for_two(t: Remoting) -> None:
 
 @remoting_case("PopBufferMergeService.checkQueueOk", settings=BATCHED)
 def a_queue_has_room_for_so_many_check_points(t: Remoting) -> None:
-    """A queue with popCkOffsetMaxQueueSize check points in memory has the next one stored at once; the offset waits."""
+    """If a queue has popCkOffsetMaxQueueSize check points buffered, the next is stored at once.
+
+    The group's offset waits.
+    """
     _see_room_for_two(t)
 
 
 @remoting_case("PopBufferMergeService.addCk", settings={**BUFFER, "popCkMaxBufferSize": "1"})
 def the_memory_has_room_for_so_many_check_points(t: Remoting) -> None:
-    """When more than popCkMaxBufferSize check points are in memory the next is stored at once; the offset waits."""
+    """If more than popCkMaxBufferSize check points are buffered, the next is stored at once.
+
+    The group's offset waits.
+    """
     _see_room_for_two(t)
 
 
 @remoting_case("PopBufferMergeService.commitOffset", settings=BUFFER)
 def an_open_check_point_holds_the_offset_back(t: Remoting) -> None:
-    """The offset of a group moves over check points in the order of their pops, however they are acknowledged."""
+    """The group's offset passes check points in the order of their pops.
+
+    The order of acknowledgements does not matter.
+    """
     group = popping(t, 6)
     pops = [group.pop(max_messages=2, invisible_ms=20_000) for _ in range(3)]
     t.see("popped", [each.bodies for each in pops])
@@ -159,7 +177,10 @@ def an_open_check_point_holds_the_offset_back(t: Remoting) -> None:
 
 @remoting_case("PopBufferMergeService.addCk", settings=BUFFER)
 def a_short_time_is_written_at_once(t: Remoting) -> None:
-    """A pop for no longer than popCkStayBufferTimeOut and 1.5 s more is stored at once, as without the memory."""
+    """A check point is stored at once, without buffering, if its invisible duration is short.
+
+    The limit is popCkStayBufferTimeOut + 1.5 s.
+    """
     group = popping(t, 2)
     written = Written(group)
     t.see("popped", group.pop(max_messages=1, invisible_ms=4000).bodies)
@@ -170,7 +191,7 @@ def a_short_time_is_written_at_once(t: Remoting) -> None:
 
 @remoting_case("PopBufferMergeService.addAk", settings=BUFFER)
 def a_late_acknowledgement_is_written(t: Remoting) -> None:
-    """An acknowledgement that comes when the check point has left the memory is stored, and counts."""
+    """An acknowledgement after the check point has left the buffer is stored and takes effect."""
     group = popping(t, 2)
     written = Written(group)
     one, _ = group.handles(invisible_ms=16_000)
@@ -183,7 +204,7 @@ def a_late_acknowledgement_is_written(t: Remoting) -> None:
 
 @remoting_case("PopBufferMergeService.addAk", settings=BUFFER)
 def what_is_not_of_the_check_point_is_swallowed(t: Remoting) -> None:
-    """An acknowledgement of an offset that the check point does not have is taken, and stored nowhere."""
+    """An acknowledgement of an offset outside the check point succeeds and is stored nowhere."""
     group = popping(t)
     for tag in "ABA":
         group.fill(tag=tag)
@@ -196,7 +217,10 @@ def what_is_not_of_the_check_point_is_swallowed(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin", settings=BUFFER)
 def a_change_acknowledges_in_memory(t: Remoting) -> None:
-    """The check point of a change is stored at once; what it replaces is acknowledged in memory, which ends the pop."""
+    """The check point of a change is stored at once.
+
+    The original message is acknowledged in the buffer, which ends its pop.
+    """
     group = popping(t, 1)
     written = Written(group)
     handle = group.handle(invisible_ms=20_000)
@@ -211,7 +235,7 @@ def a_change_acknowledges_in_memory(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.mergeAndRevive", settings=BUFFER)
 def what_is_not_acknowledged_comes_back(t: Remoting) -> None:
-    """A message that was popped into memory comes back after its time, counted, and is popped into memory again."""
+    """An unacknowledged message of a buffered pop is redelivered and counted. The next pop is buffered again."""
     group = popping(t, 2)
     watch = t.stopwatch()
     one, _ = group.handles(invisible_ms=9000)
@@ -227,7 +251,7 @@ def what_is_not_acknowledged_comes_back(t: Remoting) -> None:
 
 @remoting_case("PopBufferMergeService.clearOffsetQueue", settings=BUFFER)
 def a_reset_forgets_what_waits(t: Remoting) -> None:
-    """After a reset a pop begins where the group was set to, although check points are in memory."""
+    """After an offset reset a pop starts at the new offset, even while check points are buffered."""
     group = popping(t, 4)
     answer = group.pop(max_messages=3, invisible_ms=20_000)
     t.see("reset", group.reset(1), 0)
@@ -239,7 +263,7 @@ def a_reset_forgets_what_waits(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue", settings=BUFFER)
 def a_batch_in_order_is_not_in_memory(t: Remoting) -> None:
-    """An ordered pop is not held in memory: the queue is blocked, and the offset moves with the acknowledgements."""
+    """An ordered pop is not buffered. It blocks its queue, and acknowledgements advance the group's offset."""
     group = popping(t, 3)
     written = Written(group)
     one, two = group.handles_in_order(2, invisible_ms=20_000)
@@ -253,7 +277,7 @@ def a_batch_in_order_is_not_in_memory(t: Remoting) -> None:
 
 @remoting_case("NotificationProcessor.hasMsgFromQueue, PeekMessageProcessor.peekMsgFromQueue", settings=BUFFER)
 def looks_begin_behind_the_memory(t: Remoting) -> None:
-    """Notifications and peeks begin where the next pop would, behind what is in memory."""
+    """Notifications and peeks start where the next pop would, after the messages in the buffer."""
     group = popping(t, 2)
     group.pop(max_messages=1, invisible_ms=20_000)
     t.see("notification with one left", notification(group), 0)

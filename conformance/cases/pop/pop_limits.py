@@ -1,4 +1,4 @@
-"""Limits of pops that are settings: what may be in flight, what may wait, and which copies are read."""
+"""Configurable limits of pops: messages in flight, held pops and the retry topics that are read."""
 
 from collections.abc import Mapping
 
@@ -14,20 +14,20 @@ FEW_WAIT: Mapping[str, str] = {"maxPopPollingSize": "2"}
 
 @remoting_case("PopInflightMessageCounter.getGroupPopInFlightMessageNum", settings=IN_FLIGHT)
 def messages_in_flight_are_counted_by_queue_and_group(t: Remoting) -> None:
-    """Too many messages in flight of one queue and group stop neither another queue nor another group."""
+    """Too many messages in flight in one queue of a group block neither other queues nor other groups."""
     group = popping(t, queues=2)
     group.fill(6)
     group.fill(1, queue=1)
     group.pop(queue=0, max_messages=4)
     t.see("the same queue", group.pop(queue=0), 210)
-    popped = group.pop(bornTime=0).messages  # however long a busy broker lets it wait
+    popped = group.pop(bornTime=0).messages  # accepted even if a busy broker handles it late
     t.see("all queues", [[each.queue_id, each.body.decode()] for each in popped])
     t.see("another group", len(group.among(t.group()).pop(queue=0).messages))
 
 
 @remoting_case("PopInflightMessageCounter.decrementInFlightMessageNum", settings=IN_FLIGHT)
 def what_comes_back_is_in_flight_no_more(t: Remoting) -> None:
-    """A queue that was stopped hands out again when its messages have come back."""
+    """A blocked queue returns messages again after its messages in flight were redelivered."""
     group = popping(t, 6)
     group.pop(max_messages=4, invisible_ms=1000)
     t.see("stopped", group.pop(), 210)
@@ -37,7 +37,7 @@ def what_comes_back_is_in_flight_no_more(t: Remoting) -> None:
 
 @remoting_case("PopInflightMessageCounter.decrementInFlightMessageNum", settings=IN_FLIGHT)
 def a_change_stays_in_flight(t: Remoting) -> None:
-    """A message whose invisible time is changed is in flight like before, and its acknowledgement counts."""
+    """A message whose invisible duration is changed stays in flight, and its acknowledgement is counted."""
     group = popping(t, 6)
     handles = group.handles(max_messages=4)
     changed = group.change(handles[0], 0, 30_000)
@@ -52,7 +52,7 @@ def a_change_stays_in_flight(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest", settings=IN_FLIGHT)
 def a_waiting_pop_goes_on_with_an_acknowledgement(t: Remoting) -> None:
-    """A pop that waits at a queue with too many in flight is answered as soon as enough are acknowledged."""
+    """A pop held because of too many messages in flight returns as soon as enough of them are acknowledged."""
     group = popping(t, 6)
     handles = group.handles(max_messages=4)
     waiting = group.waiting(max_messages=1)
@@ -63,7 +63,7 @@ def a_waiting_pop_goes_on_with_an_acknowledgement(t: Remoting) -> None:
 
 @remoting_case("PopInflightMessageCounter.clearInFlightMessageNum", settings=IN_FLIGHT)
 def an_ordered_pop_forgets_what_is_in_flight(t: Remoting) -> None:
-    """A pop in order of a free queue starts counting anew."""
+    """An ordered pop of an unblocked queue restarts the count of messages in flight."""
     group = popping(t, 9)
     group.pop(max_messages=4)
     t.see("stopped", group.pop(max_messages=1).bodies)
@@ -73,7 +73,7 @@ def an_ordered_pop_forgets_what_is_in_flight(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.polling", settings=FEW_WAIT, alone=True)
 def a_broker_holds_so_many_pops(t: Remoting) -> None:
-    """When a broker holds more pops than maxPopPollingSize, of whatever groups, further ones are full at once."""
+    """When the broker holds more than maxPopPollingSize pops in total, further ones return POLLING_FULL at once."""
     groups = [popping(t) for _ in range(4)]
     pending = [group.waiting(poll_ms=20_000) for group in groups]
     t.wait(2)
@@ -90,7 +90,7 @@ def a_broker_holds_so_many_pops(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest", settings=SECOND_FORM)
 def copies_of_the_first_form_may_be_left(t: Remoting) -> None:
-    """Without retrieveMessageFromPopRetryTopicV1 a broker with enableRetryTopicV2 reads no copies of the first form."""
+    """Without retrieveMessageFromPopRetryTopicV1 a broker with enableRetryTopicV2 does not read V1 retry topics."""
     group = popping(t, 1)
     t.topic(queues=1, name=group.retry_topic)
     t.sent(group.retry_topic)

@@ -1,4 +1,4 @@
-"""Popping in order: one batch of a queue is out at a time."""
+"""Ordered pops: a group has at most one batch of a queue in flight at a time."""
 
 from ...case import remoting_case
 from ...worlds.pops import popping
@@ -8,7 +8,7 @@ from .batch_ack import batch_ack, entry
 
 @remoting_case("ConsumerOrderInfoManager.update")
 def an_ordered_pop_hands_out_the_first(t: Remoting) -> None:
-    """An ordered pop gets the first messages, no revive queue, and no count; the group's offset stays."""
+    """An ordered pop returns the first messages without a revive queue or reconsume count. The group's offset stays."""
     group = popping(t, 6)
     answer = t.see("popped", group.pop_in_order(3), 0)
     t.see("handles", group.handles_of(answer))
@@ -17,7 +17,7 @@ def an_ordered_pop_hands_out_the_first(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.checkBlock")
 def a_batch_that_is_out_blocks_the_queue(t: Remoting) -> None:
-    """While a batch is out the queue hands out nothing, to another attempt or to none."""
+    """While a batch is in flight, the queue returns nothing to pops with another attempt id or without one."""
     group = popping(t, 4)
     group.pop_in_order(2, attempt_id="a")
     t.see("another attempt", group.pop_in_order(2, attempt_id="b"), 210)
@@ -27,7 +27,7 @@ def a_batch_that_is_out_blocks_the_queue(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.checkBlock")
 def an_attempt_may_be_repeated(t: Remoting) -> None:
-    """A pop with the attempt id of the batch that is out gets it again, popped anew, and that is not counted."""
+    """A pop with the attempt id of the batch in flight returns it again with a new pop time, without counting it."""
     group = popping(t, 4)
     first = t.see("first", group.pop_in_order(2, attempt_id="a"), 0)
     t.wait(0.1)
@@ -38,7 +38,7 @@ def an_attempt_may_be_repeated(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.checkBlock")
 def no_attempt_id_is_no_attempt(t: Remoting) -> None:
-    """Pops without an attempt id are not repetitions of each other."""
+    """Ordered pops without an attempt id do not count as repetitions of each other."""
     group = popping(t, 2)
     t.see("first", group.pop_in_order(1).bodies)
     t.see("second", group.pop_in_order(1).bodies)
@@ -46,7 +46,7 @@ def no_attempt_id_is_no_attempt(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.commitAndNext")
 def acknowledging_all_frees_the_queue(t: Remoting) -> None:
-    """When every message of the batch is acknowledged, the offset moves behind it and the next batch may go."""
+    """When every message of the batch is acknowledged, the offset moves past it and the next batch can be popped."""
     group = popping(t, 4)
     for message, handle in t.popped(group.pop_in_order(2, invisible_ms=60_000)):
         t.see("acknowledged", group.ack(handle, message.queue_offset), 0)
@@ -56,7 +56,7 @@ def acknowledging_all_frees_the_queue(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.commitAndNext")
 def acknowledging_parts_moves_to_the_first_open(t: Remoting) -> None:
-    """The offset goes to the first message of the batch that is not acknowledged, and the queue stays blocked."""
+    """The offset moves to the first unacknowledged message of the batch, and the queue stays blocked."""
     group = popping(t, 4)
     handles = group.handles_in_order(3, invisible_ms=60_000)
     for offset, moved in ((1, 0), (0, 2)):
@@ -70,7 +70,10 @@ def acknowledging_parts_moves_to_the_first_open(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.update")
 def a_batch_comes_again_from_the_first_open(t: Remoting) -> None:
-    """After the invisible time the queue starts at the first open message, with new ones behind and counts for each."""
+    """After the invisible duration a pop starts at the first unacknowledged message.
+
+    It adds new ones and returns counts.
+    """
     group = popping(t, 6)
     handles = group.handles_in_order(3, invisible_ms=1000)
     group.ack(handles[0], 0)
@@ -85,7 +88,7 @@ def a_batch_comes_again_from_the_first_open(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.commitAndNext")
 def what_was_acknowledged_out_of_turn_comes_again(t: Remoting) -> None:
-    """A message that was acknowledged behind an open one is handed out again with it."""
+    """A message acknowledged after an unacknowledged one is redelivered together with it."""
     group = popping(t, 3)
     handles = group.handles_in_order(3, invisible_ms=1000)
     group.ack(handles[1], 1)
@@ -95,7 +98,7 @@ def what_was_acknowledged_out_of_turn_comes_again(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.ackOrderly")
 def a_stale_handle_acknowledges_nothing(t: Remoting) -> None:
-    """An acknowledgement by a handle of an earlier batch succeeds, and the message stays out."""
+    """An acknowledgement with a handle of an earlier batch succeeds, and the message stays in flight."""
     group = popping(t, 2)
     [old] = group.handles_in_order(1, invisible_ms=500)
     t.wait(0.8)
@@ -108,7 +111,7 @@ def a_stale_handle_acknowledges_nothing(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.ackOrderly")
 def an_offset_outside_the_batch_is_refused(t: Remoting) -> None:
-    """An acknowledgement of an offset that is not in the batch is refused; one of an offset passed already succeeds."""
+    """An ack of an offset after the batch is rejected; one of an offset that was already passed succeeds."""
     group = popping(t, 6)
     answer = group.pop_in_order(2, invisible_ms=60_000)
     first, _ = group.handles_of(answer)
@@ -121,7 +124,7 @@ def an_offset_outside_the_batch_is_refused(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.ackOrderly")
 def an_ack_without_a_batch_moves_the_offset(t: Remoting) -> None:
-    """An ordered acknowledgement by a group that has nothing out moves its offset behind the message."""
+    """An ordered acknowledgement by a group without a batch in flight moves its offset past the message."""
     group = popping(t, 4)
     handle = f"0 {t.now_ms()} 60000 999 0 {t.broker_name} 0 2"
     t.see("acknowledged", group.ack(handle, 2))
@@ -131,7 +134,7 @@ def an_ack_without_a_batch_moves_the_offset(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.ackOrderly")
 def a_batch_ack_takes_ordered_handles(t: Remoting) -> None:
-    """A batch acknowledgement of an ordered pop moves the offset as single ones do."""
+    """A batch acknowledgement of an ordered pop moves the offset as single acknowledgements do."""
     group = popping(t, 4)
     handle = group.handles_in_order(3, invisible_ms=60_000)[0]
     for offsets, moved in (([0, 1], 2), ([2], 3)):
@@ -142,7 +145,7 @@ def a_batch_ack_takes_ordered_handles(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.update")
 def queues_are_blocked_one_by_one(t: Remoting) -> None:
-    """An ordered pop of all queues takes what is free; a queue that was read in part is blocked with all its rest."""
+    """An ordered pop of all queues reads the unblocked ones. A queue that was only partly read is blocked entirely."""
     group = popping(t, 2, queues=4)
     first = group.pop_in_order(3, invisible_ms=60_000)
     t.see("first", [len(first.messages), first["restNum"]])
@@ -156,7 +159,7 @@ def queues_are_blocked_one_by_one(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.checkBlock")
 def groups_block_for_themselves(t: Remoting) -> None:
-    """What one group has out in order does not block another group."""
+    """An ordered batch in flight of one group does not block another group."""
     one = popping(t)
     other = one.among(t.group())
     one.fill(2)
@@ -166,7 +169,7 @@ def groups_block_for_themselves(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def pops_without_order_are_not_blocked(t: Remoting) -> None:
-    """A pop without order by the same group gets the messages that are out in order too."""
+    """An unordered pop by the same group also returns messages in flight of an ordered batch."""
     group = popping(t, 3)
     group.pop_in_order(2, invisible_ms=60_000)
     t.see("without order", group.pop().bodies)
@@ -174,7 +177,7 @@ def pops_without_order_are_not_blocked(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.update")
 def no_invisible_time_does_not_block(t: Remoting) -> None:
-    """A batch that was taken in order for 0 ms comes again at once, counted; a negative time is the same."""
+    """A batch popped in order with an invisible duration of 0 or less is redelivered at once and counted."""
     for invisible in (0, -1):
         group = popping(t, 2)
         for number in range(3):
@@ -185,7 +188,10 @@ def no_invisible_time_does_not_block(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def what_a_filter_skips_is_passed(t: Remoting) -> None:
-    """An ordered pop with a tag counts only its messages; when they are acknowledged the offset is behind the last."""
+    """An ordered pop with a tag tracks only matching messages.
+
+    Once acknowledged, the offset is after the last of them.
+    """
     group = popping(t)
     for tag in ("B", "A", "B", "A", "B"):
         group.fill(tag=tag)
@@ -198,11 +204,11 @@ def what_a_filter_skips_is_passed(t: Remoting) -> None:
 
 @remoting_case("ConsumerOffsetManager.assignResetOffset")
 def a_reset_frees_the_queue(t: Remoting) -> None:
-    """After a reset of the offset the batch that is out is forgotten, and the queue is read from the new offset."""
+    """An offset reset discards the batch in flight, and the next pop reads from the new offset."""
     group = popping(t, 4)
     _, second = group.handles_in_order(2, invisible_ms=60_000)
     t.see("reset", group.reset(1), 0)
-    t.wait(0.01)  # a handle is told from a later one by the millisecond of its pop
+    t.wait(0.01)  # handles are distinguished by the millisecond of their pop
     t.see("popped", group.pop_in_order(2), 0)
     t.see("by the old handle", group.ack(second, 1), 0)
     t.see("committed", group.committed(), 0)

@@ -1,4 +1,4 @@
-"""When a broker forgets the batches that are out in order: it looks when it writes their file, every 10 s."""
+"""Cleanup of ordered batches in flight: the broker checks them when it writes their file, every 10 s."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -9,11 +9,11 @@ from ...worlds.remoting import Remoting
 
 LONG_MS = 3_600_000
 WRITTEN_SECONDS = 21
-"""The file was written at least once by then, however busy the broker is."""
+"""Seconds after which the file was written at least once, even on a busy broker."""
 
 
 def _out(t: Remoting, queue: int) -> PopGroup:
-    """A group that has the two messages of a queue out in order for an hour; the topic has two queues."""
+    """Create a group with both messages of one queue in flight in order for an hour. The topic has two queues."""
     group = popping(t, 2, queues=2)
     t.require(len(group.pop_in_order(queue=queue, invisible_ms=LONG_MS).messages) == 2, "a batch was to be popped")
     return group
@@ -26,7 +26,7 @@ def _see_popped(t: Remoting, label: str, group: PopGroup, queue: int) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.autoClean")
 def a_batch_is_kept(t: Remoting) -> None:
-    """A batch of a group and topic that are left alone is still out after the file was written."""
+    """A batch of an unchanged group and topic is still in flight after the file was written."""
     group = _out(t, 1)
     t.wait(WRITTEN_SECONDS)
     _see_popped(t, "popped", group, 1)
@@ -34,7 +34,7 @@ def a_batch_is_kept(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.autoClean, ClientManageProcessor.unregisterClient")
 def a_consumer_that_leaves_keeps_its_batch(t: Remoting) -> None:
-    """What a consumer has out stays out when it unregisters and closes its connection, for other consumers too."""
+    """A batch stays in flight, also for other consumers, when its consumer unregisters and disconnects."""
     group, client, connection = popping(t, 2, queues=2), t.new("client"), t.connect()
     t.heartbeat(client, groups={group.name: {group.topic: "*"}}, to=connection)
     t.require(
@@ -50,7 +50,10 @@ def a_consumer_that_leaves_keeps_its_batch(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.autoClean")
 def a_deleted_group_has_no_batch(t: Remoting) -> None:
-    """A group that was deleted and is made again later has nothing out: its messages come as for the first time."""
+    """A group that is deleted and created again has no batch in flight.
+
+    Its messages are delivered as if for the first time.
+    """
     group = _out(t, 1)
     t.see("deleted", t.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": False}), 0)
     t.wait(WRITTEN_SECONDS)
@@ -60,7 +63,7 @@ def a_deleted_group_has_no_batch(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.autoClean")
 def a_queue_that_was_taken_away_has_no_batch(t: Remoting) -> None:
-    """A queue that a topic had no more for a while has nothing out when it is back; another queue keeps its batch."""
+    """A queue that was removed and added again has no batch in flight; another queue keeps its batch."""
     group = _out(t, 1)
     t.require(len(group.pop_in_order(queue=0, invisible_ms=LONG_MS).messages) == 2, "a batch was to be popped")
     t.topic(name=group.topic, queues=1)
@@ -72,7 +75,7 @@ def a_queue_that_was_taken_away_has_no_batch(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.autoClean")
 def a_deleted_topic_has_no_batch(t: Remoting) -> None:
-    """A topic of the same name as one that was deleted begins with nothing out."""
+    """A topic that is deleted and created again under the same name has no batch in flight."""
     group = _out(t, 1)
     t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": group.topic}), 0)
     t.wait(WRITTEN_SECONDS)

@@ -1,4 +1,4 @@
-"""When a queue that is popped in order becomes free: changes of the invisible time, and who is woken."""
+"""Unblocking of queues popped in order: changes of the invisible duration, and wake-up of held pops."""
 
 from ...case import remoting_case
 from ...settings import ODD, with_keys
@@ -9,7 +9,7 @@ from ...worlds.world import Pending, Stopwatch
 
 
 def woken(t: Remoting, pending: Pending, watch: Stopwatch, low: float, high: float) -> None:
-    """Note what a waiting pop got, and whether that was between so many seconds."""
+    """Record the response to a held pop, and whether it arrived between `low` and `high` seconds."""
     answer = t.arrival(pending)
     t.see("code", answer.code)
     t.see("woken after", watch.between(low, high))
@@ -18,7 +18,7 @@ def woken(t: Remoting, pending: Pending, watch: Stopwatch, low: float, high: flo
 
 @remoting_case("ChangeInvisibleTimeProcessor.processChangeInvisibleTimeForOrder")
 def a_change_keeps_the_pop_time(t: Remoting) -> None:
-    """The answer to an ordered change has the pop time of the batch, and an invisible time counted from there."""
+    """The response to an ordered change has the batch's pop time. Its invisible duration is counted from there."""
     group = popping(t, 2)
     answer = group.pop_in_order(1)
     [handle] = group.handles_of(answer)
@@ -31,7 +31,7 @@ def a_change_keeps_the_pop_time(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.updateNextVisibleTime")
 def a_longer_time_blocks_longer(t: Remoting) -> None:
-    """A queue whose batch was prolonged stays blocked until the new time is over, and a waiting pop is woken then."""
+    """A queue with a prolonged batch stays blocked until the new duration ends. A held pop is woken then."""
     group = popping(t, 2)
     [handle] = group.handles_in_order(1, invisible_ms=1000)
     watch = t.stopwatch()
@@ -41,7 +41,7 @@ def a_longer_time_blocks_longer(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.updateNextVisibleTime")
 def a_shorter_time_of_one_blocks_shorter(t: Remoting) -> None:
-    """A batch of one message whose time was cut short comes again, counted, when the new time is over."""
+    """A batch of one message with a shortened duration is redelivered and counted when the new duration ends."""
     group = popping(t, 1)
     [handle] = group.handles_in_order(1, invisible_ms=60_000)
     group.change(handle, 0, 1000)
@@ -52,7 +52,7 @@ def a_shorter_time_of_one_blocks_shorter(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.updateNextVisibleTime")
 def others_of_the_batch_block_on(t: Remoting) -> None:
-    """A queue is free only when the longest time of the open messages is over, however short others have become."""
+    """A queue is unblocked only when the longest duration of its unacknowledged messages ends."""
     group = popping(t, 3)
     handles = group.handles_in_order(3, invisible_ms=3000)
     group.change(handles[0], 0, 500)
@@ -64,7 +64,7 @@ def others_of_the_batch_block_on(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processChangeInvisibleTimeForOrder")
 def a_change_of_what_is_passed_has_no_effect(t: Remoting) -> None:
-    """A change of a message that was acknowledged, or by a stale handle, is taken and changes nothing."""
+    """A change of an acknowledged message or with a stale handle succeeds without effect."""
     group = popping(t, 3)
     batch = group.handles_in_order(2, invisible_ms=1000)
     group.ack(batch[0], 0)
@@ -79,7 +79,7 @@ def a_change_of_what_is_passed_has_no_effect(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.processChangeInvisibleTimeForOrder")
 def ordered_messages_have_no_retry_topic(t: Remoting) -> None:
-    """What is popped in order and not acknowledged, changed or not, never goes to a retry topic."""
+    """Messages popped in order and not acknowledged, changed or not, never go to a retry topic."""
     group = popping(t, 2)
     handle = group.handles_in_order(2, invisible_ms=500)[0]
     group.change(handle, 0, 0)
@@ -90,7 +90,7 @@ def ordered_messages_have_no_retry_topic(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.ackOrderly")
 def the_last_ack_wakes_a_pop(t: Remoting) -> None:
-    """A pop that waits for a blocked queue gets the next messages as soon as the batch is acknowledged."""
+    """A pop held for a blocked queue returns the next messages as soon as the batch is acknowledged."""
     group = popping(t, 4)
     batch = group.pop_in_order(2, invisible_ms=60_000)
     pending = group.waiting(order=True, poll_ms=15_000)
@@ -101,7 +101,7 @@ def the_last_ack_wakes_a_pop(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def the_end_of_the_time_wakes_a_pop(t: Remoting) -> None:
-    """A pop that waits for a blocked queue gets the batch again as soon as its invisible time is over."""
+    """A pop held for a blocked queue returns the batch again as soon as its invisible duration ends."""
     group = popping(t, 2)
     group.pop_in_order(2, invisible_ms=3000)
     watch = t.stopwatch()
@@ -110,7 +110,7 @@ def the_end_of_the_time_wakes_a_pop(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_new_message_does_not_pass_the_batch(t: Remoting) -> None:
-    """A message that arrives while a batch is out does not wake anyone with it before the batch is done."""
+    """A message that arrives while a batch is in flight wakes no held pop until the batch is done."""
     group = popping(t, 1)
     group.pop_in_order(1, invisible_ms=2500)
     watch = t.stopwatch()
@@ -121,7 +121,7 @@ def a_new_message_does_not_pass_the_batch(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_new_message_wakes_a_free_queue(t: Remoting) -> None:
-    """An ordered pop that waits for an empty queue gets a message when it arrives."""
+    """An ordered pop held for an empty queue returns a message as soon as it arrives."""
     group = popping(t)
     pending = group.waiting(order=True, poll_ms=15_000)
     watch = t.stopwatch()
@@ -139,9 +139,9 @@ def see_woken_after_change(
     invisible_ms: int = 1000,
     done: tuple[int, ...] = (),
 ) -> None:
-    """Of three messages that are out for 3 s let one be out for 1 s, and note when a pop that waits is woken.
+    """Change one message of a batch of three (3 s in flight) to `invisible_ms`; record when a held pop is woken.
 
-    `done`: offsets that were acknowledged before.
+    `done`: offsets acknowledged before the change.
     """
     group = popping(t, 3)
     handles = group.handles_in_order(3, invisible_ms=3000)
@@ -154,25 +154,25 @@ def see_woken_after_change(
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def a_shorter_first_message_loses_the_wake_up(t: Remoting) -> None:
-    """After a change of the first of a batch to less than the others have left, a waiting pop is not woken any more."""
+    """If the first message of a batch gets less time than the others have left, a held pop is not woken any more."""
     see_woken_after_change(t, 0, 7000, 6.5, 9)
 
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def a_shorter_last_message_keeps_the_wake_up(t: Remoting) -> None:
-    """After a change of the last of a batch to less than the others have left, a waiting pop is woken in time."""
+    """If the last message of a batch gets less time than the others have left, a held pop is woken in time."""
     see_woken_after_change(t, 2, 9000, 2.8, 4.8)
 
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def a_longer_first_message_moves_the_wake_up(t: Remoting) -> None:
-    """After a change of the first of a batch to more than the others have left, a waiting pop is woken at its end."""
+    """If the first message of a batch gets more time than the others have left, a held pop is woken at its end."""
     see_woken_after_change(t, 0, 12_000, 4.8, 6.8, invisible_ms=5000)
 
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def a_shorter_message_that_is_alone_moves_the_wake_up(t: Remoting) -> None:
-    """After a change of the only message of a batch that is still out to less, a waiting pop is woken at its end."""
+    """If the only unacknowledged message of a batch gets less time, a held pop is woken at its end."""
     see_woken_after_change(t, 0, 9000, 0.8, 2.6, done=(1, 2))
 
 
@@ -181,7 +181,7 @@ def a_shorter_message_that_is_alone_moves_the_wake_up(t: Remoting) -> None:
     settings=with_keys(ODD, "enableNotifyAfterPopOrderLockRelease"),
 )
 def nobody_is_woken_when_a_queue_becomes_free(t: Remoting) -> None:
-    """Where enableNotifyAfterPopOrderLockRelease is off a waiting pop gets the batch at its deadline."""
+    """Without enableNotifyAfterPopOrderLockRelease a held pop returns the batch only at its own deadline."""
     group = popping(t, 1)
     group.pop_in_order(1, invisible_ms=2000)
     watch = t.stopwatch()

@@ -1,4 +1,4 @@
-"""Pops that wait: how long, and what wakes them."""
+"""Long polling of pops: duration of the wait, and wake-up."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -19,7 +19,7 @@ def see_woken(
     high: float = 2,
     *others: tuple[float, float],
 ) -> None:
-    """Note the code and bodies of an answer, and whether it came between so many seconds, or so many others."""
+    """Record the code and bodies of a response, and whether it came within `low` to `high` s or a range of `others`."""
     answer = t.arrival(pending)
     t.see("answer", [answer.code, answer.bodies])
     t.see("after", watch.within((low, high), *others))
@@ -27,7 +27,7 @@ def see_woken(
 
 @remoting_case("PopLongPollingService.run")
 def an_empty_poll_ends_in_time(t: Remoting) -> None:
-    """A pop that waits and finds nothing is answered when its time is over."""
+    """A held pop that finds nothing returns when its poll time ends."""
     group = popping(t)
     watch = t.stopwatch()
     t.see_arrival(group.waiting(poll_ms=3000), watch, 2.85, 4.5, 210)
@@ -35,7 +35,7 @@ def an_empty_poll_ends_in_time(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.polling")
 def no_poll_time_does_not_wait(t: Remoting) -> None:
-    """A pop with a poll time of 0 or less is answered at once."""
+    """A pop with a poll time of 0 or less returns at once."""
     group = popping(t)
     for poll in (0, -1):
         watch = t.stopwatch()
@@ -45,7 +45,7 @@ def no_poll_time_does_not_wait(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.polling")
 def a_poll_is_counted_from_the_time_of_birth(t: Remoting) -> None:
-    """A pop waits until its poll time after its birth is over, not after its arrival."""
+    """The poll time of a held pop is counted from its bornTime, not from its arrival."""
     group = popping(t)
     watch = t.stopwatch()
     pending = group.waiting(poll_ms=6000, bornTime=t.now_ms() - 4000)
@@ -54,7 +54,7 @@ def a_poll_is_counted_from_the_time_of_birth(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_message_wakes_a_poll(t: Remoting) -> None:
-    """A waiting pop gets a message as soon as it is stored."""
+    """A held pop returns a message as soon as it is stored."""
     group = popping(t)
     pending = group.waiting()
     watch = t.stopwatch()
@@ -64,7 +64,7 @@ def a_message_wakes_a_poll(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def any_queue_wakes_a_poll_of_all(t: Remoting) -> None:
-    """A pop that waits for all queues is woken by a message of any of them."""
+    """A pop held for all queues is woken by a message in any of them."""
     group = popping(t, queues=4)
     for queue in (3, 0):
         pending = group.waiting()
@@ -76,7 +76,7 @@ def any_queue_wakes_a_poll_of_all(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def another_queue_wakes_no_poll_of_one(t: Remoting) -> None:
-    """A pop that waits for one queue is not woken by a message of another, and is by one of its own."""
+    """A pop held for one queue is woken by a message in that queue only."""
     group = popping(t, queues=2)
     pending = group.waiting(queue=0)
     group.fill(queue=1)
@@ -89,7 +89,7 @@ def another_queue_wakes_no_poll_of_one(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.wakeUp")
 def another_tag_wakes_no_poll(t: Remoting) -> None:
-    """A pop that waits for a tag is not woken by a message of another tag, and is by one of its own."""
+    """A pop held with a tag is woken by a message with that tag only."""
     group = popping(t)
     group.fill(tag="A")
     group.pop()
@@ -104,7 +104,7 @@ def another_tag_wakes_no_poll(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def the_first_message_of_a_queue_wakes_like_any_other(t: Remoting) -> None:
-    """A pop that waits for a tag at an empty queue is not woken by a first message of another tag."""
+    """A pop held with a tag on an empty queue is not woken by a first message with another tag."""
     group = popping(t)
     pending = group.waiting(expression="A")
     group.fill(tag="B")
@@ -117,7 +117,10 @@ def the_first_message_of_a_queue_wakes_like_any_other(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.wakeUp")
 def a_tag_that_only_looks_alike_wakes_no_poll(t: Remoting) -> None:
-    """A pop whose filter does not match ends empty at its deadline, with the offset behind what it passed over."""
+    """A pop without a matching message returns empty at its deadline.
+
+    The group's offset is after the skipped messages.
+    """
     group = popping(t)
     group.fill(tag="A")
     group.pop()
@@ -130,7 +133,7 @@ def a_tag_that_only_looks_alike_wakes_no_poll(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.wakeUp")
 def a_sql_filter_wakes_by_properties(t: Remoting) -> None:
-    """A pop that waits with an SQL92 expression is woken only by a message whose properties match."""
+    """A pop held with an SQL92 expression is woken only by a message whose properties match."""
     group = popping(t, 1)
     group.pop()
     pending = group.waiting(expression="a = 1", type="SQL92")
@@ -144,7 +147,7 @@ def a_sql_filter_wakes_by_properties(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def one_message_wakes_one_poll(t: Remoting) -> None:
-    """Of two pops of a group that wait for the same, one gets the message and the other waits on to its deadline."""
+    """Of two held pops of a group, one receives the message and the other is held until its deadline."""
     group = popping(t)
     watch = t.stopwatch()
     pops = [group.waiting(poll_ms=4000), group.waiting(poll_ms=4000)]
@@ -156,7 +159,7 @@ def one_message_wakes_one_poll(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def each_group_is_woken(t: Remoting) -> None:
-    """One message wakes a waiting pop of every group."""
+    """One message wakes a held pop of every group."""
     group = popping(t)
     pops = [each.waiting() for each in (group, group.among(t.group()))]
     watch = t.stopwatch()
@@ -167,7 +170,7 @@ def each_group_is_woken(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def polls_of_one_queue_and_of_all_are_both_woken(t: Remoting) -> None:
-    """A message wakes one pop that waits for its queue and one that waits for all; two messages serve both."""
+    """A message wakes a pop held for its queue and one held for all queues. Two messages serve both."""
     group = popping(t, queues=2)
     pops = [group.waiting(queue=1, max_messages=1), group.waiting(max_messages=1)]
     watch = t.stopwatch()
@@ -179,7 +182,7 @@ def polls_of_one_queue_and_of_all_are_both_woken(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def what_is_left_wakes_the_next_poll(t: Remoting) -> None:
-    """A pop that leaves messages behind wakes another one that waits."""
+    """A pop that leaves messages in the queue wakes another held pop."""
     group = popping(t)
     pops = [group.waiting(max_messages=1) for _ in range(3)]
     watch = t.stopwatch()
@@ -190,7 +193,7 @@ def what_is_left_wakes_the_next_poll(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArrivingWithRetryTopic")
 def a_copy_wakes_no_poll(t: Remoting) -> None:
-    """A pop that waits is not woken when a message comes back, but finds it when its time is over."""
+    """A held pop is not woken by a message in the retry topic, but finds it when its poll time ends."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
     watch = t.stopwatch()
@@ -198,12 +201,12 @@ def a_copy_wakes_no_poll(t: Remoting) -> None:
     group.copies()
     t.wait(0.5)
     t.see("when the copy is there", pending.arrived())
-    see_woken(t, pending, watch, 7.8, 10, (2, 7))  # newer versions wake it
+    see_woken(t, pending, watch, 7.8, 10, (2, 7))  # later versions wake it
 
 
 @remoting_case("PopLongPollingService.notifyMessageArrivingWithRetryTopic")
 def a_new_message_brings_copies_along(t: Remoting) -> None:
-    """A waiting pop that is woken by a message of its topic gets the copies of the retry topic as well."""
+    """A held pop woken by a message of its topic returns the messages of the retry topic as well."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
     pending = group.waiting(poll_ms=20_000)
@@ -217,7 +220,7 @@ def a_new_message_brings_copies_along(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArrivingWithRetryTopic", settings=SECOND_FORM)
 def a_copy_of_the_second_form_wakes_a_poll(t: Remoting) -> None:
-    """With enableRetryTopicV2 a waiting pop is woken when a message comes back."""
+    """With enableRetryTopicV2 a held pop is woken when a message arrives in the retry topic."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
     watch = t.stopwatch()
@@ -228,7 +231,7 @@ def a_copy_of_the_second_form_wakes_a_poll(t: Remoting) -> None:
     "PopLongPollingService.notifyMessageArriving", settings=with_keys(ODD, "popLongPollingForceNotifyInterval")
 )
 def now_and_then_any_message_wakes_a_poll(t: Remoting) -> None:
-    """Where popLongPollingForceNotifyInterval is 3 each third message wakes a pop whatever its filter says."""
+    """With popLongPollingForceNotifyInterval=3 every third message wakes a held pop, even if the filter rejects it."""
     group = popping(t)
     group.fill(tag="A")
     group.pop()
@@ -245,7 +248,7 @@ def now_and_then_any_message_wakes_a_poll(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.notifyMessageArriveIfNecessary", settings={"longPollingEnable": "false"})
 def no_message_wakes_a_poll_where_long_polling_is_off(t: Remoting) -> None:
-    """Where longPollingEnable is off a pop and a notification wait as ever, and hear of a message at their deadline."""
+    """With longPollingEnable=false pops and notifications are held, but report a message only at their deadline."""
     group = popping(t)
     watch = t.stopwatch()
     pops = [group.waiting(poll_ms=4000), waiting_notification(group.among(t.group()), poll_ms=4000)]
@@ -258,7 +261,7 @@ def no_message_wakes_a_poll_where_long_polling_is_off(t: Remoting) -> None:
 
 @remoting_case("ConsumerManager.registerConsumer, ConsumerManager.unregisterConsumer")
 def a_rebalance_wakes_no_poll(t: Remoting) -> None:
-    """A pop waits on to its deadline when consumers of its group come and go."""
+    """A held pop is not woken when consumers of its group register or unregister."""
     group = popping(t, queues=2)
     first, second = t.new("client"), t.new("client")
     of = {group.name: {group.topic: "*"}}
@@ -278,7 +281,7 @@ def a_rebalance_wakes_no_poll(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.polling", settings=with_keys(STRICT, "popPollingSize"))
 def too_many_polls_are_refused(t: Remoting) -> None:
-    """When a queue has more than popPollingSize waiting pops, further ones are told so at once."""
+    """When a queue has more than popPollingSize held pops, further ones return POLLING_FULL at once."""
     group = popping(t)
     pops = [group.waiting(poll_ms=6000) for _ in range(4)]
     for number, pending in enumerate(pops):
@@ -291,7 +294,7 @@ def too_many_polls_are_refused(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_lost_connection_takes_no_message(t: Remoting) -> None:
-    """A pop whose connection has gone does not keep a message from the next one that waits."""
+    """A held pop of a closed connection does not take a message away from the next held pop."""
     group = popping(t)
     lost = t.connect()
     group.start_pop(poll_ms=15_000, to=lost)
@@ -302,12 +305,12 @@ def a_lost_connection_takes_no_message(t: Remoting) -> None:
     group.fill(2)
     answer = t.arrival(pending)
     t.see("code", answer.code)
-    t.see("first message", answer.bodies[:1])  # the second may have come by then
+    t.see("first message", answer.bodies[:1])  # the second message may be included
 
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_poll_of_a_deleted_topic_ends(t: Remoting) -> None:
-    """A pop that waits when its topic is deleted is answered at its deadline."""
+    """A pop held while its topic is deleted returns TOPIC_NOT_EXIST at its deadline."""
     group = popping(t)
     watch = t.stopwatch()
     pending = group.waiting(poll_ms=3000)
@@ -317,7 +320,7 @@ def a_poll_of_a_deleted_topic_ends(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_pop_of_none_waits_in_vain(t: Remoting) -> None:
-    """A pop of 0 messages waits, although there are some, and ends empty at its deadline."""
+    """A pop for 0 messages is held although messages exist, and returns empty at its deadline."""
     group = popping(t, 2)
     watch = t.stopwatch()
     t.see_arrival(group.waiting(max_messages=0, poll_ms=2000), watch, 1.85, 3.5, 210)

@@ -1,4 +1,4 @@
-"""What administrators see of a group that pops."""
+"""Consume progress of a popping group, as administrators see it."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from ...worlds.remoting import Remoting
 
 
 def progress(group: PopGroup, *, everywhere: bool = False) -> list[Any]:
-    """Queue, and the offsets of the broker, of the group and of what was pulled, for each queue of its topic or all."""
+    """Return queue, broker offset, consumer offset and pull offset of each queue of the topic, or of all topics."""
     ext = {"consumerGroup": group.name, **({} if everywhere else {"topic": group.topic})}
     rows = []
     for queue, offsets in group.t.ask(RequestCode.GET_CONSUME_STATS, ext).json["offsetTable"].items():
@@ -21,7 +21,7 @@ def progress(group: PopGroup, *, everywhere: bool = False) -> list[Any]:
 
 @remoting_case("AdminBrokerProcessor.getConsumeStats")
 def messages_in_flight_count_as_consumed(t: Remoting) -> None:
-    """The progress of a group shows what it has popped as consumed, acknowledged or not."""
+    """The progress of a group counts popped messages as consumed, acknowledged or not."""
     group = popping(t, 5)
     t.see("before", progress(group))
     group.take(3)
@@ -30,7 +30,7 @@ def messages_in_flight_count_as_consumed(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getConsumeStats")
 def the_retry_topic_has_its_own_row(t: Remoting) -> None:
-    """The progress of a group lists its pop retry topics among its topics."""
+    """The progress of a group lists its pop retry topics as topics of its own."""
     group = popping(t, 2)
     group.bring_back(2)
     t.see("two are back", progress(group, everywhere=True))
@@ -41,7 +41,7 @@ def the_retry_topic_has_its_own_row(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getConsumeStats")
 def ordered_pops_show_what_is_acknowledged(t: Remoting) -> None:
-    """The progress of a group that pops in order moves with its acknowledgements."""
+    """The progress of a group with ordered pops advances with its acknowledgements."""
     group = popping(t, 3)
     batch = group.pop(max_messages=2, order=True)
     t.see("while they are out", progress(group))
@@ -52,7 +52,7 @@ def ordered_pops_show_what_is_acknowledged(t: Remoting) -> None:
 
 @remoting_case("ConsumerOffsetManager.assignResetOffset")
 def a_reset_hands_out_again(t: Remoting) -> None:
-    """After a reset of its offset a group pops from there, messages in flight among them."""
+    """After an offset reset a group pops from the new offset, including messages in flight."""
     group = popping(t, 5)
     group.take(4)
     t.see("reset", group.reset(1), 0)
@@ -62,7 +62,7 @@ def a_reset_hands_out_again(t: Remoting) -> None:
 
 @remoting_case("ConsumerOffsetManager.assignResetOffset")
 def a_reset_to_the_end_skips(t: Remoting) -> None:
-    """After a reset to the end a group pops nothing of what was there, only what comes then."""
+    """After an offset reset to the end a group pops only messages stored later."""
     group = popping(t, 3)
     group.pop(max_messages=1)
     t.see("reset", group.reset(3), 0)
@@ -73,7 +73,7 @@ def a_reset_to_the_end_skips(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.mergeAndRevive")
 def a_reset_does_not_recall_what_is_out(t: Remoting) -> None:
-    """What was in flight at a reset comes back at the end of its time, besides being popped again."""
+    """Messages in flight at an offset reset are popped again and also redelivered after their invisible duration."""
     group = popping(t, 2)
     group.pop(invisible_ms=2000)
     group.reaches(2)
@@ -84,7 +84,7 @@ def a_reset_does_not_recall_what_is_out(t: Remoting) -> None:
 
 @remoting_case("ConsumerOffsetManager.commitOffset")
 def a_client_may_skip(t: Remoting) -> None:
-    """A commit of an offset beyond what was popped lets pops go on from there."""
+    """After a commit of an offset beyond the popped messages, pops continue from that offset."""
     group = popping(t, 4)
     group.take(1)
     t.see("committed", group.commit(3), 0)
@@ -93,7 +93,7 @@ def a_client_may_skip(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromTopic")
 def a_pop_of_several_queues_moves_each(t: Remoting) -> None:
-    """A pop of all queues moves the group's offset in every queue that it has read."""
+    """A pop of all queues advances the group's offset in every queue that it reads."""
     group = popping(t, queues=3)
     for queue in range(3):
         group.fill(queue + 1, queue=queue)
@@ -105,7 +105,7 @@ def a_pop_of_several_queues_moves_each(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.deleteSubscriptionGroup")
 def a_deleted_group_begins_anew(t: Remoting) -> None:
-    """A group that was deleted with its offsets pops everything again; its copies stay where they are."""
+    """A group deleted together with its offsets pops everything again. Its retry topic keeps its messages."""
     group = popping(t, 2)
     group.bring_back(2)
     t.see("deleted", t.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": True}), 0)

@@ -1,4 +1,4 @@
-"""Pops that are remembered by records instead of check points (popConsumerKVServiceEnable)."""
+"""Pops tracked by KV records instead of check points (popConsumerKVServiceEnable, PopConsumerService)."""
 
 from collections.abc import Mapping
 
@@ -18,13 +18,13 @@ IN_MEMORY: Mapping[str, str] = {**RECORDS, "enablePopBufferMerge": "true", "popC
 
 
 def stored_of(group: PopGroup, since: int) -> int:
-    """How many check points and acknowledgements of a group were stored."""
+    """Return the number of stored check points and acknowledgements of a group."""
     return len(records_since(group.t, TIMER_TOPIC, 0, since, group.name))
 
 
 @remoting_case("PopConsumerService.popAsync", settings=RECORDS)
 def no_check_point_is_written(t: Remoting) -> None:
-    """A pop, a change and an acknowledgement store no message; the revive queue of all handles is 0."""
+    """Pop, change and acknowledgement store no messages. All handles have revive queue 0."""
     group = popping(t, 3)
     since = t.max_offset(TIMER_TOPIC)
     answer = t.see("popped", group.pop(), 0)
@@ -40,7 +40,7 @@ def no_check_point_is_written(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.revive", settings=RECORDS)
 def it_comes_back_soon_after_its_time(t: Remoting) -> None:
-    """What is not acknowledged comes back half a second after its time, not 2 s as by check points."""
+    """An unacknowledged message is redelivered 0.5 s after its invisible duration, not 2 s as with check points."""
     group = popping(t, 3)
     watch = t.stopwatch()
     one, *_ = group.handles(invisible_ms=4000)
@@ -51,7 +51,7 @@ def it_comes_back_soon_after_its_time(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.reviveRetry", settings=RECORDS)
 def copies_keep_the_name_of_their_topic(t: Remoting) -> None:
-    """A message that has come back is popped with the name of the retry topic and without a handle of its own."""
+    """A redelivered message is popped under the retry topic's name and without a handle of its own."""
     group = popping(t, 1)
     group.pop(invisible_ms=1000)
     group.copies()
@@ -78,7 +78,7 @@ def every_fifth_pop_reads_copies_first(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.popAsync", settings={**RECORDS, "enableRetryTopicV2": "true"})
 def the_first_form_is_read_before_the_second(t: Remoting) -> None:
-    """With enableRetryTopicV2 each pop reads the retry topics of both forms, the first form first."""
+    """With enableRetryTopicV2 each pop reads the retry topics of both naming forms, V1 first."""
     group = popping(t, 2)
     group.pop(invisible_ms=1000)
     group.copies(2, v2=True)
@@ -90,7 +90,7 @@ def the_first_form_is_read_before_the_second(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.popAsync", settings=RECORDS)
 def queues_are_read_in_turn(t: Remoting) -> None:
-    """Each pop of all queues begins one queue further than the last."""
+    """Each pop of all queues starts one queue after the previous pop."""
     group = popping(t, queues=4)
     for queue in range(4):
         group.fill(4, queue=queue)
@@ -101,7 +101,7 @@ def queues_are_read_in_turn(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.getMessageAsync", settings=RECORDS)
 def the_offset_is_one_read_behind(t: Remoting) -> None:
-    """The offset of a group is where its last read of a queue began, whatever was acknowledged."""
+    """The offset of a group is the start of its last read of a queue, regardless of acknowledgements."""
     group = popping(t, 4)
     group.ack_all(group.pop(max_messages=2))
     t.wait(0.5)
@@ -116,7 +116,10 @@ def the_offset_is_one_read_behind(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.ackAsync", settings=RECORDS)
 def an_acknowledgement_is_of_one_record(t: Remoting) -> None:
-    """A handle with another pop time or invisible time is taken without effect; a second acknowledgement, too."""
+    """A handle with another pop time or invisible duration has no effect, and neither has a second ack.
+
+    Both succeed.
+    """
     group = popping(t, 3)
     one, two, three = group.handles(invisible_ms=5000)
     fields = one.split(" ")
@@ -134,7 +137,7 @@ def an_acknowledgement_is_of_one_record(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.ackAsync", settings=RECORDS)
 def a_batch_deletes_what_its_bits_say(t: Remoting) -> None:
-    """A batch acknowledgement deletes the records whose bits it has."""
+    """A batch acknowledgement deletes the records whose bits are set."""
     group = popping(t, 4)
     handle = group.handles(invisible_ms=3000)[0]
     t.see("acknowledged", batch_ack(t, entry(group, handle, [0, 3])), 0)
@@ -143,7 +146,7 @@ def a_batch_deletes_what_its_bits_say(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.changeInvisibilityDuration", settings=RECORDS)
 def a_change_replaces_the_record(t: Remoting) -> None:
-    """A change hides for longer, for shorter or not at all; the old handle acknowledges nothing, the new one does."""
+    """A change prolongs, shortens or ends the invisible duration. Only the new handle acknowledges afterwards."""
     group = popping(t, 4)
     longer, shorter, none, done = group.handles(invisible_ms=12_000)
     changed = t.see("longer", group.change(longer, 0, 20_000), 0)
@@ -164,7 +167,7 @@ def a_change_replaces_the_record(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.changeInvisibilityDuration", settings=RECORDS)
 def a_change_of_what_is_over_brings_it_again(t: Remoting) -> None:
-    """A change of a message that was acknowledged or has come back is taken, and it comes back."""
+    """A change of an acknowledged or redelivered message succeeds, and the message is redelivered."""
     group = popping(t, 2)
     done, over = group.handles(invisible_ms=1500)
     group.ack(done, 0)
@@ -177,7 +180,10 @@ def a_change_of_what_is_over_brings_it_again(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.popAsync", settings=RECORDS)
 def ordered_pops_keep_no_records(t: Remoting) -> None:
-    """A batch in order blocks its queue until it is acknowledged or its time is over, and comes again in order."""
+    """An ordered batch blocks its queue until it is acknowledged or its duration ends.
+
+    Then it is redelivered in order.
+    """
     group = popping(t, 4)
     answer = t.see("popped", group.pop_in_order(2, attempt_id="one"), 0)
     t.see("blocked", group.pop_in_order(attempt_id="two"))
@@ -195,7 +201,10 @@ def ordered_pops_keep_no_records(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving", settings=RECORDS)
 def a_message_wakes_a_poll(t: Remoting) -> None:
-    """A waiting pop is counted, and answered when a message comes; one that waits in vain ends in time."""
+    """A held pop is counted and returns when a message arrives.
+
+    Without a message it returns when its poll time ends.
+    """
     group = popping(t)
     pending = group.waiting(poll_ms=15_000)
     t.see("who waits", polling_info(group), 0)
@@ -210,7 +219,7 @@ def a_message_wakes_a_poll(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.reviveRetry", settings=RECORDS)
 def a_copy_and_a_poll(t: Remoting) -> None:
-    """A pop that waits is not woken when a message comes back, but finds it when its time is over."""
+    """A held pop is not woken by a message in the retry topic, but finds it when its poll time ends."""
     group = popping(t, 1)
     group.pop(invisible_ms=1500)
     watch = t.stopwatch()
@@ -221,7 +230,7 @@ def a_copy_and_a_poll(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.clearCache", settings=RECORDS)
 def a_reset_hands_out_again(t: Remoting) -> None:
-    """After a reset a group pops from there; what was out comes back besides."""
+    """After an offset reset a group pops from the new offset. Messages in flight are also redelivered."""
     group = popping(t, 4)
     group.pop(invisible_ms=3000)
     t.see("reset", group.reset(2), 0)
@@ -231,7 +240,7 @@ def a_reset_hands_out_again(t: Remoting) -> None:
 
 @remoting_case("NotificationProcessor.hasMsgFromQueue", settings=RECORDS)
 def looks_see_what_was_read(t: Remoting) -> None:
-    """A notification looks behind the last read, a peek from the group's offset."""
+    """A notification starts after the last read; a peek starts at the group's offset."""
     group = popping(t, 2)
     group.pop()
     t.wait(0.5)
@@ -241,7 +250,7 @@ def looks_see_what_was_read(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.getMessageAsync", settings=RECORDS)
 def what_a_filter_skips_is_passed(t: Remoting) -> None:
-    """A pop with a tag gets the messages of that tag, and the group has passed the others."""
+    """A pop with a tag returns the messages of that tag, and the group's offset passes the others."""
     group = popping(t)
     for tag in "ABAB":
         group.fill(tag=tag)
@@ -251,7 +260,7 @@ def what_a_filter_skips_is_passed(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.popAsync", settings=RECORDS)
 def bounds_are_those_of_check_points(t: Remoting) -> None:
-    """Numbers of messages, queues and invisible times that are refused or odd are treated as with check points."""
+    """Limits of message counts, queues and invisible durations are the same as with check points."""
     group = popping(t, 2)
     t.see("33 messages", group.pop(max_messages=33), 29)
     t.see("no message", group.pop(max_messages=0))
@@ -264,9 +273,9 @@ def bounds_are_those_of_check_points(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.revive, PopConsumerRocksdbStore.scanExpiredRecords", settings=RECORDS)
 def what_is_due_long_ago_never_comes_back(t: Remoting) -> None:
-    """Where pop time and invisible time end more than 3 s before the broker's last look nothing comes back.
+    """A message whose invisible duration ended over 3 s before the broker's last scan is never redelivered.
 
-    That is also so where their sum is too large for a number.
+    The same holds if pop time plus invisible duration overflows 64 bits.
     """
     groups = {}
     for invisible in (0, -1000, -(10**6), -(2**63), 2**63 - 1):
@@ -279,7 +288,7 @@ def what_is_due_long_ago_never_comes_back(t: Remoting) -> None:
 
 @remoting_case("PopConsumerCache.writeRecords", settings=IN_MEMORY)
 def the_first_in_memory_is_the_offset(t: Remoting) -> None:
-    """With enablePopBufferMerge the offset follows the first message that is in memory and not acknowledged."""
+    """With enablePopBufferMerge the group's offset is the first unacknowledged message in memory."""
     group = popping(t, 6)
     answer = group.pop(max_messages=4, invisible_ms=60_000)
     t.wait(2)
@@ -295,7 +304,7 @@ def the_first_in_memory_is_the_offset(t: Remoting) -> None:
 
 @remoting_case("PopConsumerCache.cleanupRecords", settings=IN_MEMORY)
 def what_is_due_in_memory_comes_back(t: Remoting) -> None:
-    """A record whose time is over while it is in memory is delivered again within the next second."""
+    """A record whose invisible duration ends while it is in memory is redelivered within a second."""
     group = popping(t, 3)
     watch = t.stopwatch()
     one, *_ = group.handles(invisible_ms=3000)
@@ -306,7 +315,7 @@ def what_is_due_in_memory_comes_back(t: Remoting) -> None:
 
 @remoting_case("PopConsumerCache.cleanupRecords", settings=IN_MEMORY)
 def what_stays_longer_comes_back_from_the_disk(t: Remoting) -> None:
-    """A record that has left the memory is acknowledged, changed and delivered again like any other."""
+    """A record that has left the memory can be acknowledged, changed and redelivered like any other."""
     group = popping(t, 3)
     watch = t.stopwatch()
     one, two, _ = group.handles(invisible_ms=14_000)
@@ -320,7 +329,7 @@ def what_stays_longer_comes_back_from_the_disk(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving", settings=RECORDS)
 def a_message_in_any_queue_wakes_a_poll(t: Remoting) -> None:
-    """A pop that waits for all of four queues is answered when a message comes in any of them."""
+    """A pop held for all of four queues returns when a message arrives in any of them."""
     group = popping(t, queues=4)
     for queue in (1, 3):
         pending = group.waiting(poll_ms=25_000)

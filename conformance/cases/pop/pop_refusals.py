@@ -1,4 +1,4 @@
-"""Pops that are refused, and odd ones that are not."""
+"""Rejected pops, and unusual pops that are accepted."""
 
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC, SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -15,14 +15,14 @@ SMALLEST, LARGEST = -(2**63), 2**63 - 1
 
 @remoting_case("PopMessageProcessor.processRequest")
 def an_unknown_topic_is_refused(t: Remoting) -> None:
-    """A pop of a topic that does not exist is refused, and its header holds zeros."""
+    """A pop of an unknown topic returns TOPIC_NOT_EXIST, with zeros in the response header."""
     t.see("unknown", t.pop(t.new(), t.group()), 17)
     t.see("blank", t.pop("", t.group()))
 
 
 @remoting_case("SubscriptionGroupManager.findSubscriptionGroupConfig")
 def a_group_must_have_a_proper_name(t: Remoting) -> None:
-    """A pop makes the group that it names, if the name is a proper one of at most 255 characters."""
+    """A pop creates the group that it names if the name is legal and has at most 255 characters."""
     topic = t.topic(queues=1)
     t.see("blank inside", t.pop(topic, "a b"), 26)
     t.see("exclamation mark", t.pop(topic, "bad!"), 26)
@@ -36,7 +36,7 @@ def a_group_must_have_a_proper_name(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_number_of_messages_has_bounds(t: Remoting) -> None:
-    """More than 32 messages are refused; none or fewer than none find nothing and leave everything where it is."""
+    """A pop for more than 32 messages is rejected. A pop for 0 or fewer returns nothing and changes nothing."""
     group = popping(t, 2)
     t.see("33", group.pop(max_messages=33), 29)
     t.see("2147483647", group.pop(max_messages=2**31 - 1), 29)
@@ -48,7 +48,7 @@ def a_number_of_messages_has_bounds(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_queue_id_has_bounds(t: Remoting) -> None:
-    """A queue id behind the last queue is refused; every negative one means all queues."""
+    """A pop of a queue id beyond the last queue is rejected; every negative id means all queues."""
     group = popping(t, queues=4)
     t.see("4 of 4", group.pop(queue=4), 29)
     t.see("2147483647", group.pop(queue=2**31 - 1), 29)
@@ -59,7 +59,7 @@ def a_queue_id_has_bounds(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_topic_must_be_readable(t: Remoting) -> None:
-    """A pop of a topic without read permission is refused."""
+    """A pop of a topic without read permission is rejected."""
     topic = t.topic(queues=1, perm=2)
     t.see("write only", t.pop(topic, t.group()), 16)
     t.see("neither", t.pop(t.topic(queues=1, perm=0), t.group()), 16)
@@ -67,14 +67,14 @@ def a_topic_must_be_readable(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_group_must_be_enabled(t: Remoting) -> None:
-    """A pop by a group that may not consume is refused."""
+    """A pop by a group with consumeEnable=false is rejected."""
     topic, group = t.topic(queues=1), t.group(consumeEnable=False)
     t.see("disabled", t.pop(topic, group), 16)
 
 
 @remoting_case("FilterAPI.build")
 def an_unusable_expression_is_refused(t: Remoting) -> None:
-    """A list of no tags and an unknown type of expression are refused."""
+    """A tag expression without tags and an unknown expression type are rejected."""
     group = popping(t)
     t.see("no tag", group.pop(expression="||"), 23)
     t.see("unknown type", group.pop(expression="A", type="FOO"), 23)
@@ -84,7 +84,7 @@ def an_unusable_expression_is_refused(t: Remoting) -> None:
 
 @remoting_case("PopMessageRequestHeader.isTimeoutTooMuch")
 def an_old_request_is_refused(t: Remoting) -> None:
-    """A pop that was asked more than half a second before its time is over is not carried out."""
+    """A pop that arrives over 0.5 s after its bornTime plus pollTime is not processed and returns POLLING_TIMEOUT."""
     group = popping(t, 1)
     now = t.now_ms()
     t.see("5 s ago", group.pop(bornTime=now - 5000), 210)
@@ -96,7 +96,7 @@ def an_old_request_is_refused(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def no_time_of_birth_counts_as_now(t: Remoting) -> None:
-    """A pop without a time of birth, with 0, or with one that is yet to come, is carried out."""
+    """A pop with a bornTime that is missing, 0 or in the future is processed."""
     topic = t.topic(queues=1)
     t.sent(topic)
     t.see("0", t.pop(topic, t.group(), bornTime=0).bodies)
@@ -106,7 +106,7 @@ def no_time_of_birth_counts_as_now(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def the_first_objection_counts(t: Remoting) -> None:
-    """Age is judged first, then the number of messages, the topic, the queue id, the group, and the expression last."""
+    """The broker checks a pop's age first, then message count, topic, queue id, group and expression."""
     topic = t.topic(queues=1)
     wrong: dict[str, object] = {
         "bornTime": 1,
@@ -126,7 +126,7 @@ def the_first_objection_counts(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest", settings={"brokerPermission": "2"})
 def a_broker_must_be_readable(t: Remoting) -> None:
-    """A broker without read permission refuses pops, peeks, notifications and questions for those that wait."""
+    """A broker without read permission rejects pops, peeks, notifications and POLLING_INFO."""
     group = popping(t, 1)
     t.see("pop", group.pop(), 16)
     t.see("notification", notification(group), 16)
@@ -139,7 +139,7 @@ def a_broker_must_be_readable(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest", settings={"timerWheelEnable": "false"})
 def a_broker_must_have_a_timer(t: Remoting) -> None:
-    """A broker without timer wheel refuses pops, but not the other questions of those who pop."""
+    """A broker without timer wheel rejects pops, but accepts notifications, peeks and POLLING_INFO."""
     group = popping(t, 1)
     t.see("pop", group.pop(), 1)
     t.see("in order", group.pop(order=True), 1)
@@ -153,7 +153,7 @@ def a_broker_must_have_a_timer(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.polling, PopRequest.isTimeout")
 def a_poll_time_may_be_absurd(t: Remoting) -> None:
-    """Times of birth and poll times whose sum is too large for a number end a pop at once; below that it waits."""
+    """A pop whose bornTime plus pollTime overflows 64 bits returns at once. Smaller sums are held."""
     group = popping(t)
     now = t.now_ms()
     for what, born, poll in (
@@ -175,10 +175,10 @@ def a_poll_time_may_be_absurd(t: Remoting) -> None:
         t.see(f"{poll} ms, with a message", t.arrival(pending).bodies)
 
 
-# What such a check point is compared with would be another one's time, if the broker had any.
+# # Such a check point would affect other check points of the broker.
 @remoting_case("PopReviveService.consumeReviveMessage", alone=True)
 def an_invisible_time_may_be_too_large_for_its_end(t: Remoting) -> None:
-    """Where pop time and invisible time have a sum that is too large or too small for a number it is over at once."""
+    """If pop time plus invisible duration overflows 64 bits, the invisible duration ends at once."""
     for invisible in (LARGEST, SMALLEST):
         group = popping(t, 1)
         watch = t.stopwatch()
@@ -190,7 +190,7 @@ def an_invisible_time_may_be_too_large_for_its_end(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def a_pop_needs_little(t: Remoting) -> None:
-    """Numbers that a pop leaves out count as 0; a pop without topic or without group is refused."""
+    """Missing numbers of a pop count as 0; a pop without topic or group is rejected."""
     group = popping(t, 1)
     names = {"topic": group.topic, "consumerGroup": group.name}
     t.see("topic and group", t.ask(RequestCode.POP_MESSAGE, names), 210)
@@ -202,7 +202,7 @@ def a_pop_needs_little(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def a_pop_s_numbers_must_be_numbers(t: Remoting) -> None:
-    """A pop with a field that is no number, or one too large, is refused."""
+    """A pop with a non-numeric or too large number is rejected."""
     group = popping(t)
     for name, value in (
         ("queueId", "x"),
@@ -218,7 +218,7 @@ def a_pop_s_numbers_must_be_numbers(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def no_invisible_time_is_taken_as_it_is(t: Remoting) -> None:
-    """A pop with an invisible time of 0 or less hands out messages, which come back at once."""
+    """A pop with an invisible duration of 0 or less returns messages that are redelivered at once."""
     for invisible in (0, -1, -(10**6)):
         group = popping(t, 1)
         watch = t.stopwatch()
@@ -228,10 +228,10 @@ def no_invisible_time_is_taken_as_it_is(t: Remoting) -> None:
         t.see("after", watch.between(0 if invisible < -2000 else 1.5, 10))
 
 
-# Upstream tries to store such a check point at every scan of its buffer, 200 times a second: on a broker of its own.
+# # Upstream retries to store such a check point at every scan of its buffer, 200 times a second.
 @remoting_case("PopBufferMergeService.addCkJustOffset", alone=True)
 def an_absurd_invisible_time_is_taken_once(t: Remoting) -> None:
-    """A pop whose invisible time is longer than a timer's hands out messages, but the group's offset stays."""
+    """A pop with an invisible duration above the timer's maximum returns messages, but the group's offset stays."""
     group = popping(t, 6)
     day = 86_400_000
     for days in (2.9, 3.1, 365, 100_000):
@@ -245,7 +245,7 @@ def an_absurd_invisible_time_is_taken_once(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def topics_of_the_system_are_popped(t: Remoting) -> None:
-    """A pop of the template of new topics or of the topic of delayed messages is not refused."""
+    """A pop of the auto-create template topic or of the delayed message topic is accepted."""
     t.see("the template of new topics", t.pop(AUTO_CREATE_TOPIC, t.group(), queue=5), 210)
     delayed = t.pop(SCHEDULE_TOPIC, t.group(), queue=17, expression="no-such-tag")
     t.see("delayed messages", delayed.code)
@@ -253,7 +253,7 @@ def topics_of_the_system_are_popped(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_retry_topic_is_popped_by_name(t: Remoting) -> None:
-    """A client that pops the retry topic itself gets the copies as messages of that topic."""
+    """A pop of the retry topic by its name returns redelivered messages as messages of that topic."""
     group = popping(t, 1)
     group.bring_back()
     answer = t.see("popped", group.retry.pop(), 0)

@@ -1,4 +1,4 @@
-"""The way back from records to check points, which an administrator orders (POP_ROLLBACK)."""
+"""POP_ROLLBACK: an administrator switches the broker from KV records back to check points."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -9,13 +9,13 @@ from .pop_records import RECORDS
 
 
 def roll_back(t: Remoting) -> object:
-    """Order it."""
+    """Send a POP_ROLLBACK request."""
     return t.ask(RequestCode.POP_ROLLBACK)
 
 
 @remoting_case("AdminBrokerProcessor.transferPopToFsStore")
 def without_records_there_is_nothing_to_roll_back(t: Remoting) -> None:
-    """A broker that keeps check points anyway says that it has done it, and goes on."""
+    """POP_ROLLBACK on a broker that already uses check points succeeds as a no-op."""
     group = popping(t, 1)
     handle = group.handle(invisible_ms=60_000)
     t.see("rolled back", roll_back(t), 0)
@@ -26,7 +26,7 @@ def without_records_there_is_nothing_to_roll_back(t: Remoting) -> None:
 
 @remoting_case("PopConsumerService.transferToFsStore", settings=RECORDS, alone=True)
 def what_is_out_goes_on_as_check_points(t: Remoting) -> None:
-    """What is popped becomes check points: it comes back in its time, and what is acknowledged does not."""
+    """Messages in flight become check points: they are redelivered in time unless they are acknowledged."""
     group = popping(t, 3)
     handles = group.handles(invisible_ms=6000)
     group.ack(handles[0], 0)

@@ -1,4 +1,4 @@
-"""Where the first pop of a group begins."""
+"""Initial offset of a group's first pop."""
 
 from ...case import remoting_case
 from ...settings import ODD, with_keys
@@ -10,7 +10,7 @@ MIN, MAX = 0, 1
 
 @remoting_case("PopMessageProcessor.getInitOffset")
 def a_young_topic_is_popped_from_its_beginning(t: Remoting) -> None:
-    """While a queue's first message is in memory, a new group starts with it whatever its init mode is."""
+    """While a queue's first message is in memory, a new group starts with it for every init mode."""
     topic = t.topic(queues=1)
     t.sent(topic, 3)
     for mode in (MIN, MAX, 7, -1):
@@ -29,7 +29,7 @@ def init_mode_max_starts_with_the_last_message(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.getInitOffset")
 def an_empty_queue_is_begun_at_0(t: Remoting) -> None:
-    """The first pop of an empty queue stores offset 0, with either init mode, so that nothing sent later is missed."""
+    """The first pop of an empty queue stores offset 0 with either init mode, so that no later message is missed."""
     topic = t.topic(queues=1)
     groups = {"MIN": (PopGroup(t, topic, t.group()), MIN), "MAX": (PopGroup(t, topic, t.group()), MAX)}
     for name, (group, mode) in groups.items():
@@ -42,7 +42,7 @@ def an_empty_queue_is_begun_at_0(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.getPopOffset")
 def an_init_mode_counts_only_once(t: Remoting) -> None:
-    """A group that has an offset goes on from there, whatever init mode its pops name."""
+    """A group with a committed offset continues from it and ignores the init mode of its pops."""
     group = popping(t, 4)
     group.commit(2)
     t.see("popped", group.pop(init_mode=MIN, max_messages=1).bodies)
@@ -51,7 +51,7 @@ def an_init_mode_counts_only_once(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def an_offset_beyond_the_end_goes_back(t: Remoting) -> None:
-    """A group whose offset lies beyond the end of the queue is set to the end, and gets what is sent then."""
+    """A group whose offset is beyond the end of the queue is set to the end, and pops messages sent later."""
     group = popping(t, 2)
     group.commit(50)
     t.see("beyond the end", group.pop())
@@ -62,7 +62,7 @@ def an_offset_beyond_the_end_goes_back(t: Remoting) -> None:
 
 @remoting_case("ConsumerOffsetManager.commitOffset")
 def a_negative_offset_counts_as_none(t: Remoting) -> None:
-    """A group whose offset was set to -1 begins as a new one does."""
+    """A group whose offset was set to -1 starts like a new group."""
     group = popping(t, 2)
     group.commit(-1)
     t.see("popped", group.pop().bodies)
@@ -70,7 +70,7 @@ def a_negative_offset_counts_as_none(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.getInitOffset")
 def other_queues_begin_when_they_are_read(t: Remoting) -> None:
-    """A pop that is full after one queue has still stored where the group begins in the others."""
+    """A pop that is full after one queue still stores the group's initial offset in the other queues."""
     group = popping(t, 2, queues=2)
     answer = group.pop(max_messages=2)
     first = answer.messages[0].queue_id
@@ -81,7 +81,7 @@ def other_queues_begin_when_they_are_read(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.getPopOffset")
 def pulls_and_pops_share_the_offset(t: Remoting) -> None:
-    """What a pull has committed is not popped again by the same group."""
+    """Messages whose offset a pull committed are not popped again by the same group."""
     group = popping(t, 3)
     t.pull(group.topic, group.name, commit=2)
     group.reaches(2)

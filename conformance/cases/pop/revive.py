@@ -1,4 +1,4 @@
-"""Redelivery: what was popped and not acknowledged comes back through the retry topic of its group."""
+"""Redelivery of popped, unacknowledged messages through the group's retry topic."""
 
 from collections.abc import Mapping
 
@@ -12,13 +12,13 @@ from ...worlds.pops import PopGroup, bodies, popping
 from ...worlds.remoting import Remoting, compressed
 
 ONE_QUEUE: Mapping[str, str] = {"reviveQueueNum": "1", "timerPrecisionMs": "100"}
-"""All check points in one queue, readable within 0.3 s of their times."""
+"""Settings: all check points in one revive queue, readable within 0.3 s of their times."""
 HOUR_MS = 3_600_000
 LATEST_MS = 2**63 - 1
 
 
 def pop_when_there(group: PopGroup) -> Answer:
-    """A pop without invisible time, tried until it finds something."""
+    """Pop with an invisible duration of 0, repeated until a message is found."""
     found = group.t.until(lambda: answer if (answer := group.pop(invisible_ms=0)).messages else None)
     group.t.require(found, f"{group.topic} stayed empty")
     assert found is not None
@@ -26,7 +26,7 @@ def pop_when_there(group: PopGroup) -> Answer:
 
 
 def write_check_point(group: PopGroup, offset: int, queue: int, invisible_ms: int, readable_ms: int) -> None:
-    """Write a check point of one message as the broker does, into a revive queue; both times from now on."""
+    """Write a check point of one message into a revive queue, as the broker does. Both durations are in ms from now."""
     t = group.t
     now = t.now_ms()
     point = CheckPoint(group.topic, group.name, 0, offset, now, invisible_ms, t.broker_name, [0])
@@ -37,7 +37,7 @@ def write_check_point(group: PopGroup, offset: int, queue: int, invisible_ms: in
 
 @remoting_case("PopReviveService.mergeAndRevive", alone=True)
 def a_message_comes_back_after_its_time(t: Remoting) -> None:
-    """A message that is not acknowledged lies in the retry topic 2 s or a little more after its invisible time."""
+    """An unacknowledged message appears in the retry topic 2 s or slightly more after its invisible duration."""
     group = popping(t, 1)
     watch = t.stopwatch()
     group.pop(invisible_ms=2000)
@@ -48,7 +48,7 @@ def a_message_comes_back_after_its_time(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.consumeReviveMessage", settings=ONE_QUEUE, alone=True)
 def a_later_check_point_of_its_queue_delays_it(t: Remoting) -> None:
-    """A queue's clock stands at the newest time that was read: 3 s behind it all come back, here 4.2 s late the first.
+    """A revive queue's clock is the newest time read; a check point waits until 3 s before it, here 4.2 s late.
 
     An acknowledgement counts until then.
     """
@@ -65,7 +65,7 @@ def a_later_check_point_of_its_queue_delays_it(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.consumeReviveMessage", settings=ONE_QUEUE, alone=True)
 def a_check_point_2_s_behind_brings_it_back(t: Remoting) -> None:
-    """What a queue delays comes back as soon as it reads a time that lies more than 2 s behind the end of its own."""
+    """A delayed check point is revived as soon as its queue reads a time more than 2 s after its end."""
     group = popping(t, 3)
     watch = t.stopwatch()
     for invisible_ms in (4000, 6200, 7400):
@@ -78,7 +78,7 @@ def a_check_point_2_s_behind_brings_it_back(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.consumeReviveMessage", settings=ONE_QUEUE, alone=True)
 def an_acknowledgement_delays_the_rest(t: Remoting) -> None:
-    """What is popped with an acknowledged message comes back 3 s after its end: the acknowledgement is newer by 1 s."""
+    """A message popped with an acknowledged one is redelivered 3 s after its end, because the ack is 1 s newer."""
     group = popping(t, 2)
     watch = t.stopwatch()
     one, _ = group.handles(invisible_ms=4000)
@@ -89,7 +89,7 @@ def an_acknowledgement_delays_the_rest(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.mergeAndRevive", alone=True)
 def an_undecided_check_point_holds_its_queue_back(t: Remoting) -> None:
-    """What lies behind a check point of an hour waits for that one, what lies in another revive queue does not."""
+    """Check points after one with an hour's duration wait for it; those of other revive queues do not."""
     group = popping(t, 3)
     write_check_point(group, 0, 0, HOUR_MS, 500)
     write_check_point(group, 1, 0, 4000, 3000)
@@ -101,7 +101,10 @@ def an_undecided_check_point_holds_its_queue_back(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.mergeAndRevive", settings=ONE_QUEUE, alone=True)
 def an_end_too_late_for_a_number_holds_its_queue_back(t: Remoting) -> None:
-    """A check point whose end no number can say is never decided, and nothing behind it, once its queue has a time."""
+    """A check point whose end overflows 64 bits is never revived.
+
+    It blocks those after it, once its queue has a time.
+    """
     group = popping(t, 3)
     for offset, invisible_ms in enumerate((3000, LATEST_MS, 3000)):
         write_check_point(group, offset, 0, invisible_ms, 500 + 200 * offset)
@@ -110,7 +113,10 @@ def an_end_too_late_for_a_number_holds_its_queue_back(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.reviveRetry")
 def a_copy_keeps_what_was_sent(t: Remoting) -> None:
-    """The copy has body, flag, tags, keys, properties and birth of the message, counts, and says when it was popped."""
+    """The copy keeps body, flag, tags, keys, properties and born time.
+
+    It counts the redelivery and has the first pop time.
+    """
     group = popping(t)
     properties = {"colour": "blue", "WAIT": "true"}
     group.send("body", tag="A", keys="k1 k2", properties=properties, flag=7)
@@ -125,7 +131,7 @@ def a_copy_keeps_what_was_sent(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.reviveRetry")
 def a_compressed_message_comes_back_compressed(t: Remoting) -> None:
-    """The copy of a compressed message has its system flag and the same body."""
+    """The copy of a compressed message keeps its system flag and its compressed body."""
     group = popping(t)
     group.send(compressed(b"hello " * 20), sysFlag=1)
     t.until(lambda: t.max_offset(group.topic) == 1)
@@ -136,7 +142,7 @@ def a_compressed_message_comes_back_compressed(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.addRetryTopicIfNotExist")
 def the_retry_topic_is_made_at_the_first_copy(t: Remoting) -> None:
-    """The retry topic comes into being with the first copy: one queue, readable and writable, the group's offset 0."""
+    """The retry topic is created with the first copy: one queue, readable and writable, group offset 0."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
     t.see("while it is out", t.config_of(group.retry_topic), 17)
@@ -147,7 +153,7 @@ def the_retry_topic_is_made_at_the_first_copy(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.reviveMsgFromCk")
 def a_batch_comes_back_in_order(t: Remoting) -> None:
-    """The messages of one pop come back in the order of their offsets."""
+    """The messages of one pop are redelivered in the order of their offsets."""
     group = popping(t, 5)
     group.pop(invisible_ms=0)
     t.see("copies", bodies(group.copies(5)))
@@ -155,7 +161,7 @@ def a_batch_comes_back_in_order(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.reviveRetry")
 def all_queues_come_back_through_one(t: Remoting) -> None:
-    """Messages of every queue come back through queue 0 of the retry topic, in the order of the check points."""
+    """Messages of every queue are redelivered through queue 0 of the retry topic, in check point order."""
     group = popping(t, queues=4)
     for queue in range(4):
         group.fill(queue=queue, tag=f"Q{queue}")
@@ -167,7 +173,7 @@ def all_queues_come_back_through_one(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.reviveRetry")
 def every_redelivery_counts(t: Remoting) -> None:
-    """Popped again and again, a message goes round the retry topic, with one more reconsumption each time."""
+    """A message popped repeatedly returns to the retry topic each time with its reconsume times increased by one."""
     group = popping(t, 1)
     first = group.pop(invisible_ms=0)["popTime"]
     for round_ in range(1, 4):
@@ -182,7 +188,7 @@ def every_redelivery_counts(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.reviveRetry")
 def the_pop_time_of_a_copy_is_that_of_the_change(t: Remoting) -> None:
-    """A message that comes back after a change of its invisible time says the time of the change, not of the pop."""
+    """A message redelivered after a change has the time of the change as its first pop time."""
     group = popping(t, 1)
     answer = group.pop(invisible_ms=2000)
     [handle] = group.handles_of(answer)
@@ -195,7 +201,7 @@ def the_pop_time_of_a_copy_is_that_of_the_change(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.reviveRetry")
 def groups_have_their_own_copies(t: Remoting) -> None:
-    """A message comes back to the group that did not acknowledge it, and to no other."""
+    """A message is redelivered only to the group that did not acknowledge it."""
     one = popping(t)
     other = one.among(t.group())
     one.fill()
@@ -209,7 +215,7 @@ def groups_have_their_own_copies(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.mergeAndRevive, SubscriptionGroupManager.findSubscriptionGroupConfig")
 def a_deleted_group_is_made_again(t: Remoting) -> None:
-    """What a group had popped comes back although the group was deleted: where groups make themselves, so does it."""
+    """A message popped by a deleted group is still redelivered. With automatic groups the group is created again."""
     group = popping(t, 1)
     group.pop(invisible_ms=2000)
     t.see("deleted", t.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": False}), 0)
@@ -219,7 +225,7 @@ def a_deleted_group_is_made_again(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.mergeAndRevive")
 def a_deleted_topic_gives_nothing_back(t: Remoting) -> None:
-    """What was popped from a topic does not come back once the topic is deleted."""
+    """Messages popped from a topic that is then deleted are not redelivered."""
     group = popping(t, 1)
     group.pop(invisible_ms=2000)
     t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": group.topic}), 0)
@@ -229,7 +235,7 @@ def a_deleted_topic_gives_nothing_back(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.reviveRetry, HookUtils.transformDelayLevelMessage")
 def a_delayed_message_is_delayed_again(t: Remoting) -> None:
-    """The copy of a message with a delay level waits for its level once more on its way to the retry topic."""
+    """The copy of a message with a delay level is delayed by that level again before it reaches the retry topic."""
     group = popping(t)
     group.send("late", properties={"DELAY": "2"})
     answer = pop_when_there(group)
@@ -241,7 +247,7 @@ def a_delayed_message_is_delayed_again(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.reviveRetry, HookUtils.checkIfTimerMessage")
 def a_timer_message_is_not_delayed_again(t: Remoting) -> None:
-    """The copy of a message with a delivery time of its own keeps its timer properties, and is not delayed."""
+    """The copy of a message with its own delivery time keeps its timer properties and is not delayed again."""
     group = popping(t)
     group.send("late", properties={"TIMER_DELAY_MS": "1000"})
     pop_when_there(group)
@@ -252,7 +258,7 @@ def a_timer_message_is_not_delayed_again(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.reviveRetry")
 def a_copy_waits_behind_others(t: Remoting) -> None:
-    """Copies are read from the retry topic like from any queue: the group's offset there moves with each pop."""
+    """The retry topic is read like any queue: each pop advances the group's offset there."""
     group = popping(t, 3)
     group.bring_back(3)
     t.see("two", group.pop(max_messages=2).bodies)
@@ -262,7 +268,7 @@ def a_copy_waits_behind_others(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.reviveRetry")
 def filters_see_copies_too(t: Remoting) -> None:
-    """A pop with a tag gets only those copies that have it; others are passed over."""
+    """A pop with a tag returns only redelivered messages with that tag and skips the others."""
     group = popping(t)
     group.fill(tag="A")
     group.fill(tag="B")

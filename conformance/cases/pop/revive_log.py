@@ -1,4 +1,4 @@
-"""What the broker writes down about popped messages: check points and acknowledgements as messages of its own."""
+"""Check points and acknowledgements that the broker stores as messages of the revive topic."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from .batch_ack import batch_ack, entry
 
 
 class Log:
-    """What the broker writes down of a group from now on."""
+    """The records that the broker stores for a group from now on."""
 
     def __init__(self, group: PopGroup) -> None:
         self._group = group
@@ -24,15 +24,15 @@ class Log:
         self._starts = [group.t.max_offset(topic, queue) for queue in range(8)]
 
     def on_the_way(self, count: int, seconds: float = 5) -> list[dict[str, Any]]:
-        """The records in the timer topic, as soon as there are so many."""
+        """Return the records in the timer topic as soon as there are `count`."""
         return [record_shown(each) for each in self.waiting(count, seconds)]
 
     def waiting(self, count: int, seconds: float = 5) -> list[ReceivedMessage]:
-        """The messages of these records."""
+        """Return the messages of these records."""
         return self._records(TIMER_TOPIC, 0, self._since, count, seconds)
 
     def delivered(self, answer: Answer, count: int, seconds: float = 10) -> list[dict[str, Any]]:
-        """The records of a pop in the revive topic, as soon as there are so many."""
+        """Return the records of a pop in the revive topic as soon as there are `count`."""
         queue = int(answer["reviveQid"])
         topic = revive_topic(self._group.t.cluster)
         return [record_shown(each) for each in self._records(topic, queue, self._starts[queue], count, seconds)]
@@ -48,38 +48,38 @@ class Log:
 
 
 def tags(records: list[dict[str, Any]]) -> list[str]:
-    """What kind of record each is."""
+    """Return the tag of each record, which tells its kind."""
     return [each["properties"]["TAGS"] for each in records]
 
 
 def logged_pop(t: Remoting, messages: int, **more: Any) -> tuple[PopGroup, Log, Answer]:
-    """A group that pops so many messages, what is written down of it, and the answer of the pop."""
+    """Create a group that pops `messages` messages; return it, its log and the response of the pop."""
     group = popping(t, messages)
     log = Log(group)
     return group, log, group.pop(**more)
 
 
 def without_queue(record: dict[str, Any]) -> dict[str, str]:
-    """The properties without the revive queue, which all pops of a broker share by turns."""
+    """Return the properties without the revive queue, because all pops of a broker share the revive queues."""
     return {name: value for name, value in record["properties"].items() if name != "REAL_QID"}
 
 
 def see_record(
     t: Remoting, label: str, record: dict[str, Any], pop_time: str, readable: str = "readable after"
 ) -> None:
-    """Note a record without its revive queue, and how long after the pop it is to be readable."""
+    """Record a record without its revive queue, and the time in ms from the pop until it becomes readable."""
     t.see(label, {**record, "properties": without_queue(record)})
     t.see(readable, deliver_after(record, pop_time))
 
 
 def deliver_after(record: dict[str, Any], pop_time: str) -> int:
-    """Milliseconds from the pop to the instant at which a record is to be readable."""
+    """Return the ms from the pop until a record becomes readable."""
     return int(record["properties"]["TIMER_DELIVER_MS"]) - int(pop_time)
 
 
 @remoting_case("PopMessageProcessor.buildCkMsg")
 def a_pop_writes_a_check_point(t: Remoting) -> None:
-    """A pop writes one check point for the messages of a queue, to be readable a second before they are visible."""
+    """A pop stores one check point for the messages of a queue, readable 1 s before they become visible."""
     _, log, answer = logged_pop(t, 4, invisible_ms=60_000)
     [point] = log.on_the_way(1)
     see_record(t, "check point", point, answer["popTime"])
@@ -88,7 +88,7 @@ def a_pop_writes_a_check_point(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.appendCheckPoint")
 def each_queue_has_its_check_point(t: Remoting) -> None:
-    """A pop that takes messages of several queues writes a check point for each, all in one revive queue."""
+    """A pop of several queues stores one check point for each queue, all in the same revive queue."""
     group = popping(t, 2, queues=3)
     log = Log(group)
     answer = group.pop()
@@ -99,7 +99,7 @@ def each_queue_has_its_check_point(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.appendCheckPoint")
 def a_check_point_skips_what_the_filter_skips(t: Remoting) -> None:
-    """A check point names the messages by their distance from the start, and leaves out those that were filtered."""
+    """A check point names messages by their distance from the start offset and omits filtered ones."""
     group = popping(t)
     for tag in ("B", "A", "B", "A", "A"):
         group.fill(tag=tag)
@@ -111,7 +111,7 @@ def a_check_point_skips_what_the_filter_skips(t: Remoting) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def an_ack_writes_a_record(t: Remoting) -> None:
-    """An acknowledgement is written down, to be readable when the invisible time ends."""
+    """An acknowledgement is stored as a record that becomes readable when the invisible duration ends."""
     group, log, answer = logged_pop(t, 2)
     group.ack(group.handles_of(answer)[1], 1)
     _, record = log.on_the_way(2)
@@ -129,7 +129,7 @@ def a_batch_ack_writes_one_record(t: Remoting) -> None:
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_change_writes_a_check_point_and_an_ack(t: Remoting) -> None:
-    """A change writes a check point of the one message first, then an acknowledgement of the old check point."""
+    """A change stores a check point of the one message, then an acknowledgement of the old check point."""
     group, log, answer = logged_pop(t, 3)
     changed = group.change(group.handles_of(answer)[2], 2, 30_000)
     _, point, ack = log.on_the_way(3)
@@ -140,7 +140,7 @@ def a_change_writes_a_check_point_and_an_ack(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.convert")
 def they_reach_the_revive_topic(t: Remoting) -> None:
-    """Check point and acknowledgement arrive in the revive topic about when the invisible time ends."""
+    """Check points and acknowledgements reach the revive topic about when the invisible duration ends."""
     group, log, answer = logged_pop(t, 2, invisible_ms=3000)
     group.ack(group.handles_of(answer)[0], 0)
     found = log.delivered(answer, 2)
@@ -151,7 +151,10 @@ def they_reach_the_revive_topic(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.dequeue")
 def they_wait_for_their_second(t: Remoting) -> None:
-    """Records wait in the timer's topic alone, born with what caused them; a check point comes out a second before."""
+    """Records wait only in the timer topic, with the born time of their request.
+
+    A check point is delivered 1 s early.
+    """
     group, log, answer = logged_pop(t, 4, invisible_ms=6000)
     watch = t.stopwatch()
     handles = group.handles_of(answer)
@@ -176,7 +179,7 @@ def they_wait_for_their_second(t: Remoting) -> None:
 
 @remoting_case("PopBufferMergeService.putCkToStore")
 def what_is_due_is_written_at_once(t: Remoting) -> None:
-    """The check point of a pop without invisible time goes into the revive topic without waiting."""
+    """The check point of a pop with an invisible duration of 0 goes to the revive topic without delay."""
     group = popping(t, 1)
     log = Log(group)
     watch = t.stopwatch()
@@ -188,8 +191,9 @@ def what_is_due_is_written_at_once(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.rePutCK", alone=True)
 def what_cannot_come_back_is_written_down_again(t: Remoting) -> None:
-    """A check point whose copies cannot be stored, for the name of their topic is too long, is written again, one for
-    each message: 10 s longer, and 20 s more the next time.
+    """A check point whose copies cannot be stored (retry topic name too long) is stored again for each message.
+
+    Its duration grows by 10 s, and by another 20 s the next time.
     """
     start, group_start = t.new(), t.new("group")
     topic = t.topic(queues=1, name=start + "-" * (127 - len(start)))
@@ -198,7 +202,7 @@ def what_cannot_come_back_is_written_down_again(t: Remoting) -> None:
     log = Log(group)
     answer = group.pop(invisible_ms=0)
     for attempt in (1, 2):
-        # Which of the two is written first is a matter of threads.
+        # # The order of the two depends on threads.
         for record in sorted(log.on_the_way(2 * attempt, 30)[-2:], key=lambda each: int(each["body"]["so"])):
             see_record(t, f"attempt {attempt}", record, answer["popTime"])
     t.see("the group's offset", group.committed())
@@ -206,7 +210,10 @@ def what_cannot_come_back_is_written_down_again(t: Remoting) -> None:
 
 @remoting_case("PopReviveService.rePutCK, HookUtils.transformTimerMessage")
 def a_copy_that_the_timer_refuses_is_tried_later(t: Remoting) -> None:
-    """A batch can bring in a message of four days' delay: its copy is refused as too late, and tried 10 s later."""
+    """A copy whose delay exceeds the timer's limit is rejected and retried 10 s later.
+
+    The case stores such a message with a batch.
+    """
     group = popping(t)
     t.readable(group.topic, send_batch(t, group.topic, [(b"four days", {"TIMER_DELAY_MS": "345600000"})]))
     log = Log(group)
@@ -219,5 +226,5 @@ def a_copy_that_the_timer_refuses_is_tried_later(t: Remoting) -> None:
 
 @remoting_case("TopicConfigManager.init")
 def the_revive_topic_has_a_queue_for_each_turn(t: Remoting) -> None:
-    """The revive topic belongs to the cluster and has 8 queues."""
+    """The revive topic is named after the cluster and has 8 queues."""
     t.see("revive topic", t.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": revive_topic(t.cluster)}).json)
