@@ -1,4 +1,4 @@
-"""What the broker notes of how far broadcasting consumers have read."""
+"""Offsets of broadcasting consumers that the broker tracks (BroadcastOffsetManager)."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from ...case import remoting_case
 from ...worlds.remoting import Remoting
 
 ROUND_SECONDS = 6.5
-"""Longer than from one round of noting to the next."""
+"""Seconds, longer than the interval between two scans of the tracked offsets."""
 
 
 def _noted(t: Remoting, topic: str, group: str) -> Any:
-    """The offsets by queue that are noted for a group that broadcasts."""
+    """Return the offsets by queue that the broker tracks for a broadcasting group."""
     table = t.ask(RequestCode.GET_ALL_CONSUMER_OFFSET).json["offsetTable"]
     return table.get(f"{topic}@{group}@broadcast")
 
@@ -26,7 +26,10 @@ def _broadcasting(t: Remoting, topic: str, group: str, kind: str = "CONSUME_PASS
 
 @remoting_case("BroadcastOffsetManager.scanOffsetData")
 def the_slowest_of_a_broadcast_is_noted(t: Remoting) -> None:
-    """Of broadcasting consumers the slowest one's offset is noted for a group of its own; none goes back."""
+    """For broadcasting consumers the broker stores the slowest one's offset under `group@broadcast`.
+
+    It never moves backwards.
+    """
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 5)
     fast, slow = _broadcasting(t, topic, group), _broadcasting(t, topic, group)
@@ -45,7 +48,7 @@ def the_slowest_of_a_broadcast_is_noted(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.isBroadcast")
 def only_passive_broadcasts_are_noted(t: Remoting) -> None:
-    """Nothing is noted of strangers, of consumers that share, and of those that pull by themselves."""
+    """The broker tracks no offsets of unknown clients, of clustering consumers or of active (pull) consumers."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2)
     t.pull(topic, group, offset=1, to=_broadcasting(t, topic, group, "CONSUME_ACTIVELY"))

@@ -1,6 +1,6 @@
-"""Limits for groups that read messages no longer in memory, and how the log is read ahead.
+"""Cold-read limits of consumer groups and the read-ahead mode of the commit log.
 
-Nothing is cold on a broker whose `coldDataFlowControlEnable` is off, as it is by itself: it only keeps the limits.
+With coldDataFlowControlEnable off, the default, the broker stores the limits but throttles nobody's reads.
 """
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -14,18 +14,18 @@ READ_AHEAD = "dataReadAheadEnable"
 
 
 def limit(t: Remoting, text: str) -> Answer:
-    """Set limits of groups by a text of properties."""
+    """Set limits of groups, written as Java properties."""
     return t.ask(RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG, {}, text.encode())
 
 
 def limits(t: Remoting) -> object:
-    """The limits that are set, and what else is told."""
+    """Request the configured limits and runtime data."""
     return t.ask(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, {})
 
 
 @remoting_case("AdminBrokerProcessor.updateColdDataFlowCtrGroupConfig", alone=True)
 def limits_of_groups_are_kept(t: Remoting) -> None:
-    """Each group has its number; what is no number is left out, the rest of the text is not."""
+    """The broker stores one limit per group. A line with a non-numeric limit is skipped, the other lines count."""
     group, other = t.new("group"), t.new("group")
     t.see("at first", limits(t), 0)
     t.see("set", limit(t, f"{group}=1024\n"), 0)
@@ -43,14 +43,17 @@ def limits_of_groups_are_kept(t: Remoting) -> None:
 
 @remoting_case("ColdDataCgCtrService.getColdDataFlowCtrInfo", settings={"globalColdReadThreshold": "5000000"})
 def thresholds_are_those_of_the_broker(t: Remoting) -> None:
-    """What holds for groups without a limit, and for all together, comes from its settings."""
+    """The thresholds for groups without a limit and for all groups together come from the broker's configuration."""
     told = t.ask(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, {}).json
     t.see("thresholds", [told["cgColdReadThreshold"], told["globalColdReadThreshold"], told["globalAcc"]])
 
 
 @remoting_case("AdminBrokerProcessor.setCommitLogReadaheadMode", alone=True)
 def reading_ahead_is_switched(t: Remoting) -> None:
-    """Mode 0 reads ahead and 1 does not, which the settings tell; other modes and none are refused."""
+    """Mode 0 enables read-ahead and mode 1 disables it, as the configuration shows.
+
+    Other modes and none are rejected.
+    """
     for mode in (1, 0):
         t.see(f"mode {mode}", t.ask(RequestCode.SET_COMMITLOG_READ_MODE, {"READ_AHEAD_MODE": mode}), 0)
         t.see(f"setting after {mode}", told(t, READ_AHEAD))

@@ -1,4 +1,4 @@
-"""Held pulls: what wakes them, and when they end without a message."""
+"""Long polling of pulls: wake-up and timeout."""
 
 from typing import Any, Unpack
 
@@ -10,24 +10,24 @@ from ...worlds.send_fields import SendFields
 from ...worlds.world import Pending
 
 SOON = 2.0
-"""Seconds in which what comes at once has surely come, and a look at held pulls every 5 s does not explain it."""
+"""Seconds that suffice for an immediate response and exclude the broker's check of held pulls every 5 s."""
 
 
 def held(t: Remoting, topic: str, group: str, **more: Any) -> Pending:
-    """Begin a pull that may be held for 15 s, and return when it is; `more`: see `Remoting.pull_fields`."""
+    """Start a pull that may be held for 15 s, and return while it is held. `more`: see `Remoting.pull_fields`."""
     pull = t.start_pull(topic, group, suspend_ms=15_000, **more)
     t.wait(0.3)
     return pull
 
 
 def after_a_look(t: Remoting) -> None:
-    """Return just after the broker has looked at held pulls: one whose time is over ends then."""
+    """Return just after the broker has checked held pulls, by waiting for a pull whose time is over."""
     pull = t.start_pull(t.topic(queues=1), t.group(), suspend_ms=1, to=t.connect())
     t.require(t.until(pull.arrived, 15), "a held pull did not end")
 
 
 def see_woken(t: Remoting, pull: Pending, topic: str, body: str, **more: Unpack[SendFields]) -> None:
-    """Send a message, and note what a held pull is answered and whether that was at once."""
+    """Send a message, and record the held pull's response and whether it came at once."""
     watch = t.stopwatch()
     t.send(topic, body, **more)
     t.see_arrival(pull, watch, 0, SOON, 0)
@@ -35,7 +35,7 @@ def see_woken(t: Remoting, pull: Pending, topic: str, body: str, **more: Unpack[
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def a_new_message_wakes_a_held_pull(t: Remoting) -> None:
-    """A pull at the end of its queue is held and answered as soon as a message comes."""
+    """A pull at the end of its queue is held and returns as soon as a message is stored."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 1)
     pull = held(t, topic, group, offset=1)
@@ -45,7 +45,7 @@ def a_new_message_wakes_a_held_pull(t: Remoting) -> None:
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def the_first_message_of_a_queue_wakes_a_held_pull(t: Remoting) -> None:
-    """A pull of an empty queue at offset 0 is held until the first message comes."""
+    """A pull of an empty queue at offset 0 is held until the first message is stored."""
     topic, group = t.topic(queues=1), t.group()
     pull = held(t, topic, group)
     see_woken(t, pull, topic, "first")
@@ -53,7 +53,7 @@ def the_first_message_of_a_queue_wakes_a_held_pull(t: Remoting) -> None:
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def one_message_wakes_all_pulls_of_its_queue(t: Remoting) -> None:
-    """A message is brought by every pull that is held on its queue, of the same group and of others."""
+    """A message completes every pull held on its queue, of the same group and of others."""
     topic, first, second = t.topic(queues=1), t.group(), t.group()
     pulls = [t.start_pull(topic, group, suspend_ms=15_000, to=t.connect()) for group in (first, first, second)]
     t.wait(0.3)
@@ -67,7 +67,7 @@ def one_message_wakes_all_pulls_of_its_queue(t: Remoting) -> None:
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def a_message_of_another_queue_wakes_nothing(t: Remoting) -> None:
-    """A message in another queue does not wake a held pull: it finds nothing when its time is over."""
+    """A message in another queue does not wake a held pull, which returns PULL_NOT_FOUND after its time."""
     topic, group = t.topic(queues=2), t.group()
     t.sent(topic)
     watch = t.stopwatch()
@@ -79,7 +79,7 @@ def a_message_of_another_queue_wakes_nothing(t: Remoting) -> None:
 
 @remoting_case("PullRequestHoldService.checkHoldRequest")
 def a_held_pull_ends_at_a_look_after_its_time(t: Remoting) -> None:
-    """A held pull that finds nothing ends at the first look after its time; the broker looks every 5 s."""
+    """A held pull without a message ends at the broker's first check after its time. The check runs every 5 s."""
     topic, group = t.topic(queues=1), t.group()
     for suspend_ms in (0, 1000):
         watch = t.stopwatch()
@@ -91,7 +91,7 @@ def a_held_pull_ends_at_a_look_after_its_time(t: Remoting) -> None:
 
 @remoting_case("PullRequestHoldService.run")
 def looks_at_held_pulls_are_five_seconds_apart(t: Remoting) -> None:
-    """Held pulls end with the look at which their time is over: what they ask for is made up to full 5 s."""
+    """The suspend time of a held pull is rounded up to the next check, because checks run every 5 s."""
     topic, group = t.topic(queues=1), t.group()
     after_a_look(t)
     watch = t.stopwatch()
@@ -104,7 +104,7 @@ def looks_at_held_pulls_are_five_seconds_apart(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def a_pull_without_the_suspend_bit_is_not_held(t: Remoting) -> None:
-    """A pull whose sysFlag does not ask for holding is answered at once, whatever its time."""
+    """A pull without the suspend bit in its sysFlag returns at once, even with a suspend time."""
     topic, group = t.topic(queues=1), t.group()
     watch = t.stopwatch()
     t.see("answer", t.pull(topic, group, suspendTimeoutMillis=15_000), 19)
@@ -113,7 +113,7 @@ def a_pull_without_the_suspend_bit_is_not_held(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def a_lite_pull_is_held_too(t: Remoting) -> None:
-    """LITE_PULL_MESSAGE is held and woken as PULL_MESSAGE is."""
+    """LITE_PULL_MESSAGE is held and woken like PULL_MESSAGE."""
     topic, group = t.topic(queues=1), t.group()
     fields = t.pull_fields(topic, group, suspend_ms=15_000, sysFlag=22)
     pull = t.start(RequestCode.LITE_PULL_MESSAGE, fields)
@@ -123,7 +123,7 @@ def a_lite_pull_is_held_too(t: Remoting) -> None:
 
 @remoting_case("ManyPullRequest.cloneListAndClear")
 def a_matching_tag_wakes_a_held_pull(t: Remoting) -> None:
-    """A message whose tag a held pull asks for wakes it."""
+    """A message with a tag of the held pull's expression wakes it."""
     topic, group = t.topic(queues=1), t.group()
     pull = held(t, topic, group, expression="A||T")
     see_woken(t, pull, topic, "matches", tag="T")
@@ -131,7 +131,7 @@ def a_matching_tag_wakes_a_held_pull(t: Remoting) -> None:
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def another_tag_is_seen_at_the_next_look(t: Remoting) -> None:
-    """A message with another tag does not wake a held pull; the next look takes the pull past it."""
+    """A message with another tag does not wake a held pull; the next check moves the pull's offset past it."""
     topic, group = t.topic(queues=1), t.group()
     after_a_look(t)
     watch = t.stopwatch()
@@ -144,7 +144,7 @@ def another_tag_is_seen_at_the_next_look(t: Remoting) -> None:
 
 @remoting_case("ExpressionMessageFilter.isMatchedByCommitLog")
 def a_held_pull_wakes_by_its_sql_expression(t: Remoting) -> None:
-    """Of two messages only the one that the SQL92 expression matches wakes a held pull, which skips the other."""
+    """Only a message that matches the SQL92 expression wakes a held pull, which skips the others."""
     topic, group = t.topic(queues=1), t.group()
     after_a_look(t)
     pull = held(t, topic, group, expression="a = 1", type="SQL92")
@@ -156,7 +156,7 @@ def a_held_pull_wakes_by_its_sql_expression(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def a_held_pull_commits_at_once(t: Remoting) -> None:
-    """The offset that a pull commits is stored although the pull is held."""
+    """A pull's commit offset is stored at once, even while the pull is held."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2)
     pull = held(t, topic, group, offset=2, commit=2)
@@ -166,7 +166,7 @@ def a_held_pull_commits_at_once(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.resetOffset")
 def a_reset_does_not_wake_a_held_pull(t: Remoting) -> None:
-    """A held pull hears of a reset of its group only when its time is over."""
+    """An offset reset does not wake a held pull. The pull returns PULL_OFFSET_MOVED after its time."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2)
     t.commit(topic, group, 2)
@@ -180,7 +180,7 @@ def a_reset_does_not_wake_a_held_pull(t: Remoting) -> None:
 
 @remoting_case("ConsumerManager.registerConsumer, ConsumerManager.unregisterConsumer")
 def a_rebalance_wakes_no_held_pull(t: Remoting) -> None:
-    """A held pull stays held when consumers of its group come and go, and is woken by a message as before."""
+    """A held pull is not completed when consumers of its group register or unregister, and a message still wakes it."""
     topic, group = t.topic(queues=1), t.group()
     first, second = t.new("client"), t.new("client")
     t.heartbeat(first, groups={group: {topic: "*"}})
@@ -201,7 +201,7 @@ def a_rebalance_wakes_no_held_pull(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest", settings={"longPollingEnable": "false"})
 def pulls_are_held_one_second_where_long_polling_is_off(t: Remoting) -> None:
-    """Where longPollingEnable is off a pull is held for shortPollingTimeMills, whatever it asks for."""
+    """With longPollingEnable=false a pull is held for shortPollingTimeMills, regardless of its suspend time."""
     topic, group = t.topic(queues=1), t.group()
     watch = t.stopwatch()
     pull = t.start_pull(topic, group, suspend_ms=15_000)
@@ -210,7 +210,7 @@ def pulls_are_held_one_second_where_long_polling_is_off(t: Remoting) -> None:
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def a_delayed_message_wakes_when_it_is_delivered(t: Remoting) -> None:
-    """A message of delay level 1 wakes a held pull of its topic when its second is over."""
+    """A message with delay level 1 wakes a held pull when its delay of 1 s ends."""
     topic, group = t.topic(queues=1), t.group()
     pull = held(t, topic, group)
     watch = t.stopwatch()

@@ -1,4 +1,4 @@
-"""Batches: several messages in the body of one send."""
+"""Batch sends: several messages in the body of one request."""
 
 from collections.abc import Iterable, Mapping
 from typing import Unpack
@@ -16,7 +16,7 @@ Parts = Iterable[tuple[bytes, Mapping[str, str]]]
 
 
 def send_batch(t: Remoting, topic: str, parts: Parts | bytes, **more: Unpack[SendFields]) -> Answer:
-    """Send a batch as SDKs do: no id of its own, and `batch` true."""
+    """Send a batch as SDKs do: without an id of its own, and with `batch=true`."""
     fields: SendFields = {"unique": False, "batch": True, **more}
     body = parts if isinstance(parts, bytes) else batch_body(parts)
     return t.ask(RequestCode.SEND_BATCH_MESSAGE, short_names(t.send_fields(topic, **fields)), body)
@@ -24,7 +24,7 @@ def send_batch(t: Remoting, topic: str, parts: Parts | bytes, **more: Unpack[Sen
 
 @remoting_case("SendMessageProcessor.sendBatchMessage")
 def a_batch_is_stored_message_by_message(t: Remoting) -> None:
-    """The answer to a batch has the ids of all its messages and the offset of the first."""
+    """The response to a batch send lists the ids of all its messages and the offset of the first one."""
     topic = t.topic(queues=2)
     t.sent(topic, 1, queue=1)
     parts = [(b"one", {"TAGS": "A", "KEYS": "k"}), (b"two", {"TAGS": "B"}), (b"three", {})]
@@ -35,7 +35,7 @@ def a_batch_is_stored_message_by_message(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendBatchMessage")
 def messages_of_a_batch_keep_their_ids(t: Remoting) -> None:
-    """Messages of a batch keep the ids that they have, and get none if they have none."""
+    """Messages of a batch keep their own ids; messages without an id get none."""
     topic = t.topic(queues=1)
     parts = [(b"with", {"UNIQ_KEY": t.message_id()}), (b"without", {})]
     t.see("sent", send_batch(t, topic, parts), 0)
@@ -46,7 +46,7 @@ def messages_of_a_batch_keep_their_ids(t: Remoting) -> None:
 
 @remoting_case("MessageExtEncoder.encode")
 def the_id_of_a_batch_becomes_the_id_of_each(t: Remoting) -> None:
-    """Properties of the batch itself are added to each of its messages, its id too."""
+    """Properties of the batch request, including its id, are added to each of its messages."""
     topic = t.topic(queues=1)
     parts = [(b"one", {"UNIQ_KEY": t.message_id(), "own": "1"}), (b"two", {})]
     t.see("sent", send_batch(t, topic, parts, unique=True, properties={"WAIT": "true", "shared": "x", "own": "2"}), 0)
@@ -55,7 +55,7 @@ def the_id_of_a_batch_becomes_the_id_of_each(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.asyncPutMessages")
 def a_batch_cannot_be_delayed(t: Remoting) -> None:
-    """A batch with a delay level is refused."""
+    """A batch with a delay level is rejected."""
     topic = t.topic(queues=1)
     t.see("delayed batch", send_batch(t, topic, [(b"x", {})], properties={"DELAY": "1"}), 13)
     t.see("stored", t.pull(topic, t.group()), 19)
@@ -63,7 +63,7 @@ def a_batch_cannot_be_delayed(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.asyncPutMessages")
 def delays_within_a_batch_do_nothing(t: Remoting) -> None:
-    """A delay level of a message within a batch is stored and not kept."""
+    """A delay level on a single message within a batch is stored but has no effect."""
     topic = t.topic(queues=1)
     t.see("sent", send_batch(t, topic, [(b"x", {"DELAY": "1"})]), 0)
     t.see("stored at once", t.stored(topic), 0)
@@ -71,20 +71,20 @@ def delays_within_a_batch_do_nothing(t: Remoting) -> None:
 
 @remoting_case("CommitLog.asyncPutMessages")
 def a_batch_cannot_be_a_half_message(t: Remoting) -> None:
-    """A batch whose flag says transaction is refused."""
+    """A batch with the transaction bit in its sysFlag is rejected."""
     t.see("half", send_batch(t, t.topic(queues=1), [(b"x", {})], sysFlag=4))
 
 
 @remoting_case("SendMessageProcessor.sendBatchMessage")
 def a_batch_cannot_go_to_a_retry_topic(t: Remoting) -> None:
-    """A batch for a retry topic is refused."""
+    """A batch sent to a retry topic is rejected."""
     topic = retry_topic(t.group())
     t.see("to a retry topic", send_batch(t, topic, [(b"x", {})]), 13)
 
 
 @remoting_case("MessageDecoder.decodeProperties")
 def a_batch_that_is_none_fails(t: Remoting) -> None:
-    """A body that is not a row of messages fails, and nothing of it is stored."""
+    """A batch body that is not a valid sequence of messages returns an error, and none of its messages is stored."""
     topic = t.topic(queues=1)
     t.see("garbage", send_batch(t, topic, b"garbage-not-a-batch"), 1)
     whole = batch_body([(b"one", {"TAGS": "A"}), (b"two", {"TAGS": "A"})])
@@ -99,7 +99,10 @@ def a_batch_that_is_none_fails(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.processRequest")
 def the_flag_makes_the_batch(t: Remoting) -> None:
-    """What is split is told by the field `batch`, whatever the request code; only `true` is true."""
+    """The field `batch`, not the request code, decides whether the body is split.
+
+    Only the value `true` counts as true.
+    """
     topic = t.topic(queues=1)
     body = batch_body([(b"one", {}), (b"two", {})])
     t.see("single code, true", t.send(topic, body, unique=False, batch=True), 0)
@@ -113,7 +116,7 @@ def the_flag_makes_the_batch(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendBatchMessage")
 def a_batch_goes_into_one_queue(t: Remoting) -> None:
-    """The messages of a batch without a queue id get into one queue, one behind the other."""
+    """A batch without a queue id is stored in one queue at consecutive offsets."""
     topic = t.topic(queues=4)
     parts: list[tuple[bytes, dict[str, str]]] = [(f"{number}".encode(), {}) for number in range(5)]
     sent = send_batch(t, topic, parts, queue=-1)
@@ -123,7 +126,7 @@ def a_batch_goes_into_one_queue(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.msgCheck")
 def a_batch_is_checked_like_a_message(t: Remoting) -> None:
-    """Names and queues of a batch are checked before its body is looked at."""
+    """Topic name, permission and queue of a batch are checked before its body is parsed."""
     t.see("bad name", send_batch(t, "bad name!", b"garbage"), 29)
     t.see("bad queue", send_batch(t, t.topic(queues=1), b"garbage", queue=7), 29)
     t.see("forbidden topic", send_batch(t, SCHEDULE_TOPIC, b"garbage"), 16)
@@ -131,7 +134,7 @@ def a_batch_is_checked_like_a_message(t: Remoting) -> None:
 
 @remoting_case("TopicConfigManager.createTopicInSendMessageMethod")
 def a_batch_creates_its_topic(t: Remoting) -> None:
-    """A batch to an unknown topic creates it as a single message does."""
+    """A batch sent to an unknown topic creates the topic, as a single message does."""
     topic = t.new()
     t.see("sent", send_batch(t, topic, [(b"x", {})]), 0)
     t.see("config", t.config_of(topic), 0)
@@ -148,7 +151,7 @@ def messages_of_a_batch_are_found_by_key(t: Remoting) -> None:
 
 @remoting_case("CommitLog.asyncPutMessages")
 def a_batch_may_have_no_level(t: Remoting) -> None:
-    """A batch whose request has a delay level of 0 or below is stored at once; one with no number fails."""
+    """A batch with a delay level of 0 or less is stored at once; one with a non-numeric level returns an error."""
     topic = t.topic(queues=1)
     for level in ("0", "-1"):
         t.see(f"level {level}", send_batch(t, topic, [(b"x", {})], properties={"DELAY": level}), 0)

@@ -1,4 +1,7 @@
-"""Topics with queue.type=BatchCQ: a batch with an id is one record there, with the offsets of all its messages."""
+"""Topics with queue.type=BatchCQ.
+
+A batch with an id is stored there as one record that takes an offset for each message.
+"""
 
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.remoting.client import batch_body
@@ -15,7 +18,7 @@ PARTS = [(b"one", {"TAGS": "A", "KEYS": "k"}), (b"two", {"TAGS": "B"}), (b"three
 
 
 def batched(t: Remoting) -> str:
-    """A new topic whose queue holds batches."""
+    """Create a topic with one queue and queue.type=BatchCQ."""
     topic = t.new()
     answer = create(t, topic, readQueueNums=1, writeQueueNums=1, attributes="+queue.type=BatchCQ")
     t.require(answer.code == 0, f"the topic was not made: {answer}")
@@ -23,7 +26,7 @@ def batched(t: Remoting) -> str:
 
 
 def _records(answer: Answer) -> list[tuple[int, str, str | None, bool]]:
-    """Offset, flag, number of messages and whether the body is that of the batch, of each record in an answer."""
+    """Return offset, sysFlag, INNER_NUM and whether the body equals the batch, for each record of a response."""
     found = [decode(each) for each in split_records(answer.body)]
     whole = batch_body(PARTS)
     return [
@@ -33,7 +36,7 @@ def _records(answer: Answer) -> list[tuple[int, str, str | None, bool]]:
 
 
 def _seen(answer: Answer) -> dict[str, object]:
-    """What a pull tells, with its records."""
+    """Return the code, offsets and records of a pull response."""
     ends = {name: answer.fields.get(name) for name in ("nextBeginOffset", "minOffset", "maxOffset")}
     return {"code": answer.code, **ends, "records": _records(answer) if answer.code == 0 else []}
 
@@ -44,7 +47,7 @@ def _stored(t: Remoting, topic: str, end: int) -> None:
 
 @remoting_case("BatchConsumeQueue.putMessagePositionInfoWrapper")
 def single_messages_are_what_they_are(t: Remoting) -> None:
-    """A queue of batches takes single messages, which are read as in any queue."""
+    """A BatchCQ queue accepts single messages, which are pulled, popped and queried as in any queue."""
     topic = batched(t)
     sends = [t.send(topic, body, tag=body, keys="k") for body in ("a", "b", "c")]
     t.see("sent", [answer.without("msgId", "transactionId") for answer in sends])
@@ -59,7 +62,10 @@ def single_messages_are_what_they_are(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendBatchMessage")
 def a_batch_is_one_record(t: Remoting) -> None:
-    """A batch with an id is stored whole, takes as many offsets as it has messages, and is told by its id."""
+    """A batch with an id is stored as one record and takes one offset per message.
+
+    The response names the batch by its id.
+    """
     topic = batched(t)
     t.see("sent", send_batch(t, topic, PARTS, unique=True), 0)
     t.see("sent again", send_batch(t, topic, PARTS, unique=True).without("msgId"), 0)
@@ -74,7 +80,10 @@ def a_batch_is_one_record(t: Remoting) -> None:
 
 @remoting_case("BatchConsumeQueue.putMessagePositionInfoWrapper")
 def a_batch_is_found_as_a_whole(t: Remoting) -> None:
-    """A batch is viewed by its place and queried by its own id; tags and keys of its messages find nothing."""
+    """A batch can be viewed by its log offset and queried by its own id.
+
+    Tags and keys of its messages do not find it.
+    """
     topic = batched(t)
     sent = send_batch(t, topic, PARTS, unique=True)
     _stored(t, topic, 3)
@@ -87,7 +96,7 @@ def a_batch_is_found_as_a_whole(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def a_batch_is_popped_as_a_whole(t: Remoting) -> None:
-    """A pop takes a batch as one record, and acknowledging it is acknowledging its first offset."""
+    """A pop returns a batch as one record, which is acknowledged by its first offset."""
     topic, group = batched(t), t.group()
     send_batch(t, topic, PARTS, unique=True)
     _stored(t, topic, 3)
@@ -99,7 +108,7 @@ def a_batch_is_popped_as_a_whole(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendBatchMessage")
 def a_batch_without_id_is_taken_apart(t: Remoting) -> None:
-    """A batch without an id of its own is stored message by message, in this queue too."""
+    """A batch without its own id is stored message by message, even in a BatchCQ queue."""
     topic = batched(t)
     t.see("sent", send_batch(t, topic, PARTS).without("msgId"), 0)
     _stored(t, topic, 3)
@@ -109,7 +118,7 @@ def a_batch_without_id_is_taken_apart(t: Remoting) -> None:
 
 @remoting_case("HookUtils.checkInnerBatch")
 def a_message_may_say_that_it_holds_others(t: Remoting) -> None:
-    """A message with the flag of an inner batch is taken here; one with the number alone is refused."""
+    """A BatchCQ topic accepts a message with the inner-batch flag; one with only INNER_NUM is rejected."""
     topic = batched(t)
     t.see("number", t.send(topic, properties={"INNER_NUM": "2"}), 13)
     t.see("flag and number", t.send(topic, sysFlag=0x80, properties={"INNER_NUM": "2"}).without("msgId"))
@@ -121,7 +130,7 @@ def a_message_may_say_that_it_holds_others(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.searchOffsetByTimestamp")
 def offsets_of_a_queue_of_batches(t: Remoting) -> None:
-    """Ends and times of a queue of batches count its messages."""
+    """Minimum, maximum and time-based offsets of a BatchCQ queue count messages, not records."""
     topic, group = batched(t), t.group()
     send_batch(t, topic, PARTS, unique=True)
     _stored(t, topic, 3)

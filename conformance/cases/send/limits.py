@@ -1,4 +1,4 @@
-"""Limits of what may be sent: sizes and names."""
+"""Limits of sends: message sizes, property sizes and names."""
 
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC, DLQ_PREFIX, RETRY_PREFIX
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -13,7 +13,7 @@ PROPERTIES_MAX = 32767
 
 @remoting_case("HookUtils.checkBeforePutMessage")
 def a_body_may_have_four_mebibytes(t: Remoting) -> None:
-    """A body of 4 MiB is taken, one byte more is refused, and so is twice as much."""
+    """A body of 4 MiB is accepted; one more byte or 8 MiB is rejected."""
     topic = t.topic(queues=1)
     t.see("4 MiB", t.send(topic, b"x" * BODY_MAX), 0)
     t.see("one more", t.send(topic, b"x" * (BODY_MAX + 1)), 13)
@@ -23,7 +23,7 @@ def a_body_may_have_four_mebibytes(t: Remoting) -> None:
 
 @remoting_case("MessageExtEncoder.encode")
 def the_messages_of_a_batch_share_the_limit(t: Remoting) -> None:
-    """A batch whose body is larger than a single message may be is refused."""
+    """A batch whose body exceeds the limit of a single message is rejected."""
     topic = t.topic(queues=1)
     half = b"x" * (BODY_MAX // 2)
     t.see("too large", send_batch(t, topic, [(half, {}), (half, {})]))
@@ -32,7 +32,7 @@ def the_messages_of_a_batch_share_the_limit(t: Remoting) -> None:
 
 @remoting_case("MessageExtEncoder.encode")
 def properties_have_room_for_the_brokers_own(t: Remoting) -> None:
-    """Properties may have 32767 bytes together with what the broker adds to them."""
+    """Properties may have 32,767 bytes in total, including those that the broker adds."""
     topic = t.topic(queues=1)
     added = {"CLUSTER": t.cluster, "MSG_REGION": "DefaultRegion", "TRACE_ON": "true", "UNIQ_KEY": "0" * 32}
     used = sum(len(name) + len(value) + 2 for name, value in added.items())
@@ -44,7 +44,7 @@ def properties_have_room_for_the_brokers_own(t: Remoting) -> None:
 
 @remoting_case("MessageExtEncoder.encode")
 def properties_are_counted_in_bytes(t: Remoting) -> None:
-    """Characters count with their length in UTF-8."""
+    """Property characters are counted by their length in UTF-8."""
     topic = t.topic(queues=1)
     t.see("16000 of 2 bytes", t.send(topic, properties={"big": "é" * 16_000}), 0)
     t.see("17000 of 2 bytes", t.send(topic, properties={"big": "é" * 17_000}), 13)
@@ -52,14 +52,17 @@ def properties_are_counted_in_bytes(t: Remoting) -> None:
 
 @remoting_case("TopicValidator.validateTopic")
 def names_of_topics_have_few_characters(t: Remoting) -> None:
-    """A send to a new topic is refused when its name has a character that names may not have."""
+    """A send to a new topic is rejected if the name contains an illegal character."""
     for name in ("with blank", "with.dot", "with/slash", "with#hash", "mit-Ä", "with:colon", "%|_-", "new\nline"):
         t.see(repr(name), t.send(name).without("msgId", "transactionId", "queueOffset"))
 
 
 @remoting_case("TopicValidator.validateTopic")
 def names_of_topics_have_127_characters(t: Remoting) -> None:
-    """A topic that is sent to may have 127 characters, whatever it is for."""
+    """A topic name of 127 characters is accepted by a send, one of 128 is rejected.
+
+    Retry and dead letter topics are no exception.
+    """
     for prefix in ("", RETRY_PREFIX, DLQ_PREFIX):
         start = prefix + t.new()
         longest = start + "-" * (127 - len(start))
@@ -69,8 +72,11 @@ def names_of_topics_have_127_characters(t: Remoting) -> None:
 
 @remoting_case("HookUtils.checkBeforePutMessage")
 def only_retry_topics_of_the_broker_are_longer(t: Remoting) -> None:
-    """A broker stores for a group of 122 characters into its retry and dead letter topics; for longer ones, whose
-    names then have more than 127 characters, only into the retry topic.
+    """Sending back stores into a dead letter topic only if its name has at most 127 characters.
+
+    Retry topics may be longer.
+
+    So a dead letter is stored for a group of 122 characters, but not for one of 123.
     """
     topic = t.topic(queues=1)
     t.sent(topic)
@@ -86,7 +92,7 @@ def only_retry_topics_of_the_broker_are_longer(t: Remoting) -> None:
 
 @remoting_case("TopicValidator.validateTopic")
 def names_of_topics_are_checked_when_they_are_created(t: Remoting) -> None:
-    """An administrator meets the same rules for names of topics as a producer."""
+    """The broker applies the same topic name rules to administrators as to producers."""
     fields = {"defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
     fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False}
     start = t.new()
@@ -101,7 +107,7 @@ def names_of_topics_are_checked_when_they_are_created(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def a_producer_group_may_be_called_anything(t: Remoting) -> None:
-    """The group of a producer is not checked by a send."""
+    """A send accepts any producer group name."""
     topic = t.topic(queues=1)
     for label, group in (("blank", ""), ("illegal", "bad group!"), ("300 characters", "g" * 300)):
         t.see(label, t.send(topic, producerGroup=group), 0)
@@ -109,7 +115,7 @@ def a_producer_group_may_be_called_anything(t: Remoting) -> None:
 
 @remoting_case("MessageDecoder.messageProperties2String")
 def a_message_may_have_many_properties(t: Remoting) -> None:
-    """The number of properties is not limited."""
+    """A message may have any number of properties."""
     topic = t.topic(queues=1)
     t.see("sent", t.send(topic, properties={f"p{number}": "v" for number in range(1000)}), 0)
     [message] = t.stored(topic).messages

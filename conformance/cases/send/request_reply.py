@@ -1,4 +1,4 @@
-"""Requests and replies between clients: a reply goes through the broker to the client that asked."""
+"""Request and reply between clients: the broker forwards a reply to the requesting client."""
 
 from collections.abc import Callable
 from typing import Unpack
@@ -15,14 +15,14 @@ from ...worlds.send_fields import SendFields
 
 
 def asker(t: Remoting) -> tuple[str, RemotingClient]:
-    """A client that is known as a producer: its id and its connection."""
+    """Register a client as a producer; return its client id and connection."""
     client, connection = t.new("client"), t.connect()
     t.heartbeat(client, producers=["PG"], to=connection)
     return client, connection
 
 
 def fields_of(t: Remoting, client: str | None, **more: Unpack[SendFields]) -> dict[str, object]:
-    """The fields of a reply to a client."""
+    """Return the fields of a reply to a client."""
     properties = {"MSG_TYPE": "reply", "CORRELATION_ID": "c-1", "TTL": "3000", "TAGS": "A"}
     if client is not None:
         properties["REPLY_TO_CLIENT"] = client
@@ -31,13 +31,13 @@ def fields_of(t: Remoting, client: str | None, **more: Unpack[SendFields]) -> di
 
 
 def start(t: Remoting, client: str | None, connection: RemotingClient, **more: Unpack[SendFields]) -> int:
-    """Send a reply without waiting for its answer; returns its opaque."""
+    """Send a reply without waiting for the response, and return its opaque."""
     fields = short_names(fields_of(t, client, **more))
     return connection.submit(RequestCode.SEND_REPLY_MESSAGE_V2, fields, b"the reply")
 
 
 def shown(push: RemotingCommand) -> dict[str, object]:
-    """What was pushed."""
+    """Return the content of a request that the broker pushed to a client."""
     ext = dict(push.ext_fields or {})
     properties = dict(pair.split("\x01") for pair in ext.pop("properties", "").split("\x02") if pair)
     properties = {name: properties[name] for name in sorted(properties)}
@@ -45,17 +45,17 @@ def shown(push: RemotingCommand) -> dict[str, object]:
 
 
 def placeless(answer: Answer | str) -> Answer | str:
-    """The answer to a reply, without its place in the reply topic, which all share."""
+    """Return the response to a reply without its queue offset, because all cases share the reply topic."""
     return answer.without("queueOffset") if isinstance(answer, Answer) else answer
 
 
 def answer_of(connection: RemotingClient, opaque: int) -> Answer | str:
-    """The answer to a reply by its opaque, without its place."""
+    """Wait for the response to a reply by its opaque, and return it without its queue offset."""
     return placeless(reply_to(connection, opaque, 15))
 
 
 def pushed(t: Remoting) -> tuple[RemotingClient, RemotingCommand, Callable[[], Answer | str]]:
-    """A reply on its way: the connection of who asked, what was pushed down it, and the answer to wait for."""
+    """Send a reply; return the requester's connection, the pushed request and a function that awaits the response."""
     client, connection = asker(t)
     replier = t.connect()
     opaque = start(t, client, replier)
@@ -64,7 +64,7 @@ def pushed(t: Remoting) -> tuple[RemotingClient, RemotingCommand, Callable[[], A
 
 @remoting_case("ReplyMessageProcessor.pushReplyMessage")
 def a_reply_is_pushed_to_who_asked(t: Remoting) -> None:
-    """A reply is pushed to the producer that it names; once that has answered, the reply is answered."""
+    """The broker pushes a reply to the requesting producer. It answers the replier after the producer has responded."""
     connection, push, answered = pushed(t)
     t.see("pushed", shown(push))
     connection.answer(push)
@@ -73,7 +73,7 @@ def a_reply_is_pushed_to_who_asked(t: Remoting) -> None:
 
 @remoting_case("ReplyMessageProcessor.processReplyMessageRequest")
 def a_reply_is_stored_too(t: Remoting) -> None:
-    """A reply is stored in the reply topic like any message."""
+    """A reply is also stored in the reply topic, like any message."""
     connection, push, answered = pushed(t)
     connection.answer(push)
     answer = answered()
@@ -85,7 +85,7 @@ def a_reply_is_stored_too(t: Remoting) -> None:
 
 @remoting_case("ReplyMessageProcessor.parseRequestHeader")
 def a_reply_may_have_long_names(t: Remoting) -> None:
-    """SEND_REPLY_MESSAGE is the same with long names."""
+    """SEND_REPLY_MESSAGE with long field names has the same effect as the V2 request."""
     client, connection = asker(t)
     replier = t.connect()
     opaque = replier.submit(RequestCode.SEND_REPLY_MESSAGE, fields_of(t, client), b"the reply")
@@ -97,7 +97,7 @@ def a_reply_may_have_long_names(t: Remoting) -> None:
 
 @remoting_case("ReplyMessageProcessor.pushReplyMessage")
 def nobody_may_be_there_to_reply_to(t: Remoting) -> None:
-    """A reply to a client that is not there, or to nobody, fails."""
+    """A reply without a target client, or to an unknown one, returns an error."""
     replier = t.connect()
     t.see("unknown client", answer_of(replier, start(t, t.new("client"), replier)))
     t.see("no client", answer_of(replier, start(t, None, replier)))
@@ -105,7 +105,7 @@ def nobody_may_be_there_to_reply_to(t: Remoting) -> None:
 
 @remoting_case("ProducerManager.findChannel")
 def a_consumer_cannot_be_replied_to(t: Remoting) -> None:
-    """Only producers are found by their client id."""
+    """A reply to a client id that is registered only as a consumer returns an error."""
     client, connection, replier = t.new("client"), t.connect(), t.connect()
     topic, group = t.topic(queues=1), t.group()
     t.heartbeat(client, groups={group: {topic: "*"}}, to=connection)
@@ -114,7 +114,7 @@ def a_consumer_cannot_be_replied_to(t: Remoting) -> None:
 
 @remoting_case("ReplyMessageProcessor.pushReplyMessage")
 def who_asked_may_refuse_a_reply(t: Remoting) -> None:
-    """A reply whose push is answered with an error fails."""
+    """A reply returns an error if the requester rejects the push."""
     connection, push, answered = pushed(t)
     connection.answer(push, 1, remark="no such request")
     t.see("answered", placeless(answered()))
@@ -122,7 +122,7 @@ def who_asked_may_refuse_a_reply(t: Remoting) -> None:
 
 @remoting_case("Broker2Client.callClient")
 def who_asked_may_not_answer(t: Remoting) -> None:
-    """A reply whose push is not answered fails after 10 seconds."""
+    """A reply returns an error if the requester does not respond to the push within 10 s."""
     watch = t.stopwatch()
     _, _, answered = pushed(t)
     t.wait(10.5)
@@ -132,7 +132,7 @@ def who_asked_may_not_answer(t: Remoting) -> None:
 
 @remoting_case("ReplyMessageProcessor.processReplyMessageRequest")
 def a_reply_is_checked_like_a_message(t: Remoting) -> None:
-    """Topic and queue of a reply are checked as those of a send are."""
+    """Topic and queue of a reply are checked like those of a send."""
     client, _ = asker(t)
     replier = t.connect()
     t.see("queue", answer_of(replier, start(t, client, replier, queue=7)))
@@ -142,7 +142,7 @@ def a_reply_is_checked_like_a_message(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def a_request_is_a_message(t: Remoting) -> None:
-    """What asks for a reply is an ordinary message whose properties say so."""
+    """A request is an ordinary message; only its properties ask for a reply."""
     topic = t.topic(queues=1)
     properties = {"CORRELATION_ID": "c-1", "REPLY_TO_CLIENT": "me", "TTL": "3000"}
     t.see("sent", t.send(topic, "question", properties=properties), 0)
@@ -151,7 +151,7 @@ def a_request_is_a_message(t: Remoting) -> None:
 
 @remoting_case("ReplyMessageProcessor.processReplyMessageRequest")
 def a_reply_needs_a_body(t: Remoting) -> None:
-    """A reply without a body is an error, and nobody is told of it."""
+    """A reply without a body returns an error and is not pushed to the requester."""
     client, connection = asker(t)
     fields = fields_of(t, client)
     t.see("short names", t.ask(RequestCode.SEND_REPLY_MESSAGE_V2, short_names(fields)), 1)

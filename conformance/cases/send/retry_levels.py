@@ -1,4 +1,4 @@
-"""How often a failed message comes again, and how late: by its tries, its group, and what the client asks for."""
+"""Number and delay of redeliveries of failed messages: by reconsume times, group and request."""
 
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, dlq_topic, retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -14,7 +14,10 @@ FIRST_LEVEL, LAST_TRY = 3, 16
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def each_try_waits_longer(t: Remoting) -> None:
-    """A message that is sent back by level 0 waits by level 3 first, by one more after each try, and dies after 16."""
+    """A message sent back with level 0 is delayed by level 3 first and by one level more each time.
+
+    It is a dead letter after 16.
+    """
     topic, group = t.topic(queues=1), t.group()
     for tries in range(LAST_TRY):
         level = FIRST_LEVEL + tries
@@ -30,7 +33,10 @@ def each_try_waits_longer(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_groups_policy_does_not_change_the_levels(t: Remoting) -> None:
-    """The retry policy of a group is for the proxy's clients: what is sent back waits by its level all the same."""
+    """The retry policy of a group does not change the delay of messages that are sent back.
+
+    It applies to gRPC clients only.
+    """
     topic = t.topic(queues=1)
     policies = {
         "times": {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": [1000]}},
@@ -47,7 +53,10 @@ def a_groups_policy_does_not_change_the_levels(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_limit_of_tries_is_of_request_or_group(t: Remoting) -> None:
-    """A message dies when it was tried as often as the request says, else as often as its group says: 0, 2 or 16."""
+    """A sent-back message becomes a dead letter when its reconsume times reach the limit.
+
+    The request's limit (0, 2 or 16) counts, or else the group's.
+    """
     topic = t.topic(queues=1)
     for most in (0, 2, 16):
         for who, group, limit in (("request", t.group(), most), ("group", t.group(retryMaxTimes=most), None)):
@@ -60,7 +69,7 @@ def a_limit_of_tries_is_of_request_or_group(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def fewer_than_no_retry_queues_are_none(t: Remoting) -> None:
-    """A message that is sent back to a group with a negative number of retry queues is accepted and gone."""
+    """A message sent back to a group with a negative number of retry queues is accepted and dropped."""
     topic, group = t.topic(queues=1), t.group(retryQueueNums=-1)
     [sent] = t.sent(topic)
     t.see("sent back", back(t, group, sent.place, 1), 0)
@@ -73,7 +82,7 @@ def fewer_than_no_retry_queues_are_none(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_dead_letter_fails_in_another_group(t: Remoting) -> None:
-    """A dead letter that a reader sends back comes again in the reader's retry topic and dies in its queue."""
+    """A dead letter sent back by another group goes to that group's retry topic, then to its dead letter queue."""
     topic, group, reader = t.topic(queues=1), t.group(), t.group()
     [sent] = t.sent(topic)
     back(t, group, sent.place, -1)
@@ -87,7 +96,7 @@ def a_dead_letter_fails_in_another_group(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.handleRetryAndDLQ")
 def a_client_may_send_to_the_retry_topic_itself(t: Remoting) -> None:
-    """A message that a client sends to a retry topic with a level waits by it, and one that is dead does not."""
+    """A message that a client sends to a retry topic with a delay level is delayed, unless it becomes a dead letter."""
     group = t.group()
     t.heartbeat(t.new("client"), groups={group: {t.topic(): "*"}})
     wish = {"RETRY_TOPIC": "origin", "DELAY": "1", "RECONSUME_TIME": "1", "MAX_RECONSUME_TIMES": "2"}
@@ -102,7 +111,7 @@ def a_client_may_send_to_the_retry_topic_itself(t: Remoting) -> None:
 
 @remoting_case("RebalanceLockManager.isLockAllExpired")
 def a_group_that_holds_a_lock_has_no_second_try(t: Remoting) -> None:
-    """While a client holds the lock of a queue, what is sent to the retry topic of its group is dead at once."""
+    """While a client holds a queue lock, a message sent to its group's retry topic becomes a dead letter at once."""
     topic, group, client = t.topic(queues=1), t.group(), t.new("client")
     t.heartbeat(client, groups={group: {topic: "*"}})
     queues = [{"brokerName": t.broker_name, "queueId": 0, "topic": topic}]
@@ -117,7 +126,10 @@ def a_group_that_holds_a_lock_has_no_second_try(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def the_second_try_waits_by_the_next_level(t: Remoting) -> None:
-    """A copy that came back by level 3 and is sent back by level 0 waits by level 4, with two tries and its origin."""
+    """A message redelivered by level 3 and sent back with level 0 is delayed by level 4.
+
+    It then has 2 reconsume times and keeps its origin.
+    """
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     back(t, group, sent.place)
@@ -133,7 +145,7 @@ def the_second_try_waits_by_the_next_level(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_level_may_be_asked_for(t: Remoting) -> None:
-    """A message that is sent back by a level waits in the queue of that level, for its time, however often it came."""
+    """A message sent back with an explicit level is delayed by that level, regardless of its reconsume times."""
     topic, group = t.topic(queues=1), t.group()
     for level in (1, 2, 3, 18):
         begin = t.max_offset(SCHEDULE_TOPIC, level - 1)

@@ -1,4 +1,4 @@
-"""What a broker does with a message that is sent to it."""
+"""SEND_MESSAGE: validation, storage and response of a send."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ OTHERWISE = {"regionId": "Otherland", "traceOn": "false", "maxMessageSize": "102
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def a_message_is_stored(t: Remoting) -> None:
-    """A sent message gets the next offset of its queue and the client's id as transaction id."""
+    """A sent message gets the next offset of its queue, and the response has the client's id as transaction id."""
     topic = t.topic()
     t.see("first", t.send(topic, tag="A", keys="k1 k2"), 0)
     t.see("second", t.send(topic), 0)
@@ -22,14 +22,14 @@ def a_message_is_stored(t: Remoting) -> None:
 
 @remoting_case("TopicValidator.validateTopic")
 def a_blank_topic_is_refused(t: Remoting) -> None:
-    """A send that names no topic is refused as an invalid parameter."""
+    """A send without a topic name is rejected as an invalid parameter."""
     t.see("blank", t.send(""), 29)
     t.see("white space", t.send("  "), 29)
 
 
 @remoting_case("SendMessageRequestHeaderV2.createSendMessageRequestHeaderV1")
 def long_and_short_names_say_the_same(t: Remoting) -> None:
-    """SEND_MESSAGE has long names, SEND_MESSAGE_V2 short ones; what is stored is the same."""
+    """SEND_MESSAGE with long field names and SEND_MESSAGE_V2 with short ones store the same message."""
     topic = t.topic()
     fields: dict[str, Any] = {"tag": "A", "flag": 7, "sysFlag": 0, "reconsumeTimes": 2, "queue": 1}
     t.see("long", t.send_v1(topic, "long", **fields), 0)
@@ -39,7 +39,7 @@ def long_and_short_names_say_the_same(t: Remoting) -> None:
 
 @remoting_case("SendMessageRequestHeader.parseRequestHeader")
 def each_code_has_its_own_names(t: Remoting) -> None:
-    """A send whose fields have the names of the other code fails as one without any field does."""
+    """A send with the field names of the other request code fails like one without fields."""
     topic = t.topic()
     t.see("long names, V2", t.ask(RequestCode.SEND_MESSAGE_V2, t.send_fields(topic), b"x"), 1)
     t.see("short names, V1", t.ask(RequestCode.SEND_MESSAGE, {"a": "PG", "b": topic, "e": 0}, b"x"), 1)
@@ -49,7 +49,7 @@ def each_code_has_its_own_names(t: Remoting) -> None:
 
 @remoting_case("SendMessageRequestHeaderV2.decode")
 def fields_of_a_send_may_be_missing(t: Remoting) -> None:
-    """Which of the fields of a send must be there."""
+    """A send without queueId, sysFlag, bornTimestamp or flag returns an error; the other fields are optional."""
     topic = t.topic(queues=1)
     for field in (
         "producerGroup",
@@ -70,7 +70,7 @@ def fields_of_a_send_may_be_missing(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def numbers_of_a_send_may_be_none(t: Remoting) -> None:
-    """A number that cannot be read counts as missing."""
+    """A send with a malformed number fails like one without that field."""
     topic = t.topic(queues=1)
     t.see("queue", t.send(topic, queue="x"))
     t.see("time", t.send(topic, bornTimestamp="soon"))
@@ -80,13 +80,13 @@ def numbers_of_a_send_may_be_none(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.buildMsgContext")
 def a_send_without_body_fails(t: Remoting) -> None:
-    """A message without a body is no message."""
+    """A send without a body returns an error."""
     t.see("no body", t.send(t.topic(), b""), 1)
 
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def a_negative_queue_means_any(t: Remoting) -> None:
-    """A queue id below 0 lets the broker choose one of the write queues."""
+    """A send with a negative queue id goes to a write queue that the broker chooses."""
     topic = t.topic(queues=1)
     t.see("-1", t.send(topic, queue=-1), 0)
     t.see("-5", t.send(topic, queue=-5), 0)
@@ -97,7 +97,7 @@ def a_negative_queue_means_any(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.msgCheck")
 def a_queue_that_is_not_there_is_refused(t: Remoting) -> None:
-    """A queue id must be below the larger one of the topic's numbers of queues."""
+    """A send is rejected if its queue id is not below the larger of the topic's read and write queue counts."""
     topic = t.topic(queues=4)
     t.see("4 of 4", t.send(topic, queue=4), 29)
     t.see("99 of 4", t.send(topic, queue=99), 29)
@@ -110,7 +110,7 @@ def a_queue_that_is_not_there_is_refused(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.msgCheck")
 def a_topic_without_queues_takes_nothing(t: Remoting) -> None:
-    """A topic may have no queues; then no queue id is right."""
+    """A send to a topic without queues returns an error for every queue id."""
     topic = t.topic(queues=0)
     t.see("queue 0", t.send(topic), 29)
     t.see("any queue", t.send(topic, queue=-1))
@@ -118,7 +118,7 @@ def a_topic_without_queues_takes_nothing(t: Remoting) -> None:
 
 @remoting_case("ConsumeQueue.putMessagePositionInfo")
 def every_queue_counts_for_itself(t: Remoting) -> None:
-    """Offsets count up in each queue."""
+    """Offsets are counted separately in each queue."""
     topic = t.topic(queues=3)
     places = [t.send(topic, queue=queue) for queue in (0, 1, 0, 2, 1, 0)]
     t.see("places", [(place["queueId"], place["queueOffset"]) for place in places])
@@ -129,14 +129,14 @@ def every_queue_counts_for_itself(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.msgCheck")
 def write_permission_of_a_topic_is_not_looked_at(t: Remoting) -> None:
-    """A send to a topic that may not be written, or not be used at all, is taken."""
+    """A send to a topic without write permission is accepted."""
     for perm in (4, 2, 0):
         t.see(f"perm {perm}", t.send(t.topic(queues=1, perm=perm)), 0)
 
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand")
 def a_oneway_send_is_not_answered(t: Remoting) -> None:
-    """A oneway send is stored and not answered, and neither is a refused one."""
+    """A oneway send is stored, and neither an accepted nor a rejected one gets a response."""
     topic = t.topic(queues=1)
     fields = short_names(t.send_fields(topic, unique=False))
     connection = t.connect()
@@ -149,7 +149,10 @@ def a_oneway_send_is_not_answered(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def messages_of_a_fifo_topic_need_no_group(t: Remoting) -> None:
-    """The message type of a topic binds gRPC clients only; a remoting client may send anything to any topic."""
+    """A remoting client may send any message to a topic of any message type.
+
+    Only gRPC clients are bound to the type.
+    """
     for kind in ("FIFO", "DELAY", "TRANSACTION"):
         t.see(f"plain message to {kind}", t.send(t.topic(queues=1, kind=kind)), 0)
     topic = t.topic(queues=1, kind="NORMAL")
@@ -159,7 +162,7 @@ def messages_of_a_fifo_topic_need_no_group(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendMessage", settings=OTHERWISE)
 def region_and_trace_switch_are_told(t: Remoting) -> None:
-    """Answers to sends, refusals too, and stored messages name the broker's region and its trace switch."""
+    """Responses to sends, including rejections, and stored messages have the broker's region and trace switch."""
     topic = t.topic(queues=1)
     t.see("sent", t.send(topic), 0)
     t.see("refused", t.send(topic, queue=4), 29)
@@ -168,7 +171,7 @@ def region_and_trace_switch_are_told(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.msgCheck", settings=OTHERWISE)
 def a_read_only_broker_takes_what_is_not_ordered(t: Remoting) -> None:
-    """A broker without write permission refuses only messages of topics that are marked as ordered."""
+    """A broker without write permission rejects only messages to topics that are marked as ordered."""
     topic = t.topic(queues=1)
     t.see("plain topic", t.send(topic), 0)
     ordered = t.new()
@@ -181,7 +184,7 @@ def a_read_only_broker_takes_what_is_not_ordered(t: Remoting) -> None:
 
 @remoting_case("HookUtils.checkBeforePutMessage", settings=OTHERWISE)
 def the_largest_body_is_a_setting(t: Remoting) -> None:
-    """A body above maxMessageSize is refused, and the refusal names the limit."""
+    """A body above maxMessageSize is rejected, and the remark names the limit."""
     topic = t.topic(queues=1)
     t.see("at the limit", t.send(topic, b"x" * 1024), 0)
     t.see("above", t.send(topic, b"x" * 1025), 13)

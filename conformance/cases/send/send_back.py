@@ -1,4 +1,4 @@
-"""Messages that consumers send back: when they come again, as what, and when they are dead."""
+"""CONSUMER_SEND_MSG_BACK: redelivery of failed messages through the retry topic and the dead letter queue."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from ...worlds.answer import Answer
 from ...worlds.remoting import Remoting
 
 FAR = 1 << 40
-"""A place that no log reaches."""
+"""A log offset beyond the end of any log."""
 LAST_LEVEL = 18
 
 
 def back(
     t: Remoting, group: str, place: object, level: object = 0, *, to: RemotingClient | None = None, **fields: object
 ) -> Answer:
-    """Send the message that lies at a place of the log back, to come again by a delay level."""
+    """Send back the message at a log offset, with a delay level."""
     ext = {
         "offset": place,
         "group": group,
@@ -33,7 +33,7 @@ def back(
 
 
 def waiting_by_level(t: Remoting, level: int, begin: int, real_topic: str) -> list[ReceivedMessage]:
-    """What waits by a level for a topic, from an offset of the level's queue on, once something does."""
+    """Return the messages delayed by a level for a topic, from an offset of the level's queue, once there are any."""
 
     def look() -> list[ReceivedMessage]:
         answer = t.pull(SCHEDULE_TOPIC, t.group(name="cases-schedule"), level - 1, begin)
@@ -44,12 +44,12 @@ def waiting_by_level(t: Remoting, level: int, begin: int, real_topic: str) -> li
 
 
 def _retries(t: Remoting, group: str, count: int = 1, seconds: float = 15) -> list[ReceivedMessage]:
-    """The messages of the group's retry topic, once there are so many."""
+    """Return the messages of the group's retry topic as soon as there are `count`."""
     return t.stored(retry_topic(group), count, seconds=seconds).messages
 
 
 def _dead(t: Remoting, group: str) -> list[ReceivedMessage]:
-    """The messages of the group's dead letter queue, once there is one."""
+    """Return the messages of the group's dead letter queue as soon as there is one."""
     return t.stored(dlq_topic(group), seconds=5).messages
 
 
@@ -59,7 +59,7 @@ def _bodies(messages: list[ReceivedMessage]) -> list[bytes]:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_message_comes_again_after_its_level(t: Remoting) -> None:
-    """A message that is sent back comes again as a copy in the retry topic when the time of its level ends."""
+    """A sent-back message is redelivered as a copy in the retry topic when its level's delay ends."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1, tag="A", keys="k", properties={"color": "red"})
     watch = t.stopwatch()
@@ -70,7 +70,7 @@ def a_message_comes_again_after_its_level(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def without_a_level_it_takes_ten_seconds(t: Remoting) -> None:
-    """The first time that a message is sent back by level 0 it comes again by level 3."""
+    """A message sent back with level 0 for the first time is redelivered after level 3, that is 10 s."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     watch = t.stopwatch()
@@ -81,7 +81,7 @@ def without_a_level_it_takes_ten_seconds(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_copy_can_be_sent_back_again(t: Remoting) -> None:
-    """A copy that is sent back comes again with one try more, and names the first message as its origin."""
+    """A copy that is sent back is redelivered with one more reconsumption and keeps the first message as its origin."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     back(t, group, sent.place, 1)
@@ -94,7 +94,7 @@ def a_copy_can_be_sent_back_again(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def the_origin_is_that_of_the_log(t: Remoting) -> None:
-    """Topic and id of a message that is sent back are those of the log, whatever the request says."""
+    """Topic and id of a sent-back message are read from the log; the request's values are ignored."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     back(t, group, sent.place, 1, originTopic=t.new(), originMsgId="another")
@@ -105,7 +105,7 @@ def the_origin_is_that_of_the_log(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_high_level_is_the_last(t: Remoting) -> None:
-    """A level above the last one counts as the last one."""
+    """A delay level above the last one counts as the last one."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     begin = t.max_offset(SCHEDULE_TOPIC, LAST_LEVEL - 1)
@@ -115,7 +115,7 @@ def a_high_level_is_the_last(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_negative_level_is_death(t: Remoting) -> None:
-    """A message that is sent back by a negative level goes to the group's dead letter queue at once."""
+    """A message sent back with a negative level goes to the group's dead letter queue at once."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1, tag="A", keys="k", properties={"color": "red"})
     t.see("sent back", back(t, group, sent.place, -1), 0)
@@ -125,7 +125,7 @@ def a_negative_level_is_death(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_message_dies_when_its_tries_are_over(t: Remoting) -> None:
-    """A message that was tried as often as the request allows goes to the dead letter queue."""
+    """A message whose reconsume times reach the request's limit goes to the dead letter queue."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     t.see("1 try", back(t, group, sent.place, 1, maxReconsumeTimes=1), 0)
@@ -138,7 +138,7 @@ def a_message_dies_when_its_tries_are_over(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_group_limits_tries_where_the_request_does_not(t: Remoting) -> None:
-    """A request without a limit, or with a negative one, is held to retryMaxTimes of the group."""
+    """A request without a limit or with a negative one is subject to the group's retryMaxTimes."""
     topic = t.topic(queues=1)
     [sent] = t.sent(topic)
     for limit in (None, -1, 0, 1):
@@ -149,7 +149,7 @@ def a_group_limits_tries_where_the_request_does_not(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def an_old_client_cannot_limit_tries(t: Remoting) -> None:
-    """The limit of a client older than 3.4.9 does not count."""
+    """The limit in a request of a client older than 3.4.9 is ignored."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     old = t.connect(version=63, language="CPP")
@@ -159,7 +159,7 @@ def an_old_client_cannot_limit_tries(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_group_without_retry_queues_drops_messages(t: Remoting) -> None:
-    """A message that is sent back to a group without retry queues is accepted and gone."""
+    """A message sent back to a group without retry queues is accepted and dropped."""
     topic, group = t.topic(queues=1), t.group(retryQueueNums=0)
     [sent] = t.sent(topic)
     t.see("sent back", back(t, group, sent.place, 1), 0)
@@ -169,7 +169,7 @@ def a_group_without_retry_queues_drops_messages(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def sending_back_makes_the_retry_topic(t: Remoting) -> None:
-    """The retry topic that sending back makes has retryQueueNums queues; an unknown group is made too."""
+    """Sending back creates the retry topic with retryQueueNums queues, and also creates an unknown group."""
     topic, group, unknown = t.topic(queues=1), t.group(retryQueueNums=3), t.new("group")
     [sent] = t.sent(topic)
     for name in (group, unknown):
@@ -179,7 +179,7 @@ def sending_back_makes_the_retry_topic(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def what_is_sent_back_must_be_there(t: Remoting) -> None:
-    """Sending back fails beyond the log and inside a record, and for a group with a forbidden name."""
+    """Sending back fails for an offset beyond the log or inside a record, and for an illegal group name."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     t.see("beyond", back(t, group, FAR, 1), 1)
@@ -193,7 +193,7 @@ def what_is_sent_back_must_be_there(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_group_that_may_not_consume_may_send_back(t: Remoting) -> None:
-    """A message is sent back for a group whose consumption is switched off."""
+    """Sending back is accepted for a group with consumeEnable=false."""
     topic, group = t.topic(queues=1), t.group(consumeEnable=False)
     [sent] = t.sent(topic)
     t.see("sent back", back(t, group, sent.place, 1))
@@ -201,7 +201,7 @@ def a_group_that_may_not_consume_may_send_back(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_group_that_broadcasts_may_send_back(t: Remoting) -> None:
-    """A message of a group that broadcasts is sent back as any other: it is its consumers that never do it."""
+    """Sending back works for a broadcasting group, too. Only broadcasting consumers themselves never do it."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, model="BROADCASTING")
@@ -212,7 +212,7 @@ def a_group_that_broadcasts_may_send_back(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.handleRetryAndDLQ")
 def a_send_to_a_retry_topic_dies_too(t: Remoting) -> None:
-    """A message that is sent to a retry topic goes to the dead letter queue once it was tried more than it may be."""
+    """A message sent to a retry topic goes to the dead letter queue if its reconsume times exceed the limit."""
     group = t.group()
     t.heartbeat(t.new("client"), groups={group: {t.topic(): "*"}})
     for tries, most in ((2, 2), (3, 2)):
@@ -224,7 +224,7 @@ def a_send_to_a_retry_topic_dies_too(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.handleRetryAndDLQ")
 def a_send_to_a_retry_topic_makes_the_group(t: Remoting) -> None:
-    """A message that is sent to the retry topic of an unknown group makes the group."""
+    """A message sent to the retry topic of an unknown group creates the group."""
     group = t.new("group")
     t.see("sent", t.send(retry_topic(group)), 0)
     t.see("made", group in t.ask(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG).json["subscriptionGroupTable"])
@@ -232,7 +232,7 @@ def a_send_to_a_retry_topic_makes_the_group(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_dead_message_can_be_sent_back(t: Remoting) -> None:
-    """A message of a dead letter queue that is sent back comes again in the retry topic, one try older."""
+    """A dead letter that is sent back is redelivered through the retry topic with one more reconsumption."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     back(t, group, sent.place, -1)
@@ -247,7 +247,7 @@ def _shown(messages: list[ReceivedMessage]) -> list[Any]:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def three_fields_send_a_message_back(t: Remoting) -> None:
-    """Place, group and level are all that sending back needs, of which C++ clients write no more."""
+    """Sending back requires only offset, group and level, the fields that C++ clients send."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     fields = {"delayLevel": 1, "group": group, "offset": sent.place}

@@ -1,4 +1,4 @@
-"""Recalls, replies and ends of transactions whose messages cannot be stored."""
+"""Recalls, replies and transaction ends whose messages cannot be stored."""
 
 from rocketmq_testkit.emulator.message.names import reply_topic
 from rocketmq_testkit.remoting.client import batch_body
@@ -11,12 +11,12 @@ from ..schedule.recall import handle, recall
 from .request_reply import answer_of, asker
 
 TOO_LONG = "x" * 33_000
-"""No message has properties of more than 32,767 bytes."""
+"""Longer than the 32,767 bytes that the properties of a message may have."""
 
 
 @remoting_case("RecallMessageProcessor.handlePutMessageResult")
 def a_recall_whose_mark_cannot_be_stored(t: Remoting) -> None:
-    """A recall whose mark would be too large, by a handle that nobody signs, fails without more words."""
+    """A recall with a forged handle whose delete marker would be too large returns an error without details."""
     topic = t.topic(queues=1)
     parts = ("v1", topic, t.broker_name, t.now_ms() + 20_000)
     t.see("long id", recall(t, topic, handle(*parts, TOO_LONG)), 1)
@@ -25,7 +25,7 @@ def a_recall_whose_mark_cannot_be_stored(t: Remoting) -> None:
 
 @remoting_case("ReplyMessageProcessor.handlePutMessageResult")
 def a_reply_that_cannot_be_stored_is_passed_on(t: Remoting) -> None:
-    """A reply that is too large to be stored reaches who asked for it, and its sender hears that it did."""
+    """A reply that is too large to be stored is still pushed to the requester, and its sender gets SUCCESS."""
     client, connection = asker(t)
     replier = t.connect()
     for label, more in (("properties", {"more": TOO_LONG}), ("messages within", {"INNER_NUM": "2"})):
@@ -40,7 +40,7 @@ def a_reply_that_cannot_be_stored_is_passed_on(t: Remoting) -> None:
 
 @remoting_case("ReplyMessageProcessor.handlePutMessageResult")
 def a_reply_to_nobody_that_cannot_be_stored(t: Remoting) -> None:
-    """A reply that is too large to be stored, to a client that is not there, fails for want of the client."""
+    """A reply that is too large to be stored, for an unknown client, returns an error because of the client."""
     properties = {"REPLY_TO_CLIENT": "nobody", "more": TOO_LONG}
     fields = short_names(t.send_fields(reply_topic(t.cluster), properties=properties))
     t.see("answer", t.ask(RequestCode.SEND_REPLY_MESSAGE_V2, fields, b"the reply"), 1)
@@ -48,7 +48,10 @@ def a_reply_to_nobody_that_cannot_be_stored(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.sendFinalMessage, AdminBrokerProcessor.resumeCheckHalfMessage")
 def a_message_that_nobody_looked_at_cannot_be_stored_again(t: Remoting) -> None:
-    """A time too far away, unread in a batch, is refused when its message is committed, or put back as a half one."""
+    """A delay above the limit is not checked within a batch.
+
+    It is rejected when its message is committed or put back as half message.
+    """
     producers = transacting(t)
     topic = producers.topic
     home = {"PGROUP": producers.name, "REAL_TOPIC": topic, "REAL_QID": "0"}
