@@ -1,6 +1,6 @@
 """Cold-read limits of consumer groups and the read-ahead mode of the commit log.
 
-With coldDataFlowControlEnable off, the default, the broker stores the limits but throttles nobody's reads.
+With coldDataFlowControlEnable off, the default, the broker stores the limits but does not apply them.
 """
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode

@@ -98,8 +98,7 @@ def a_group_that_may_not_consume_is_refused(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def a_group_that_may_not_broadcast_is_refused(t: Remoting) -> None:
-    """A pull by a broadcasting consumer of a group that forbids broadcasting returns NO_PERMISSION with forbidden type
-    4."""
+    """A broadcasting consumer's pull returns NO_PERMISSION with forbidden type 4 if its group forbids broadcasting."""
     topic, group = t.topic(queues=1), t.group(consumeBroadcastEnable=False)
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, model="BROADCASTING", version=1)
     t.see("pulled", t.pull(topic, group, sysFlag=0, expression=None), 16)
@@ -141,8 +140,7 @@ def a_pull_without_a_subscription_needs_a_consumer(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def the_first_objection_counts(t: Remoting) -> None:
-    """The broker checks the group of a pull first, then the topic, the queue id and finally the group's subscription.
-    """
+    """The broker checks the group of a pull first, then topic, queue id and finally the group's subscription."""
     topic, group = t.topic(queues=1), t.group()
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, version=1)
     wrong: dict[str, object] = {"consumerGroup": "bad!", "topic": t.new(), "queueId": 9, "subVersion": 2}

@@ -1,1 +1,4 @@
-"""Room conformance/cases/schedule."""
+"""Cases of delayed delivery: delay levels, the timer wheel and recalls.
+
+They must not know the target: they talk to it only through `worlds`. Other rooms may import their helpers.
+"""
