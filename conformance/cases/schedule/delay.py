@@ -14,17 +14,21 @@ from ..send.send_back import back
 FEW = {"messageDelayLevel": "1s 2s 3s 1h"}
 LEVELS = 18
 EACH_SECOND = {"messageDelayLevel": " ".join(f"{seconds}s" for seconds in range(1, LEVELS + 1))}
-"""Eighteen levels, each a second longer than the one before."""
+"""Eighteen levels, each 1 s longer than the previous one."""
 
 
 def delayed(t: Remoting, topic: str, level: object, body: str = "later", **properties: str) -> None:
-    """Send with a delay level; the place in the answer is one of the broker's own topic."""
+    """Send with a delay level.
+
+    The queue offset in the response is one of the broker's delay topic and is not recorded.
+    """
     answer = t.send(topic, body, properties={"DELAY": str(level), **properties})
     t.see(f"sent, level {level}", answer.without("queueOffset"), 0)
 
 
 def see_delivered(t: Remoting, topic: str, watch: Stopwatch, low: float, high: float) -> None:
-    """Note that queue 1 is empty at once, what is delivered to it, and whether that was between so many seconds."""
+    """Record that queue 1 is empty at first, the message delivered to it, and whether it took `low` to `high` seconds.
+    """
     t.see("at once", t.pull(topic, t.group(), 1), 19)
     answer = t.stored(topic, 1, 1)
     t.see("after", watch.between(low, high))
@@ -33,7 +37,7 @@ def see_delivered(t: Remoting, topic: str, watch: Stopwatch, low: float, high: f
 
 @remoting_case("ScheduleMessageService.DeliverDelayedMessageTimerTask")
 def a_delayed_message_comes_later(t: Remoting) -> None:
-    """A message of level 1 is not there at once, and is after a second, with the level and its own place in it."""
+    """A message with level 1 is delivered after 1 s, with its level, real topic and real queue as properties."""
     topic = t.topic(queues=2)
     watch = t.stopwatch()
     fields: dict[str, Any] = {"queue": 1, "tag": "A", "keys": "k", "properties": {"DELAY": "1", "mine": "x"}}
@@ -43,7 +47,7 @@ def a_delayed_message_comes_later(t: Remoting) -> None:
 
 @remoting_case("HookUtils.handleScheduleMessage")
 def no_level_is_no_delay(t: Remoting) -> None:
-    """Levels of 0 and below do not delay."""
+    """Messages with a delay level of 0 or less are not delayed."""
     topic = t.topic(queues=1)
     for level in (0, -1, -99):
         t.see(f"level {level}", t.send(topic, properties={"DELAY": str(level)}), 0)
@@ -52,7 +56,7 @@ def no_level_is_no_delay(t: Remoting) -> None:
 
 @remoting_case("HookUtils.transformDelayLevelMessage")
 def levels_that_are_not_there_mean_the_last(t: Remoting) -> None:
-    """A level above the last is the last."""
+    """A level above the last one counts as the last one."""
     topic = t.topic(queues=1)
     for level in (18, 19, 99):
         sent = t.send(topic, properties={"DELAY": str(level)})
@@ -64,7 +68,7 @@ def levels_that_are_not_there_mean_the_last(t: Remoting) -> None:
 
 @remoting_case("Message.getDelayTimeLevel")
 def a_level_must_be_a_number(t: Remoting) -> None:
-    """A level that is no number fails."""
+    """A send with a non-numeric level returns an error."""
     topic = t.topic(queues=1)
     for level in ("x", "1.5", " 1", "99999999999"):
         t.see(f"level {level}", t.send(topic, properties={"DELAY": level}), 1)
@@ -73,7 +77,7 @@ def a_level_must_be_a_number(t: Remoting) -> None:
 
 @remoting_case("ScheduleMessageService.DeliverDelayedMessageTimerTask")
 def messages_of_a_level_keep_their_order(t: Remoting) -> None:
-    """Messages of one level come in the order in which they were sent."""
+    """Messages of one level are delivered in the order in which they were sent."""
     topic = t.topic(queues=1)
     for number in range(5):
         t.send(topic, f"{number}", properties={"DELAY": "1"})
@@ -82,7 +86,7 @@ def messages_of_a_level_keep_their_order(t: Remoting) -> None:
 
 @remoting_case("ScheduleMessageService.DeliverDelayedMessageTimerTask")
 def a_shorter_delay_comes_first(t: Remoting) -> None:
-    """A message that is sent later and delayed less comes before; one without delay comes before both."""
+    """A message with a shorter delay is delivered before one with a longer delay; one without delay comes first."""
     topic = t.topic(queues=1)
     for level, body in ((2, "five seconds"), (1, "one second"), (0, "now")):
         t.send(topic, body, properties={"DELAY": str(level)})
@@ -93,7 +97,7 @@ def a_shorter_delay_comes_first(t: Remoting) -> None:
 
 @remoting_case("NotifyMessageArrivingListener.arriving")
 def a_delayed_message_wakes_who_waits(t: Remoting) -> None:
-    """A held pull and a held pop are answered when a delayed message comes."""
+    """A delayed message completes a held pull and a held pop when it is delivered."""
     topic, group = t.topic(queues=1), t.group()
     held = t.start_pull(topic, group, suspend_ms=10_000)
     popped = t.start_pop(topic, t.group(), poll_ms=10_000)
@@ -107,7 +111,7 @@ def a_delayed_message_wakes_who_waits(t: Remoting) -> None:
 
 @remoting_case("HookUtils.handleScheduleMessage")
 def levels_win_over_times(t: Remoting) -> None:
-    """A message with a level and a time is delayed by the level, and loses the time."""
+    """A message with a delay level and a delivery time is delayed by the level and loses the time."""
     topic = t.topic(queues=1)
     times = {"TIMER_DELAY_MS": "60000", "TIMER_DELAY_SEC": "60", "TIMER_DELIVER_MS": str(t.now_ms() + 60_000)}
     delayed(t, topic, 1, "both", **times)
@@ -116,7 +120,7 @@ def levels_win_over_times(t: Remoting) -> None:
 
 @remoting_case("ScheduleMessageService.messageTimeUp")
 def a_deleted_topic_is_delivered_to(t: Remoting) -> None:
-    """A delayed message whose topic is gone by then is stored all the same; the topic stays unknown."""
+    """A delayed message whose topic is deleted is still stored in the topic's queue, and the topic stays unknown."""
     topic = t.topic(queues=1)
     delayed(t, topic, 1)
     t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic})
@@ -128,7 +132,7 @@ def a_deleted_topic_is_delivered_to(t: Remoting) -> None:
 
 @remoting_case("ScheduleMessageService.parseDelayLevel", settings=FEW)
 def levels_are_a_setting(t: Remoting) -> None:
-    """The levels and their number are set by messageDelayLevel."""
+    """messageDelayLevel defines the delay levels and their number."""
     topic = t.topic(queues=1)
     watch = t.stopwatch()
     t.send(topic, "two", properties={"DELAY": "2"})
@@ -140,7 +144,7 @@ def levels_are_a_setting(t: Remoting) -> None:
 
 @remoting_case("ScheduleMessageService.parseDelayLevel", settings=EACH_SECOND)
 def all_levels_come_in_their_order(t: Remoting) -> None:
-    """Messages of eighteen levels, sent with the longest first, come with the shortest first, none too early."""
+    """Messages of 18 levels, sent with the longest first, are delivered with the shortest first, none too early."""
     topic = t.topic(queues=1)
     sent = {}
     for level in range(LEVELS, 0, -1):
@@ -157,7 +161,7 @@ def all_levels_come_in_their_order(t: Remoting) -> None:
 
 @remoting_case("HookUtils.transformDelayLevelMessage", settings=FEW)
 def what_is_sent_back_has_the_last_level_at_most(t: Remoting) -> None:
-    """A message that failed often waits by the last level where there are fewer than its tries ask for."""
+    """A message sent back too often for the existing levels is delayed by the last one."""
     topic, group = t.topic(queues=1), t.group()
     for tries in (0, 1, 5):
         [sent] = t.sent(topic, 1, reconsumeTimes=tries)

@@ -1,4 +1,4 @@
-"""Where delayed and timed messages wait: queues of the broker's own topics, which anybody may read."""
+"""The queues of the broker's own topics in which delayed and timed messages wait. Any client may read them."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ LEVELS = 18
 
 
 def seen(message: ReceivedMessage) -> dict[str, Any]:
-    """A message without its place in a queue that all share."""
+    """Return a message without its offset, because all cases share the queue."""
     return {
         "topic": message.topic,
         "queue": message.queue_id,
@@ -24,14 +24,14 @@ def seen(message: ReceivedMessage) -> dict[str, Any]:
 
 
 def delay_offsets(t: Remoting) -> Any:
-    """How far each level was delivered, as the broker tells it."""
+    """Return the delivered offset of each delay level, as the broker reports it."""
     answer = t.ask(RequestCode.GET_ALL_DELAY_OFFSET)
     t.require(answer.code == 0, f"there are no offsets: {answer}")
     return answer.json["offsetTable"]
 
 
 def due_after(t: Remoting, level: int, place: int, waiting: ReceivedMessage) -> int:
-    """How many ms after it was stored a message is due, by its unit of the level's queue."""
+    """Return the ms from a message's store time to its due time, by its consume queue unit in the level's queue."""
     unit = {"topic": SCHEDULE_TOPIC, "queueId": level - 1, "index": place, "count": 1}
     [entry] = t.ask(RequestCode.QUERY_CONSUME_QUEUE, unit).json["queueData"]
     return int(entry["tagsCode"]) - waiting.store_timestamp
@@ -39,7 +39,7 @@ def due_after(t: Remoting, level: int, place: int, waiting: ReceivedMessage) -> 
 
 @remoting_case("HookUtils.transformDelayLevelMessage")
 def each_level_has_a_queue(t: Remoting) -> None:
-    """A message of level n waits in queue n - 1 of SCHEDULE_TOPIC_XXXX, for its time and its topic and queue."""
+    """A message of level n waits in queue n - 1 of SCHEDULE_TOPIC_XXXX with its due time, real topic and real queue."""
     topic = t.topic(queues=3)
     for level in range(1, LEVELS + 1):
         sent = t.send(topic, f"{level}", queue=2, tag="A", keys="k", properties={"DELAY": str(level), "mine": "x"})
@@ -52,7 +52,7 @@ def each_level_has_a_queue(t: Remoting) -> None:
 
 @remoting_case("ScheduleMessageService.messageTimeUp")
 def what_has_waited_stays_where_it_was(t: Remoting) -> None:
-    """A message that was delivered can still be read where it waited; the delivered one is a copy of it."""
+    """A delivered message can still be read from the delay topic, because the delivered one is a copy."""
     topic = t.topic(queues=2)
     sent = t.send(topic, "later", queue=1, tag="A", keys="k", properties={"DELAY": "1", "mine": "x"})
     place = int(sent["queueOffset"])
@@ -66,7 +66,7 @@ def what_has_waited_stays_where_it_was(t: Remoting) -> None:
 
 @remoting_case("CommitLog.checkMessageAndReturnSize")
 def what_waits_is_found_by_time_and_not_by_tag(t: Remoting) -> None:
-    """The queue of a level keeps the time at which a message is due in the place of its tag's code."""
+    """A consume queue unit of a delay level contains the message's due time in place of the tag code."""
     topic = t.topic(queues=1)
     sent = t.send(topic, "later", tag="A", properties={"DELAY": "18"})
     place = int(sent["queueOffset"])
@@ -79,7 +79,7 @@ def what_waits_is_found_by_time_and_not_by_tag(t: Remoting) -> None:
 
 @remoting_case("ScheduleMessageService.parseDelayLevel", settings={"messageDelayLevel": "+12s 013s 0s -5s 1h"})
 def the_times_of_levels_are_java_numbers(t: Remoting) -> None:
-    """The number of a level may have a sign and zeros in front; no time and less than none are due at once."""
+    """The number of a delay level may have a sign and leading zeros. Levels of 0 or less are due at once."""
     topic = t.topic(queues=1)
     for level in range(1, 6):
         sent = t.send(topic, f"{level}", properties={"DELAY": str(level)})
@@ -92,13 +92,13 @@ def the_times_of_levels_are_java_numbers(t: Remoting) -> None:
 
 
 BEYOND = "106751991168d"
-"""More ms than a 64-bit number can hold."""
+"""In ms this exceeds a 64-bit number."""
 TWENTY = {"messageDelayLevel": " ".join(["1m", "1h", "1d", BEYOND, *["2s"] * 16])}
 
 
 @remoting_case("ScheduleMessageService.parseDelayLevel", settings=TWENTY)
 def levels_may_be_more_than_queues(t: Remoting) -> None:
-    """A level may be of minutes, hours or days, and there may be more than eighteen; what no long can hold is past."""
+    """Delay levels may use minutes, hours or days, and there may be over 18. A 64-bit overflow is due at once."""
     topic = t.topic(queues=1)
     for level in (1, 2, 3, 4):
         sent = t.send(topic, f"{level}", properties={"DELAY": str(level)})
@@ -115,7 +115,7 @@ def levels_may_be_more_than_queues(t: Remoting) -> None:
 
 @remoting_case("ConsumerOffsetManager.commitOffset")
 def a_group_may_read_where_messages_wait(t: Remoting) -> None:
-    """Groups have offsets in the queues of a level as they have in others."""
+    """Groups can pull and commit offsets in the delay topic as in any other topic."""
     topic, group = t.topic(queues=1), t.group()
     sent = t.send(topic, "later", properties={"DELAY": "17"})
     end = int(sent["queueOffset"]) + 1
@@ -129,14 +129,14 @@ def a_group_may_read_where_messages_wait(t: Remoting) -> None:
 
 @remoting_case("TopicConfigManager.init")
 def topics_of_what_waits(t: Remoting) -> None:
-    """The topics in which messages wait have their queues from the start."""
+    """The delay topic and the timer topic have their queues from the broker's start."""
     for name in (SCHEDULE_TOPIC, TIMER_TOPIC):
         t.see(name, t.config_of(name))
 
 
 @remoting_case("ScheduleMessageService.encode", alone=True)
 def how_far_levels_were_delivered(t: Remoting) -> None:
-    """The broker tells for each level that had a message how many were delivered; what waits does not count."""
+    """GET_ALL_DELAY_OFFSET returns for each used level the number of delivered messages, without the waiting ones."""
     t.see("nothing yet", delay_offsets(t))
     topic = t.topic(queues=1)
     for level in (1, 1, 2, 5):
@@ -148,7 +148,10 @@ def how_far_levels_were_delivered(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.convert", settings=FINE)
 def what_pauses_is_stored_each_time(t: Remoting) -> None:
-    """Each pause stores a message in the timer's topic anew, and counts; the properties say when it came and left."""
+    """Each roll of the timer wheel stores a timed message again in the timer topic and counts it.
+
+    Properties show its times.
+    """
     topic, group = t.topic(queues=1), t.group()
     sent = t.send(topic, "later", properties={"TIMER_DELAY_MS": "5000"})
     t.stored(topic)

@@ -1,4 +1,4 @@
-"""Recalling a timed message before its time."""
+"""RECALL_MESSAGE: recalling a timed message before its delivery."""
 
 from base64 import urlsafe_b64encode
 
@@ -15,23 +15,23 @@ from .timer import handle_of
 
 
 def timed(t: Remoting, topic: str, ms: int, body: str = "timed") -> Answer:
-    """Send a message that waits."""
+    """Send a timed message."""
     return t.send(topic, body, properties={"TIMER_DELAY_MS": str(ms)})
 
 
 def recall(t: Remoting, topic: str | None, handle: str | None) -> Answer:
-    """Recall by handle."""
+    """Recall a message by its handle."""
     return t.ask(RequestCode.RECALL_MESSAGE, {"producerGroup": "PG", "topic": topic, "recallHandle": handle})
 
 
 def handle(*parts: object) -> str:
-    """A handle made by hand."""
+    """Build a recall handle from its parts."""
     return urlsafe_b64encode(" ".join(map(str, parts)).encode()).decode()
 
 
 @remoting_case("RecallMessageProcessor.processRequest")
 def a_recalled_message_does_not_come(t: Remoting) -> None:
-    """A message that is recalled in time is not delivered; those that wait for the same second are."""
+    """A message recalled in time is not delivered; other messages of the same second are."""
     topic = t.topic(queues=1)
     sent = [timed(t, topic, 3000, body) for body in ("first", "taken back", "last")]
     t.see("recalled", recall(t, topic, sent[1]["recallHandle"]), 0)
@@ -42,7 +42,7 @@ def a_recalled_message_does_not_come(t: Remoting) -> None:
 
 @remoting_case("RecallMessageHandle.HandleV1.buildHandle")
 def the_handle_names_the_message(t: Remoting) -> None:
-    """A recall handle is version, topic, broker, a time and the message's id; its time is 1 ms into a second."""
+    """A recall handle has version, topic, broker, time and message id. The time is 1 ms after a full second."""
     topic = t.topic(queues=1)
     now = t.now_ms()
     parts = handle_of(timed(t, topic, 30_000))
@@ -53,7 +53,7 @@ def the_handle_names_the_message(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.attachRecallHandle")
 def only_timed_messages_have_handles(t: Remoting) -> None:
-    """Neither plain messages nor those of a delay level can be recalled."""
+    """Responses to plain messages and messages with a delay level have no recall handle."""
     topic = t.topic(queues=1)
     t.see("plain", handle_of(t.send(topic)))
     t.see("level", handle_of(t.send(topic, properties={"DELAY": "1"})))
@@ -61,7 +61,7 @@ def only_timed_messages_have_handles(t: Remoting) -> None:
 
 @remoting_case("RecallMessageProcessor.processRequest")
 def a_message_may_be_recalled_twice(t: Remoting) -> None:
-    """A recall is answered as done whether or not its message still waits, or ever did."""
+    """A recall succeeds even if its message was already recalled or never existed."""
     topic = t.topic(queues=1)
     sent = timed(t, topic, 20_000)
     t.see("once", recall(t, topic, sent["recallHandle"]), 0)
@@ -72,7 +72,7 @@ def a_message_may_be_recalled_twice(t: Remoting) -> None:
 
 @remoting_case("RecallMessageProcessor.processRequest")
 def a_recall_may_come_too_late(t: Remoting) -> None:
-    """A message whose second has begun cannot be recalled any more, and neither can one that is too far away."""
+    """A recall is rejected once the message's second has begun, or if its time is too far in the future."""
     topic = t.topic(queues=1)
     sent = timed(t, topic, 1500)
     t.stored(topic)
@@ -85,7 +85,7 @@ def a_recall_may_come_too_late(t: Remoting) -> None:
 
 @remoting_case("RecallMessageHandle.decodeHandle")
 def bad_handles_are_refused(t: Remoting) -> None:
-    """What is no handle of this broker and topic is refused with a reason."""
+    """A recall handle that is malformed, or of another broker or topic, is rejected with a reason."""
     topic, soon = t.topic(queues=1), t.now_ms() + 20_000
     for label, text in (
         ("garbage", "garbage"),
@@ -104,7 +104,7 @@ def bad_handles_are_refused(t: Remoting) -> None:
 
 @remoting_case("RecallMessageProcessor.processRequest")
 def the_topic_of_a_recall_must_be_there(t: Remoting) -> None:
-    """A recall names its topic, which must exist, before its handle is looked at."""
+    """A recall must name an existing topic, which is checked before the handle."""
     t.see("unknown", recall(t, t.new(), "garbage"), 17)
     t.see("blank", recall(t, "", "garbage"), 17)
     t.see("missing", recall(t, None, "garbage"))
@@ -112,7 +112,7 @@ def the_topic_of_a_recall_must_be_there(t: Remoting) -> None:
 
 @remoting_case("RecallMessageProcessor.processRequest")
 def the_mark_of_a_recall_waits_like_a_message(t: Remoting) -> None:
-    """A recall stores a mark in the timer's topic that never gets out."""
+    """A recall stores a delete marker in the timer topic, which is never delivered."""
     topic, group = t.topic(queues=1), t.group()
     sent = timed(t, topic, 2500)
     place, name = int(sent["queueOffset"]), sent["transactionId"]
@@ -131,7 +131,7 @@ def the_mark_of_a_recall_waits_like_a_message(t: Remoting) -> None:
 
 @remoting_case("RecallMessageProcessor.processRequest", settings=with_keys(STRICT, "recallMessageEnable"))
 def recalls_can_be_turned_off(t: Remoting) -> None:
-    """With recallMessageEnable off sends still give handles, and recalls are refused."""
+    """With recallMessageEnable=false sends still return recall handles, but recalls are rejected."""
     topic = t.topic(queues=1)
     sent = timed(t, topic, 20_000)
     t.see("handle", handle_of(sent))
@@ -140,7 +140,10 @@ def recalls_can_be_turned_off(t: Remoting) -> None:
 
 @remoting_case("RecallMessageProcessor.processRequest", tidy=True)
 def a_broker_that_does_not_serve_recalls_nothing(t: Remoting) -> None:
-    """A slave, a broker that serves later, and one that is not written to where that is forbidden, refuse recalls."""
+    """A slave and a broker that does not serve yet reject recalls.
+
+    A non-writable one does with allowRecallWhenBrokerNotWriteable=false.
+    """
     topic = t.topic(queues=1)
     sent = timed(t, topic, 600_000)
     later = t.now_ms() + 3_600_000
@@ -162,7 +165,7 @@ def a_broker_that_does_not_serve_recalls_nothing(t: Remoting) -> None:
 
 @remoting_case("RecallMessageHandle.decodeHandle")
 def a_true_handle_may_be_changed(t: Remoting) -> None:
-    """A handle of which something was changed is judged by what it says then: nobody has signed it."""
+    """Recall handles are not signed: a modified handle is judged by its contents."""
     topic, other = t.topic(queues=1), t.topic(queues=1)
     true = handle_of(timed(t, topic, 30_000))
     for label, place, text in (

@@ -1,4 +1,4 @@
-"""The moment from which a timed message cannot be recalled any more, which is before its delivery."""
+"""The latest time for recalling a timed message, shortly before its delivery."""
 
 from ...case import remoting_case
 from ...worlds.remoting import Remoting
@@ -8,7 +8,7 @@ from .timer import handle_of
 
 @remoting_case("RecallMessageProcessor.processRequest")
 def a_message_that_cannot_be_recalled_still_comes(t: Remoting) -> None:
-    """A recall in the second of a message's time comes too late, and the message is delivered as if nothing was."""
+    """A recall within the second of a message's delivery time is too late, and the message is delivered."""
     topic = t.topic(queues=1)
     sent = timed(t, topic, 3000)
     second = int(handle_of(sent)[3])
@@ -19,7 +19,7 @@ def a_message_that_cannot_be_recalled_still_comes(t: Remoting) -> None:
 
 @remoting_case("RecallMessageProcessor.processRequest")
 def a_message_can_be_recalled_until_its_second(t: Remoting) -> None:
-    """A recall just before the second of a message's time is taken; whether the message comes is not told by it."""
+    """A recall just before the second of a message's delivery time succeeds, which does not guarantee its effect."""
     topic = t.topic(queues=1)
     sent = timed(t, topic, 4000)
     second = int(handle_of(sent)[3])

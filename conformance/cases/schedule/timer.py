@@ -1,4 +1,4 @@
-"""Messages for a certain time: they wait in rmq_sys_wheel_timer."""
+"""Timed messages, which wait in rmq_sys_wheel_timer until their delivery time."""
 
 from base64 import urlsafe_b64decode
 from typing import Any
@@ -14,13 +14,13 @@ DAY_MS = 86_400_000
 
 
 def handle_of(answer: Answer) -> list[str]:
-    """The parts of the recall handle in an answer; none if it has none."""
+    """Return the parts of the recall handle in a response, or an empty list if there is none."""
     text = answer.fields.get("recallHandle")
     return [] if text is None else urlsafe_b64decode(text).decode().split(" ")
 
 
 def timed(t: Remoting, topic: str, name: str, value: object, body: str = "timed", **more: Any) -> Answer:
-    """Send with one of the properties that name a time."""
+    """Send a message with one of the properties that set a delivery time."""
     answer = t.send(topic, body, properties={name: str(value)}, **more)
     t.see(f"sent with {name}", answer.without("queueOffset", "recallHandle"), 0)
     t.see("recall handle", handle_of(answer))
@@ -29,7 +29,7 @@ def timed(t: Remoting, topic: str, name: str, value: object, body: str = "timed"
 
 @remoting_case("TimerMessageStore.doPut")
 def a_timed_message_comes_on_time(t: Remoting) -> None:
-    """A timed message is not there before its time and is a little after it, with traces of its way."""
+    """A timed message is delivered shortly after its time and not before, with the timer's properties."""
     topic = t.topic(queues=2)
     watch = t.stopwatch()
     sent = timed(t, topic, "TIMER_DELAY_MS", 2000, queue=1, tag="A", keys="k")
@@ -39,7 +39,7 @@ def a_timed_message_comes_on_time(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.convert")
 def a_delivered_message_tells_of_its_way(t: Remoting) -> None:
-    """A timed message says in which second it was to come and was taken in, and when it was taken out."""
+    """A delivered timed message has the timer slot's time and the times of its enqueue and dequeue as properties."""
     topic = t.topic(queues=1)
     at = (t.now_ms() // 1000 + 3) * 1000 + 500
     t.send(topic, properties={"TIMER_DELIVER_MS": str(at)})
@@ -54,7 +54,10 @@ def a_delivered_message_tells_of_its_way(t: Remoting) -> None:
 
 @remoting_case("HookUtils.transformTimerMessage")
 def a_time_may_be_given_in_three_ways(t: Remoting) -> None:
-    """A delay in milliseconds, one in seconds, and a time; each is kept in the delivered message."""
+    """The delivery time can be a delay in milliseconds, a delay in seconds or a timestamp.
+
+    The property is kept on delivery.
+    """
     topic = t.topic(queues=1)
     watch = t.stopwatch()
     timed(t, topic, "TIMER_DELAY_SEC", 1, "seconds")
@@ -68,7 +71,7 @@ def a_time_may_be_given_in_three_ways(t: Remoting) -> None:
 
 @remoting_case("HookUtils.transformTimerMessage")
 def seconds_win_over_milliseconds(t: Remoting) -> None:
-    """Of several times the delay in seconds counts, then the one in milliseconds."""
+    """If several delivery times are set, the delay in seconds counts first, then the one in milliseconds."""
     topic = t.topic(queues=1)
     watch = t.stopwatch()
     t.send(topic, "a", properties={"TIMER_DELAY_SEC": "1", "TIMER_DELAY_MS": "60000"})
@@ -80,7 +83,7 @@ def seconds_win_over_milliseconds(t: Remoting) -> None:
 
 @remoting_case("HookUtils.transformTimerMessage")
 def a_time_that_is_past_is_now(t: Remoting) -> None:
-    """A time that is past, or no delay, delivers at once and gives no recall handle."""
+    """A message with a past time or a delay of 0 or less is delivered at once and gets no recall handle."""
     topic = t.topic(queues=1)
     timed(t, topic, "TIMER_DELIVER_MS", t.now_ms() - 60_000)
     timed(t, topic, "TIMER_DELIVER_MS", 0)
@@ -91,7 +94,7 @@ def a_time_that_is_past_is_now(t: Remoting) -> None:
 
 @remoting_case("HookUtils.handleScheduleMessage")
 def a_time_must_be_near_and_a_number(t: Remoting) -> None:
-    """More than three days, and what is no number, is refused."""
+    """A delay of more than three days or a non-numeric one is rejected."""
     topic = t.topic(queues=1)
     for name, value in (
         ("TIMER_DELAY_MS", 3 * DAY_MS + 1),
@@ -107,7 +110,7 @@ def a_time_must_be_near_and_a_number(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.doEnqueue")
 def a_timed_message_waits_in_a_topic(t: Remoting) -> None:
-    """Until its time a message lies in the timer's topic, with the place where it belongs."""
+    """Until its delivery time a message waits in the timer topic with its real topic and queue."""
     topic = t.topic(queues=2)
     sent = t.send(topic, "waiting", queue=1, tag="A", properties={"TIMER_DELAY_MS": "30000"})
     message = t.message_at(TIMER_TOPIC, 0, int(sent["queueOffset"]))
@@ -119,7 +122,7 @@ def a_timed_message_waits_in_a_topic(t: Remoting) -> None:
 
 @remoting_case("HookUtils.handleScheduleMessage", settings={"timerWheelEnable": "false"})
 def the_timer_can_be_turned_off(t: Remoting) -> None:
-    """Without the timer, timed messages are refused and delay levels work."""
+    """With timerWheelEnable=false timed messages are rejected and delay levels still work."""
     topic = t.topic(queues=1)
     t.see("timed", t.send(topic, properties={"TIMER_DELAY_MS": "1000"}))
     t.see("level", t.send(topic, properties={"DELAY": "1"}).code)

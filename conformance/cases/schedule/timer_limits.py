@@ -1,4 +1,4 @@
-"""Which times a timed message may have: how fine they are, how far away, and how they are written."""
+"""Valid delivery times of timed messages: precision, maximum and number format."""
 
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, TIMER_TOPIC
 from rocketmq_testkit.remoting.client import batch_body
@@ -17,7 +17,7 @@ LEAST = str(-(2**63))
 
 
 def _see_slots(t: Remoting, precision: int) -> None:
-    """Note in which slots messages wait whose times lie around one, and that they come after their times."""
+    """Record the timer slots of messages around a slot boundary, and that they are delivered after their times."""
     topic = t.topic(queues=1)
     whole = (t.now_ms() // 1000 + 4) * 1000
     after = (0, 1, precision // 2, precision - 1, precision, precision + 1)
@@ -34,25 +34,31 @@ def _see_slots(t: Remoting, precision: int) -> None:
 
 @remoting_case("HookUtils.transformTimerMessage", settings=with_keys(ODD, "timerPrecisionMs"))
 def slots_may_be_a_fifth_of_a_second(t: Remoting) -> None:
-    """With timerPrecisionMs 200 a message waits in a slot of 200 ms: the one before its time, or that holds it."""
+    """With timerPrecisionMs=200 a message waits in the 200 ms slot of its time.
+
+    On a boundary it takes the previous slot.
+    """
     _see_slots(t, 200)
 
 
 @remoting_case("HookUtils.transformTimerMessage")
 def slots_are_a_second(t: Remoting) -> None:
-    """A message waits in a slot of a second: the one that holds its time, or for a whole second the one before it."""
+    """A message waits in the 1 s slot of its time. A time on a full second uses the previous slot."""
     _see_slots(t, 1000)
 
 
 @remoting_case("HookUtils.transformTimerMessage", settings={"timerPrecisionMs": "500"})
 def slots_may_be_half_a_second(t: Remoting) -> None:
-    """With timerPrecisionMs 500 a message waits in a slot of 500 ms: the one before its time, or that holds it."""
+    """With timerPrecisionMs=500 a message waits in the 500 ms slot of its time.
+
+    On a boundary it takes the previous slot.
+    """
     _see_slots(t, 500)
 
 
 @remoting_case("HookUtils.transformTimerMessage")
 def three_days_are_the_most(t: Remoting) -> None:
-    """A message may wait for 23 hours and for nearly three days, however its time is said, but not for more."""
+    """A message may be delayed by almost three days, with any property, but not by more."""
     topic = t.topic(queues=1)
     limit = 3 * DAY_MS
     for label, ms in (("23 h", 23 * HOUR_MS), ("5 s less", limit - 5000), ("5 s more", limit + 5000)):
@@ -67,7 +73,7 @@ def three_days_are_the_most(t: Remoting) -> None:
 
 @remoting_case("HookUtils.transformTimerMessage", settings=with_keys(VARIED, "timerMaxDelaySec"))
 def the_most_is_a_setting(t: Remoting) -> None:
-    """No message may wait longer than timerMaxDelaySec, and no recall may be that far away."""
+    """Delays and recalls beyond timerMaxDelaySec are rejected."""
     topic = t.topic(queues=1)
     for seconds in (5, 6):
         sent = t.send(topic, f"{seconds}", properties={"TIMER_DELAY_SEC": str(seconds)})
@@ -80,7 +86,7 @@ def the_most_is_a_setting(t: Remoting) -> None:
 
 @remoting_case("HookUtils.transformTimerMessage")
 def a_time_is_a_long(t: Remoting) -> None:
-    """A time that is no number of 64 bits is refused as illegal, whichever property says it; it may have a sign."""
+    """A delivery time must be a 64-bit integer in each of the three properties. A sign is allowed."""
     topic = t.topic(queues=1)
     texts = ("soon", "1.5", " 1", "1 ", "1s", "0x1", "+", "9" * 25, "-" + "9" * 25, str(2**63), str(-(2**63) - 1))
     for name in NAMES:
@@ -94,7 +100,7 @@ def a_time_is_a_long(t: Remoting) -> None:
 
 @remoting_case("HookUtils.transformTimerMessage")
 def a_delay_beyond_all_times_is_past(t: Remoting) -> None:
-    """A delay whose end is no number of 64 bits any more goes on at the other end of them, and is past."""
+    """A delay whose end overflows 64 bits wraps around and counts as past."""
     topic = t.topic(queues=1)
     all_but_the_refused = 0
     for name, text in (
@@ -107,15 +113,20 @@ def a_delay_beyond_all_times_is_past(t: Remoting) -> None:
         ("TIMER_DELIVER_MS", LEAST),
     ):
         all_but_the_refused += t.see(f"{name} {text}", t.send(topic, properties={name: text})).code == 0
-    # A broker's queues have a message a moment after its answer.
+    # # A message can be read shortly after its response.
     t.until(lambda: t.max_offset(topic) >= all_but_the_refused, 5)
     t.see("stored", str(t.max_offset(topic)))
 
 
-# 5.5.0's timer stops for good at a timed batch: on a broker of its own, like the next case.
+# # A timed batch stops the timer of 5.5.0 permanently, so this case and the next run on their own brokers.
 @remoting_case("DefaultMessageStore.asyncPutMessages", alone=True)
 def a_batch_waits_for_its_own_time(t: Remoting) -> None:
-    """A batch whose request has a time waits, sent as one without a handle; times of its messages are stored unread."""
+    """A batch with a delivery time in its request is delayed.
+
+    A handle is returned if it is sent with an id.
+
+    Delivery times of its messages are stored but ignored.
+    """
     topic = t.topic(queues=1)
     for name, value in zip(NAMES, (60, 60_000, t.now_ms() + 60_000), strict=True):
         answer = send_batch(t, topic, [(b"batch", {})], properties={name: str(value)})
@@ -131,7 +142,7 @@ def a_batch_waits_for_its_own_time(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.convertMessage", alone=True)
 def a_batch_comes_at_its_time(t: Remoting) -> None:
-    """The messages of a timed batch come one by one, each with the properties of the request."""
+    """The messages of a timed batch are delivered one by one, each with the properties of the request."""
     topic = t.topic(queues=2)
     parts = [(b"one", {"own": "1", "UNIQ_KEY": t.message_id()}), (b"two", {"TIMER_DELAY_MS": "60000"})]
     t.see("sent", send_batch(t, topic, parts, queue=1, properties={"TIMER_DELAY_SEC": "2"}).without("queueOffset"), 0)
@@ -142,7 +153,7 @@ def a_batch_comes_at_its_time(t: Remoting) -> None:
 
 @remoting_case("HookUtils.handleScheduleMessage")
 def an_ordered_message_may_have_a_level(t: Remoting) -> None:
-    """A message with a message group and a level comes late, to the queue that it was sent to."""
+    """A message with a message group and a delay level is delivered late to its original queue."""
     topic = t.topic(queues=2)
     sent = t.send(topic, "later", queue=1, properties={"DELAY": "1", "__SHARDINGKEY": "g"})
     t.send(topic, "now", queue=1, properties={"__SHARDINGKEY": "g"})

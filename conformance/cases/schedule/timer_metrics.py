@@ -1,4 +1,4 @@
-"""What the timer tells of itself: how many messages wait for each topic, and how far it has read its wheel."""
+"""Timer metrics: the number of waiting messages by topic, and the timer's check point."""
 
 import struct
 from typing import Any
@@ -16,28 +16,28 @@ from .timer_wheel import FINE
 RESTARTS = frozenset({Capability.ADMIN, Capability.RESTART})
 CRASHES = frozenset({Capability.ADMIN, Capability.CRASH})
 _POINT = struct.Struct(">qqqqqqq")
-"""Time read, place in the log of the wheel, messages taken, the same of the master, and a version of three numbers."""
+"""Last read time, timer log position, processed queue offset, the master's offset, and a version of three numbers."""
 
 
 def metrics(t: Remoting) -> Answer:
-    """Ask for the numbers of messages that wait."""
+    """Request the numbers of waiting messages."""
     return t.ask(RequestCode.GET_TIMER_METRICS)
 
 
 def counted(t: Remoting, topic: str) -> Any:
-    """How many messages wait for a topic as the broker counts them; None for a topic that never had one."""
+    """Return the number of messages waiting for a topic, or None if the topic never had any."""
     metric = metrics(t).json["timingCount"].get(topic)
     return None if metric is None else metric["count"]
 
 
 def see_count(t: Remoting, label: str, topic: str, count: int | None) -> None:
-    """Note the count of a topic when it is this, or what it is after some seconds."""
+    """Record the count of a topic when it equals `count`, or its value after 15 s."""
     t.until(lambda: counted(t, topic) == count, 15)
     t.see(label, counted(t, topic))
 
 
 def check_point(t: Remoting) -> tuple[int, ...]:
-    """The check point's seven numbers."""
+    """Return the seven numbers of the check point."""
     answer = t.ask(RequestCode.GET_TIMER_CHECK_POINT)
     t.require(len(answer.body) == _POINT.size, f"that is no check point: {answer}")
     return _POINT.unpack(answer.body)
@@ -49,7 +49,7 @@ def _congestion(t: Remoting) -> str:
 
 @remoting_case("TimerMessageStore.addMetric")
 def what_waits_is_counted_by_topic(t: Remoting) -> None:
-    """A topic's count is that of its messages in the wheel; levels, and times that are past, do not count."""
+    """A topic's count covers only messages in the timer wheel, not delay levels or past delivery times."""
     topic, other = t.topic(queues=2), t.topic(queues=1)
     for queue in (0, 1):
         t.send(topic, queue=queue, properties={"TIMER_DELAY_MS": "3000"})
@@ -67,7 +67,10 @@ def what_waits_is_counted_by_topic(t: Remoting) -> None:
 
 @remoting_case("TimerMetrics.encode", alone=True)
 def the_form_of_the_counts(t: Remoting) -> None:
-    """The counts are JSON with a version that each change raises; a broker that had no timed message has none."""
+    """The counts are JSON with a version that each change increments.
+
+    A broker that never had a timed message has none.
+    """
     t.see("nothing yet", metrics(t), 0)
     topic = t.topic(queues=1)
     t.send(topic, properties={"TIMER_DELAY_MS": "2000"})
@@ -80,7 +83,7 @@ def the_form_of_the_counts(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.doEnqueue")
 def marks_are_counted_off(t: Remoting) -> None:
-    """A recall counts one message off at once, also when there was none: then the count stays too low."""
+    """A recall decrements the count at once, even if its message does not exist. The count then stays too low."""
     topic, other = t.topic(queues=1), t.topic(queues=1)
     sent = t.send(topic, properties={"TIMER_DELAY_MS": "4000"})
     see_count(t, "waits", topic, 1)
@@ -96,7 +99,10 @@ def marks_are_counted_off(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.TimerDequeuePutMessageService.run", settings=FINE)
 def what_pauses_is_counted_once(t: Remoting) -> None:
-    """A message that is put into the wheel again counts once; a mark that is counts one more off each time, twice."""
+    """A message that is rolled in the wheel counts once.
+
+    A delete marker that is rolled decrements the count again, twice.
+    """
     topic, other = t.topic(queues=1), t.topic(queues=1)
     t.send(topic, properties={"TIMER_DELAY_MS": "5000"})
     sent = t.send(other, properties={"TIMER_DELAY_MS": "5000"})
@@ -112,9 +118,10 @@ def what_pauses_is_counted_once(t: Remoting) -> None:
 
 @remoting_case("TimerCheckpoint.encode", alone=True)
 def the_check_point_of_the_timer(t: Remoting) -> None:
-    """The check point is the second up to which the wheel was read, and how much was put into it, at the last write."""
+    """The check point has the second up to which the wheel was read, and the number of messages put in, at its last
+    write."""
     topic = t.topic(queues=1)
-    t.until(lambda: check_point(t)[0] >= t.now_ms() - 3000, 20)  # the timer of a broker that has just begun lags
+    t.until(lambda: check_point(t)[0] >= t.now_ms() - 3000, 20)  # the timer of a new broker lags
     read, log, taken, master, state, changed, version = check_point(t)
     t.see("at first", {"log": log, "taken": taken, "of master": master, "state": state})
     now = t.now_ms()
@@ -134,7 +141,8 @@ def the_check_point_of_the_timer(t: Remoting) -> None:
 
 @remoting_case("TimerWheel.getAllNum", alone=True)
 def the_state_of_the_broker_counts_what_waits(t: Remoting) -> None:
-    """`timerCongestNum` is what the wheel's slots hold less the marks in them, which is below nothing at times."""
+    """`timerCongestNum` is the number of messages in the wheel's slots minus the delete markers, and can be negative.
+    """
     topic = t.topic(queues=1)
     t.see("nothing yet", _congestion(t))
     for _ in range(3):
@@ -156,13 +164,13 @@ def the_state_of_the_broker_counts_what_waits(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getTimerCheckPoint", settings={"timerWheelEnable": "false"})
 def a_broker_without_a_timer_tells_nothing(t: Remoting) -> None:
-    """Without the timer neither check point nor counts are there."""
+    """With timerWheelEnable=false requests for the timer check point and the metrics are rejected."""
     t.see("check point", t.ask(RequestCode.GET_TIMER_CHECK_POINT), 1)
     t.see("metrics", metrics(t), 1)
 
 
 def _two_wait(t: Remoting) -> tuple[str, int]:
-    """Let two messages wait for a topic until that is written; the topic, and the version of the check point."""
+    """Send two timed messages and wait until they are persisted. Return the topic and the check point's version."""
     topic = t.topic(queues=1)
     for _ in range(2):
         t.send(topic, properties={"TIMER_DELAY_MS": "3600000"})
@@ -175,7 +183,7 @@ def _see_after(t: Remoting, topic: str, version: int) -> None:
     t.see("counted", counted(t, topic))
     read, log, taken, master, state, _, later = check_point(t)
     t.see("check point", {"log": log, "taken": taken, "of master": master, "state": state})
-    # What it knew in its last second may be lost, and is made up for soon; from nothing it would take longer.
+    # # The last second before a crash may be lost and is soon repeated. A restart from zero would take longer.
     goes_on = later >= version or t.until(lambda: check_point(t)[6] >= version, 3)
     t.see("goes on", [read <= t.now_ms(), goes_on])
     t.send(topic, properties={"TIMER_DELAY_MS": "4000"})
@@ -186,7 +194,7 @@ def _see_after(t: Remoting, topic: str, version: int) -> None:
 
 @remoting_case("TimerMetrics.persist", needs=RESTARTS, alone=True)
 def a_restart_keeps_the_counts(t: Remoting) -> None:
-    """Counts and check point go on after a restart."""
+    """A graceful restart keeps the counts and the check point."""
     topic, version = _two_wait(t)
     t.restart()
     _see_after(t, topic, version)
@@ -194,7 +202,7 @@ def a_restart_keeps_the_counts(t: Remoting) -> None:
 
 @remoting_case("TimerMetrics.load", needs=CRASHES, alone=True)
 def a_crash_keeps_the_counts_that_were_written(t: Remoting) -> None:
-    """Counts that were written are there after a crash; they are every ten seconds."""
+    """A crash keeps the counts of the last write, which happens every ten seconds."""
     topic, version = _two_wait(t)
     t.crash()
     _see_after(t, topic, version)
@@ -202,7 +210,7 @@ def a_crash_keeps_the_counts_that_were_written(t: Remoting) -> None:
 
 @remoting_case("TimerMetrics.removeTimingCount")
 def a_deleted_topic_is_not_counted(t: Remoting) -> None:
-    """With a topic its count goes; what still waits for it is counted off when it comes."""
+    """Deleting a topic deletes its count. Messages still waiting for the topic decrement it when they are delivered."""
     topic = t.topic(queues=1)
     t.send(topic, properties={"TIMER_DELAY_MS": "5000"})
     see_count(t, "waits", topic, 1)

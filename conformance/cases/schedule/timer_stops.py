@@ -1,4 +1,4 @@
-"""A timer that an administrator stops while its broker goes on."""
+"""Stopping the timer of a running broker (timerStopEnqueue)."""
 
 from ...case import remoting_case
 from ...worlds.remoting import Remoting
@@ -7,7 +7,10 @@ from ..admin.config import change
 
 @remoting_case("TimerMessageStore.enqueue", tidy=True)
 def what_is_kept_out_comes_later(t: Remoting) -> None:
-    """While timerStopEnqueue is set a timed message stays where it is stored; it comes at once when that ends."""
+    """With timerStopEnqueue a timed message stays in the timer topic.
+
+    It is delivered at once when the setting is removed.
+    """
     topic = t.topic(queues=1)
     t.send(topic, "before", properties={"TIMER_DELAY_MS": "5000"})
     t.wait(2)

@@ -1,4 +1,4 @@
-"""The wheel on which timed messages wait: its slots, its window, and what is taken off it."""
+"""The timer wheel: its slots, its roll window, and delete markers."""
 
 import itertools
 
@@ -11,12 +11,12 @@ from ...worlds.transactions import COMMIT, transacting
 from .timer import handle_of
 
 FINE = {"timerPrecisionMs": "100", "timerRollWindowSlot": "20"}
-"""Slots of 100 ms, and a window of 2 s: what waits longer pauses at its end."""
+"""Slots of 100 ms and a window of 2 s. Messages with longer delays are rolled at the window's end."""
 
 
 @remoting_case("TimerMessageStore.doEnqueue")
 def a_message_is_cancelled_by_another(t: Remoting) -> None:
-    """A message with TIMER_DEL_UNIQKEY takes the one that it names off the same second, and is not delivered itself."""
+    """A message with TIMER_DEL_UNIQKEY deletes the named message of the same second and is not delivered itself."""
     topic = t.topic(queues=1)
     at = str((t.now_ms() // 1000 + 6) * 1000 + 500)
     name = t.message_id()
@@ -31,7 +31,7 @@ def a_message_is_cancelled_by_another(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.doEnqueue")
 def a_cancellation_names_topic_and_second(t: Remoting) -> None:
-    """A mark without the topic's name, of another topic or of another second takes nothing away."""
+    """A delete marker without the topic's name, or of another topic or second, has no effect."""
     topic = t.topic(queues=1)
     at = (t.now_ms() // 1000 + 6) * 1000 + 500
     name = t.message_id()
@@ -45,7 +45,7 @@ def a_cancellation_names_topic_and_second(t: Remoting) -> None:
 
 @remoting_case("HookUtils.transformTimerMessage")
 def a_cancellation_for_the_past_is_refused(t: Remoting) -> None:
-    """A mark for a time that is over is refused as illegal."""
+    """A delete marker with a past time is rejected as illegal."""
     topic = t.topic(queues=1)
     for delay in ("0", "-5000"):
         mark = {"TIMER_DELAY_MS": delay, "TIMER_DEL_UNIQKEY": f"{topic}+x"}
@@ -54,7 +54,7 @@ def a_cancellation_for_the_past_is_refused(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.convertMessage")
 def an_ordered_message_may_have_a_time(t: Remoting) -> None:
-    """A timed message comes to the queue that it was sent to, with its message group."""
+    """A timed message is delivered to its original queue with its message group."""
     topic = t.topic(queues=2)
     t.send(topic, "later", queue=1, properties={"TIMER_DELAY_MS": "1500", "__SHARDINGKEY": "g"})
     t.see("delivered", t.stored(topic, 1, 1))
@@ -62,7 +62,7 @@ def an_ordered_message_may_have_a_time(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageBridge.parseHalfMessageInner")
 def a_timed_half_message_loses_its_topic(t: Remoting) -> None:
-    """A half message with a time waits for the half topic and forgets its own: a commit does not store it."""
+    """A half message with a delivery time waits for the half topic and loses its own. A commit does not store it."""
     producers = transacting(t)
     sent = producers.half(properties={"TIMER_DELAY_MS": "3000"})
     t.see("half", sent.without("queueOffset", "recallHandle"), 0)
@@ -76,7 +76,7 @@ def a_timed_half_message_loses_its_topic(t: Remoting) -> None:
 
 @remoting_case("HookUtils.transformTimerMessage", settings=FINE)
 def slots_may_be_finer(t: Remoting) -> None:
-    """With timerPrecisionMs a message waits in a slot of that width: the one before its time, or that holds it."""
+    """With timerPrecisionMs a message waits in the slot of its time. A time on a boundary uses the previous slot."""
     topic = t.topic(queues=1)
     whole = (t.now_ms() // 1000 + 5) * 1000
     for after in (0, 50, 100, 149):
@@ -88,7 +88,7 @@ def slots_may_be_finer(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.needRoll", settings=FINE)
 def what_waits_longer_than_the_window_pauses(t: Remoting) -> None:
-    """A message whose time lies beyond timerRollWindowSlot slots is put into the wheel again, and comes on time."""
+    """A message delayed beyond timerRollWindowSlot slots is rolled in the wheel and still delivered on time."""
     topic = t.topic(queues=1)
     watch = t.stopwatch()
     for delay in (1500, 7000):
@@ -101,7 +101,7 @@ def what_waits_longer_than_the_window_pauses(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.doEnqueue", settings=FINE)
 def a_pause_is_half_a_window_when_little_is_left(t: Remoting) -> None:
-    """What waits less than a third of the window beyond it pauses for half of it first, else for the whole."""
+    """A message less than a third of the window beyond it is rolled after half a window, others after a full one."""
     topic = t.topic(queues=1)
     for delay in (2400, 3600, 4500):
         t.send(topic, f"{delay}", properties={"TIMER_DELAY_MS": str(delay)})
@@ -115,7 +115,7 @@ def a_pause_is_half_a_window_when_little_is_left(t: Remoting) -> None:
 
 
 def waited(t: Remoting, topic: str) -> list[ReceivedMessage]:
-    """What the timer's topic holds of a topic, in the order in which it was stored."""
+    """Return the messages in the timer topic for a topic, in store order."""
     group, at, found = t.group(), 0, list[ReceivedMessage]()
     while messages := t.pull(TIMER_TOPIC, group, 0, at).messages:
         at = messages[-1].queue_offset + 1
@@ -125,7 +125,7 @@ def waited(t: Remoting, topic: str) -> list[ReceivedMessage]:
 
 @remoting_case("TimerMessageStore.isReject", settings={"timerCongestNumEachSlot": "5"})
 def a_crowded_slot_refuses_messages(t: Remoting) -> None:
-    """A slot with more than timerCongestNumEachSlot messages refuses more sooner or later; another slot does not."""
+    """A slot with more than timerCongestNumEachSlot messages eventually rejects further ones; another slot does not."""
     topic = t.topic(queues=1)
     at = (t.now_ms() // 1000 + 25) * 1000 + 500
     taken = 0

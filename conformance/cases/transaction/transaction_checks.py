@@ -1,4 +1,4 @@
-"""Checks of transactions: who is asked how a half message ends, when, and how often."""
+"""Transaction checks: which producer the broker asks for a half message's outcome, when and how often."""
 
 from rocketmq_testkit.emulator.message.names import HALF_TOPIC, OP_HALF_TOPIC, TRANS_CHECK_MAX_TIME_TOPIC
 from rocketmq_testkit.remoting.client import decode_messages
@@ -13,7 +13,10 @@ ONE_CHECK = {**QUICK, "transactionCheckMax": "1"}
 
 @remoting_case("AbstractTransactionalMessageCheckListener.sendCheckMessage", settings=QUICK)
 def a_producer_is_asked_how_its_message_ends(t: Remoting) -> None:
-    """A half message without an end is shown to a producer of its group, and its commit by that check stores it."""
+    """The broker sends a check for an unended half message to a producer of its group.
+
+    A commit in response stores the message.
+    """
     producers = transacting(t, queues=2)
     connection = producers.connect()
     watch = t.stopwatch()
@@ -29,7 +32,7 @@ def a_producer_is_asked_how_its_message_ends(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.check", settings=QUICK)
 def a_producer_is_asked_until_it_knows(t: Remoting) -> None:
-    """A half message is asked for again and again, each time counted, until its producer ends it."""
+    """The broker repeats and counts the checks of a half message until its producer ends it."""
     producers = transacting(t)
     connection = producers.connect()
     producers.half()
@@ -47,7 +50,10 @@ def a_producer_is_asked_until_it_knows(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.putBackHalfMsgQueue", settings=QUICK)
 def each_check_names_a_new_place(t: Remoting) -> None:
-    """Before each check the half message is stored once more, and the check names where: in the log, topic and id."""
+    """Before each check the half message is stored again.
+
+    The check names the new copy by log offset, half topic offset and id.
+    """
     producers = transacting(t)
     connection = producers.connect()
     places = [int(producers.half()["queueOffset"])]
@@ -68,7 +74,7 @@ def each_check_names_a_new_place(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.check", settings=QUICK)
 def an_ended_message_is_not_asked_for(t: Remoting) -> None:
-    """Nobody is asked for a half message that was committed or rolled back."""
+    """The broker sends no check for a half message that was committed or rolled back."""
     producers = transacting(t)
     connection = producers.connect()
     for value in (COMMIT, ROLLBACK):
@@ -79,7 +85,7 @@ def an_ended_message_is_not_asked_for(t: Remoting) -> None:
 
 @remoting_case("ProducerManager.getAvailableChannel", settings=QUICK)
 def one_producer_of_the_group_is_asked(t: Remoting) -> None:
-    """Of several producers of a group one is asked for a message; producers of other groups are not."""
+    """The broker sends each check to one producer of the group, and to no producer of another group."""
     producers = transacting(t)
     both = [producers.connect(), producers.connect()]
     stranger = transacting(t).connect()
@@ -98,7 +104,7 @@ def one_producer_of_the_group_is_asked(t: Remoting) -> None:
 
 @remoting_case("AbstractTransactionalMessageCheckListener.sendCheckMessage", settings=QUICK)
 def a_producer_that_comes_later_is_asked(t: Remoting) -> None:
-    """A half message whose producer is gone is shown to a producer of its group that comes later."""
+    """If a half message's producer has disconnected, a producer of its group that connects later gets the check."""
     producers = transacting(t)
     gone = producers.connect()
     producers.half()
@@ -113,7 +119,10 @@ def a_producer_that_comes_later_is_asked(t: Remoting) -> None:
 
 @remoting_case("ProducerManager.registerProducer", settings=QUICK)
 def a_producer_that_restarts_is_asked_again(t: Remoting) -> None:
-    """A producer that comes back under its old name is asked again, and may still end by what it was asked first."""
+    """A producer that reconnects with its old client id is checked again.
+
+    It can still commit with the data of the first check.
+    """
     producers, client = transacting(t), t.new("client")
     before = producers.connect(client)
     producers.half()
@@ -129,7 +138,7 @@ def a_producer_that_restarts_is_asked_again(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=QUICK)
 def a_message_may_be_immune_for_a_time(t: Remoting) -> None:
-    """A half message with CHECK_IMMUNITY_TIME_IN_SECONDS is not asked for while that time lasts."""
+    """A half message with CHECK_IMMUNITY_TIME_IN_SECONDS is not checked during that time."""
     producers = transacting(t)
     connection = producers.connect()
     sent = producers.half(properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "60"})
@@ -140,7 +149,7 @@ def a_message_may_be_immune_for_a_time(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.rejectCommitOrRollback", settings=QUICK)
 def an_end_after_the_immunity_is_refused(t: Remoting) -> None:
-    """When the time of immunity is over a message can be ended only by a check."""
+    """After its immunity time a half message can be ended only in response to a check."""
     producers = transacting(t)
     early = producers.half(properties={"CHECK_IMMUNITY_TIME_IN_SECONDS": "3"})
     t.see("in time", producers.end(early, COMMIT), 0)
@@ -153,7 +162,7 @@ def an_end_after_the_immunity_is_refused(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.check", settings=ONE_CHECK)
 def a_message_is_given_up_after_its_checks(t: Remoting) -> None:
-    """A half message that was asked for transactionCheckMax times goes to TRANS_CHECK_MAX_TIME_TOPIC."""
+    """After transactionCheckMax checks a half message goes to TRANS_CHECK_MAX_TIME_TOPIC."""
     producers = transacting(t)
     connection = producers.connect()
     producers.half(tag="A")
@@ -164,7 +173,7 @@ def a_message_is_given_up_after_its_checks(t: Remoting) -> None:
 
 @remoting_case("TransactionalOpBatchService.onWaitEnd", alone=True)
 def ends_are_written_down_together(t: Remoting) -> None:
-    """The ends of half messages are written into RMQ_SYS_TRANS_OP_HALF_TOPIC, several in one message."""
+    """Ends of half messages are stored in RMQ_SYS_TRANS_OP_HALF_TOPIC, several in one op message."""
     producers = transacting(t)
     for value in (COMMIT, ROLLBACK, COMMIT):
         producers.end(producers.half(), value)
@@ -176,7 +185,10 @@ def ends_are_written_down_together(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageCheckService.run")
 def a_look_comes_twice_a_minute(t: Remoting) -> None:
-    """A half message is asked for by the first look, each 30 s, that finds it 6 s old, and by the next one again."""
+    """Check rounds run every 30 s.
+
+    The first round that finds a half message older than 6 s checks it, and so does the next one.
+    """
     producers = transacting(t)
     connection = producers.connect()
     watch = t.stopwatch()

@@ -1,4 +1,4 @@
-"""Ends of transactions for what never was a half message, or is another one."""
+"""END_TRANSACTION requests for a message that is not a half message, or for another half message."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -9,7 +9,7 @@ from ...worlds.transactions import COMMIT, QUICK, ROLLBACK, checks, transacting
 
 @remoting_case("EndTransactionProcessor.checkPrepareMessage")
 def what_waits_for_its_time_cannot_be_ended(t: Remoting) -> None:
-    """The end of a whole, a delayed or a timed message is refused, and changes nothing."""
+    """The end of an ordinary, a delayed or a timed message is rejected and changes nothing."""
     producers = transacting(t)
     for what, properties in (
         ("whole", {}),
@@ -24,7 +24,7 @@ def what_waits_for_its_time_cannot_be_ended(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.checkPrepareMessage")
 def an_end_names_one_half_message(t: Remoting) -> None:
-    """An end with the place in the log of one half message and the place in the half topic of another is refused."""
+    """An end with the log offset of one half message and the half topic offset of another is rejected."""
     producers = transacting(t)
     first, second = producers.half(), producers.half()
     for value in (COMMIT, ROLLBACK):
@@ -35,7 +35,7 @@ def an_end_names_one_half_message(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.putBackHalfMsgQueue", settings=QUICK)
 def a_commit_by_the_first_place_leaves_the_copy(t: Remoting) -> None:
-    """After a check, a commit that names where the message was first stores it, and its producer is asked again."""
+    """After a check, a commit with the first copy's offsets stores the message, but the producer is checked again."""
     producers = transacting(t)
     connection = producers.connect()
     sent = producers.half()
@@ -53,7 +53,7 @@ def a_commit_by_the_first_place_leaves_the_copy(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.checkPrepareMessage", alone=True)
 def what_was_committed_can_be_committed(t: Remoting) -> None:
-    """The message that a commit has stored passes for a half message: its own commit stores another."""
+    """A message stored by a commit is accepted as a half message: a commit of it stores another message."""
     producers = transacting(t)
     sent = producers.half()
     producers.end(sent, COMMIT)
@@ -66,7 +66,7 @@ def what_was_committed_can_be_committed(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.sendFinalMessage")
 def a_commit_finds_its_topic_gone(t: Remoting) -> None:
-    """A commit whose topic was deleted meanwhile is taken, and the topic stays away."""
+    """A commit whose topic was deleted in the meantime succeeds, and the topic is not created again."""
     producers = transacting(t)
     sent = producers.half()
     t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": producers.topic}), 0)

@@ -1,4 +1,4 @@
-"""Transactions: what makes a half message, which is its property, and what the flag of a send does without it."""
+"""Half messages are defined by the property TRAN_MSG. Cases of the sysFlag's transaction bits without it."""
 
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
@@ -9,18 +9,18 @@ from ...worlds.remoting import Remoting
 from ...worlds.transactions import COMMIT, PREPARED, ROLLBACK, shown, transacting
 
 FLAGS = (PREPARED, ROLLBACK, COMMIT)
-"""Transaction types in the sysFlag of a send."""
+"""Transaction types in the sysFlag of a send: prepared, rolled back and committed."""
 
 
 def _in_log(t: Remoting, sent: Answer) -> ReceivedMessage:
-    """What was stored by a send, wherever it lies."""
+    """Return the message stored by a send, read from the commit log."""
     [message] = t.view(sent.place).messages
     return message
 
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def the_flag_alone_is_no_half_message(t: Remoting) -> None:
-    """A send whose sysFlag says prepared or rolled back, but no TRAN_MSG, is stored under its own topic in no queue."""
+    """A send with sysFlag prepared or rolled back, but without TRAN_MSG, is stored under its topic but in no queue."""
     topic, group = t.topic(queues=1), t.group()
     for flag in FLAGS:
         sent = t.send(topic, f"flag {flag}", sysFlag=flag)
@@ -33,7 +33,7 @@ def the_flag_alone_is_no_half_message(t: Remoting) -> None:
 
 @remoting_case("CommitLog.DefaultAppendMessageCallback.doAppend")
 def what_is_in_no_queue_takes_no_place(t: Remoting) -> None:
-    """What is stored in no queue is told to be at offset 0, and others are counted without it."""
+    """A message that is stored in no queue gets offset 0 in its response, and queue offsets skip it."""
     topic = t.topic(queues=1)
     places = [t.send(topic, f"flag {flag}", sysFlag=flag)["queueOffset"] for flag in (0, PREPARED, 0, ROLLBACK, 0)]
     t.see("offsets", places)
@@ -42,7 +42,7 @@ def what_is_in_no_queue_takes_no_place(t: Remoting) -> None:
 
 @remoting_case("IndexService.buildIndex")
 def the_key_of_what_is_in_no_queue(t: Remoting) -> None:
-    """A key finds what says prepared although it is in no queue, and not what says rolled back."""
+    """A key query finds a prepared message that is in no queue, but not a rolled back one."""
     topic = t.topic(queues=1)
     for flag in FLAGS:
         t.send(topic, f"flag {flag}", sysFlag=flag, keys="k")
@@ -57,7 +57,7 @@ def the_key_of_what_is_in_no_queue(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.notifyMessageArriveIfNecessary")
 def what_is_in_no_queue_ends_a_pull(t: Remoting) -> None:
-    """A pull that is held at the beginning of a queue ends, with nothing, when something comes that no queue takes."""
+    """A pull held at the beginning of a queue returns empty when a message is stored that belongs to no queue."""
     topic, group = t.topic(queues=1), t.group()
     for flag in (PREPARED, ROLLBACK):
         pull = t.start_pull(topic, group, suspend_ms=15_000)
@@ -75,7 +75,7 @@ def what_is_in_no_queue_ends_a_pull(t: Remoting) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def what_is_in_no_queue_ends_no_pop(t: Remoting) -> None:
-    """A pop that waits goes on waiting when something comes that no queue takes."""
+    """A held pop is not completed by a message that is stored in no queue."""
     topic, group = t.topic(queues=1), t.group()
     pop = t.start_pop(topic, group, poll_ms=15_000)
     t.wait(0.5)
@@ -91,7 +91,7 @@ def what_is_in_no_queue_ends_no_pop(t: Remoting) -> None:
 
 @remoting_case("HookUtils.handleScheduleMessage")
 def what_is_in_no_queue_is_not_delayed(t: Remoting) -> None:
-    """The delay level of a send that says prepared or rolled back has no effect; what says committed waits."""
+    """The delay level of a prepared or rolled back send has no effect; a committed one is delayed."""
     topic = t.topic(queues=1)
     for flag in FLAGS:
         sent = t.send(topic, f"flag {flag}", sysFlag=flag, properties={"DELAY": "1"})
@@ -102,7 +102,7 @@ def what_is_in_no_queue_is_not_delayed(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def the_property_alone_makes_a_half_message(t: Remoting) -> None:
-    """TRAN_MSG makes a half message, in letters of any case and whatever the flag is; other words do not."""
+    """TRAN_MSG=true in any letter case makes a half message, and the sysFlag does not matter. Other values do not."""
     producers = transacting(t)
     home = {"PGROUP": producers.name}
     for word in ("true", "TRUE", "True", "yes", "1", " true"):
@@ -118,7 +118,7 @@ def the_property_alone_makes_a_half_message(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def one_that_comes_again_with_a_level_is_no_half_message(t: Remoting) -> None:
-    """What was consumed before and has a delay level is no half message, though it says so, and waits as others do."""
+    """A message with TRAN_MSG is delayed as an ordinary one if it has a delay level and was consumed before."""
     producers = transacting(t)
     half = {"TRAN_MSG": "true", "PGROUP": producers.name}
     for times, level in ((1, "1"), (1, "0"), (0, "1")):
@@ -131,7 +131,7 @@ def one_that_comes_again_with_a_level_is_no_half_message(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendMessage", settings=with_keys(STRICT, "rejectTransactionMessage"))
 def the_flag_alone_is_not_refused(t: Remoting) -> None:
-    """Where rejectTransactionMessage is on, TRAN_MSG is refused and the flag alone is taken."""
+    """With rejectTransactionMessage a send with TRAN_MSG is rejected; one with only the sysFlag is accepted."""
     producers = transacting(t)
     t.see("flag alone", t.send(producers.topic, sysFlag=PREPARED), 0)
     t.see("property alone", t.send(producers.topic, properties={"TRAN_MSG": "TRUE", "PGROUP": producers.name}), 16)

@@ -1,4 +1,4 @@
-"""Half messages that nobody ends: how often their producers are asked, and what becomes of them."""
+"""Half messages without an end: the number of checks, and what happens afterwards."""
 
 from rocketmq_testkit.emulator.message.names import TRANS_CHECK_MAX_TIME_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages
@@ -10,12 +10,12 @@ from ...worlds.transactions import COMMIT, OFTEN, QUICK, ROLLBACK, TWO_CHECKS, c
 
 HOUR_MS = 3_600_000
 KEPT_HOURS = 72
-"""For so long messages are kept, unless fileReservedTime says otherwise."""
+"""Default retention of messages in hours (fileReservedTime)."""
 
 
 @remoting_case("TransactionalMessageServiceImpl.needDiscard", settings=TWO_CHECKS)
 def a_producer_is_asked_as_often_as_allowed(t: Remoting) -> None:
-    """A producer is asked transactionCheckMax times, then its message is put aside and nobody is asked any more."""
+    """After transactionCheckMax checks the message goes to TRANS_CHECK_MAX_TIME_TOPIC, and no more checks are sent."""
     producers = transacting(t)
     connection = producers.connect()
     producers.half(tag="A", keys="k", properties={"color": "red"})
@@ -28,14 +28,14 @@ def a_producer_is_asked_as_often_as_allowed(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.needDiscard", settings=OFTEN)
 def a_producer_is_asked_fifteen_times(t: Remoting) -> None:
-    """Unless transactionCheckMax says otherwise each message of a producer is asked for 15 times, then put aside."""
+    """By default each half message is checked 15 times (transactionCheckMax) and is then given up."""
     producers = transacting(t)
     connection = producers.connect()
     watch = t.stopwatch()
     for number in range(3):
         producers.half(f"half {number}")
     t.until(lambda: len(producers.given_up(0)) == 3, 90)
-    # A busy broker looks more than once in a round now and then.
+    # # A busy broker sometimes checks more than once in a round.
     t.see("after", watch.between(6 + 15 / 2, 90))
     aside = [[each.body, each.queue_id, each.properties["TRANSACTION_CHECK_TIMES"]] for each in producers.given_up(0)]
     t.see("put aside", sorted(aside))
@@ -48,7 +48,10 @@ def a_producer_is_asked_fifteen_times(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageBridge.parseHalfMessageInner", settings=TWO_CHECKS)
 def a_half_message_that_waited_for_its_time_is_put_aside(t: Remoting) -> None:
-    """A half message with a time belongs to the half topic, and is put aside in the end; one with a level is lost."""
+    """A half message with a delivery time counts as a message of the half topic and is given up.
+
+    One with a delay level is lost.
+    """
     producers = transacting(t)
     connection = producers.connect()
     for body, properties in (("delayed", {"DELAY": "1"}), ("timed", {"TIMER_DELAY_MS": "1500"})):
@@ -68,12 +71,12 @@ def a_half_message_that_waited_for_its_time_is_put_aside(t: Remoting) -> None:
 
 @remoting_case("AbstractTransactionalMessageCheckListener.sendCheckMessage", settings=TWO_CHECKS)
 def checks_count_though_nobody_can_be_asked(t: Remoting) -> None:
-    """A message whose producers are all gone is put aside after as many checks as any other."""
+    """A half message without connected producers is given up after the same number of checks as any other."""
     producers = transacting(t)
-    watch = t.stopwatch()  # before the send: what waits for a processor after it is not the broker
+    watch = t.stopwatch()  # before the send, so that the client's own delay does not count
     producers.half()
     t.see("put aside", [message.properties["TRANSACTION_CHECK_TIMES"] for message in producers.given_up()])
-    # A busy broker's last look finds it in the round of the one before: then two rounds are enough.
+    # # A busy broker's last check may follow in the round of the previous one, so two rounds suffice.
     t.see("after", watch.between(3.9, 40))
     late = producers.connect()
     t.wait(8)
@@ -82,7 +85,7 @@ def checks_count_though_nobody_can_be_asked(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.checkPrepareMessage", settings=TWO_CHECKS)
 def what_was_put_aside_can_be_committed(t: Remoting) -> None:
-    """A message that was put aside is stored by each commit that names one of its places, the last one too."""
+    """A commit stores a given-up message for each of its offsets, also the one in TRANS_CHECK_MAX_TIME_TOPIC."""
     producers = transacting(t)
     connection = producers.connect()
     sent = producers.half()
@@ -98,7 +101,7 @@ def what_was_put_aside_can_be_committed(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.needSkip", settings=QUICK)
 def a_message_that_is_too_old_is_put_aside(t: Remoting) -> None:
-    """A message that was born before all that is kept is put aside by the first look, and nobody is asked."""
+    """A half message born before the retention period is given up in the first round without a check."""
     producers = transacting(t)
     connection = producers.connect()
     for body, hours in (("old", KEPT_HOURS + 1), ("not so old", KEPT_HOURS - 1)):
@@ -111,7 +114,7 @@ def a_message_that_is_too_old_is_put_aside(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.needSkip", settings={**QUICK, "fileReservedTime": "0"})
 def nothing_may_be_kept(t: Remoting) -> None:
-    """Where fileReservedTime is 0 every message is put aside at once."""
+    """With fileReservedTime=0 every half message is given up at once."""
     producers = transacting(t)
     connection = producers.connect()
     producers.half()
@@ -121,7 +124,7 @@ def nothing_may_be_kept(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.resumeCheckHalfMessage", settings=TWO_CHECKS)
 def what_was_put_aside_can_be_asked_for_again(t: Remoting) -> None:
-    """An administrator has a message that was put aside asked for again, as often as one that is new."""
+    """RESUME_CHECK_HALF_MESSAGE makes the broker check a given-up message again, as often as a new one."""
     producers = transacting(t)
     connection = producers.connect()
     producers.half()
@@ -137,7 +140,7 @@ def what_was_put_aside_can_be_asked_for_again(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.resumeCheckHalfMessage")
 def what_is_not_there_cannot_be_asked_for_again(t: Remoting) -> None:
-    """Ids of no message, and none at all, are refused."""
+    """RESUME_CHECK_HALF_MESSAGE with the id of no message, or without an id, is rejected."""
     ids = {"none": None, "short": "7F0000", "no number": "zz", "nowhere": "7F00000100002A9F00FFFFFFFFFFFFFF"}
     for label, id_ in ids.items():
         t.see(label, t.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, {"topic": "any", "msgId": id_}), 1)

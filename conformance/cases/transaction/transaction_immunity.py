@@ -1,4 +1,4 @@
-"""How long half messages are left alone, and when an end comes too late."""
+"""Immunity time of half messages: how long they are not checked, and when an end is too late."""
 
 from collections.abc import Mapping
 
@@ -12,13 +12,13 @@ from ...worlds.transactions import COMMIT, OFTEN, QUICK, ROLLBACK, checks, trans
 
 USUAL_SECONDS = 20.0
 PATIENT = {"transactionCheckInterval": "1000", "transactionTimeOut": "20000", "transactionCheckMax": "1000"}
-"""Half messages are looked at every second, and asked for when they are older than 20 s; each look counts."""
+"""Check rounds run every second for half messages older than 20 s. Each round is counted."""
 IMMUNITY = "CHECK_IMMUNITY_TIME_IN_SECONDS"
 HOUR_MS = 3_600_000
 
 
 def _see_when_asked(t: Remoting, connection: RemotingClient, sent_ms: Mapping[str, int]) -> None:
-    """Note of each body, sent at these times, whether it is asked for before the usual time is over."""
+    """Record for each body (sent at the given time in ms) whether its check comes before the usual 20 s."""
     found: dict[str, str] = {}
 
     def look() -> bool:
@@ -35,7 +35,7 @@ def _see_when_asked(t: Remoting, connection: RemotingClient, sent_ms: Mapping[st
 
 @remoting_case("TransactionalMessageServiceImpl.check", settings=OFTEN)
 def a_message_is_left_alone_for_six_seconds(t: Remoting) -> None:
-    """Nobody is asked for a message before it is 6 s old, unless transactionTimeOut or the message says otherwise."""
+    """By default a half message is not checked before it is 6 s old (transactionTimeOut)."""
     producers = transacting(t)
     connection = producers.connect()
     watch = t.stopwatch()
@@ -46,7 +46,7 @@ def a_message_is_left_alone_for_six_seconds(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.check", settings=PATIENT, tidy=True)
 def a_message_from_the_future_is_asked_for_early(t: Remoting) -> None:
-    """A message that was born after the present is asked for at once."""
+    """A half message whose born time lies in the future is checked at once."""
     producers = transacting(t)
     connection = producers.connect()
     sent_ms = {}
@@ -58,7 +58,7 @@ def a_message_from_the_future_is_asked_for_early(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.getImmunityTime", settings=PATIENT, tidy=True)
 def a_message_may_be_asked_for_early(t: Remoting) -> None:
-    """A short immunity is taken as it is, a negative one as none, -1 and what is no number as the usual time."""
+    """A short immunity time is applied as it is, a negative one as 0. Other values and -1 mean the default time."""
     producers = transacting(t)
     connection = producers.connect()
     sent_ms = {}
@@ -71,7 +71,7 @@ def a_message_may_be_asked_for_early(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=QUICK)
 def an_immune_message_is_put_back_by_each_look(t: Remoting) -> None:
-    """While a message is left alone each look stores it once more, counts, and notes where it was first."""
+    """During its immunity time each check round stores a half message again, counted and with its first offset."""
     producers = transacting(t)
     sent = producers.half(producers.topic, properties={IMMUNITY: "60"})
     first = int(sent["queueOffset"])
@@ -90,7 +90,7 @@ def an_immune_message_is_put_back_by_each_look(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageUtil.getImmunityTime", settings={"transactionTimeOut": "15000"})
 def an_end_is_in_time_for_the_usual_time(t: Remoting) -> None:
-    """A message that asks for an immunity shorter than transactionTimeOut can be ended without a check until then."""
+    """A half message with a short immunity time can be ended without a check until transactionTimeOut."""
     producers = transacting(t)
     early, late = (producers.half(each, properties={IMMUNITY: "1"}) for each in ("early", "late"))
     t.wait(2)
@@ -102,7 +102,10 @@ def an_end_is_in_time_for_the_usual_time(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.rejectCommitOrRollback", settings=QUICK)
 def a_late_end_is_first_of_all_late(t: Remoting) -> None:
-    """An end that comes too late is refused as late where it names another group or place, too; beyond the log not."""
+    """A late end is rejected as late even with a wrong group or half topic offset.
+
+    An offset beyond the log has priority.
+    """
     producers = transacting(t)
     late = producers.half(properties={IMMUNITY: "3"})
     t.wait(4)

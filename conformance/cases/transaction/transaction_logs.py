@@ -1,4 +1,4 @@
-"""The topics that transactions are kept in, as administrators see them."""
+"""The half and op topics of transactions, as administrators see them."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from ...worlds.remoting import Remoting
 from ...worlds.transactions import COMMIT, ROLLBACK, transacting
 
 PATIENT = {"transactionCheckInterval": "3000", "transactionTimeOut": "20000"}
-"""Half messages are looked at every 3 s, and nobody is asked while a case runs."""
+"""Check rounds run every 3 s, and no half message is old enough for a check during a case."""
 
 
 def _extents(t: Remoting) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def _positions(t: Remoting) -> list[str | None]:
 
 @remoting_case("AdminBrokerProcessor.getTopicStatsInfo", settings=PATIENT, alone=True)
 def the_logs_of_transactions_have_extents(t: Remoting) -> None:
-    """Half messages and their ends are counted by the statistics of their topics, what is decided by the positions."""
+    """Topic statistics count half messages and op messages; the group's offsets count the decided ones."""
     producers = transacting(t)
     t.see("at first", _extents(t))
     sent = [producers.half() for _ in range(3)]
@@ -44,7 +44,10 @@ def the_logs_of_transactions_have_extents(t: Remoting) -> None:
     settings={"transactionOpMsgMaxSize": "7", "transactionOpBatchInterval": "60000"},
 )
 def many_ends_are_written_down_at_once(t: Remoting) -> None:
-    """Ends whose list is longer than transactionOpMsgMaxSize are written before their time; what follows waits."""
+    """Op messages longer than transactionOpMsgMaxSize are stored before the batch interval ends.
+
+    Later ends wait for it.
+    """
     producers = transacting(t)
     for number in range(5):
         producers.end(producers.half(), COMMIT)

@@ -1,4 +1,4 @@
-"""Half messages with an immunity that were ended, and whose end was written down only after they were put back."""
+"""Half messages with an immunity time whose op message is stored only after a check round has stored them again."""
 
 from rocketmq_testkit.emulator.message.names import HALF_TOPIC
 
@@ -7,16 +7,16 @@ from ...worlds.remoting import Remoting
 from ...worlds.transactions import COMMIT, ROLLBACK, checks, transacting
 
 _LOOKS = {"transactionCheckInterval": "1000", "transactionTimeOut": "1000", "transactionCheckMax": "14"}
-"""Half messages are looked at every second; one that was looked at 14 times is given up."""
+"""Check rounds run every second, and a half message is given up after 14 of them."""
 LATE = {**_LOOKS, "transactionOpBatchInterval": "6000"}
-"""Ends are written down after 6 s; by 5.5.0 only the first of a broker, and the next ones at once."""
+"""Op messages are stored after 6 s. On 5.5.0 only a broker's first op message waits, later ones are stored at once."""
 SOON = {**_LOOKS, "transactionOpBatchInterval": "50"}
-"""Ends are written down at once."""
+"""Op messages are stored at once."""
 IMMUNE = {"CHECK_IMMUNITY_TIME_IN_SECONDS": "60"}
 
 
 def _until_looked(t: Remoting) -> None:
-    """Return just after the broker has looked at half messages: it puts back those that have an immunity."""
+    """Return just after a check round, which is recognized by its storing an immune half message again."""
     transacting(t).half(properties=IMMUNE)
     stored = t.max_offset(HALF_TOPIC)
     t.require(t.until(lambda: t.max_offset(HALF_TOPIC) > stored), "nothing was put back")
@@ -34,19 +34,19 @@ def _see_end(t: Remoting, value: int, *, seconds: float) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=LATE, alone=True)
 def an_end_that_is_written_late_is_not_recognised(t: Remoting) -> None:
-    """A message with an immunity that was put back before its commit was written down is given up in the end."""
+    """If an immune half message is stored again before its commit's op message is, it is finally given up."""
     _see_end(t, COMMIT, seconds=40)
 
 
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=LATE, alone=True)
 def a_rollback_that_is_written_late_is_not_recognised(t: Remoting) -> None:
-    """A message with an immunity that was put back before its rollback was written down is given up in the end."""
+    """If an immune half message is stored again before its rollback's op message is, it is finally given up."""
     _see_end(t, ROLLBACK, seconds=40)
 
 
 @remoting_case("TransactionalMessageServiceImpl.check", settings=LATE, alone=True)
 def an_end_that_is_written_late_is_asked_for_after_the_immunity(t: Remoting) -> None:
-    """When the immunity of such a message is over its producer is asked all the same; a commit stores it again."""
+    """Such a message is checked after its immunity time although it was committed. Another commit stores it again."""
     producers = transacting(t)
     connection = producers.connect()
     watch = t.stopwatch()
@@ -61,6 +61,6 @@ def an_end_that_is_written_late_is_asked_for_after_the_immunity(t: Remoting) -> 
 
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=SOON, tidy=True)
 def an_end_that_is_written_at_once_is_recognised(t: Remoting) -> None:
-    """A message with an immunity whose commit is written down at once is looked at no more."""
+    """An immune half message whose commit's op message is stored at once is not checked any more."""
     _until_looked(t)
     _see_end(t, COMMIT, seconds=20)

@@ -1,4 +1,4 @@
-"""Transactions: half messages, and their end by the producer."""
+"""Half messages, and their commit or rollback by the producer."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from ...worlds.transactions import COMMIT, ROLLBACK, UNKNOWN, shown, transacting
 from ..pop.peek import peek
 
 FAR = 1 << 40
-"""A place that no log reaches."""
+"""A log offset beyond the end of any log."""
 
 
 def _delivered(t: Remoting, topic: str, count: int = 1) -> list[ReceivedMessage]:
@@ -23,7 +23,7 @@ def _delivered(t: Remoting, topic: str, count: int = 1) -> list[ReceivedMessage]
 
 @remoting_case("EndTransactionProcessor.processRequest")
 def a_half_message_is_hidden_until_its_commit(t: Remoting) -> None:
-    """A half message cannot be pulled; when its producer commits it, it is stored in its topic."""
+    """A half message cannot be pulled. When its producer commits it, the broker stores it in its topic."""
     producers, group = transacting(t, queues=2), t.group()
     sent = producers.half(queue=1, tag="A", keys="k", properties={"color": "red"})
     t.see("half", sent.without("queueOffset"), 0)
@@ -35,7 +35,7 @@ def a_half_message_is_hidden_until_its_commit(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageBridge.parseHalfMessageInner")
 def a_half_message_does_not_count(t: Remoting) -> None:
-    """A half message is in no offset and no statistics of its topic, and neither popped nor peeked at."""
+    """A half message does not count in the offsets and statistics of its topic, and is neither popped nor peeked."""
     producers, group = transacting(t), t.group()
     sent = producers.half(keys="k")
     t.wait(0.3)
@@ -52,7 +52,7 @@ def a_half_message_does_not_count(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageBridge.parseHalfMessageInner")
 def a_half_message_lies_in_a_topic_of_its_own(t: Remoting) -> None:
-    """A half message is stored in RMQ_SYS_TRANS_HALF_TOPIC and remembers its own topic and queue."""
+    """A half message is stored in RMQ_SYS_TRANS_HALF_TOPIC with its real topic and queue as properties."""
     producers = transacting(t, queues=2)
     sent = producers.half(queue=1, tag="A")
     t.see("stored as", shown(t.view(sent.place).messages[0]))
@@ -60,7 +60,10 @@ def a_half_message_lies_in_a_topic_of_its_own(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.endMessageTransaction")
 def a_committed_message_names_its_half_message(t: Remoting) -> None:
-    """The answer to a half message names its place in the half topic; what its commit stores, its place in the log."""
+    """The response to a half message has its half topic offset.
+
+    The committed message has the log offset of the half message.
+    """
     producers = transacting(t)
     sent = producers.half()
     half = t.message_at(HALF_TOPIC, 0, int(sent["queueOffset"]))
@@ -83,7 +86,7 @@ def a_rolled_back_message_is_never_seen(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.processRequest")
 def a_commit_always_stores(t: Remoting) -> None:
-    """Each commit of a half message stores it: a second one, and one after a rollback."""
+    """Every commit of a half message stores it, even a second one or one after a rollback."""
     producers = transacting(t)
     sent = producers.half("twice")
     for _ in range(2):
@@ -97,7 +100,7 @@ def a_commit_always_stores(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.processRequest")
 def an_unknown_end_gets_no_answer(t: Remoting) -> None:
-    """A producer that says that it does not know how its transaction ends gets no answer."""
+    """An end with the type unknown gets no response."""
     producers = transacting(t)
     sent = producers.half()
     connections = {check: t.connect() for check in (False, True)}
@@ -110,7 +113,7 @@ def an_unknown_end_gets_no_answer(t: Remoting) -> None:
 
 @remoting_case("EndTransactionRequestHeader.checkFields")
 def an_end_is_commit_or_rollback(t: Remoting) -> None:
-    """An end that is neither of the three is refused, and so is one without its fields."""
+    """An end with an invalid type or without its fields is rejected."""
     producers = transacting(t)
     sent = producers.half()
     for value in (4, 5, -1):
@@ -121,7 +124,7 @@ def an_end_is_commit_or_rollback(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.checkPrepareMessage")
 def an_end_must_fit_its_half_message(t: Remoting) -> None:
-    """An end by another producer group, at another place or beyond the log is refused, and nothing is stored."""
+    """An end with another producer group, a wrong offset or one beyond the log is rejected, and nothing is stored."""
     producers = transacting(t)
     sent = producers.half()
     for value in (COMMIT, ROLLBACK):
@@ -135,7 +138,7 @@ def an_end_must_fit_its_half_message(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.checkPrepareMessage")
 def only_half_messages_can_be_ended(t: Remoting) -> None:
-    """The end of a message that is no half message is refused."""
+    """The end of a message that is not a half message is rejected."""
     producers = transacting(t)
     [sent] = t.sent(producers.topic)
     t.see("commit", producers.end(sent, COMMIT).code)
@@ -145,7 +148,7 @@ def only_half_messages_can_be_ended(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.processRequest")
 def topic_and_ids_of_an_end_do_not_matter(t: Remoting) -> None:
-    """An end is found by its places; topic, message id and transaction id may be wrong or missing."""
+    """An end identifies its half message by offsets; topic, message id and transaction id may be wrong or missing."""
     producers = transacting(t)
     wrong: dict[str, Any] = {"topic": t.new(), "msgId": "none", "transactionId": "none"}
     for fields in (wrong, dict.fromkeys(wrong)):
@@ -156,7 +159,7 @@ def topic_and_ids_of_an_end_do_not_matter(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageBridge.parseHalfMessageInner")
 def a_half_message_with_a_delay_loses_its_topic(t: Remoting) -> None:
-    """A half message with a delay level waits for the half topic and forgets its own: a commit does not store it."""
+    """A half message with a delay level is delayed for the half topic and loses its own. A commit does not store it."""
     producers = transacting(t)
     sent = producers.half(properties={"DELAY": "1"})
     t.see("half", sent.without("queueOffset"), 0)
@@ -168,7 +171,7 @@ def a_half_message_with_a_delay_loses_its_topic(t: Remoting) -> None:
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def a_commit_wakes_a_held_pull(t: Remoting) -> None:
-    """A half message does not wake a pull that is held on its queue, its commit does."""
+    """A half message does not wake a held pull on its queue; its commit does."""
     producers, group = transacting(t), t.group()
     pull = t.start_pull(producers.topic, group, suspend_ms=15_000)
     sent = producers.half()
@@ -182,7 +185,7 @@ def a_commit_wakes_a_held_pull(t: Remoting) -> None:
 
 @remoting_case("QueryMessageProcessor.queryMessage")
 def keys_are_found_after_the_commit(t: Remoting) -> None:
-    """A key of a half message finds it in its topic when it is committed."""
+    """A key query finds a half message in its topic after the commit."""
     producers = transacting(t)
     sent = producers.half(keys="k")
     t.wait(0.3)
@@ -194,7 +197,7 @@ def keys_are_found_after_the_commit(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendMessage", settings=with_keys(STRICT, "rejectTransactionMessage"))
 def a_broker_may_refuse_transactions(t: Remoting) -> None:
-    """Where rejectTransactionMessage is on, half messages are refused and others are not."""
+    """With rejectTransactionMessage half messages are rejected and other messages are accepted."""
     producers = transacting(t)
     t.see("half", producers.half(), 16)
     t.see("whole", t.send(producers.topic), 0)
