@@ -27,8 +27,7 @@ def delayed(t: Remoting, topic: str, level: object, body: str = "later", **prope
 
 
 def see_delivered(t: Remoting, topic: str, watch: Stopwatch, low: float, high: float) -> None:
-    """Record that queue 1 is empty at first, the message delivered to it, and whether it took `low` to `high` seconds.
-    """
+    """Record that queue 1 is empty at first, then the delivered message and whether it took `low` to `high` seconds."""
     t.see("at once", t.pull(topic, t.group(), 1), 19)
     answer = t.stored(topic, 1, 1)
     t.see("after", watch.between(low, high))

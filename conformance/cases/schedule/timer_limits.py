@@ -58,7 +58,7 @@ def slots_may_be_half_a_second(t: Remoting) -> None:
 
 @remoting_case("HookUtils.transformTimerMessage")
 def three_days_are_the_most(t: Remoting) -> None:
-    """A message may be delayed by almost three days, with any property, but not by more."""
+    """A message may be delayed by 23 hours and by almost three days, with any property, but not by more."""
     topic = t.topic(queues=1)
     limit = 3 * DAY_MS
     for label, ms in (("23 h", 23 * HOUR_MS), ("5 s less", limit - 5000), ("5 s more", limit + 5000)):

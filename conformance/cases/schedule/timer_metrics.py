@@ -118,8 +118,7 @@ def what_pauses_is_counted_once(t: Remoting) -> None:
 
 @remoting_case("TimerCheckpoint.encode", alone=True)
 def the_check_point_of_the_timer(t: Remoting) -> None:
-    """The check point has the second up to which the wheel was read, and the number of messages put in, at its last
-    write."""
+    """The check point has the second up to which the wheel was read and the number of stored messages."""
     topic = t.topic(queues=1)
     t.until(lambda: check_point(t)[0] >= t.now_ms() - 3000, 20)  # the timer of a new broker lags
     read, log, taken, master, state, changed, version = check_point(t)
@@ -141,8 +140,7 @@ def the_check_point_of_the_timer(t: Remoting) -> None:
 
 @remoting_case("TimerWheel.getAllNum", alone=True)
 def the_state_of_the_broker_counts_what_waits(t: Remoting) -> None:
-    """`timerCongestNum` is the number of messages in the wheel's slots minus the delete markers, and can be negative.
-    """
+    """`timerCongestNum` is the number of messages in the wheel's slots minus the delete markers. It can be negative."""
     topic = t.topic(queues=1)
     t.see("nothing yet", _congestion(t))
     for _ in range(3):
