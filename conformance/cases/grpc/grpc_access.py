@@ -1,4 +1,4 @@
-"""Who may ask a proxy for what."""
+"""Authentication and authorization of calls to the proxy."""
 
 from google.protobuf.message import Message
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
@@ -18,13 +18,16 @@ UNAUTHORIZED = pb.UNAUTHORIZED
 
 
 def named(name: str) -> pb.Resource:
-    """A topic or a group."""
+    """Return the resource of a topic or a group."""
     return pb.Resource(name=name)
 
 
 @grpc_case("DefaultAuthenticationHandler.doAuthenticate", settings=GUARDED)
 def a_call_is_signed_by_somebody(t: Grpc) -> None:
-    """By a user that is known and not disabled, with its own password; each else hears why not."""
+    """A call must be signed by an existing, enabled user with its own password.
+
+    Any other signature is UNAUTHORIZED with a reason.
+    """
     topic, ann = t.topic(kind="NORMAL"), user(t, ALL)
     t.see("own secret", t.route(topic, **signed(ann)), pb.OK)
     t.see("super", t.route(topic), pb.OK)
@@ -46,7 +49,10 @@ def a_call_is_signed_by_somebody(t: Grpc) -> None:
 
 @grpc_case("DefaultAuthenticationContextBuilder.build", settings=GUARDED)
 def a_header_says_who_has_signed(t: Grpc) -> None:
-    """Its parts may come in any order, with more of them; one that cannot be read is refused for what it lacks."""
+    """The parts of the authorization header may come in any order, with further parts.
+
+    A malformed header is rejected with a reason.
+    """
     topic, ann = t.topic(kind="NORMAL"), user(t, ALL)
     headers = authorization(ann)
     moment, text = headers[DATE_TIME], headers["authorization"]
@@ -87,7 +93,7 @@ def _signed_over(credentials: Credentials, moment: str) -> str:
 
 
 def requests(t: Grpc, topic: str, group: str) -> dict[str, tuple[str, Message]]:
-    """A request of each kind that names a topic and a group."""
+    """Return a request of each RPC that names a topic and a group."""
     message = t.message(topic)
     return {
         "route": ("QueryRoute", sv.QueryRouteRequest(topic=named(topic), endpoints=t.endpoints())),
@@ -128,7 +134,7 @@ def requests(t: Grpc, topic: str, group: str) -> dict[str, tuple[str, Message]]:
 
 @grpc_case("DefaultAuthorizationContextBuilder.build", settings=GUARDED)
 def each_call_needs_something_else(t: Grpc) -> None:
-    """Topics to be sent to or read, groups to be read for; without rights the answer says what is missing first."""
+    """Each RPC requires rights on topics, groups or both. Without them the response names the first missing right."""
     topic, group = t.topic(kind="NORMAL"), t.group()
     none = user(t)
     reader, of_group = user(t, entry(f"Topic:{topic}", "Sub")), user(t, entry(f"Group:{group}", "Sub"))
@@ -142,7 +148,7 @@ def each_call_needs_something_else(t: Grpc) -> None:
 
 @grpc_case("DefaultAuthorizationContextBuilder.build", settings=GUARDED)
 def what_is_missing_is_said_first(t: Grpc) -> None:
-    """Blank topics and groups, and what a request lacks, are refused for want of a permission."""
+    """Blank topics and groups and missing fields are rejected as UNAUTHORIZED."""
     ann = signed(user(t, ALL))
     for label, (rpc, request) in requests(t, " ", "").items():
         t.see(label, t.call(rpc, request, **ann))
@@ -154,7 +160,12 @@ def what_is_missing_is_said_first(t: Grpc) -> None:
 
 @grpc_case("GrpcMessagingApplication.telemetry", settings=GUARDED)
 def a_stream_is_refused_command_by_command(t: Grpc) -> None:
-    """It is told why, and then it ends; commands without settings need a signature alone."""
+    """A telemetry stream checks each command.
+
+    A rejected command gets the reason, and the stream ends.
+
+    Commands without settings require only a signature.
+    """
     topic, group = t.topic(kind="NORMAL"), t.group()
     none, ann = user(t), user(t, entry(f"Topic:{topic}", "Pub"), entry(f"Group:{group}", "Sub"))
     publishing, subscription = t.publishing(topic), t.subscription(group, {topic: "*"})
@@ -184,7 +195,7 @@ def a_stream_is_refused_command_by_command(t: Grpc) -> None:
 
 @grpc_case("StatefulAuthenticationStrategy.evaluate", settings=REMEMBERING)
 def a_proxy_looks_at_each_call(t: Grpc) -> None:
-    """Where its broker remembers, for the strategies are each one's own."""
+    """The proxy authenticates each call, even if its broker uses the stateful strategy. Each has its own strategy."""
     topic, ann = t.topic(kind="NORMAL"), user(t, entry("*", "Pub"))
     wrong = Credentials(ann.access_key, "other")
     t.see("good", t.route(topic, **signed(ann)), pb.OK)

@@ -12,7 +12,7 @@ _BEYOND = 7 << 40
 
 @grpc_case("AckMessageActivity.ackMessage")
 def messages_are_acknowledged(t: Grpc) -> None:
-    """Each entry of an acknowledgement has a status of its own, with the id and the handle as they were sent."""
+    """Each entry of an acknowledgement gets its own status, with the message id and handle of the request."""
     consumer = consuming(t, 3)
     first, second, third = consumer.receive().handles
     t.see("one", consumer.ack_entries(("id 1", first)), 20000)
@@ -21,7 +21,7 @@ def messages_are_acknowledged(t: Grpc) -> None:
 
 @grpc_case("AckMessageProcessor.processRequest")
 def an_acknowledged_message_stays_away(t: Grpc) -> None:
-    """A message that is acknowledged does not come back when its time is over, one that is not does."""
+    """An acknowledged message is not redelivered after its invisible duration; an unacknowledged one is."""
     consumer = consuming(t, 2)
     handles = consumer.receive(invisible_s=10).handles
     t.see("acknowledged", consumer.ack(handles[0]).status, 20000)
@@ -32,7 +32,7 @@ def an_acknowledged_message_stays_away(t: Grpc) -> None:
 
 @grpc_case("AckMessageProcessor.processRequest")
 def acknowledging_again_is_fine(t: Grpc) -> None:
-    """A handle may be acknowledged again, twice in one request, by any client that has an id, and when given up."""
+    """A handle can be acknowledged repeatedly, twice in one request, by any client, and after forwarding to the DLQ."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     t.see("first", consumer.ack(handle).status, 20000)
@@ -48,7 +48,7 @@ def acknowledging_again_is_fine(t: Grpc) -> None:
 
 @grpc_case("AckMessageActivity.ackMessage")
 def handles_that_are_taken_though_wrong(t: Grpc) -> None:
-    """Handles with another broker, digit, start, revive queue or pop time are taken, and so is a shorter one."""
+    """A handle with another broker, digit, start, revive queue or pop time, or without the log offset, is accepted."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     later = t.now_ms() + 1000
@@ -66,7 +66,7 @@ def handles_that_are_taken_though_wrong(t: Grpc) -> None:
 
 @grpc_case("AckMessageActivity.ackMessage")
 def groups_that_do_not_fit(t: Grpc) -> None:
-    """An acknowledgement for another group than the one that received, or an unknown one, is taken."""
+    """An acknowledgement for another group than the receiving one, or for an unknown group, is accepted."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     t.see("another group", consumer.among(t.group()).ack(handle).status, 20000)
@@ -75,7 +75,7 @@ def groups_that_do_not_fit(t: Grpc) -> None:
 
 @grpc_case("ReceiptHandle.decode")
 def handles_that_are_none(t: Grpc) -> None:
-    """A text that is no handle is INTERNAL_SERVER_ERROR for its entry, with what is wrong about it."""
+    """An entry with a malformed handle is INTERNAL_SERVER_ERROR with a reason."""
     consumer = consuming(t, 1)
     handle = forged(consumer.handle(), revive=0, log=0)
     for what, wrong in (
@@ -92,7 +92,7 @@ def handles_that_are_none(t: Grpc) -> None:
 
 @grpc_case("AckMessageProcessor.processRequest")
 def handles_that_name_nothing(t: Grpc) -> None:
-    """A handle of a queue, an offset or a topic that does not exist is refused by the broker."""
+    """A handle that names a queue, an offset or a topic that does not exist is rejected by the broker."""
     consumer = consuming(t, 2)
     handle, second = consumer.receive().handles
     for what, wrong in (
@@ -110,7 +110,7 @@ def handles_that_name_nothing(t: Grpc) -> None:
 
 @grpc_case("ConsumerProcessor.ackMessage")
 def a_handle_expires(t: Grpc) -> None:
-    """A handle whose invisible time is over is INVALID_RECEIPT_HANDLE."""
+    """A handle whose invisible duration is over is INVALID_RECEIPT_HANDLE."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     past = t.now_ms() - 100_000
@@ -121,7 +121,7 @@ def a_handle_expires(t: Grpc) -> None:
 
 @grpc_case("AckMessageActivity.ackMessage")
 def entries_have_different_results(t: Grpc) -> None:
-    """Where entries differ the whole has MULTIPLE_RESULTS, where all fail alike it has their code."""
+    """If entries have different results, the response is MULTIPLE_RESULTS. If all fail alike, it has their code."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     old = forged(handle, popped=t.now_ms() - 100_000)
@@ -132,14 +132,17 @@ def entries_have_different_results(t: Grpc) -> None:
 
 @grpc_case("AckMessageActivity.ackMessage")
 def an_acknowledgement_of_nothing(t: Grpc) -> None:
-    """An acknowledgement without entries is an internal error."""
+    """An acknowledgement without entries is INTERNAL_SERVER_ERROR."""
     consumer = consuming(t)
     t.see("nothing", consumer.ack(), 50001)
 
 
 @grpc_case("GrpcValidator.validateTopicAndConsumerGroup")
 def bad_names_are_refused(t: Grpc) -> None:
-    """Names that no topic or group may have are refused without entries, the topic's first."""
+    """An acknowledgement with an illegal topic or group name is rejected without entries.
+
+    The topic is checked first.
+    """
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for what, name in BAD_TOPICS.items():
@@ -153,7 +156,10 @@ def bad_names_are_refused(t: Grpc) -> None:
 
 @grpc_case("AckMessageActivity.ackMessage")
 def messages_of_a_retry_topic_are_acknowledged(t: Grpc) -> None:
-    """A message that came a second time is acknowledged by the new handle, whose digit names the retry topic."""
+    """A redelivered message is acknowledged with its new handle, whose digit names the retry topic.
+
+    The old one has expired.
+    """
     consumer = consuming(t, 1)
     first = consumer.take(invisible_s=10)
     t.wait(11)

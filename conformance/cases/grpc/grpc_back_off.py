@@ -1,4 +1,4 @@
-"""The back-off policy that consumers of the gRPC protocol are told, and what it is to fail messages by it."""
+"""The retry policy in the settings of gRPC consumers, and failing messages by it."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ RETRIES = 3
 
 
 def _told(consumer: Consumer) -> Any:
-    """What the consumer's settings are answered: a back-off policy, or the failure."""
+    """Return the retry policy in the response to the consumer's settings, or the failure."""
     t = consumer.t
     settings = t.subscription(consumer.group, {consumer.topic: "*"}, kind=pb.PUSH_CONSUMER)
     answer = t.open(t.new("client"), settings).next()
@@ -23,7 +23,7 @@ def _told(consumer: Consumer) -> Any:
 
 
 def _back_off(policy: pb.RetryPolicy, attempt: int) -> float:
-    """How many seconds a push consumer waits after an attempt, counted from 1, as SDKs reckon it."""
+    """Return the seconds that a push consumer waits after an attempt (counted from 1), as SDKs calculate them."""
     if policy.HasField("exponential_backoff"):
         each = policy.exponential_backoff
         grown = each.initial.ToMilliseconds() * each.multiplier ** (attempt - 1)
@@ -33,7 +33,7 @@ def _back_off(policy: pb.RetryPolicy, attempt: int) -> float:
 
 
 def _see_failures(consumer: Consumer) -> None:
-    """Fail the consumer's message as often as it comes, by the policy that is told, and note each attempt."""
+    """Fail the consumer's message on each delivery, delayed by the group's retry policy, and record each attempt."""
     t = consumer.t
     policy = t.see("told", _told(consumer))
     waited = 0.0
@@ -44,28 +44,28 @@ def _see_failures(consumer: Consumer) -> None:
         t.see(f"attempt {attempt} came", watch.between(waited, waited + 15))
         waited = _back_off(policy, attempt)
         t.see(f"attempt {attempt} failed", consumer.change(received.handles[0], waited).status, 20000)
-    # Words of an empty answer say whether the dead message was looked at once more, which is a matter of threads.
+    # # The status message of an empty response depends on threads: it tells whether the dead letter was read again.
     last = consumer.received_within(6.2, await_s=6, deadline=12)
     t.see("and then", [last.code, last.bodies])
 
 
 @grpc_case("CustomizedRetryPolicy.nextDelayDuration")
 def a_list_of_times_says_when_to_retry(t: Grpc) -> None:
-    """A group's own list of times is told to its consumers; each retry counts an attempt until none is left."""
+    """A group's customized retry policy is sent to its consumers. Each retry counts an attempt until none is left."""
     policy = {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": [500, 7000, 1000]}}
     _see_failures(consuming(t, 1, retryMaxTimes=RETRIES, groupRetryPolicy=policy))
 
 
 @grpc_case("ExponentialRetryPolicy.nextDelayDuration")
 def times_that_grow_say_when_to_retry(t: Grpc) -> None:
-    """A group's exponential policy is told to its consumers; each retry counts an attempt until none is left."""
+    """A group's exponential retry policy is sent to its consumers. Each retry counts an attempt until none is left."""
     policy = {"type": "EXPONENTIAL", "exponentialRetryPolicy": {"initial": 500, "max": 3000, "multiplier": 4}}
     _see_failures(consuming(t, 1, retryMaxTimes=RETRIES, groupRetryPolicy=policy))
 
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
 def odd_policies_are_told_too(t: Grpc) -> None:
-    """A policy without its times falls back on upstream's; times that make no sense are told as they are."""
+    """A retry policy without values falls back to upstream's defaults; invalid values are sent unchanged."""
     policies: dict[str, dict[str, Any]] = {
         "no policy of the type": {"type": "EXPONENTIAL"},
         "no times": {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": []}},
@@ -87,9 +87,9 @@ def odd_policies_are_told_too(t: Grpc) -> None:
 
 @grpc_case("PopMessageResultFilterImpl.filterMessage")
 def attempts_without_end_are_none(t: Grpc) -> None:
-    """A group with the largest number of retries gets no message: all are dead letters at once.
+    """A group with retryMaxTimes 2^31 - 1 receives nothing: all its messages are dead letters at once.
 
-    The number of attempts is one more, which no int can hold.
+    The number of attempts is one more, which overflows a 32-bit integer.
     """
     for most in (2**31 - 1, -1, 0):
         consumer = consuming(t, 1, retryMaxTimes=most)

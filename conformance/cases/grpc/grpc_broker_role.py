@@ -1,4 +1,4 @@
-"""What a slave, and a broker that may not be written to, refuse through the gRPC proxy."""
+"""Requests that a slave or a broker without write permission rejects through the gRPC proxy."""
 
 import re
 
@@ -12,7 +12,7 @@ from ...worlds.grpc import Grpc
 _DISKS = re.compile(r"\[CL: [^\]]*\]")
 _KINDS = (pb.NORMAL, pb.FIFO, pb.DELAY, pb.TRANSACTION)
 _ENDED_SECONDS = 1
-"""The proxy does not wait for the broker's answer to an end."""
+"""The proxy does not wait for the broker's response to EndTransaction."""
 
 
 def _become(t: Grpc, settings: str) -> None:
@@ -22,7 +22,7 @@ def _become(t: Grpc, settings: str) -> None:
 
 @grpc_case("EndTransactionProcessor.processRequest", tidy=True)
 def a_slave_ends_no_transaction(t: Grpc) -> None:
-    """An end of a transaction is answered as done where its broker is a slave, and forgotten: nothing comes of it."""
+    """EndTransaction on a slave returns OK, but the half message is neither committed nor can it be ended later."""
     consumer = consuming(t, kind="TRANSACTION")
     topic = consumer.topic
     ended, kept = (t.send(t.message(topic, each, message_type=pb.TRANSACTION)).entries[0] for each in ("ended", "kept"))
@@ -38,7 +38,10 @@ def a_slave_ends_no_transaction(t: Grpc) -> None:
 
 @grpc_case("HookUtils.checkBeforePutMessage", tidy=True)
 def a_slave_stores_nothing(t: Grpc) -> None:
-    """A slave stores no message of any kind, and nobody's dead letter; the proxy does not say that it is busy."""
+    """A slave rejects messages of all types and forwarding to the DLQ.
+
+    The proxy returns INTERNAL_SERVER_ERROR, not a busy status.
+    """
     consumer = consuming(t, 1)
     handle = consumer.handle()
     topics = {kind: t.topic(kind=pb.MessageType.Name(kind), queues=1) for kind in _KINDS}
@@ -47,7 +50,7 @@ def a_slave_stores_nothing(t: Grpc) -> None:
         later = t.now_ms() + 60_000 if kind == pb.DELAY else None
         group = "one" if kind == pb.FIFO else None
         sent = t.send(t.message(topic, "m", message_type=kind, deliver_ms=later, message_group=group))
-        # How full the broker's disks are says nothing of it.
+        # # The disk usage in the text varies.
         t.see(pb.MessageType.Name(kind), [sent.status.code, _DISKS.sub("[disks]", sent.status.message)])
     t.see("given up", consumer.forward(handle))
     _become(t, "brokerRole=ASYNC_MASTER")
@@ -56,7 +59,7 @@ def a_slave_stores_nothing(t: Grpc) -> None:
 
 @grpc_case("SendMessageProcessor.sendMessage", tidy=True)
 def a_broker_that_may_not_be_written_to_takes_transactions(t: Grpc) -> None:
-    """A broker that may not be written to takes half messages and their ends: only ordered topics are refused then."""
+    """A broker without write permission accepts half messages and their ends. It rejects only ordered topics."""
     consumer = consuming(t, kind="TRANSACTION")
     topic = consumer.topic
     before = t.send(t.message(topic, "before", message_type=pb.TRANSACTION)).entries[0]

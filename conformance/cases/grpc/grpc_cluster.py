@@ -1,4 +1,4 @@
-"""The proxy of a cluster, which stands before all brokers and has none of its own (proxyMode=CLUSTER)."""
+"""The proxy in cluster mode (proxyMode=CLUSTER), which serves all brokers and embeds none."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
@@ -21,13 +21,13 @@ def _on_both(t: Grpc, *, kind: str = "NORMAL", queues: int = 1) -> str:
 
 
 def _ends(t: Grpc, topic: str) -> list[int]:
-    """How many messages the first queue has at the first broker, and at the second."""
+    """Return the number of messages in the topic's first queue on the first and the second broker."""
     asked = {"topic": topic, "queueId": 0}
     return [int(t.ask(RequestCode.GET_MAX_OFFSET, asked, to=each)["offset"]) for each in (t.broker, t.beside)]
 
 
 def _reading(t: Grpc, messages: int = 0) -> Consumer:
-    """A consumer of a topic on both brokers; so many messages are on each, `m0` ... and `other 0` ..."""
+    """Create a consumer of a topic on both brokers. The first stores messages `m0` ..., the second `other 0` ..."""
     consumer = consumer_of(t, _on_both(t), t.group())
     for number in range(messages):
         t.store(consumer.topic, f"m{number}")
@@ -39,7 +39,7 @@ def _reading(t: Grpc, messages: int = 0) -> Consumer:
 
 @grpc_case("ClusterTopicRouteService.getTopicRouteForProxy", settings=CLUSTER)
 def a_route_has_the_queues_of_all_brokers(t: Grpc) -> None:
-    """Each queue names its broker, and all have the endpoints of the proxy."""
+    """Each queue of a route names its broker, and all queues have the proxy's endpoints."""
     topic = t.topic(kind="NORMAL", queues=1)
     t.topic(name=topic, kind="NORMAL", queues=2, to=t.beside)
     answer = t.route(topic)
@@ -52,7 +52,7 @@ def a_route_has_the_queues_of_all_brokers(t: Grpc) -> None:
 
 @grpc_case("ClusterTopicRouteService.getTopicRouteForProxy", settings=CLUSTER)
 def an_assignment_is_a_queue_of_each_broker(t: Grpc) -> None:
-    """Which stands for all queues that the broker has."""
+    """An assignment has one message queue per broker, which stands for all queues of that broker."""
     topic, group = _on_both(t, queues=3), t.group()
     t.consumer(group, {topic: "*"}, kind=pb.PUSH_CONSUMER)
     found = [each.message_queue for each in t.assignment(topic, group).assignments]
@@ -61,7 +61,7 @@ def an_assignment_is_a_queue_of_each_broker(t: Grpc) -> None:
 
 @grpc_case("MessageQueueSelector.selectOne", settings=CLUSTER)
 def sends_take_turns_between_brokers(t: Grpc) -> None:
-    """Messages without a group go to all brokers by turns, those of one group to one queue of one broker."""
+    """Messages without a message group alternate between brokers; those of one group use one queue of one broker."""
     topic, ordered = _on_both(t), _on_both(t, kind="FIFO")
     t.sent(topic, 8)
     t.see("without a group", _ends(t, topic))
@@ -71,7 +71,7 @@ def sends_take_turns_between_brokers(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageQueueSelector.select", settings=CLUSTER)
 def a_receive_is_of_one_broker(t: Grpc) -> None:
-    """It finds what the broker has that its queue names; one that names an unknown broker is of any."""
+    """A receive returns messages of the broker that its queue names. An unknown broker name means any broker."""
     consumer = _reading(t, 2)
     t.see("of the first", consumer.receive().bodies)
     t.see("of the second", consumer.receive(broker=OTHER).bodies)
@@ -80,7 +80,7 @@ def a_receive_is_of_one_broker(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageQueueSelector.select", settings=CLUSTER)
 def a_receive_that_names_no_broker(t: Grpc) -> None:
-    """Such receives are of any broker: after some of them all messages have come."""
+    """A receive without a broker name uses any broker; repeated receives return all messages."""
     consumer = _reading(t, 1)
     came: set[bytes] = set()
 
@@ -94,7 +94,7 @@ def a_receive_that_names_no_broker(t: Grpc) -> None:
 
 @grpc_case("ReceiptHandle.decode", settings=CLUSTER)
 def a_handle_knows_its_broker(t: Grpc) -> None:
-    """What was received from the second broker is acknowledged, hidden longer, and buried there."""
+    """Messages of the second broker are acknowledged, changed and forwarded to the DLQ on that broker."""
     consumer = _reading(t, 3)
     [one, two, three] = consumer.receive(broker=OTHER).handles
     t.see("acknowledged", consumer.ack(one), 20000)
@@ -107,7 +107,7 @@ def a_handle_knows_its_broker(t: Grpc) -> None:
 
 @grpc_case("AckMessageActivity.ackMessage", settings=CLUSTER)
 def a_handle_of_an_unknown_broker(t: Grpc) -> None:
-    """Nothing can be done with it, and the message that it was taken from comes again."""
+    """A handle of an unknown broker cannot be used, and its message is redelivered."""
     consumer = _reading(t, 1)
     fields = consumer.handle(invisible_s=10).split(" ")
     odd = " ".join("elsewhere" if each == t.broker_name else each for each in fields)
@@ -120,7 +120,7 @@ def a_handle_of_an_unknown_broker(t: Grpc) -> None:
 
 @grpc_case("RecallMessageActivity.recallMessage", settings=CLUSTER)
 def a_recall_goes_to_its_broker(t: Grpc) -> None:
-    """The handle of a timed message names its broker; one that names an unknown broker is refused."""
+    """A recall is sent to the broker that its handle names; an unknown broker is rejected."""
     topic = _on_both(t, kind="DELAY")
     at = t.now_ms() + 60_000
     sends = [t.send(_timed(t, topic, at)) for _ in range(2)]
@@ -150,7 +150,7 @@ def _of_broker(handle: str, broker: str) -> str:
 
 @grpc_case("ClusterTransactionService.genEndTransactionRequestHeader", settings={**CLUSTER, **CHECKING})
 def a_transaction_ends_at_its_broker(t: Grpc) -> None:
-    """Half messages take turns too, and each is committed or rolled back where it is."""
+    """Half messages alternate between the brokers, and each is committed or rolled back on its own broker."""
     topic = _on_both(t, kind="TRANSACTION")
     client = t.producer(topic)
     messages = [t.message(topic, f"m{number}", message_type=pb.TRANSACTION) for number in range(4)]
@@ -170,7 +170,7 @@ def a_transaction_ends_at_its_broker(t: Grpc) -> None:
 
 @grpc_case("ClusterTransactionService.scanProducerHeartBeat", settings={**CLUSTER, **CHECKING})
 def an_open_transaction_is_asked_for_by_its_broker(t: Grpc) -> None:
-    """The producer is asked on its stream, whichever broker has the half message."""
+    """The producer receives the checks of both brokers on its telemetry stream."""
     topic = _on_both(t, kind="TRANSACTION")
     client = t.new("client")
     stream = t.open(client, t.publishing(topic))
@@ -189,7 +189,10 @@ def an_open_transaction_is_asked_for_by_its_broker(t: Grpc) -> None:
 
 @grpc_case("ClusterTopicRouteService.getTopicRouteForProxy", needs=RESTART, settings=CLUSTER, alone=True)
 def a_broker_that_is_away(t: Grpc) -> None:
-    """What was received from it cannot be acknowledged until it is back; receives and sends go to the other one."""
+    """Messages of a stopped broker cannot be acknowledged until its restart.
+
+    Receives and sends use the other broker.
+    """
     consumer = _reading(t, 2)
     [handle] = consumer.receive(max_messages=1, invisible_s=300).handles
 
@@ -198,7 +201,7 @@ def a_broker_that_is_away(t: Grpc) -> None:
 
     with t.away():
         t.see("acknowledged", consumer.ack(handle), 40013)
-        t.until(lambda: brokers() == [OTHER], 60)  # the proxy remembers a route for 20 s
+        t.until(lambda: brokers() == [OTHER], 60)  # the proxy caches a route for 20 s
         t.see("route then", brokers())
         t.see("received", consumer.receive().bodies)
         t.see("sent then", [each.status.code for each in t.sent(consumer.topic, 4)])

@@ -1,4 +1,4 @@
-"""ForwardMessageToDeadLetterQueue of the gRPC proxy, and messages that go there by themselves."""
+"""ForwardMessageToDeadLetterQueue of the gRPC proxy, and messages that reach the DLQ automatically."""
 
 from rocketmq_testkit.emulator.message.names import dlq_topic, pop_retry_topic
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -13,7 +13,7 @@ from ...worlds.handles import forged
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
 def a_message_is_given_up(t: Grpc) -> None:
-    """A forwarded message is in the dead letter topic of its group, and does not come back."""
+    """A forwarded message is stored in its group's dead letter topic and is not redelivered."""
     consumer = _with_a_message(t)
     handle = consumer.handle(invisible_s=10)
     t.see("forwarded", consumer.forward(handle), 20000)
@@ -24,7 +24,7 @@ def a_message_is_given_up(t: Grpc) -> None:
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
 def a_dead_letter_is_received(t: Grpc) -> None:
-    """A dead letter is received from its topic like any message, and says where it came from."""
+    """A dead letter is received from its topic like any message, and its properties name its origin."""
     consumer = _with_a_message(t)
     handle = consumer.handle()
     t.see("forwarded", consumer.forward(handle), 20000)
@@ -33,7 +33,7 @@ def a_dead_letter_is_received(t: Grpc) -> None:
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
 def a_dead_letter_of_a_copy_names_the_retry_topic(t: Grpc) -> None:
-    """What is given up when it comes a second time says that it came from the retry topic, and counts that attempt."""
+    """A redelivered message that is forwarded names the retry topic as its origin and counts the attempt."""
     consumer = _with_a_message(t)
     consumer.change(consumer.handle(), 1)
     again = consumer.received_at_last(12)
@@ -45,7 +45,7 @@ def a_dead_letter_of_a_copy_names_the_retry_topic(t: Grpc) -> None:
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
 def a_dead_letter_is_given_up_again(t: Grpc) -> None:
-    """A dead letter that its reader gives up goes to the dead letters of the reader's group, not to the old ones."""
+    """A dead letter forwarded by its reader goes to the dead letter topic of the reader's group."""
     consumer = _with_a_message(t)
     t.see("forwarded", consumer.forward(consumer.handle()), 20000)
     reader = _reader_of_dead_letters(consumer)
@@ -57,7 +57,7 @@ def a_dead_letter_is_given_up_again(t: Grpc) -> None:
 
 @grpc_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_dead_letter_that_fails_comes_again(t: Grpc) -> None:
-    """A dead letter that its reader fails comes again under the name of its topic, one attempt later."""
+    """A dead letter that its reader fails is redelivered under the dead letter topic's name, with one more attempt."""
     consumer = _with_a_message(t)
     t.see("forwarded", consumer.forward(consumer.handle()), 20000)
     reader = _reader_of_dead_letters(consumer)
@@ -67,7 +67,10 @@ def a_dead_letter_that_fails_comes_again(t: Grpc) -> None:
 
 @grpc_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def a_group_without_retry_queues_has_no_dead_letters(t: Grpc) -> None:
-    """What a group without retry queues gives up is gone, though the answer is OK; what it fails comes again."""
+    """In a group without retry queues, forwarding returns OK but drops the message.
+
+    A failed message is still redelivered.
+    """
     consumer = consuming(t, 2, retryQueueNums=0)
     first, second = consumer.receive().handles
     t.see("forwarded", consumer.forward(first), 20000)
@@ -78,7 +81,7 @@ def a_group_without_retry_queues_has_no_dead_letters(t: Grpc) -> None:
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
 def a_message_is_given_up_again(t: Grpc) -> None:
-    """Each forwarding of a message makes one more dead letter."""
+    """Each forwarding of a message stores another dead letter."""
     consumer = _with_a_message(t)
     handle = consumer.handle()
     for what in ("first", "second"):
@@ -88,7 +91,7 @@ def a_message_is_given_up_again(t: Grpc) -> None:
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
 def forwardings_that_are_taken_though_wrong(t: Grpc) -> None:
-    """An expired handle, one of another broker, an unknown topic or group, and no attempts are taken."""
+    """Forwarding accepts an expired handle, another broker's handle, an unknown topic or group, and 0 attempts."""
     consumer = _with_a_message(t)
     handle = consumer.handle()
     expired = forged(handle, popped=t.now_ms() - 100_000)
@@ -104,7 +107,7 @@ def forwardings_that_are_taken_though_wrong(t: Grpc) -> None:
 
 @grpc_case("ReceiptHandle.decode")
 def handles_that_are_none(t: Grpc) -> None:
-    """A text that is no handle is INTERNAL_SERVER_ERROR, one without the place in the log INVALID_RECEIPT_HANDLE."""
+    """A malformed handle is INTERNAL_SERVER_ERROR; one without the log offset is INVALID_RECEIPT_HANDLE."""
     consumer = _with_a_message(t)
     handle = consumer.handle()
     for text in ("", "garbage"):
@@ -116,7 +119,7 @@ def handles_that_are_none(t: Grpc) -> None:
 
 @grpc_case("ReceiptHandleGroupKey.getChannelId")
 def a_client_without_a_stream(t: Grpc) -> None:
-    """A forwarding by a client that has no telemetry stream fails inside upstream's proxy."""
+    """Forwarding by a client without a telemetry stream fails inside upstream's proxy."""
     consumer = _with_a_message(t)
     handle = consumer.handle()
     t.see("answer", consumer.by(t.new("client")).forward(handle))
@@ -124,7 +127,7 @@ def a_client_without_a_stream(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateTopicAndConsumerGroup")
 def bad_names_are_refused(t: Grpc) -> None:
-    """Names that no topic or group may have are refused, the topic's first."""
+    """Forwarding with an illegal topic or group name is rejected. The topic is checked first."""
     consumer = _with_a_message(t)
     handle = consumer.handle()
     for what, name in BAD_TOPICS.items():
@@ -138,7 +141,7 @@ def bad_names_are_refused(t: Grpc) -> None:
 
 @grpc_case("PopReviveService.reviveRetry")
 def a_message_that_came_too_often_is_given_up(t: Grpc) -> None:
-    """A message that comes once more than its group allows is not handed out but put into the dead letter topic."""
+    """A message that exceeds its group's retries is stored in the dead letter topic instead of being delivered."""
     consumer = consuming(t, 1, retryMaxTimes=1)
     for what in ("first", "second"):
         received = consumer.received_at_last(12)
@@ -151,7 +154,7 @@ def a_message_that_came_too_often_is_given_up(t: Grpc) -> None:
 
 @grpc_case("PopMessageResultFilterImpl.filterMessage")
 def a_message_without_retries_is_given_up_when_it_comes_again(t: Grpc) -> None:
-    """What a group without retries leaves open is a dead letter of its retry topic at the next receive that sees it."""
+    """With retryMaxTimes=0 an unacknowledged message becomes a dead letter of its retry topic at the next receive."""
     consumer = consuming(t, 1, retryMaxTimes=0)
     t.see("first", attempts(consumer.receive(invisible_s=10)))
     retry = pop_retry_topic(consumer.topic, consumer.group, v2=False)
@@ -162,14 +165,14 @@ def a_message_without_retries_is_given_up_when_it_comes_again(t: Grpc) -> None:
 
 
 def _with_a_message(t: Grpc) -> Consumer:
-    """A consumer whose topic has a message."""
+    """Create a consumer whose topic has one message."""
     consumer = consuming(t)
     t.see("sent", t.send(consumer.message("m0", tag="A", keys=["k"], properties={"a": "1"})).status, 20000)
     return consumer
 
 
 def _reader_of_dead_letters(consumer: Consumer) -> Consumer:
-    """A client of a new group that reads the dead letters of the consumer's group."""
+    """Create a client of a new group that reads the dead letters of the consumer's group."""
     t = consumer.t
     reader = t.group()
     return consumer_of(t, t.topic(name=dlq_topic(consumer.group), queues=1), reader)

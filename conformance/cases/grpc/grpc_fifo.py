@@ -1,4 +1,4 @@
-"""ReceiveMessage of a group that consumes in order, through the gRPC proxy."""
+"""ReceiveMessage of groups that consume in order, through the gRPC proxy."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from ...worlds.handles import forged, handle_fields
 
 @grpc_case("PopMessageProcessor.popMsgFromQueue")
 def messages_come_in_order(t: Grpc) -> None:
-    """A group in order receives messages of a message group in the order of sending, with what they carry."""
+    """An ordered group receives the messages of a message group in the order of sending, with all their fields."""
     consumer = consuming_in_order(t, 3)
     t.see("received", consumer.receive(), 20000)
 
 
 @grpc_case("ConsumerOrderInfoManager.checkBlock")
 def an_unfinished_batch_blocks_its_queue(t: Grpc) -> None:
-    """While messages of a queue are out, a receive by another attempt or none gets nothing of it."""
+    """While messages of a queue are in flight, a receive with another attempt id or without one gets none of it."""
     consumer = consuming_in_order(t, 3)
     t.see("first", consumer.receive(max_messages=1).bodies)
     pending = [
@@ -35,7 +35,7 @@ def an_unfinished_batch_blocks_its_queue(t: Grpc) -> None:
 
 @grpc_case("ConsumerOrderInfoManager.checkBlock")
 def the_same_attempt_gets_the_same_messages(t: Grpc) -> None:
-    """A receive that repeats the attempt id of the last one gets the same messages at once, as a first delivery."""
+    """A receive that repeats the last attempt id gets the same messages at once, still as attempt 1."""
     consumer = consuming_in_order(t, 3)
     first = consumer.receive(attempt_id="one", max_messages=2)
     t.see("first", _shown(first))
@@ -48,7 +48,7 @@ def the_same_attempt_gets_the_same_messages(t: Grpc) -> None:
 
 @grpc_case("ConsumerOrderInfoManager.commitAndNext")
 def an_acknowledged_batch_frees_its_queue(t: Grpc) -> None:
-    """When all messages that are out are acknowledged, the next ones come."""
+    """When all messages in flight are acknowledged, the next ones are received."""
     consumer = consuming_in_order(t, 4)
     first = consumer.receive(max_messages=2)
     t.see("first", first.bodies)
@@ -59,7 +59,7 @@ def an_acknowledged_batch_frees_its_queue(t: Grpc) -> None:
 
 @grpc_case("ConsumerOrderInfoManager.commitAndNext")
 def half_a_batch_does_not_free_its_queue(t: Grpc) -> None:
-    """While one of the messages that are out is not acknowledged the queue stays blocked."""
+    """While one of the messages in flight is unacknowledged, the queue stays blocked."""
     consumer = consuming_in_order(t, 4)
     first = consumer.receive(max_messages=2)
     t.see("acknowledged the second", consumer.ack(first.handles[1]).status, 20000)
@@ -68,7 +68,7 @@ def half_a_batch_does_not_free_its_queue(t: Grpc) -> None:
 
 @grpc_case("PopLongPollingService.notifyMessageArriving")
 def an_acknowledgement_wakes_a_poll(t: Grpc) -> None:
-    """A receive that waits behind messages that are out is answered soon after they are acknowledged."""
+    """A receive held behind messages in flight returns soon after they are acknowledged."""
     consumer = consuming_in_order(t, 2)
     first = consumer.receive(max_messages=1)
     pending = consumer.start_receive()
@@ -82,7 +82,7 @@ def an_acknowledgement_wakes_a_poll(t: Grpc) -> None:
 
 @grpc_case("ConsumerOrderInfoManager.checkBlock")
 def messages_come_again_in_order(t: Grpc) -> None:
-    """When the invisible time of messages that are out is over they come again, together and counted."""
+    """When the invisible duration of messages in flight ends, they are redelivered together with a higher attempt."""
     consumer = consuming_in_order(t, 3)
     watch = t.stopwatch()
     first = consumer.receive(invisible_s=10, max_messages=2)
@@ -93,7 +93,7 @@ def messages_come_again_in_order(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_new_message_among_old_ones(t: Grpc) -> None:
-    """Where messages come again together with a new one all are said to come for the first time."""
+    """When messages are redelivered together with a new one, all of them show attempt 1."""
     consumer = consuming_in_order(t, 3)
     consumer.receive(invisible_s=10, max_messages=2)
     t.wait(10.5)
@@ -102,7 +102,7 @@ def a_new_message_among_old_ones(t: Grpc) -> None:
 
 @grpc_case("ChangeInvisibleTimeProcessor.processChangeInvisibleTimeForOrder")
 def a_change_keeps_the_pop_time(t: Grpc) -> None:
-    """The handle of a change in order keeps its pop time; its invisible time counts from there."""
+    """The new handle of an ordered change keeps the pop time, and its invisible duration is counted from there."""
     consumer = consuming_in_order(t, 1)
     handle = consumer.handle()
     t.wait(1)
@@ -116,7 +116,7 @@ def a_change_keeps_the_pop_time(t: Grpc) -> None:
 
 @grpc_case("ConsumerOrderInfoManager.updateNextVisibleTime")
 def a_change_brings_messages_early(t: Grpc) -> None:
-    """Messages that are out come again when the time of the one that is not acknowledged is over, all of them."""
+    """All messages in flight are redelivered when the duration of the unacknowledged one ends."""
     consumer = consuming_in_order(t, 2)
     first = consumer.receive()
     t.see("acknowledged", consumer.ack(first.handles[0]).status, 20000)
@@ -128,7 +128,7 @@ def a_change_brings_messages_early(t: Grpc) -> None:
 
 @grpc_case("ConsumerOrderInfoManager.updateNextVisibleTime")
 def what_follows_a_changed_message_comes_again_with_it(t: Grpc) -> None:
-    """A message whose time was made short brings those of its batch that follow it again, acknowledged or not."""
+    """A message with a shortened duration is redelivered with all later ones of its batch, acknowledged or not."""
     consumer = consuming_in_order(t, 2)
     received = consumer.receive()
     for _ in range(2):
@@ -143,7 +143,7 @@ def what_follows_a_changed_message_comes_again_with_it(t: Grpc) -> None:
 
 @grpc_case("AckMessageProcessor.processRequest")
 def stale_handles_are_taken(t: Grpc) -> None:
-    """A handle of an earlier delivery is acknowledged without effect, one of no delivery is refused."""
+    """A handle of an earlier delivery is accepted without effect; one of no delivery is rejected."""
     consumer = consuming_in_order(t, 2)
     first = consumer.receive(attempt_id="a", max_messages=1)
     again = consumer.receive(attempt_id="a", max_messages=1)
@@ -157,7 +157,7 @@ def stale_handles_are_taken(t: Grpc) -> None:
 
 @grpc_case("PopMessageProcessor.popMsgFromQueue")
 def queues_are_blocked_one_by_one(t: Grpc) -> None:
-    """Messages of one queue that are out do not keep those of another queue back."""
+    """Messages in flight of one queue do not block another queue."""
     consumer = consuming_in_order(t, queues=2)
     by_queue: dict[int, list[str]] = {}
     for number in range(8):
@@ -174,7 +174,10 @@ def queues_are_blocked_one_by_one(t: Grpc) -> None:
 
 @grpc_case("ConsumerOrderInfoManager.commitAndNext")
 def message_groups_of_a_queue_wait_for_each_other(t: Grpc) -> None:
-    """What is not acknowledged holds other message groups of its queue back, and brings theirs again that follow it."""
+    """An unacknowledged message blocks other message groups of its queue.
+
+    Their later messages are redelivered with it.
+    """
     consumer = consuming_in_order(t)
     for name, group in (("a1", "a"), ("b1", "b"), ("a2", "a"), ("b2", "b"), ("c1", "c")):
         t.send(consumer.message(name, message_type=pb.FIFO, message_group=group))
@@ -189,7 +192,7 @@ def message_groups_of_a_queue_wait_for_each_other(t: Grpc) -> None:
 
 @grpc_case("SendMessageQueueSelector.select")
 def a_message_group_has_one_queue(t: Grpc) -> None:
-    """All messages of a message group are in one queue, the one that the group's hash names."""
+    """All messages of a message group are stored in one queue, chosen by the group's hash."""
     consumer = consuming_in_order(t, queues=4)
     for number in range(3):
         for name in ("a", "b", "group-1", "é"):
@@ -207,7 +210,7 @@ def a_message_group_has_one_queue(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_message_in_order_is_given_up_at_last(t: Grpc) -> None:
-    """A message in order that came more often than its group allows is given up, and the next one comes."""
+    """A message delivered more often than its group allows becomes a dead letter, and the next one is delivered."""
     consumer = consuming_in_order(t, 2, retryMaxTimes=1)
     for what in ("first", "second"):
         answer = consumer.received_within(2, max_messages=1, await_s=6)

@@ -1,4 +1,4 @@
-"""ReceiveMessage of the gRPC proxy: which messages a filter lets through."""
+"""ReceiveMessage of the gRPC proxy: filters by tag and SQL92."""
 
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -10,7 +10,10 @@ from ...worlds.grpc import Grpc
 
 @grpc_case("FilterAPI.build")
 def a_receive_without_a_filter_takes_all(t: Grpc) -> None:
-    """No filter, one without a type or with an unknown one, and an empty tag expression let everything through."""
+    """A receive without a filter or filter type, or with an empty tag expression, returns all messages.
+
+    So does an unknown filter type.
+    """
     topic = t.topic(kind="NORMAL", queues=1)
     t.send(t.message(topic, "a", tag="A"), t.message(topic, "none"))
     consumer = consumer_of(t, topic, t.group())
@@ -28,7 +31,7 @@ def a_receive_without_a_filter_takes_all(t: Grpc) -> None:
 
 @grpc_case("FilterAPI.buildSubscriptionData, ExpressionMessageFilter.isMatchedByConsumeQueue")
 def tags_select_messages(t: Grpc) -> None:
-    """A receive by tags takes the messages that have one of them."""
+    """A receive with a tag expression returns the messages that have one of the tags."""
     topic = t.topic(kind="NORMAL", queues=1)
     for tag in ("A", "B", "C"):
         t.send(t.message(topic, tag, tag=tag))
@@ -40,7 +43,7 @@ def tags_select_messages(t: Grpc) -> None:
 
 @grpc_case("ExpressionMessageFilter.isMatchedByConsumeQueue")
 def tags_that_match_nothing(t: Grpc) -> None:
-    """A receive by a tag that no message has, or by blanks, waits and finds nothing."""
+    """A receive with a tag that no message has, or with blanks, is held and returns MESSAGE_NOT_FOUND."""
     topic = t.topic(kind="NORMAL", queues=1)
     t.send(t.message(topic, tag="A"))
     consumer = consumer_of(t, topic, t.group())
@@ -52,7 +55,7 @@ def tags_that_match_nothing(t: Grpc) -> None:
 
 @grpc_case("PopMessageResultFilterImpl.filterMessage")
 def tags_with_the_same_hash(t: Grpc) -> None:
-    """A message whose tag has the wanted one's hash but is another is not handed out, but acknowledged for good."""
+    """A message whose tag differs but has the same hash is not returned but acknowledged permanently."""
     consumer = consuming(t)
     t.send(consumer.message("wrong", tag="BB"))
     answer = consumer.receive_nothing(expression="Aa")
@@ -71,7 +74,7 @@ def expressions_that_cannot_be_built(t: Grpc) -> None:
 
 @grpc_case("PopMessageProcessor.processRequest")
 def sql_that_cannot_be_parsed(t: Grpc) -> None:
-    """SQL that the broker cannot parse is an internal error with the broker's words."""
+    """An SQL expression that the broker cannot parse is INTERNAL_SERVER_ERROR with the broker's message."""
     consumer = consuming(t, queues=4)
     for expression in (" ", "a >", "*", "a > 'x'", "a between 5 and 1", "a = 0.0"):
         answer = consumer.receive(expression=expression, filter_type=pb.SQL)
@@ -80,7 +83,7 @@ def sql_that_cannot_be_parsed(t: Grpc) -> None:
 
 @grpc_case("SelectorParser.parse")
 def sql_selects_messages(t: Grpc) -> None:
-    """A receive by SQL takes the messages whose properties make it true."""
+    """A receive with an SQL expression returns the messages whose properties match it."""
     topic = t.topic(kind="NORMAL", queues=1)
     for number in range(4):
         t.send(t.message(topic, f"m{number}", tag="AB"[number % 2], properties={"n": str(number), "s": f"x{number}"}))
@@ -104,7 +107,7 @@ def sql_selects_messages(t: Grpc) -> None:
 
 @grpc_case("SelectorParser.parse")
 def like_matches_nothing(t: Grpc) -> None:
-    """LIKE is taken and matches nothing."""
+    """An SQL expression with LIKE is accepted and matches nothing."""
     consumer = consuming(t)
     t.send(consumer.message(properties={"a": "xy"}))
     t.see("LIKE", consumer.receive_nothing(expression="a LIKE 'x%'", filter_type=pb.SQL), 40401)
@@ -112,7 +115,7 @@ def like_matches_nothing(t: Grpc) -> None:
 
 @grpc_case("PopMessageProcessor.popMsgFromQueue")
 def what_a_filter_leaves_out_is_gone(t: Grpc) -> None:
-    """What a group's filter did not let through is not there for a later receive of the group without a filter."""
+    """A message that a group's filter skipped is not returned by a later receive of the group without a filter."""
     consumer = consuming(t)
     t.send(consumer.message("a", tag="A"))
     t.send(consumer.message("b", tag="B"))
@@ -122,7 +125,7 @@ def what_a_filter_leaves_out_is_gone(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def the_filter_of_the_request_counts(t: Grpc) -> None:
-    """The filter of the request counts, not that of the settings."""
+    """A receive uses the filter of its request, not the one in the client's settings."""
     topic, group = t.topic(kind="NORMAL", queues=1), t.group()
     client = t.consumer(group, {topic: "B"})
     t.send(t.message(topic, "a", tag="A"))
@@ -131,7 +134,7 @@ def the_filter_of_the_request_counts(t: Grpc) -> None:
 
 @grpc_case("PopMessageProcessor.popMsgFromQueue")
 def a_group_in_order_is_filtered(t: Grpc) -> None:
-    """A receive of a group in order takes what its expression finds; when that is acknowledged the next comes."""
+    """An ordered group receives the matching messages one by one, each after the previous one's acknowledgement."""
     for expression, kind, count in (
         ("A", pb.TAG, 3),
         ("n > 0 AND TAGS = 'A'", pb.SQL, 2),
@@ -151,7 +154,7 @@ def a_group_in_order_is_filtered(t: Grpc) -> None:
 
 @grpc_case("PopMessageResultFilterImpl.filterMessage")
 def a_group_in_order_and_tags_with_the_same_hash(t: Grpc) -> None:
-    """In order, too, a message whose tag only has the wanted one's hash is acknowledged: it blocks nobody."""
+    """An ordered group also acknowledges a message whose tag only has the same hash, so that it blocks nothing."""
     consumer = consuming_in_order(t)
     for number, tag in enumerate(("BB", "Aa", "BB", "Aa")):
         t.send(consumer.message(f"m{number}", tag=tag, message_type=pb.FIFO, message_group="g"))
@@ -166,7 +169,7 @@ def a_group_in_order_and_tags_with_the_same_hash(t: Grpc) -> None:
 
 @grpc_case("PopMessageProcessor.popMsgFromTopic")
 def what_comes_again_is_filtered_anew(t: Grpc) -> None:
-    """A message that comes again is given to a receive whose expression finds it, and else is gone for its group."""
+    """A redelivered message is returned only if the receive's filter matches; otherwise the group loses it."""
     consumer = consuming(t)
     for tag in ("A", "B"):
         t.send(consumer.message(tag, tag=tag))
@@ -181,7 +184,7 @@ def what_comes_again_is_filtered_anew(t: Grpc) -> None:
 
 @grpc_case("ConsumerFilterManager.register")
 def settings_register_an_expression(t: Grpc) -> None:
-    """Pulls of a group that bring no expression along are filtered by what the last settings of its clients say."""
+    """Pulls of a group without an expression are filtered by the last settings of the group's gRPC clients."""
     topic, group = t.topic(kind="NORMAL", queues=1), t.group()
     for number in range(4):
         t.send(t.message(topic, f"m{number}", tag="AB"[number % 2], properties={"n": str(number)}))

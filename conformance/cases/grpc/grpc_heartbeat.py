@@ -14,7 +14,10 @@ from ...worlds.grpc import BAD_GROUPS, Grpc
 
 @grpc_case("ClientActivity.heartbeat")
 def a_client_without_settings_is_not_known(t: Grpc) -> None:
-    """Heartbeat and farewell of a client without settings are UNRECOGNIZED_CLIENT_TYPE; a farewell needs a language."""
+    """Heartbeat and NotifyClientTermination without settings are UNRECOGNIZED_CLIENT_TYPE.
+
+    The latter requires a language.
+    """
     client, group = t.new("client"), t.group()
     t.see("heartbeat", t.heartbeat(client, group), 40015)
     t.see("heartbeat in an unknown language", t.heartbeat(client, group, x_mq_language="XX"), 40015)
@@ -26,7 +29,7 @@ def a_client_without_settings_is_not_known(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.heartbeat")
 def a_producer_is_one_by_its_settings(t: Grpc) -> None:
-    """A producer's heartbeat is taken whatever type and group the request names."""
+    """A producer's heartbeat is accepted with any client type and group in the request."""
     client = t.producer(t.topic(kind="NORMAL"))
     t.see("as it is", t.heartbeat(client, kind=pb.PRODUCER), 20000)
     t.see("as a consumer", t.heartbeat(client, "a b", kind=pb.PUSH_CONSUMER), 20000)
@@ -35,7 +38,7 @@ def a_producer_is_one_by_its_settings(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.heartbeat")
 def a_consumer_needs_a_group(t: Grpc) -> None:
-    """A consumer's heartbeat is refused where its group is missing or has a name that no group may have."""
+    """A consumer's heartbeat is rejected if its group is missing or illegal."""
     group = t.group()
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
     t.see("its group", t.heartbeat(client, group), 20000)
@@ -47,7 +50,7 @@ def a_consumer_needs_a_group(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.registerConsumer")
 def a_heartbeat_joins_the_group_that_it_names(t: Grpc) -> None:
-    """A consumer that names another group than its settings' is a member of both."""
+    """A consumer whose heartbeat names another group than its settings is a member of both groups."""
     group, other = t.group(), t.group()
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
     t.see("members before", [_members(t, group), _members(t, other)])
@@ -57,7 +60,7 @@ def a_heartbeat_joins_the_group_that_it_names(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.registerConsumer")
 def settings_make_a_member(t: Grpc) -> None:
-    """A consumer is a member of its group as soon as its settings are answered, before any heartbeat."""
+    """A consumer is a member of its group once its settings are answered, before any heartbeat."""
     group, client = t.group(), t.new("client")
     t.open(client, t.subscription(group, {t.topic(kind="NORMAL"): "*"})).next()
     t.see("members", _members(t, group))
@@ -65,7 +68,7 @@ def settings_make_a_member(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.heartbeat")
 def the_language_of_a_known_client(t: Grpc) -> None:
-    """Heartbeat and farewell of a client that is known need an x-mq-language of LanguageCode."""
+    """Heartbeat and NotifyClientTermination of a client with settings require an x-mq-language of LanguageCode."""
     group = t.group()
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
     producer = t.producer(t.topic(kind="NORMAL"))
@@ -78,7 +81,7 @@ def the_language_of_a_known_client(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.notifyClientTermination")
 def a_client_that_leaves_is_forgotten(t: Grpc) -> None:
-    """After its farewell a client is no member of its group, and not known any more."""
+    """After NotifyClientTermination a client is removed from its group and has no settings any more."""
     group = t.group()
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
     t.see("members before", _members(t, group))
@@ -90,7 +93,7 @@ def a_client_that_leaves_is_forgotten(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.notifyClientTermination")
 def a_refused_farewell_forgets_too(t: Grpc) -> None:
-    """A farewell with a bad group is refused, and the client is forgotten all the same."""
+    """NotifyClientTermination with an illegal group is rejected but still removes the client."""
     topic = t.topic(kind="NORMAL")
     for what, name in {"missing": None, **BAD_GROUPS}.items():
         group = t.group()
@@ -102,7 +105,7 @@ def a_refused_farewell_forgets_too(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.notifyClientTermination")
 def a_producer_leaves_without_a_group(t: Grpc) -> None:
-    """A producer's farewell needs no group."""
+    """A producer's NotifyClientTermination requires no group."""
     client = t.producer(t.topic(kind="NORMAL"))
     t.see("farewell", t.leave(client), 20000)
     t.see("heartbeat", t.heartbeat(client, kind=pb.PRODUCER), 40015)
@@ -110,7 +113,7 @@ def a_producer_leaves_without_a_group(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.notifyClientTermination")
 def a_client_of_two_groups_leaves(t: Grpc) -> None:
-    """A client that named two groups leaves; upstream's proxy takes it out of the one that its farewell names."""
+    """NotifyClientTermination of a client in two groups removes it from the group that the request names."""
     group, other = t.group(), t.group()
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
     t.see("heartbeat", t.heartbeat(client, other), 20000)
@@ -120,7 +123,7 @@ def a_client_of_two_groups_leaves(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.heartbeat")
 def a_client_outlives_its_stream(t: Grpc) -> None:
-    """A client whose telemetry stream was cancelled is still known, and its heartbeats are taken."""
+    """A client whose telemetry stream was cancelled keeps its settings, and its heartbeats are accepted."""
     group, client = t.group(), t.new("client")
     stream = t.open(client, t.subscription(group, {t.topic(kind="NORMAL"): "*"}))
     stream.next()
@@ -134,7 +137,7 @@ def a_client_outlives_its_stream(t: Grpc) -> None:
 
 @grpc_case("GrpcMessagingApplication.validateContext")
 def a_client_id_is_needed(t: Grpc) -> None:
-    """Heartbeat and farewell without a client id are CLIENT_ID_REQUIRED, before anything else is looked at."""
+    """Heartbeat and NotifyClientTermination without a client id are CLIENT_ID_REQUIRED, before any other check."""
     for what, client in (("none", None), ("empty", ""), ("blank", " ")):
         t.see(f"heartbeat, {what}", t.heartbeat(client, "a b"), 40017)
         t.see(f"farewell, {what}", t.leave(client, "a b"), 40017)
@@ -142,7 +145,7 @@ def a_client_id_is_needed(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.registerConsumer", settings=STRICT)
 def an_unknown_group_may_have_members(t: Grpc) -> None:
-    """Where groups are not made by themselves, a consumer of an unknown group is taken all the same."""
+    """A consumer of an unknown group is accepted even if the broker does not create groups automatically."""
     group = t.new("group")
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
     t.see("heartbeat", t.heartbeat(client, group), 20000)
@@ -151,7 +154,7 @@ def an_unknown_group_may_have_members(t: Grpc) -> None:
 
 @grpc_case("ConsumerManager.getConsumerGroupInfo")
 def the_broker_shows_a_members_connection(t: Grpc) -> None:
-    """The broker shows a gRPC consumer like any other: its language, version, group and subscriptions."""
+    """The broker lists a gRPC consumer like any other, with language, version, group and subscriptions."""
     topic, group = t.topic(kind="NORMAL"), t.group()
     t.consumer(group, {topic: "A || B"})
     t.see("connection", t.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}), 0)
@@ -159,8 +162,9 @@ def the_broker_shows_a_members_connection(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.parseClientVersion")
 def a_version_is_a_name(t: Grpc) -> None:
-    """The broker shows a client's version where its x-mq-client-version is a name such as V5_3_0, in any case; all
-    others have the proxy's own version.
+    """The broker lists a client's version if x-mq-client-version is a version name such as V5_3_0, in any letter case.
+
+    For any other value it lists the proxy's own version.
     """
     topic = t.topic(kind="NORMAL")
     for version in ("V4_9_7", "v5_1_0_snapshot", "V3_0_0_ALPHA1", "HIGHER_VERSION", "5.2.0", "V6_0_0", "", None):
@@ -176,7 +180,7 @@ def a_version_is_a_name(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.parseClientVersion")
 def the_first_version_of_a_client_counts(t: Grpc) -> None:
-    """A client that calls itself by another version later is shown with its first one, until it has left."""
+    """A client that later sends another version is listed with its first one until it terminates."""
     topic, group, client = t.topic(kind="NORMAL"), t.group(), t.new("client")
 
     def shown() -> list[int]:
@@ -193,7 +197,7 @@ def the_first_version_of_a_client_counts(t: Grpc) -> None:
 
 @grpc_case("ConsumerManager.getConsumerGroupInfo")
 def consume_types_of_members(t: Grpc) -> None:
-    """A push consumer is shown as passive, a simple consumer as active."""
+    """The broker lists a push consumer as passive and a simple consumer as active."""
     topic = t.topic(kind="NORMAL")
     for name, kind in (("push", pb.PUSH_CONSUMER), ("simple", pb.SIMPLE_CONSUMER)):
         group = t.group()
@@ -204,7 +208,7 @@ def consume_types_of_members(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.heartbeat")
 def an_empty_request_of_a_consumer(t: Grpc) -> None:
-    """A heartbeat or farewell that says nothing lacks its group."""
+    """An empty heartbeat or NotifyClientTermination of a consumer is rejected because the group is missing."""
     client = t.consumer(t.group(), {t.topic(kind="NORMAL"): "*"})
     t.see("heartbeat", t.call("Heartbeat", sv.HeartbeatRequest(), client=client), 40003)
     t.see("farewell", t.call("NotifyClientTermination", sv.NotifyClientTerminationRequest(), client=client), 40003)
@@ -217,7 +221,7 @@ def _members(t: Grpc, group: str) -> Any:
 
 @grpc_case("ClientActivity.registerConsumer")
 def a_member_has_no_retry_topic(t: Grpc) -> None:
-    """The heartbeat of a consumer makes no retry topic for its group, unlike that of a remoting client."""
+    """The heartbeat of a gRPC consumer creates no retry topic, unlike that of a remoting client."""
     group = t.group()
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"}, kind=pb.PUSH_CONSUMER)
     t.see("heartbeat", t.heartbeat(client, group, pb.PUSH_CONSUMER), 20000)

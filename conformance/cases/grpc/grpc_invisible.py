@@ -14,7 +14,7 @@ _BEYOND = 7 << 40
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration")
 def a_change_gives_a_new_handle(t: Grpc) -> None:
-    """A change answers a handle of the same message with a new pop time and the new invisible time."""
+    """A change returns a new handle of the same message with a new pop time and the new invisible duration."""
     consumer = consuming(t, 2)
     handles = consumer.receive().handles
     answer = consumer.change(handles[1], 30)
@@ -27,7 +27,7 @@ def a_change_gives_a_new_handle(t: Grpc) -> None:
 
 @grpc_case("ConsumerProcessor.changeInvisibleTime")
 def the_new_handle_keeps_the_place_in_the_log(t: Grpc) -> None:
-    """The handle of a change has nine fields, the last of which is where the message is stored; upstream's has ten."""
+    """The new handle of a change has nine fields ending with the log offset; the handle of upstream has ten."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     answer = consumer.change(handle, 30)
@@ -40,7 +40,7 @@ def the_new_handle_keeps_the_place_in_the_log(t: Grpc) -> None:
 
 @grpc_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_changed_message_comes_when_its_new_time_is_over(t: Grpc) -> None:
-    """A message that was hidden for long comes back soon after its time was made short."""
+    """A message whose long invisible duration is shortened is redelivered soon after the new one."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     t.see("changed", consumer.change(handle, 2).status, 20000)
@@ -52,7 +52,7 @@ def a_changed_message_comes_when_its_new_time_is_over(t: Grpc) -> None:
 
 @grpc_case("ChangeInvisibleTimeProcessor.processRequest")
 def the_new_handle_acknowledges(t: Grpc) -> None:
-    """The handle of a change acknowledges the message, and the older one does as well."""
+    """After a change the new handle acknowledges the message, and so does the old one."""
     consumer = consuming(t, 2)
     for what, message in zip(("new", "old"), (consumer.take() for _ in range(2)), strict=True):
         old = message.system_properties.receipt_handle
@@ -62,7 +62,7 @@ def the_new_handle_acknowledges(t: Grpc) -> None:
 
 @grpc_case("AckMessageProcessor.processRequest")
 def the_new_handle_of_a_later_message_acknowledges(t: Grpc) -> None:
-    """A message that was not the first of its batch stays away when it is acknowledged by the handle of its change."""
+    """A later message of a batch is not redelivered if it is acknowledged with the new handle of a change."""
     consumer = consuming(t, 2)
     handles = consumer.receive().handles
     t.see("first", consumer.ack(handles[0]).status, 20000)
@@ -76,7 +76,7 @@ def the_new_handle_of_a_later_message_acknowledges(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateInvisibleTime")
 def invisible_times_have_bounds(t: Grpc) -> None:
-    """A message may be hidden from nothing to 12 h; a refused change answers no handle."""
+    """An invisible duration from 0 to 12 h is accepted; a rejected change returns no handle."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     t.see("-1 s", consumer.change(handle, -1), 40011)
@@ -88,7 +88,7 @@ def invisible_times_have_bounds(t: Grpc) -> None:
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration")
 def a_change_to_nothing_gives_an_expired_handle(t: Grpc) -> None:
-    """The handle of a change to no time at all is expired as soon as it is there."""
+    """The new handle of a change to 0 has expired immediately."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     expired = consumer.change(handle, 0).receipt_handle
@@ -99,7 +99,10 @@ def a_change_to_nothing_gives_an_expired_handle(t: Grpc) -> None:
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration")
 def changes_that_are_taken_though_wrong(t: Grpc) -> None:
-    """A change after the acknowledgement, by an old handle, another client, for another group or broker is taken."""
+    """A change is accepted after an acknowledgement, with an old handle, or by another client.
+
+    Another group or broker is also accepted.
+    """
     consumer = consuming(t, 1)
     handle = consumer.handle()
     consumer.ack(handle)
@@ -120,7 +123,7 @@ def changes_that_are_taken_though_wrong(t: Grpc) -> None:
 
 @grpc_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_change_brings_an_acknowledged_message_back(t: Grpc) -> None:
-    """A change after the acknowledgement makes the message come again, one attempt later."""
+    """A change after the acknowledgement redelivers the message with one more attempt."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     t.see("acknowledged", consumer.ack(handle).status, 20000)
@@ -130,7 +133,7 @@ def a_change_brings_an_acknowledged_message_back(t: Grpc) -> None:
 
 @grpc_case("ConsumerProcessor.changeInvisibleTime")
 def an_expired_handle_cannot_be_changed(t: Grpc) -> None:
-    """A handle whose time is over is INVALID_RECEIPT_HANDLE, and no handle is answered."""
+    """A change with an expired handle is INVALID_RECEIPT_HANDLE and returns no handle."""
     consumer = consuming(t, 1)
     handle = forged(consumer.handle(), popped=t.now_ms() - 100_000)
     t.see("answer", consumer.change(handle, 10), 40013)
@@ -138,7 +141,7 @@ def an_expired_handle_cannot_be_changed(t: Grpc) -> None:
 
 @grpc_case("ReceiptHandle.decode")
 def handles_that_are_none(t: Grpc) -> None:
-    """A text that is no handle is INTERNAL_SERVER_ERROR."""
+    """A change with a malformed handle is INTERNAL_SERVER_ERROR."""
     consumer = consuming(t)
     for text in ("", "garbage", "1 2 3 4 5 6 7", "x 2 3 4 5 6 7 8 9"):
         t.see(repr(text), consumer.change(text, 10), 50001)
@@ -146,7 +149,7 @@ def handles_that_are_none(t: Grpc) -> None:
 
 @grpc_case("ChangeInvisibleTimeProcessor.processRequest")
 def handles_that_name_nothing(t: Grpc) -> None:
-    """A handle of a queue, an offset or a topic that does not exist is refused by the broker."""
+    """A change with a handle of an unknown queue, offset or topic is rejected by the broker."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for what, wrong in (
@@ -162,7 +165,7 @@ def handles_that_name_nothing(t: Grpc) -> None:
 
 @grpc_case("ReceiptHandleGroupKey.getChannelId")
 def a_client_without_a_stream(t: Grpc) -> None:
-    """A change by a client that has no telemetry stream fails inside upstream's proxy."""
+    """A change by a client without a telemetry stream fails inside upstream's proxy."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     t.see("answer", consumer.by(t.new("client")).change(handle, 10).status)
@@ -170,7 +173,7 @@ def a_client_without_a_stream(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateTopicAndConsumerGroup")
 def bad_names_are_refused(t: Grpc) -> None:
-    """Names that no topic or group may have are refused, the topic's first."""
+    """A change with an illegal topic or group name is rejected. The topic is checked first."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for what, name in BAD_TOPICS.items():
@@ -186,12 +189,12 @@ def bad_names_are_refused(t: Grpc) -> None:
 
 @grpc_case("ChangeInvisibleTimeProcessor.processRequest")
 def every_change_brings_the_message_once(t: Grpc) -> None:
-    """Each change of a message by its first handle makes a redelivery of its own."""
+    """Each change of a message with its first handle causes a redelivery of its own."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for _ in range(2):
         consumer.change(handle, 1)
-        t.wait(0.1)  # two in one millisecond would be one check point
+        t.wait(0.1)  # two changes in one millisecond would share a check point
     t.wait(6)
     bodies: list[bytes] = []
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""The header x-mq-language of requests to the gRPC proxy, where nothing depends on it."""
+"""The header x-mq-language in RPCs that do not depend on it."""
 
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -10,7 +10,7 @@ from ...worlds.grpc import Grpc
 
 @grpc_case("ContextInitPipeline.execute")
 def a_consumer_may_speak_any_language(t: Grpc) -> None:
-    """Whatever a consumer asks for is done for clients of an unknown language, and of none."""
+    """The proxy serves consumers with an unknown language or none in every RPC."""
     consumer = consuming(t, 6)
     handles: list[str] = []
     group, topic = pb.Resource(name=consumer.group), pb.Resource(name=consumer.topic)
@@ -37,7 +37,7 @@ def a_consumer_may_speak_any_language(t: Grpc) -> None:
 
 @grpc_case("ContextInitPipeline.execute")
 def a_producer_may_speak_any_language(t: Grpc) -> None:
-    """Recalls and ends of transactions are judged as ever for clients of an unknown language, and of none."""
+    """Recall and EndTransaction of producers with an unknown language or none return the usual responses."""
     topic = t.topic(kind="NORMAL")
     producer = t.producer(topic)
     for language in ("KLINGON", None):

@@ -1,4 +1,4 @@
-"""Light queues (LMQ) through the gRPC proxy, which knows nothing of them."""
+"""Light message queues (LMQ) through the gRPC proxy, which does not support them."""
 
 from rocketmq_testkit.emulator.message.names import LMQ_PREFIX
 
@@ -10,7 +10,10 @@ from ..store.light_queues import DISPATCH, LIGHT
 
 @grpc_case("GrpcConverter.buildMessage", settings=LIGHT)
 def a_message_may_name_light_queues(t: Grpc) -> None:
-    """It does so by a user property, which receivers are shown; offsets are hidden, and cannot be claimed."""
+    """A message is dispatched to LMQs by a user property, which receivers see.
+
+    LMQ offsets are hidden and cannot be set.
+    """
     consumer, name = consuming(t), LMQ_PREFIX + t.new("light")
     t.see("sent", t.send(consumer.message("hello", properties={DISPATCH: name})), 20000)
     t.until(lambda: t.max_offset(name) == 1)
@@ -22,7 +25,7 @@ def a_message_may_name_light_queues(t: Grpc) -> None:
 
 @grpc_case("LocalTopicRouteService.getCurrentMessageQueueView", settings=LIGHT)
 def a_light_queue_has_no_route(t: Grpc) -> None:
-    """It can be neither sent to nor received from."""
+    """An LMQ has no route, so it can be neither sent to nor received from."""
     consumer, name = consuming(t), LMQ_PREFIX + t.new("light")
     t.send(consumer.message("hello", properties={DISPATCH: name}))
     t.until(lambda: t.max_offset(name) == 1)

@@ -1,4 +1,4 @@
-"""The first message of a log, which the gRPC proxy of 5.3.3 takes for one whose invisible time was changed."""
+"""The first message of a log, which the 5.3.3 gRPC proxy confuses with a message whose duration was changed."""
 
 from rocketmq_testkit.emulator.message.names import dlq_topic
 
@@ -9,7 +9,7 @@ from ...worlds.grpc import Grpc
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration", alone=True)
 def the_new_handle_gives_up_the_wrong_message(t: Grpc) -> None:
-    """Forwarding by the handle of a change gives up the first message of the log instead of the changed one."""
+    """Forwarding with the new handle of a change stores the log's first message as dead letter, not the changed one."""
     first = consuming(t, 1)
     consumer = consuming(t)
     t.send(consumer.message("the one that fails"))

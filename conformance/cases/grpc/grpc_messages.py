@@ -1,4 +1,4 @@
-"""What a message holds that was received through the gRPC proxy."""
+"""The fields of a message received through the gRPC proxy."""
 
 from hashlib import md5
 from typing import Any
@@ -13,7 +13,7 @@ from ...worlds.grpc_answer import message_shown
 
 @grpc_case("GrpcConverter.buildMessage")
 def a_message_as_it_was_sent(t: Grpc) -> None:
-    """A received message has the body, tag, keys, id and user properties that it was sent with."""
+    """A received message has the body, tag, keys, id and user properties of the sent one."""
     topic = t.topic(kind="NORMAL", queues=1)
     message = t.message(topic, "größe", tag="A", keys=["k1", "k2"], properties={"a": "1", "ä": "ö", "UPPER": " x "})
     t.see("received", message_shown(_round(t, message)))
@@ -21,7 +21,7 @@ def a_message_as_it_was_sent(t: Grpc) -> None:
 
 @grpc_case("GrpcConverter.buildSystemProperties")
 def all_fields_of_a_message(t: Grpc) -> None:
-    """The broker fills in digest, encoding, times, hosts, queue, attempt and handle."""
+    """A received message has digest, encoding, times, hosts, queue, attempt and handle, filled in by the broker."""
     topic = t.topic(kind="NORMAL", queues=1)
     sent = t.message(topic, "hello", trace_context="trace")
     system = _round(t, sent).system_properties
@@ -39,7 +39,7 @@ def all_fields_of_a_message(t: Grpc) -> None:
 
 @grpc_case("GrpcConverter.buildSystemProperties")
 def a_message_without_tag_and_keys(t: Grpc) -> None:
-    """A message without tag, keys and properties has none of them when it is received."""
+    """A message sent without tag, keys and properties is received without them."""
     received = _round(t, t.message(t.topic(kind="NORMAL", queues=1)))
     t.see("has a tag", received.system_properties.HasField("tag"))
     t.see("keys", list(received.system_properties.keys))
@@ -48,7 +48,7 @@ def a_message_without_tag_and_keys(t: Grpc) -> None:
 
 @grpc_case("GrpcConverter.buildUserAttributes")
 def user_properties_of_each_type(t: Grpc) -> None:
-    """Some properties of the system are shown as user properties, by the type of the message."""
+    """Some system properties are returned as user properties, depending on the message type."""
     t.see("trace", _properties(_round(t, t.message(t.topic(kind="NORMAL", queues=1), trace_context="trace"))))
     fifo = t.message(t.topic(kind="FIFO", queues=1), message_type=pb.FIFO, message_group="g")
     t.see("FIFO", _properties(_round(t, fifo)))
@@ -58,7 +58,7 @@ def user_properties_of_each_type(t: Grpc) -> None:
 
 @grpc_case("GrpcConverter.buildSystemProperties")
 def each_type_is_shown(t: Grpc) -> None:
-    """A received message says its type, and a FIFO message its message group."""
+    """A received message has its message type, and a FIFO message its message group."""
     normal = t.message(t.topic(kind="NORMAL", queues=1))
     fifo = t.message(t.topic(kind="FIFO", queues=1), message_type=pb.FIFO, message_group="g")
     half = t.message(t.topic(kind="TRANSACTION", queues=1), message_type=pb.TRANSACTION)
@@ -71,7 +71,7 @@ def each_type_is_shown(t: Grpc) -> None:
 
 @grpc_case("GrpcConverter.buildSystemProperties")
 def an_empty_born_host_and_time(t: Grpc) -> None:
-    """A message without born host is born at the sender's address; one without born time at 1970 or now."""
+    """A message without born host gets the sender's address. One without born time gets 1970 or the current time."""
     topic = t.topic(kind="NORMAL", queues=1)
     message = t.message(topic)
     message.system_properties.ClearField("born_timestamp")
@@ -84,7 +84,7 @@ def an_empty_born_host_and_time(t: Grpc) -> None:
 
 @grpc_case("GrpcConverter.buildSystemProperties")
 def encodings_of_a_body(t: Grpc) -> None:
-    """What the sender says of the body's encoding is what the receiver is told; the body is not touched."""
+    """The receiver gets the body encoding that the sender set. The body is not changed."""
     topic = t.topic(kind="NORMAL", queues=1)
     for what, encoding in (("GZIP", pb.GZIP), ("IDENTITY", pb.IDENTITY), ("none", 0)):
         received = _round(t, t.message(topic, "plain", body_encoding=encoding))
@@ -93,14 +93,14 @@ def encodings_of_a_body(t: Grpc) -> None:
 
 @grpc_case("GrpcConverter.buildSystemProperties")
 def bodies_of_any_bytes(t: Grpc) -> None:
-    """A body may hold any bytes."""
+    """A body may contain any bytes."""
     body = bytes(range(256))
     t.see("same", _round(t, t.message(t.topic(kind="NORMAL", queues=1), body)).body == body)
 
 
 @grpc_case("PopReviveService.reviveRetry")
 def a_message_that_comes_again(t: Grpc) -> None:
-    """A message that comes again has its topic, id, properties and time of birth, and one attempt more."""
+    """A redelivered message has its topic, id, properties and born time, and one more attempt."""
     consumer = consuming(t)
     message = consumer.message("m", tag="A", keys=["k"], properties={"a": "1"})
     t.send(message)
@@ -115,7 +115,7 @@ def a_message_that_comes_again(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageResponseStreamWriter.writeAndComplete")
 def the_answer_ends_with_a_time(t: Grpc) -> None:
-    """The stream of a receive is a status, the messages, and the time of delivery; a refusal has that time too."""
+    """A receive streams a status, the messages and the delivery timestamp. A rejection has the timestamp, too."""
     consumer = consuming(t, 2)
     for what, request, who in (
         ("messages", t.receive_request(consumer.topic, consumer.group, await_s=5), consumer.client),
@@ -127,7 +127,7 @@ def the_answer_ends_with_a_time(t: Grpc) -> None:
 
 @grpc_case("GrpcConverter.buildMessage")
 def a_message_of_a_remoting_client(t: Grpc) -> None:
-    """A message that was sent by the remoting protocol is received like one of gRPC."""
+    """A message sent by a remoting client is received like one of a gRPC client."""
     consumer = consuming(t)
     t.store(consumer.topic, "hello", unique=False, tag="A", keys="k1 k2", properties={"a": "1"})
     message = consumer.take()

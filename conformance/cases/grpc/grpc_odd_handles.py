@@ -1,4 +1,4 @@
-"""Handles that no client was given, by gRPC: what is refused or taken, and that nothing has changed then."""
+"""Forged receipt handles through gRPC: which are rejected or accepted, and their effect."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _LARGEST = 2**63 - 1
 
 
 def forgeries(t: Grpc, handle: str) -> dict[str, str]:
-    """A handle made false in one field each, by what it says then."""
+    """Return forged copies of a handle, each with one field changed, by a description of the change."""
     return {
         "an ordered pop": forged(handle, revive=999),
         "revive queue -1": forged(handle, revive=-1),
@@ -46,7 +46,7 @@ def forgeries(t: Grpc, handle: str) -> dict[str, str]:
 
 
 def outcome(answer: Any) -> list[Any]:
-    """Code and the beginning of the text of an answer."""
+    """Return the code and the first 160 characters of the status message of a response."""
     if isinstance(answer, Failure):
         return [answer.grpc, answer.text[:160]]
     return [int(answer.status.code), answer.status.message[:160]]
@@ -54,7 +54,7 @@ def outcome(answer: Any) -> list[Any]:
 
 @grpc_case("AckMessageActivity.ackMessage")
 def forged_acknowledgements(t: Grpc) -> None:
-    """What an acknowledgement by each forged handle is answered."""
+    """An ack with a forged handle is OK, INVALID_RECEIPT_HANDLE or INTERNAL_SERVER_ERROR, depending on the field."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for what, text in forgeries(t, handle).items():
@@ -64,7 +64,10 @@ def forged_acknowledgements(t: Grpc) -> None:
 
 @grpc_case("AckMessageProcessor.appendAck, AckMessageProcessor.ackOrderly")
 def what_comes_again_after_forged_acknowledgements(t: Grpc) -> None:
-    """A forged handle ends a delivery if the pop and the place that it names are true, else the message comes again."""
+    """An ack with a forged handle prevents redelivery only if pop and offset are right.
+
+    Otherwise the message is redelivered.
+    """
     acknowledged: dict[str, tuple[Consumer, Any]] = {}
     for what in forgeries(t, "0 0 0 0 0 broker 0 0 0"):
         consumer = consuming(t, 1)
@@ -80,7 +83,7 @@ def what_comes_again_after_forged_acknowledgements(t: Grpc) -> None:
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration")
 def forged_changes(t: Grpc) -> None:
-    """What a change by each forged handle is answered."""
+    """A change with a forged handle is OK, INVALID_RECEIPT_HANDLE or INTERNAL_SERVER_ERROR, depending on the field."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for what, text in forgeries(t, handle).items():
@@ -89,7 +92,7 @@ def forged_changes(t: Grpc) -> None:
 
 @grpc_case("AckMessageProcessor.appendAck")
 def what_is_foreign_acknowledges_nothing(t: Grpc) -> None:
-    """Handles of another topic, group or queue, and forged ones, are no harm: the message comes again."""
+    """Acks with a handle of another topic, group or queue have no effect on the message, which is redelivered."""
     consumer = consuming(t, queues=2)
     store(consumer, 0, "wanted")
     handle = consumer.handle(invisible_s=10)
@@ -114,7 +117,7 @@ def what_is_foreign_acknowledges_nothing(t: Grpc) -> None:
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration")
 def absurd_times_of_a_change(t: Grpc) -> None:
-    """Invisible times far out of their range are refused; the handle acknowledges afterwards."""
+    """A change to an invisible duration far out of range is rejected, and the handle still acknowledges."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for wish in (-315_576_000_000, -0.001, 315_576_000_000, 10**9):
@@ -124,7 +127,7 @@ def absurd_times_of_a_change(t: Grpc) -> None:
 
 @grpc_case("AckMessageActivity.ackMessage")
 def many_entries(t: Grpc) -> None:
-    """An acknowledgement may have hundreds of entries, each with a status of its own."""
+    """An acknowledgement may have hundreds of entries, each with its own status."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     answer = consumer.ack(*["garbage"] * 300, handle)

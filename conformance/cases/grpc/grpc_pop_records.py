@@ -1,4 +1,4 @@
-"""Receives of the gRPC proxy where the broker remembers pops by records, or keeps check points in memory."""
+"""Receives of the gRPC proxy with KV records instead of check points, and with buffered check points."""
 
 from ...case import grpc_case
 from ...worlds.consumer import attempts, consuming
@@ -9,7 +9,7 @@ from .grpc_wait import store
 
 
 def see_a_round(t: Grpc) -> None:
-    """Two messages are received, one is acknowledged, the other comes again, is changed, and comes a third time."""
+    """Receive two messages, acknowledge one, receive the other again, change it, and receive it a third time."""
     consumer = consuming(t)
     for number in range(2):
         store(consumer, 0, f"m{number}")
@@ -29,19 +29,19 @@ def see_a_round(t: Grpc) -> None:
 
 @grpc_case("PopConsumerService.popAsync, ReceiveMessageActivity.receiveMessage", settings=RECORDS)
 def a_round_with_records(t: Grpc) -> None:
-    """Where pops write records messages are received, acknowledged, changed and come again like elsewhere."""
+    """With KV records messages are received, acknowledged, changed and redelivered as usual."""
     see_a_round(t)
 
 
 @grpc_case("PopBufferMergeService.addCk, ReceiveMessageActivity.receiveMessage", settings=BUFFER)
 def a_round_in_memory(t: Grpc) -> None:
-    """Where check points stay in memory messages are received, acknowledged, changed and come again like elsewhere."""
+    """With buffered check points messages are received, acknowledged, changed and redelivered as usual."""
     see_a_round(t)
 
 
 @grpc_case("PopConsumerService.popAsync, ConsumerOrderInfoManager.checkBlock", settings=RECORDS)
 def order_with_records(t: Grpc) -> None:
-    """Where pops write records a group in order waits for what is out, and gets it again in order."""
+    """With KV records an ordered group is blocked by messages in flight and gets them again in order."""
     consumer = consuming(t, kind="FIFO", consumeMessageOrderly=True)
     for number in range(3):
         store(consumer, 0, f"m{number}", __SHARDINGKEY="g")
@@ -57,7 +57,7 @@ def order_with_records(t: Grpc) -> None:
 
 @grpc_case("PopLongPollingService.notifyMessageArriving", settings=RECORDS)
 def a_wait_with_records(t: Grpc) -> None:
-    """Where pops write records a receive that waits is answered at once for a message in any queue."""
+    """With KV records a held receive returns at once for a message in any queue."""
     consumer = consuming(t, queues=4)
     for queue in (1, 3):
         pending = consumer.start_receive(await_s=19, deadline=25)

@@ -1,4 +1,4 @@
-"""What administrators ask of clients of the gRPC protocol through the broker, and what these say on their streams."""
+"""Requests of administrators to gRPC clients, which the broker forwards to their telemetry streams."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from ...worlds.world import Pending
 
 
 class _Client:
-    """A live push consumer of a topic of one queue, with its stream."""
+    """A connected push consumer of a topic with one queue, with its telemetry stream."""
 
     def __init__(self, t: Grpc, group: str | None = None, topic: str | None = None) -> None:
         self._t = t
@@ -25,31 +25,31 @@ class _Client:
         self.stream.command()
 
     def given(self, message: str) -> Pending:
-        """An administrator has the client consume a message, named by the broker's id for it."""
+        """Send CONSUME_MESSAGE_DIRECTLY for the client and a message, named by its offset message id."""
         ext = {"consumerGroup": self.group, "clientId": self.id, "msgId": message, "topic": self.topic}
         return self._t.start(RequestCode.CONSUME_MESSAGE_DIRECTLY, ext)
 
     def stored(self, body: str = "consume this", **more: object) -> str:
-        """A new message, by the broker's id for it."""
-        answer = self._t.send(self._t.message(self.topic, body, **more))  # type: ignore[arg-type]  # fields of the message
+        """Store a message and return its offset message id."""
+        answer = self._t.send(self._t.message(self.topic, body, **more))  # fields of the message
         self._t.require(answer.status.code == pb.OK, f"a message was not stored: {answer}")
         group = self._t.group()
         [message] = self._t.until(lambda: self._t.messages_of(self.topic, group), 60)
         return message.offset_message_id
 
     def running_info(self, *, stack: bool) -> Pending:
-        """An administrator asks how the client is doing."""
+        """Send GET_CONSUMER_RUNNING_INFO for the client."""
         ext = {"consumerGroup": self.group, "clientId": self.id, "jstackEnable": stack}
         return self._t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, ext)
 
     def see_goes_on(self, label: str) -> None:
-        """Note the next command on its stream, which answers its settings."""
+        """Send settings and record the next command on the stream, which must be their response."""
         self.stream.settings(self.settings)
         self._t.see(label, self.stream.command().status)
 
 
 def _commands(stream: Session) -> Iterator[sv.TelemetryCommand]:
-    """What comes that is not the answer to settings."""
+    """Yield the commands of a stream except responses to settings."""
     while True:
         command = stream.command()
         if not command.HasField("settings"):
@@ -57,20 +57,20 @@ def _commands(stream: Session) -> Iterator[sv.TelemetryCommand]:
 
 
 def _verify(stream: Session) -> sv.VerifyMessageCommand:
-    """The next message that the client shall consume."""
+    """Return the next message that the client is asked to consume."""
     return next(_commands(stream)).verify_message_command
 
 
 def _result(nonce: str, code: int = pb.OK) -> sv.TelemetryCommand:
     return sv.TelemetryCommand(
-        status=pb.Status(code=code, message="of the client"),  # type: ignore[arg-type]  # an enum's value
+        status=pb.Status(code=code, message="of the client"),  # an enum's value
         verify_message_result=sv.VerifyMessageResult(nonce=nonce),
     )
 
 
 @grpc_case("GrpcClientChannel.processConsumeMessageDirectly")
 def a_grpc_consumer_is_given_a_stored_message(t: Grpc) -> None:
-    """A consumer is asked on its stream to consume a stored message, and its answer is passed back."""
+    """A consumer is asked on its telemetry stream to consume a stored message, and its result is returned."""
     client = _Client(t)
     asked = client.given(client.stored(tag="A", keys=["key"], properties={"color": "red"}))
     command = _verify(client.stream)
@@ -82,7 +82,7 @@ def a_grpc_consumer_is_given_a_stored_message(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.buildConsumeMessageDirectlyResult")
 def results_of_a_grpc_consumer(t: Grpc) -> None:
-    """What became of a message that was given directly is told by the status of the client's answer."""
+    """The status in the client's result determines the consume result that the administrator gets."""
     client = _Client(t)
     message = client.stored()
     codes = (pb.OK, pb.FAILED_TO_CONSUME_MESSAGE, pb.MESSAGE_CORRUPTED, pb.VERIFY_FIFO_MESSAGE_UNSUPPORTED, 0)
@@ -94,7 +94,7 @@ def results_of_a_grpc_consumer(t: Grpc) -> None:
 
 @grpc_case("GrpcChannelManager.scanExpireResultFuture")
 def a_grpc_consumer_that_does_not_answer(t: Grpc) -> None:
-    """The proxy waits five seconds for a client's answer; what comes then is nothing."""
+    """The proxy waits 5 s for a client's result and ignores a later one."""
     client = _Client(t)
     watch = t.stopwatch()
     asked = client.given(client.stored())
@@ -107,7 +107,7 @@ def a_grpc_consumer_that_does_not_answer(t: Grpc) -> None:
 
 @grpc_case("GrpcClientChannel.writeTelemetryCommand")
 def a_grpc_consumer_without_a_stream_is_not_asked(t: Grpc) -> None:
-    """A client whose stream is gone while it still is a member is asked in vain."""
+    """A request to a client without a telemetry stream, but still in its group, times out."""
     client = _Client(t)
     message = client.stored()
     client.stream.cancel()
@@ -118,7 +118,7 @@ def a_grpc_consumer_without_a_stream_is_not_asked(t: Grpc) -> None:
 
 @grpc_case("GrpcClientChannel.setClientObserver")
 def the_newest_stream_is_asked(t: Grpc) -> None:
-    """A client that has opened another stream is asked on that one; on the first again when settings came there."""
+    """A request goes to the client's newest stream, or to the first one again after new settings on it."""
     client = _Client(t)
     message = client.stored()
     second = t.open(client.id, client.settings)
@@ -134,7 +134,7 @@ def the_newest_stream_is_asked(t: Grpc) -> None:
 
 @grpc_case("GrpcClientChannel.processGetConsumerRunningInfo")
 def the_running_info_of_a_grpc_consumer_is_never_told(t: Grpc) -> None:
-    """A question for the running info of a client, with its stack or without, is not passed on and not answered."""
+    """A request for a gRPC client's running info, with or without stack, is not forwarded and times out."""
     client = _Client(t)
     pending = [client.running_info(stack=stack) for stack in (True, False)]
     watch = t.stopwatch()
@@ -147,7 +147,7 @@ def the_running_info_of_a_grpc_consumer_is_never_told(t: Grpc) -> None:
 
 @grpc_case("ProxyChannel.writeAndFlush")
 def a_grpc_consumer_has_no_status(t: Grpc) -> None:
-    """Where a client of the gRPC protocol is on a topic is asked in vain for five seconds; it is left out."""
+    """A request for a gRPC client's consume status times out after 5 s, and the client is omitted from the result."""
     client = _Client(t)
     watch = t.stopwatch()
     status = {"topic": client.topic, "group": client.group}
@@ -157,7 +157,7 @@ def a_grpc_consumer_has_no_status(t: Grpc) -> None:
 
 @grpc_case("AdminBrokerProcessor.callConsumer")
 def a_grpc_consumer_that_left_is_not_asked(t: Grpc) -> None:
-    """After its farewell a client is not online."""
+    """After NotifyClientTermination a request to the client returns that it is not online."""
     client = _Client(t)
     message = client.stored()
     t.leave(client.id, client.group)

@@ -15,7 +15,7 @@ from ...worlds.grpc import BAD_TOPICS, Grpc
 
 @grpc_case("RecallMessageActivity.recallMessage")
 def a_recalled_message_does_not_come(t: Grpc) -> None:
-    """A recall answers the message's id, and the message is not delivered when its time comes."""
+    """A recall returns the message id, and the message is not delivered at its time."""
     consumer = consuming(t, kind="DELAY")
     at = t.now_ms() + 4000
     handle = t.send(_timed(t, consumer.topic, "recalled", at)).entries[0].recall_handle
@@ -26,7 +26,7 @@ def a_recalled_message_does_not_come(t: Grpc) -> None:
 
 @grpc_case("RecallMessageHandle.HandleV1.buildHandle")
 def what_a_recall_handle_holds(t: Grpc) -> None:
-    """The recall handle holds version, topic, broker, a time in the second of the delivery, and the message id."""
+    """A recall handle has version, topic, broker, a time within the delivery second, and the message id."""
     topic = t.topic(kind="DELAY", queues=1)
     at = (t.now_ms() // 1000 + 60) * 1000 + 500
     parts = _parts(t.send(_timed(t, topic, "m", at)).entries[0].recall_handle)
@@ -36,7 +36,7 @@ def what_a_recall_handle_holds(t: Grpc) -> None:
 
 @grpc_case("RecallMessageActivity.recallMessage")
 def recalls_that_are_taken(t: Grpc) -> None:
-    """A recall may be made again, by an unknown client, and with a handle whose padding is gone or whose id is new."""
+    """A recall is accepted repeatedly, from an unknown client, and with a handle without padding or with another id."""
     topic = t.topic(kind="DELAY", queues=1)
     handle = t.send(_timed(t, topic, "m", t.now_ms() + 60_000)).entries[0].recall_handle
     t.see("first", t.recall(topic, handle), 20000)
@@ -49,7 +49,7 @@ def recalls_that_are_taken(t: Grpc) -> None:
 
 @grpc_case("RecallMessageHandle.decodeHandle")
 def handles_that_are_none(t: Grpc) -> None:
-    """A text that is no recall handle is refused by the broker."""
+    """A malformed recall handle is rejected by the broker."""
     topic = t.topic(kind="DELAY", queues=1)
     later = str(t.now_ms() + 60_000)
     for what, handle in (
@@ -64,7 +64,7 @@ def handles_that_are_none(t: Grpc) -> None:
 
 @grpc_case("RecallMessageProcessor.processRequest")
 def handles_that_do_not_fit(t: Grpc) -> None:
-    """A handle of another topic or broker, or of a time that is past or too far away, is refused by the broker."""
+    """A recall handle of another topic or broker, or with a past or too distant time, is rejected by the broker."""
     topic = t.topic(kind="DELAY", queues=1)
     later = str(t.now_ms() + 60_000)
     name = t.message_id()
@@ -80,7 +80,7 @@ def handles_that_do_not_fit(t: Grpc) -> None:
 
 @grpc_case("RecallMessageActivity.recallMessage")
 def a_delivered_message_cannot_be_recalled(t: Grpc) -> None:
-    """A recall after the delivery is refused."""
+    """A recall after the delivery is rejected."""
     consumer = consuming(t, kind="DELAY")
     handle = t.send(_timed(t, consumer.topic, "m", t.now_ms() + 1000)).entries[0].recall_handle
     t.see("received", consumer.received_within(4).bodies)
@@ -89,7 +89,7 @@ def a_delivered_message_cannot_be_recalled(t: Grpc) -> None:
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
 def only_delay_topics_recall(t: Grpc) -> None:
-    """A recall is for delay topics: another type, or a topic that does not exist, is refused before the handle."""
+    """A recall for a topic of another type or an unknown topic is rejected before its handle is checked."""
     for kind in ("NORMAL", "FIFO", "TRANSACTION"):
         t.see(kind, t.recall(t.topic(kind=kind), ""), 40014)
     t.see("unknown topic", t.recall(t.new(), ""), 40014)
@@ -97,7 +97,7 @@ def only_delay_topics_recall(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateTopic")
 def bad_names_are_refused(t: Grpc) -> None:
-    """Names that no topic may have are refused, and a client id is needed."""
+    """A recall with an illegal topic name or without a client id is rejected."""
     for what, name in BAD_TOPICS.items():
         t.see(what, t.recall(name, "x"), 40002)
     t.see("nothing", t.call("RecallMessage", sv.RecallMessageRequest()), 40002)
@@ -106,7 +106,7 @@ def bad_names_are_refused(t: Grpc) -> None:
 
 @grpc_case("RecallMessageProcessor.processRequest", settings=STRICT)
 def recalling_can_be_off(t: Grpc) -> None:
-    """A broker without recallMessageEnable refuses a recall, though its sends answer a handle."""
+    """With recallMessageEnable=false the broker rejects recalls, but its send responses still have recall handles."""
     topic = t.topic(kind="DELAY", queues=1)
     handle = t.send(_timed(t, topic, "m", t.now_ms() + 60_000)).entries[0].recall_handle
     t.see("handle", bool(handle))
@@ -115,7 +115,10 @@ def recalling_can_be_off(t: Grpc) -> None:
 
 @grpc_case("RecallMessageProcessor.processRequest", tidy=True)
 def a_broker_that_does_not_serve_recalls_nothing(t: Grpc) -> None:
-    """A slave, a broker that serves later, and one that is not written to where that is forbidden, refuse recalls."""
+    """A slave and a broker that does not serve yet reject recalls.
+
+    A non-writable one does with allowRecallWhenBrokerNotWriteable=false.
+    """
     topic = t.topic(kind="DELAY", queues=1)
     handle = t.send(_timed(t, topic, "m", t.now_ms() + 600_000)).entries[0].recall_handle
     for label, settings, code in (
@@ -135,7 +138,7 @@ def a_broker_that_does_not_serve_recalls_nothing(t: Grpc) -> None:
 
 @grpc_case("TimerMessageStore.enqueue")
 def a_timed_message_comes_in_time(t: Grpc) -> None:
-    """A timed message is received when its time has come, and says which time that was."""
+    """A timed message is received when its delivery time is reached, and has that time as a property."""
     consumer = consuming(t, kind="DELAY")
     at = t.now_ms() + 3000
     t.see("sent", t.send(_timed(t, consumer.topic, "m", at)).status, 20000)
@@ -148,7 +151,7 @@ def a_timed_message_comes_in_time(t: Grpc) -> None:
 
 @grpc_case("TimerMessageStore.enqueue")
 def a_time_that_is_over_delivers_at_once(t: Grpc) -> None:
-    """A timed message whose time is over is received at once."""
+    """A timed message with a past delivery time is received at once."""
     consumer = consuming(t, kind="DELAY")
     t.send(_timed(t, consumer.topic, "m", t.now_ms() - 5000))
     t.see("received", consumer.receive(), 20000)
@@ -156,7 +159,7 @@ def a_time_that_is_over_delivers_at_once(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.fillDelayMessageProperty")
 def a_time_within_a_day_waits(t: Grpc) -> None:
-    """A message for 23 hours from now waits and can be recalled; one for 40 days is refused, and gets no handle."""
+    """A message delayed by 23 hours waits and can be recalled; one delayed by 40 days is rejected."""
     topic = t.topic(kind="DELAY", queues=1)
     at = t.now_ms() + 23 * 3_600_000
     sent = t.send(_timed(t, topic, "m", at))
@@ -170,7 +173,7 @@ def a_time_within_a_day_waits(t: Grpc) -> None:
 
 @grpc_case("RecallMessageHandle.decodeHandle")
 def a_true_handle_may_be_changed(t: Grpc) -> None:
-    """A handle of which something was changed is judged by what it says then: nobody has signed it."""
+    """Recall handles are not signed: a modified handle is judged by its contents."""
     topic, other = t.topic(kind="DELAY", queues=1), t.topic(kind="DELAY", queues=1)
     true = _parts(t.send(_timed(t, topic, "m", t.now_ms() + 60_000)).entries[0].recall_handle)
     for label, place, text, code in (
@@ -186,7 +189,7 @@ def a_true_handle_may_be_changed(t: Grpc) -> None:
 
 @grpc_case("ProxyConfig.computeDelayLevel", settings={"proxy.useDelayLevel": "true"})
 def a_delivery_time_may_become_a_delay_level(t: Grpc) -> None:
-    """Where useDelayLevel is on a message has the first level that is longer than its delay, and no recall handle."""
+    """With useDelayLevel a timed message gets the first delay level above its delay, and no recall handle."""
     topic = t.topic(kind="DELAY", queues=1)
     watch = t.stopwatch()
     for body, ahead_ms in (("past", -5000), ("3.5 s", 3500), ("a day", 86_000_000)):

@@ -1,4 +1,4 @@
-"""ReceiveMessage of the gRPC proxy: bounds, polling, refusals and what is given back."""
+"""ReceiveMessage of the gRPC proxy: limits, long polling, rejections and auto renewal."""
 
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -11,7 +11,7 @@ from ...worlds.grpc import BAD_GROUPS, BAD_TOPICS, Grpc
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def an_empty_receive_ends_in_time(t: Grpc) -> None:
-    """A receive that finds nothing ends with MESSAGE_NOT_FOUND when its long polling time is over."""
+    """A receive without messages returns MESSAGE_NOT_FOUND when its long polling time ends."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
     t.see("answer", consumer.received_within(5.1), 40401)
@@ -20,7 +20,7 @@ def an_empty_receive_ends_in_time(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_sent_message_is_received(t: Grpc) -> None:
-    """A receive hands out what was sent, and an acknowledgement ends it."""
+    """A receive returns a sent message, which is then acknowledged."""
     consumer = consuming(t)
     t.see("sent", t.send(consumer.message(tag="A", keys=["k"])), 20000)
     received = t.see("received", consumer.receive(), 20000)
@@ -29,7 +29,7 @@ def a_sent_message_is_received(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_short_poll_takes_five_seconds(t: Grpc) -> None:
-    """A receive that asks to wait less than 5 s, or not at all, waits 5 s."""
+    """A receive with a long polling time below 5 s, or 0, is held for 5 s."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
     pending = [consumer.start_receive(await_s=wish) for wish in (0, 1)]
@@ -40,13 +40,13 @@ def a_short_poll_takes_five_seconds(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_poll_ends_before_its_deadline(t: Grpc) -> None:
-    """A receive that asks to wait longer than its deadline leaves is answered just before that."""
+    """A receive with a long polling time beyond its deadline returns just before the deadline."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
     pending = consumer.start_receive(await_s=20, deadline=8)
     t.wait(8)
     answer = pending()
-    # The answer comes some 30 ms before the deadline: on a busy machine the client does not wait for it.
+    # # The response comes about 30 ms before the deadline, which a busy client may miss.
     late = answer.failure is not None and answer.failure.grpc == "DEADLINE_EXCEEDED"
     t.see("answer", "nothing new" if late or answer.code == pb.MESSAGE_NOT_FOUND else answer)
     t.see("after", watch.between(7.8, 9.9))
@@ -54,7 +54,7 @@ def a_poll_ends_before_its_deadline(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_poll_without_a_wish_follows_the_settings(t: Grpc) -> None:
-    """A receive that does not say how long takes its deadline less half of the request time-out of the settings."""
+    """A receive without a long polling time is held for its deadline minus half of the settings' request timeout."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
     t.see("answer", consumer.received_within(8.7, await_s=None), 40401)
@@ -63,7 +63,7 @@ def a_poll_without_a_wish_follows_the_settings(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def the_time_out_of_the_settings_shortens_a_poll(t: Grpc) -> None:
-    """A receive that does not say how long waits the less the longer the request time-out of its client's settings."""
+    """A longer request timeout in the settings shortens the hold of a receive without a long polling time."""
     consumer = consuming(t)
     settings = t.subscription(consumer.group, {consumer.topic: "*"})
     settings.request_timeout.seconds = 8
@@ -80,7 +80,7 @@ def the_time_out_of_the_settings_shortens_a_poll(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_poll_takes_twenty_seconds_at_most(t: Grpc) -> None:
-    """A receive waits for 20 s and no longer, whatever it asks for, however late its deadline is."""
+    """A receive is held for at most 20 s, even with a longer long polling time and deadline."""
     for wish in (None, 30):
         consumer = consuming(t)
         watch = t.stopwatch()
@@ -94,7 +94,7 @@ def a_poll_takes_twenty_seconds_at_most(t: Grpc) -> None:
 
 @grpc_case("PopMessageProcessor.processRequest")
 def an_arriving_message_ends_a_poll(t: Grpc) -> None:
-    """A receive that waits is answered as soon as a message arrives."""
+    """A held receive returns as soon as a message arrives."""
     consumer = consuming(t)
     pending = consumer.start_receive()
     t.wait(1)
@@ -106,7 +106,7 @@ def an_arriving_message_ends_a_poll(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_deadline_that_is_too_short(t: Grpc) -> None:
-    """A deadline under 5 s is ILLEGAL_POLLING_TIME at once, even where messages wait, and takes none of them."""
+    """A receive with a deadline below 5 s is ILLEGAL_POLLING_TIME at once and takes no message."""
     consumer = consuming(t, 1)
     t.see("4.9 s", consumer.receive(deadline=4.9), 40018)
     t.see("4 s", consumer.receive(deadline=4), 40018)
@@ -122,7 +122,7 @@ def a_deadline_that_is_too_short(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_receive_needs_a_deadline(t: Grpc) -> None:
-    """A receive without a deadline is an internal error of the proxy."""
+    """A receive without a deadline is INTERNAL_SERVER_ERROR."""
     consumer = consuming(t, queues=4)
     t.see("with a wish", consumer.receive(deadline=None), 50001)
     t.see("without", consumer.receive(await_s=None, deadline=None), 50001)
@@ -130,7 +130,7 @@ def a_receive_needs_a_deadline(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def batch_sizes(t: Grpc) -> None:
-    """A receive for no message waits although there are some, one for less is refused, one for many gets 32."""
+    """A receive for 0 messages is held although there are some. One for fewer is rejected, and one for many gets 32."""
     consumer = consuming(t, 40)
     t.see("-1", consumer.receive(max_messages=-1), 50001)
     t.see("0", consumer.receive_nothing(max_messages=0), 40401)
@@ -141,7 +141,7 @@ def batch_sizes(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateInvisibleTime")
 def invisible_times_have_bounds(t: Grpc) -> None:
-    """Messages are hidden from 10 s to 12 h; anything else is ILLEGAL_INVISIBLE_TIME."""
+    """An invisible duration from 10 s to 12 h is accepted; any other is ILLEGAL_INVISIBLE_TIME."""
     consumer = consuming(t, 2)
     for wish in (None, 0, -1, 9.999, 43200.001):
         t.see(f"{wish} s", consumer.receive(invisible_s=wish), 40011)
@@ -152,7 +152,7 @@ def invisible_times_have_bounds(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def renewed_messages_have_a_time_of_their_own(t: Grpc) -> None:
-    """With auto_renew the invisible time of the request is not looked at: the handle has a minute."""
+    """With auto_renew the request's invisible duration is ignored, and the handle is valid for 60 s."""
     consumer = consuming(t, 2, client_type=pb.PUSH_CONSUMER)
     for wish in (None, 3):
         answer = consumer.receive(invisible_s=wish, auto_renew=True, max_messages=1)
@@ -161,7 +161,7 @@ def renewed_messages_have_a_time_of_their_own(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.notifyClientTermination")
 def renewed_messages_come_back_when_the_client_leaves(t: Grpc) -> None:
-    """What a client took with auto_renew is visible again a few seconds after it has said that it leaves."""
+    """Messages received with auto_renew become visible a few seconds after the client's NotifyClientTermination."""
     consumer = consuming(t, client_type=pb.PUSH_CONSUMER)
     other = t.consumer(consumer.group, {consumer.topic: "*"}, kind=pb.PUSH_CONSUMER)
     t.sent(consumer.topic, 1)
@@ -174,7 +174,7 @@ def renewed_messages_come_back_when_the_client_leaves(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateTopicAndConsumerGroup")
 def bad_names_are_refused(t: Grpc) -> None:
-    """Names that no topic or group may have are refused, the topic's first."""
+    """A receive with an illegal topic or group name is rejected. The topic is checked first."""
     consumer = consuming(t, queues=4)
     for what, name in BAD_TOPICS.items():
         t.see(f"topic {what}", consumer.at(name).receive(), 40002)
@@ -185,14 +185,14 @@ def bad_names_are_refused(t: Grpc) -> None:
 
 @grpc_case("LocalTopicRouteService.toTopicRouteData")
 def an_unknown_topic_is_an_internal_error(t: Grpc) -> None:
-    """A receive from a topic that nobody has made fails inside the proxy."""
+    """A receive from an unknown topic fails inside the proxy."""
     consumer = consuming(t, queues=4)
     t.see("unknown", consumer.at(t.new()).receive(), 50001)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def faults_are_found_in_order(t: Grpc) -> None:
-    """Deadline, topic, group, invisible time and filter are looked at in this order."""
+    """The proxy checks deadline, topic, group, invisible duration and filter in this order."""
     consumer = consuming(t, queues=4)
     stranger = consumer.among("a b")
     t.see("deadline", stranger.at("a b").receive(invisible_s=1, expression="||", deadline=4), 40018)
@@ -205,7 +205,7 @@ def faults_are_found_in_order(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageQueueSelector.select")
 def the_queue_of_the_request_does_not_matter(t: Grpc) -> None:
-    """A receive takes from any queue, whichever queue and broker its request names."""
+    """A receive takes messages from any queue, even if its request names another queue or broker."""
     consumer = consuming(t, 5)
     for number in (99, -7):
         answer = consumer.receive(queue_id=number, max_messages=1)
@@ -220,7 +220,7 @@ def the_queue_of_the_request_does_not_matter(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_topic_that_cannot_be_read(t: Grpc) -> None:
-    """A receive from a topic without a queue to read from is FORBIDDEN."""
+    """A receive from a topic without readable queues is FORBIDDEN."""
     group = t.group()
     for perm in (2, 0):
         t.see(f"perm {perm}", consumer_of(t, t.topic(kind="NORMAL", perm=perm), group).receive(), 40300)
@@ -228,33 +228,33 @@ def a_topic_that_cannot_be_read(t: Grpc) -> None:
 
 @grpc_case("PopMessageProcessor.processRequest")
 def a_group_that_may_not_consume(t: Grpc) -> None:
-    """A receive for a group whose consuming is switched off is refused by the broker."""
+    """A receive for a group with consumeEnable=false is rejected by the broker."""
     t.see("answer", consuming(t, queues=4, consumeEnable=False).receive(), 50001)
 
 
 @grpc_case("PopMessageProcessor.processRequest", settings=STRICT)
 def an_unknown_group_where_none_are_made(t: Grpc) -> None:
-    """Where groups are not made by themselves, a receive for an unknown one is refused by the broker."""
+    """A receive for an unknown group is rejected by a broker that does not create groups automatically."""
     t.see("answer", consumer_of(t, t.topic(kind="NORMAL"), t.new("group")).receive(), 50001)
 
 
 @grpc_case("PopLongPollingService.polling", settings=STRICT)
 def too_many_polls(t: Grpc) -> None:
-    """Of more polls of a group than the broker holds, the last are TOO_MANY_REQUESTS at once."""
+    """If a group has more held receives than the broker allows, further ones are TOO_MANY_REQUESTS at once."""
     consumer = consuming(t)
     pending = []
     for _ in range(5):
         pending.append(consumer.start_receive())
         t.wait(0.2)
     t.wait(5)
-    # The proxy may bring some of them to the broker in another order.
+    # # The proxy may forward some of them to the broker in another order.
     t.see("answers", sorted(each().code for each in pending))
     t.see("the last", pending[-1](), 42900)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_client_without_settings(t: Grpc) -> None:
-    """A receive of a client whose settings are not known fails in upstream's proxy before anything is looked at."""
+    """A receive of a client without settings fails in upstream's proxy before any check."""
     topic, group = t.topic(kind="NORMAL", queues=1), t.group()
     t.sent(topic)
     unknown = Consumer(t, topic, group, t.new("client"))
@@ -264,14 +264,14 @@ def a_client_without_settings(t: Grpc) -> None:
 
 @grpc_case("GrpcMessagingApplication.validateContext")
 def a_client_id_is_needed(t: Grpc) -> None:
-    """A receive without a client id is CLIENT_ID_REQUIRED, before anything else is looked at."""
+    """A receive without a client id is CLIENT_ID_REQUIRED, before any other check."""
     for what, client in (("none", None), ("empty", ""), ("blank", " ")):
         t.see(what, t.receive("a b", "a b", client=client, deadline=4), 40017)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_client_of_another_kind_receives(t: Grpc) -> None:
-    """A client may receive for another group than its settings name, or with the settings of a producer."""
+    """A client may receive for another group than in its settings, or with the settings of a producer."""
     topic = t.topic(kind="NORMAL", queues=1)
     t.sent(topic)
     for what, client in (
@@ -284,7 +284,7 @@ def a_client_of_another_kind_receives(t: Grpc) -> None:
 
 @grpc_case("PopMessageProcessor.processRequest")
 def several_queues_are_received_from(t: Grpc) -> None:
-    """One receive takes messages of several queues."""
+    """One receive returns messages of several queues."""
     consumer = consuming(t, 8, queues=4)
     bodies: list[bytes] = []
     for _ in range(8):
@@ -295,14 +295,14 @@ def several_queues_are_received_from(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def an_empty_request(t: Grpc) -> None:
-    """A receive that says nothing has no topic."""
+    """An empty receive request is rejected because its topic is missing."""
     client = t.consumer(t.group(), {t.topic(kind="NORMAL"): "*"})
     t.see("answer", t.start_receiving(sv.ReceiveMessageRequest(), client=client, deadline=10)(), 40002)
 
 
 @grpc_case("GrpcValidator.validateConsumerGroup")
 def long_group_names_pass(t: Grpc) -> None:
-    """A receive makes the group that it names, which may have 255 characters."""
+    """A receive creates the group that it names, with a name of up to 255 characters."""
     topic = t.topic(kind="NORMAL", queues=1)
     t.sent(topic)
     for length in (121, 255):

@@ -1,4 +1,4 @@
-"""Receives with auto_renew: the proxy gives messages a minute and keeps their handles until the client leaves."""
+"""Receives with auto_renew: handles are valid for 60 s, and the proxy keeps them until the client leaves."""
 
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
@@ -8,11 +8,11 @@ from ...worlds.grpc import Grpc
 from .grpc_wait import store
 
 _GIVEN_BACK_SECONDS = 5
-"""What a client leaves behind is visible by then."""
+"""Seconds after which the messages of a client that left are visible."""
 
 
 def two_consumers(t: Grpc, messages: int = 1) -> tuple[Consumer, Consumer]:
-    """Two push consumers of a new group, and so many messages in one queue."""
+    """Create two push consumers of a new group, and store `messages` messages in one queue."""
     one = consuming(t, client_type=pb.PUSH_CONSUMER)
     for number in range(messages):
         store(one, body=f"m{number}")
@@ -20,7 +20,7 @@ def two_consumers(t: Grpc, messages: int = 1) -> tuple[Consumer, Consumer]:
 
 
 def see_taken(consumer: Consumer, **more: object) -> list[tuple[str, str]]:
-    """Receive with auto_renew what is there, note it, and return message ids and handles."""
+    """Receive with auto_renew, record the messages, and return their ids and handles."""
     received = consumer.receive(auto_renew=True, **more)
     consumer.t.see("taken", attempts(received))
     systems = [each.system_properties for each in received.messages]
@@ -28,14 +28,14 @@ def see_taken(consumer: Consumer, **more: object) -> list[tuple[str, str]]:
 
 
 def see_left(consumer: Consumer) -> None:
-    """The client says that it leaves, and time passes for what that causes."""
+    """Send NotifyClientTermination for the client, and wait for its consequences."""
     consumer.t.see("left", consumer.t.leave(consumer.client, consumer.group), 20000)
     consumer.t.wait(_GIVEN_BACK_SECONDS)
 
 
 @grpc_case("ReceiptHandleProcessor.addReceiptHandle, AckMessageActivity.ackMessage")
 def what_was_acknowledged_is_not_given_back(t: Grpc) -> None:
-    """When a client leaves, only those of its messages come back that it has not acknowledged."""
+    """When a client leaves, only its unacknowledged messages are redelivered."""
     one, other = two_consumers(t, 3)
     taken = see_taken(one)
     t.see("acknowledged", one.ack_entries(taken[1]).status, 20000)
@@ -45,7 +45,7 @@ def what_was_acknowledged_is_not_given_back(t: Grpc) -> None:
 
 @grpc_case("ReceiptHandleGroup.remove")
 def an_acknowledgement_by_another_id_does_not_count_then(t: Grpc) -> None:
-    """What a client acknowledges by the right handle but another message id is given back all the same."""
+    """A message acknowledged with the right handle but another message id is redelivered when its client leaves."""
     one, other = two_consumers(t)
     [(_, handle)] = see_taken(one)
     t.see("acknowledged", one.ack(handle).status, 20000)
@@ -55,7 +55,7 @@ def an_acknowledgement_by_another_id_does_not_count_then(t: Grpc) -> None:
 
 @grpc_case("DefaultReceiptHandleManager.clearGroup")
 def what_others_took_stays_out(t: Grpc) -> None:
-    """When a client leaves, what another client of its group has taken stays hidden."""
+    """When a client leaves, messages in flight of another client of its group stay invisible."""
     one, other = two_consumers(t, 2)
     see_taken(one, max_messages=1)
     see_taken(other, max_messages=1)
@@ -66,7 +66,7 @@ def what_others_took_stays_out(t: Grpc) -> None:
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration")
 def a_change_takes_it_out_of_the_renewal(t: Grpc) -> None:
-    """What a client has given another invisible time is not given back when it leaves."""
+    """A message whose invisible duration was changed is not redelivered when its client leaves."""
     one, other = two_consumers(t)
     [(message_id, handle)] = see_taken(one)
     t.see("changed", one.change(handle, 40, message_id=message_id).status, 20000)
@@ -76,7 +76,7 @@ def a_change_takes_it_out_of_the_renewal(t: Grpc) -> None:
 
 @grpc_case("ReceiptHandleGroup.remove")
 def a_change_by_another_id_does_not_count_then(t: Grpc) -> None:
-    """What a client gives another time by the right handle but another message id is given back when it leaves."""
+    """A message changed with the right handle but another message id is redelivered when its client leaves."""
     one, other = two_consumers(t)
     [(_, handle)] = see_taken(one)
     t.see("changed", one.change(handle, 40).status, 20000)
@@ -86,7 +86,7 @@ def a_change_by_another_id_does_not_count_then(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def what_is_not_renewed_is_not_given_back(t: Grpc) -> None:
-    """What a client took without auto_renew stays hidden when it leaves."""
+    """A message received without auto_renew stays invisible when its client leaves."""
     one, other = two_consumers(t)
     t.see("taken", attempts(one.receive(invisible_s=60)))
     see_left(one)
@@ -95,7 +95,7 @@ def what_is_not_renewed_is_not_given_back(t: Grpc) -> None:
 
 @grpc_case("DefaultReceiptHandleManager.clearGroup")
 def a_lost_stream_gives_nothing_back_at_once(t: Grpc) -> None:
-    """When the stream of a client is cancelled what it has taken stays hidden for the next seconds."""
+    """When a client's telemetry stream is cancelled, its messages stay invisible for the next seconds."""
     other = consuming(t, client_type=pb.PUSH_CONSUMER)
     store(other, body="m0")
     one = other.by(t.new("client"))
@@ -110,7 +110,7 @@ def a_lost_stream_gives_nothing_back_at_once(t: Grpc) -> None:
 
 @grpc_case("DefaultReceiptHandleManager.scheduleRenewTask")
 def after_a_minute_it_comes_again(t: Grpc) -> None:
-    """What a client holds with auto_renew comes again after a minute, when its handle is over: no heartbeat helps."""
+    """A message received with auto_renew is redelivered after 60 s, when its handle expires, in spite of heartbeats."""
     one, other = two_consumers(t)
     [(message_id, handle)] = see_taken(one)
     watch = t.stopwatch()
@@ -126,7 +126,7 @@ def after_a_minute_it_comes_again(t: Grpc) -> None:
 
 @grpc_case("DefaultReceiptHandleManager.scheduleRenewTask, ConsumerProcessor.ackMessage")
 def after_a_minute_its_handle_is_over(t: Grpc) -> None:
-    """A handle that was given with auto_renew expires after a minute, though its client beats and receives on."""
+    """A handle received with auto_renew expires after 60 s, although its client sends heartbeats and receives."""
     consumer = consuming(t, client_type=pb.PUSH_CONSUMER)
     store(consumer, body="m0")
     [(message_id, handle)] = see_taken(consumer)
@@ -141,7 +141,7 @@ def after_a_minute_its_handle_is_over(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def renewal_is_for_every_kind_of_client(t: Grpc) -> None:
-    """A simple consumer may receive with auto_renew: it is given a minute, and it comes again when it leaves."""
+    """A simple consumer may use auto_renew: its message is invisible for 60 s and redelivered when it leaves."""
     one, other = two_consumers(t)
     simple = consumer_of(t, one.topic, one.group)
     t.see("handles", [handle for _, handle in see_taken(simple)])
@@ -151,7 +151,10 @@ def renewal_is_for_every_kind_of_client(t: Grpc) -> None:
 
 @grpc_case("ReceiptHandleGroupKey.getChannelId")
 def who_has_left_loses_what_came_back(t: Grpc) -> None:
-    """A receive that waits on when its client has left finds what came back, and fails; that is hidden for a minute."""
+    """A held receive of a client that has left takes a redelivered message and fails.
+
+    The message is invisible for 60 s.
+    """
     one, other = two_consumers(t)
     see_taken(one)
     waiting = one.start_receive(auto_renew=True, await_s=12, deadline=20)

@@ -11,18 +11,18 @@ from ...worlds.consumer import consumer_of
 from ...worlds.grpc import BAD_TOPICS, Grpc
 
 _CACHED_SECONDS = 40
-"""A route that upstream's proxy has in its cache is asked for anew after 20 s."""
+"""Seconds, more than the 20 s after which upstream's proxy refreshes a cached route."""
 
 
 @grpc_case("RouteActivity.queryRoute")
 def every_queue_of_a_topic_is_named(t: Grpc) -> None:
-    """A route holds each queue with its permission, its message type and the broker's address."""
+    """A route has each queue with its permission, message type and broker address."""
     t.see("route", t.route(t.topic(kind="NORMAL", queues=2)), 20000)
 
 
 @grpc_case("RouteActivity.genMessageQueueFromQueueData")
 def queues_accept_the_message_type_of_their_topic(t: Grpc) -> None:
-    """The message type that a topic was made with is the one that its queues accept, NORMAL where none was given."""
+    """Queues accept the message type of their topic, which is NORMAL by default."""
     for kind in (None, "NORMAL", "FIFO", "DELAY", "TRANSACTION", "UNSPECIFIED"):
         answer = t.route(t.topic(kind=kind, queues=1))
         t.see(str(kind), [list(queue.accept_message_types) for queue in answer.message_queues])
@@ -30,7 +30,7 @@ def queues_accept_the_message_type_of_their_topic(t: Grpc) -> None:
 
 @grpc_case("RouteActivity.genMessageQueueFromQueueData")
 def queues_have_the_permission_of_their_topic(t: Grpc) -> None:
-    """The queues of a topic may be read, written, both or neither, as the topic's permission says."""
+    """Queues have the permission of their topic: read, write, both or neither."""
     for perm in (6, 4, 2, 1, 0):
         answer = t.see(f"perm {perm}", t.route(t.topic(kind="NORMAL", perm=perm, queues=2)).status)
         t.require(answer is not None, "no status")
@@ -39,14 +39,14 @@ def queues_have_the_permission_of_their_topic(t: Grpc) -> None:
 
 @grpc_case("RouteActivity.genMessageQueueFromQueueData")
 def queues_of_one_direction_come_first(t: Grpc) -> None:
-    """Where the numbers of read and write queues differ, the queues of one direction come before those of both."""
+    """If the numbers of read and write queues differ, the one-way queues come before the two-way ones."""
     t.see("read 4, write 2", _queues(t, t.route(t.topic(kind="NORMAL", read=4, write=2))))
     t.see("read 2, write 4", _queues(t, t.route(t.topic(kind="NORMAL", read=2, write=4))))
 
 
 @grpc_case("RouteInfoManager.registerBroker")
 def a_topic_deleted_at_its_broker_keeps_its_route(t: Grpc) -> None:
-    """A topic that is deleted at its broker alone has its queues still, which accept no type of messages."""
+    """A topic deleted only on its broker keeps its route, but its queues accept no message type."""
     topic = t.topic(kind="NORMAL", queues=2)
     t.require(t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic}).code == 0, "the topic was not deleted")
     t.see("route", t.route(topic), 20000)
@@ -55,7 +55,7 @@ def a_topic_deleted_at_its_broker_keeps_its_route(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateTopic")
 def bad_names_are_refused(t: Grpc) -> None:
-    """A route of a name that no topic may have is refused as ILLEGAL_TOPIC, each name with its reason."""
+    """A route for an illegal topic name is ILLEGAL_TOPIC with a reason for each name."""
     for what, name in BAD_TOPICS.items():
         t.see(what, t.route(name), 40002)
     t.see("no topic at all", t.call("QueryRoute", sv.QueryRouteRequest()), 40002)
@@ -64,7 +64,7 @@ def bad_names_are_refused(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateTopic")
 def names_of_the_system_are_refused(t: Grpc) -> None:
-    """Names that the broker uses itself, its own and its cluster's among them, are no topics for clients."""
+    """A route for a system topic is ILLEGAL_TOPIC, including the names of the broker and its cluster."""
     for name in (
         names.HALF_TOPIC,
         names.SCHEDULE_TOPIC,
@@ -82,7 +82,7 @@ def names_of_the_system_are_refused(t: Grpc) -> None:
 
 @grpc_case("RouteActivity.queryRoute")
 def an_unknown_topic_has_no_route(t: Grpc) -> None:
-    """A route of a topic that nobody has made is refused as TOPIC_NOT_FOUND, and nothing is made."""
+    """A route for an unknown topic is TOPIC_NOT_FOUND, and the topic is not created."""
     topic = t.new()
     t.see("first", t.route(topic), 40402)
     t.see("again", t.route(topic), 40402)
@@ -90,7 +90,7 @@ def an_unknown_topic_has_no_route(t: Grpc) -> None:
 
 @grpc_case("RouteActivity.queryRoute")
 def names_of_the_longest_length_are_looked_up(t: Grpc) -> None:
-    """A name of 127 characters, or one with characters such as %, | and _, is looked up like any other."""
+    """A topic name of 127 characters or with %, | or _ is looked up like any other."""
     longest = t.new("longest")
     t.see("127 characters", t.route(longest + "x" * (127 - len(longest))).status.code)
     t.see("a bar", t.route(f"a|b_{t.new('x')}"), 40402)
@@ -101,7 +101,7 @@ def names_of_the_longest_length_are_looked_up(t: Grpc) -> None:
 
 @grpc_case("LocalTopicRouteService.getCurrentMessageQueueView")
 def a_topic_made_after_a_refused_route_is_found(t: Grpc) -> None:
-    """A route that was refused is found once its topic is made; upstream's proxy keeps the refusal for 20 s."""
+    """A route is found once its topic is created; upstream's proxy caches the rejection for 20 s."""
     topic = t.new()
     t.see("before", t.route(topic), 40402)
     t.topic(name=topic, kind="NORMAL", queues=1)
@@ -111,7 +111,7 @@ def a_topic_made_after_a_refused_route_is_found(t: Grpc) -> None:
 
 @grpc_case("TopicRouteService.getAllMessageQueueView")
 def a_topic_can_be_used_whatever_its_route_was(t: Grpc) -> None:
-    """A topic whose route was refused is sent to and received from once it is made, and has a route in the end."""
+    """A topic whose route was rejected can be sent to and received from once it is created, and finally has a route."""
     topic = t.new()
     t.see("before", t.route(topic), 40402)
     consumer = consumer_of(t, t.topic(name=topic, kind="NORMAL", queues=1), t.group())
@@ -122,7 +122,7 @@ def a_topic_can_be_used_whatever_its_route_was(t: Grpc) -> None:
 
 @grpc_case("TopicRouteService.getAllMessageQueueView")
 def a_deleted_topic_loses_its_route_in_the_end(t: Grpc) -> None:
-    """The route of a topic that was deleted is refused like that of one that nobody has made, within half a minute."""
+    """The route of a deleted topic is rejected like that of an unknown one within half a minute."""
     topic = t.topic(kind="NORMAL", queues=1)
     t.see("before", t.route(topic).status, 20000)
     t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic})
@@ -133,7 +133,7 @@ def a_deleted_topic_loses_its_route_in_the_end(t: Grpc) -> None:
 
 @grpc_case("TopicRouteService.getAllMessageQueueView")
 def a_deleted_topic_has_no_route(t: Grpc) -> None:
-    """A topic that was deleted has no route any more; upstream's proxy answers from its cache for a while."""
+    """A deleted topic has no route; upstream's proxy returns the cached one for a while."""
     topic = t.topic(kind="NORMAL", queues=1)
     t.see("before", t.route(topic).status.code)
     t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic})
@@ -144,14 +144,14 @@ def a_deleted_topic_has_no_route(t: Grpc) -> None:
 
 @grpc_case("RouteActivity.queryRoute")
 def a_dead_letter_topic_has_a_route(t: Grpc) -> None:
-    """The dead letter topic of a group can be routed to once it exists."""
+    """The dead letter topic of a group has a route once it exists."""
     group = t.group()
     t.see("route", _queues(t, t.route(t.topic(name=names.dlq_topic(group), queues=1))))
 
 
 @grpc_case("RouteActivity.queryRoute")
 def a_namespace_is_given_back(t: Grpc) -> None:
-    """The namespace of a request's topic plays no part in the search and is given back with each queue."""
+    """The namespace of a route request is ignored in the lookup and returned with each queue."""
     topic = t.topic(kind="NORMAL", queues=2)
     request = sv.QueryRouteRequest(topic=pb.Resource(name=topic, resource_namespace="ns"), endpoints=t.endpoints())
     t.see("route", t.call("QueryRoute", request), 20000)
@@ -159,7 +159,7 @@ def a_namespace_is_given_back(t: Grpc) -> None:
 
 @grpc_case("RouteActivity.convertToAddressList")
 def endpoints_of_the_request_need_a_scheme(t: Grpc) -> None:
-    """Addresses without a scheme are refused; with a scheme, or with no address at all, the own address is answered."""
+    """A route request with addresses but no scheme is rejected. Otherwise the response has the proxy's own address."""
     topic = t.topic(kind="NORMAL", queues=1)
     addresses = list(t.endpoints().addresses)
     t.see("no scheme", t.route(topic, pb.Endpoints(addresses=addresses)), 50001)
@@ -169,7 +169,7 @@ def endpoints_of_the_request_need_a_scheme(t: Grpc) -> None:
 
 @grpc_case("GrpcMessagingApplication.validateContext")
 def headers_of_the_client(t: Grpc) -> None:
-    """A route needs a client id, and neither a language nor a version nor a deadline."""
+    """A route requires a client id, but neither a language nor a version nor a deadline."""
     topic = t.topic(kind="NORMAL", queues=1)
     t.see("no client id", t.route(topic, client=None), 40017)
     t.see("empty client id", t.route(topic, client=""), 40017)
@@ -182,7 +182,7 @@ def headers_of_the_client(t: Grpc) -> None:
 
 @grpc_case("RouteActivity.queryRoute", settings=STRICT)
 def nothing_is_made_where_topics_are_not(t: Grpc) -> None:
-    """A broker that makes no topics by itself refuses the route of an unknown topic in the same words."""
+    """A broker that does not create topics automatically rejects a route for an unknown topic in the same way."""
     t.see("unknown", t.route(t.new()), 40402)
     t.see("known", _queues(t, t.route(t.topic(queues=1))))
 

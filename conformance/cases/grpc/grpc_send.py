@@ -1,4 +1,4 @@
-"""SendMessage of the gRPC proxy: what is refused, in which order, and what is answered."""
+"""SendMessage of the gRPC proxy: validation, its order, and the response."""
 
 from google.protobuf.duration_pb2 import Duration
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, dlq_topic, retry_topic
@@ -14,7 +14,7 @@ _DAY_MS = 86_400_000
 
 @grpc_case("SendMessageActivity.sendMessage")
 def a_message_is_stored(t: Grpc) -> None:
-    """A send answers the client's message id, also as transaction id, and the place in the queue."""
+    """A send returns the client's message id, also as transaction id, and the queue offset."""
     topic = t.topic(kind="NORMAL", queues=1)
     t.see("first", t.send(t.message(topic, tag="A", keys=["k1", "k2"], properties={"a": "1"})), 20000)
     t.see("second", t.send(t.message(topic)), 20000)
@@ -22,7 +22,7 @@ def a_message_is_stored(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.sendMessage")
 def messages_without_settings(t: Grpc) -> None:
-    """A send needs a client id, and neither settings nor a language nor a version nor a deadline."""
+    """A send requires a client id, but neither settings nor a language nor a version nor a deadline."""
     topic = t.topic(kind="NORMAL")
     t.see("no client id", t.send(t.message(topic), client=None), 40017)
     t.see("blank client id, no message", t.send(client=" "), 40017)
@@ -34,7 +34,7 @@ def messages_without_settings(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.sendMessage")
 def a_send_needs_a_message(t: Grpc) -> None:
-    """A send of nothing is MESSAGE_CORRUPTED, an empty message has no topic, one without properties no id."""
+    """A send without messages is MESSAGE_CORRUPTED. An empty message lacks its topic, one without properties its id."""
     t.see("nothing", t.send(), 40016)
     t.see("empty message", t.send(pb.Message()), 40002)
     t.see("only topic and body", t.send(pb.Message(topic=pb.Resource(name=t.new()), body=b"x")), 40009)
@@ -42,7 +42,7 @@ def a_send_needs_a_message(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateTopic")
 def bad_topics_are_refused(t: Grpc) -> None:
-    """A send to a name that no topic may have is ILLEGAL_TOPIC."""
+    """A send to an illegal topic name is ILLEGAL_TOPIC."""
     for what, name in BAD_TOPICS.items():
         t.see(what, t.send(t.message(name)), 40002)
     for name in ("rmq_sys_x", t.cluster, t.broker_name, SCHEDULE_TOPIC):
@@ -51,7 +51,7 @@ def bad_topics_are_refused(t: Grpc) -> None:
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
 def an_unknown_topic_has_no_type(t: Grpc) -> None:
-    """A send to a topic that nobody has made is refused for its type, and makes no topic."""
+    """A send to an unknown topic is rejected because of the type, and does not create the topic."""
     topic = t.new()
     t.see("first", t.send(t.message(topic)), 40014)
     t.see("again", t.send(t.message(topic)), 40014)
@@ -60,14 +60,14 @@ def an_unknown_topic_has_no_type(t: Grpc) -> None:
 
 @grpc_case("LocalTopicRouteService.toTopicRouteData")
 def unknown_topics_of_the_system(t: Grpc) -> None:
-    """The type of dead letter and retry topics is not checked: a send to one that does not exist fails later."""
+    """The type of dead letter and retry topics is not checked: a send to an unknown one fails later."""
     t.see("dead letter topic", t.send(t.message(dlq_topic(t.new("group")))), 50001)
     t.see("retry topic", t.send(t.message(retry_topic(t.new("group")))), 50001)
 
 
 @grpc_case("SendMessageActivity.validateMessageBodySize")
 def bodies_have_bounds(t: Grpc) -> None:
-    """A body has from 1 byte to 4 MiB."""
+    """A body may have 1 byte to 4 MiB."""
     topic = t.topic(kind="NORMAL")
     t.see("empty", t.send(t.message(topic, b"")), 41302)
     t.see("4 MiB", t.send(t.message(topic, bytes(4 << 20))).status, 20000)
@@ -76,7 +76,7 @@ def bodies_have_bounds(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
 def properties_have_bounds(t: Grpc) -> None:
-    """A message has at most 128 user properties and 16384 bytes of them, tag and keys included."""
+    """A message may have 128 user properties with 16,384 bytes in total, including tag and keys."""
     topic = t.topic(kind="NORMAL")
     t.see("128", t.send(t.message(topic, properties={f"p{n}": "v" for n in range(128)})).status, 20000)
     t.see("129", t.send(t.message(topic, properties={f"p{n}": "v" for n in range(129)})), 43101)
@@ -89,7 +89,7 @@ def properties_have_bounds(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
 def names_of_the_system_are_no_properties(t: Grpc) -> None:
-    """A user property whose name the broker uses itself is ILLEGAL_MESSAGE_PROPERTY_KEY."""
+    """A user property with a name used by the broker is ILLEGAL_MESSAGE_PROPERTY_KEY."""
     topic = t.topic(kind="NORMAL")
     for name in (
         "TAGS",
@@ -127,7 +127,7 @@ def names_of_the_system_are_no_properties(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
 def names_of_the_system_that_pass(t: Grpc) -> None:
-    """Some names that the broker uses itself may be user properties."""
+    """Some names used by the broker are accepted as user properties."""
     topic = t.topic(kind="NORMAL")
     for name in (
         "TRACE_CONTEXT",
@@ -156,7 +156,7 @@ def properties_have_no_control_characters(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
 def empty_properties_are_lost(t: Grpc) -> None:
-    """User properties with an empty name or value are taken, and are not there when the message is received."""
+    """User properties with an empty name or value are accepted but missing in the received message."""
     consumer = consuming(t)
     sent = consumer.message(properties={"": "no name", " ": "blank name", "no value": "", "blank value": " ", "a": "1"})
     t.see("sent", t.send(sent).status, 20000)
@@ -165,7 +165,7 @@ def empty_properties_are_lost(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateTag")
 def bad_tags_are_refused(t: Grpc) -> None:
-    """A tag of blanks, with a bar or with a control character is ILLEGAL_MESSAGE_TAG; much else is a tag."""
+    """A tag that is blank or has a bar or a control character is ILLEGAL_MESSAGE_TAG; others are accepted."""
     topic = t.topic(kind="NORMAL")
     for what, tag in (("blanks", "  "), ("a bar", "a|b"), ("control", "a\x01"), ("a new line", "a\n")):
         t.see(what, t.send(t.message(topic, tag=tag)), 40004)
@@ -181,7 +181,7 @@ def bad_tags_are_refused(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.validateMessageKey")
 def bad_keys_are_refused(t: Grpc) -> None:
-    """A key of blanks or with a control character is ILLEGAL_MESSAGE_KEY."""
+    """A key that is blank or has a control character is ILLEGAL_MESSAGE_KEY."""
     topic = t.topic(kind="NORMAL")
     t.see("blanks", t.send(t.message(topic, keys=["  "])), 40005)
     t.see("control", t.send(t.message(topic, keys=["a\x01"])), 40005)
@@ -192,7 +192,7 @@ def bad_keys_are_refused(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
 def ids_of_messages(t: Grpc) -> None:
-    """A message id must not be blank; any other text is one, and two messages may have the same."""
+    """A message id must not be blank. Any other text is accepted, even twice."""
     topic = t.topic(kind="NORMAL")
     t.see("empty", t.send(t.message(topic, message_id="")), 40009)
     t.see("blanks", t.send(t.message(topic, message_id="  ")), 40009)
@@ -204,7 +204,10 @@ def ids_of_messages(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.validateMessageGroup")
 def message_groups_have_bounds(t: Grpc) -> None:
-    """A message group is not blank, has no control character and fewer than 64 bytes; an empty one is none."""
+    """A message group must not be blank or have control characters, and has fewer than 64 bytes.
+
+    An empty one means none.
+    """
     topic = t.topic(kind="FIFO")
     t.see("blanks", t.send(t.message(topic, message_group="  ")), 40006)
     t.see("control", t.send(t.message(topic, message_group="a\x01")), 40006)
@@ -217,7 +220,7 @@ def message_groups_have_bounds(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.fillDelayMessageProperty")
 def delivery_times_have_a_bound(t: Grpc) -> None:
-    """A message may be delivered at most a day from now; a time that is over delivers it at once."""
+    """A delivery time may be at most one day ahead; a past one is accepted."""
     topic = t.topic(kind="DELAY")
     now = t.now_ms()
     t.see("a day and 2 s", t.send(t.message(topic, deliver_ms=now + _DAY_MS + 2000)), 40012)
@@ -230,7 +233,7 @@ def delivery_times_have_a_bound(t: Grpc) -> None:
 
 @grpc_case("HookUtils.handleScheduleMessage")
 def times_that_are_none_deliver_at_once(t: Grpc) -> None:
-    """A message whose delivery time is 0 or negative is received at once, like one whose time is over."""
+    """A message with a delivery time of 0, negative or in the past is received at once."""
     consumer = consuming(t, kind="DELAY")
     for body, at in (("past", t.now_ms() - 5000), ("0", 0), ("negative", -5000)):
         t.see(body, t.send(consumer.message(body, deliver_ms=at)).status, 20000)
@@ -239,7 +242,7 @@ def times_that_are_none_deliver_at_once(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.validateTransactionRecoverySecond")
 def recovery_durations_have_a_bound(t: Grpc) -> None:
-    """A half message may ask to be left alone for an hour at most; other messages' wishes are ignored."""
+    """A half message's recovery duration may be at most one hour; it is ignored in other messages."""
     topic, normal = t.topic(kind="TRANSACTION"), t.topic(kind="NORMAL")
     for what, wish in (
         ("an hour", Duration(seconds=3600)),
@@ -256,7 +259,7 @@ def recovery_durations_have_a_bound(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.buildMessage")
 def faults_are_found_in_order(t: Grpc) -> None:
-    """Of several faults of one message the first in upstream's order is named; repairing it shows the next."""
+    """Of several faults in one message the first one in upstream's order is reported."""
     topic = t.topic(kind="NORMAL", perm=4)
     system = pb.SystemProperties(
         tag="a|b",
@@ -304,7 +307,7 @@ def faults_are_found_in_order(t: Grpc) -> None:
 
 @grpc_case("SendMessageQueueSelector.select")
 def topics_that_cannot_be_written(t: Grpc) -> None:
-    """A send to a topic without a queue to write to is FORBIDDEN; that it cannot be read does not matter."""
+    """A send to a topic without writable queues is FORBIDDEN; read permission is not required."""
     for perm in (4, 1, 0):
         t.see(f"perm {perm}", t.send(t.message(t.topic(kind="NORMAL", perm=perm))), 40300)
     t.see("perm 2", t.send(t.message(t.topic(kind="NORMAL", perm=2))).status, 20000)
@@ -312,7 +315,7 @@ def topics_that_cannot_be_written(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.buildMessage")
 def what_is_not_looked_at(t: Grpc) -> None:
-    """A wrong digest or encoding, a consumer's fields and a missing born time do not keep a message from being sent."""
+    """A send accepts a wrong digest or encoding, fields that only consumers set, and a missing born time."""
     topic = t.topic(kind="NORMAL")
     digest = pb.Digest(type=pb.MD5, checksum="0" * 32)
     t.see("wrong digest", t.send(t.message(topic, body_digest=digest)).status, 20000)
@@ -328,7 +331,7 @@ def what_is_not_looked_at(t: Grpc) -> None:
 
 @grpc_case("ProducerProcessor.sendMessage", settings=STRICT)
 def half_messages_can_be_forbidden(t: Grpc) -> None:
-    """A broker with rejectTransactionMessage refuses half messages and takes others."""
+    """With rejectTransactionMessage the broker rejects half messages and accepts others."""
     topic = t.topic(kind="TRANSACTION")
     t.see("half message", t.send(t.message(topic, message_type=pb.TRANSACTION)), 50001)
     t.see("normal message", t.send(t.message(t.topic(kind="NORMAL"))).status, 20000)
@@ -336,7 +339,7 @@ def half_messages_can_be_forbidden(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
 def priority_and_lite_topic_are_ignored(t: Grpc) -> None:
-    """Fields that a later version knows do not keep a message from being sent as a normal one."""
+    """A message with fields of a later version (priority, lite topic) is accepted as a normal one."""
     consumer = consuming(t)
     t.see("sent", t.send(consumer.message(lite_topic="lite", priority=3)).status, 20000)
     t.see("received", consumer.receive(), 20000)

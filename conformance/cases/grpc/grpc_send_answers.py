@@ -1,4 +1,4 @@
-"""What a SendMessage of the gRPC proxy answers of a message that was stored: its ids, its place, its recall handle."""
+"""The response to SendMessage for a stored message: ids, offset and recall handle."""
 
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ _TYPES: Mapping[str, dict[str, Any]] = {
     "DELAY": {"message_type": pb.DELAY},
     "TRANSACTION": {"message_type": pb.TRANSACTION},
 }
-"""The types that a message may have, each with what its system properties say; a delivery time is to be added."""
+"""The message types with their system properties; DELAY additionally needs a delivery time."""
 
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse")
 def every_message_has_a_transaction_id(t: Grpc) -> None:
-    """A send answers the message's id as transaction id, whatever its type is; only timed messages can be recalled."""
+    """A send of any type returns the message id as transaction id. Only timed messages get a recall handle."""
     for kind, system in _TYPES.items():
         at = t.now_ms() + _AHEAD_MS if kind == "DELAY" else None
         (entry,) = t.send(t.message(t.topic(kind=kind, queues=1), deliver_ms=at, **system)).entries
@@ -32,7 +32,7 @@ def every_message_has_a_transaction_id(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse")
 def a_message_that_waits_has_the_place_where_it_waits(t: Grpc) -> None:
-    """The offset of a half message, and of a timed one, is that of the queue of the system in which it waits."""
+    """The response to a half or timed message has its offset in the system topic in which it waits."""
     half = t.message(t.topic(kind="TRANSACTION", queues=1), "half", message_type=pb.TRANSACTION)
     t.see("half", t.put_into(HALF_TOPIC, t.send(half)))
     timed = t.message(t.topic(kind="DELAY", queues=1), "timed", deliver_ms=t.now_ms() + _AHEAD_MS)
@@ -41,14 +41,14 @@ def a_message_that_waits_has_the_place_where_it_waits(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse", settings={"proxy.useDelayLevel": "true"})
 def a_message_with_a_level_has_its_place_among_those_of_the_level(t: Grpc) -> None:
-    """Where useDelayLevel is on the offset of a timed message is that of the queue of its delay level."""
+    """With useDelayLevel the response to a timed message has its offset in the queue of its delay level."""
     timed = t.message(t.topic(kind="DELAY", queues=1), "timed", deliver_ms=t.now_ms() + 7_000_000)
     t.see("on the last level", t.put_into(SCHEDULE_TOPIC, t.send(timed), queue=17))
 
 
 @grpc_case("RecallMessageHandle.HandleV1.buildHandle")
 def the_recall_handle_of_a_half_message(t: Grpc) -> None:
-    """A half message with a delivery time gets a recall handle that names the topic of half messages, not its own."""
+    """A half message with a delivery time gets a recall handle for the half topic, not for its own."""
     topic = t.topic(kind="TRANSACTION", queues=1)
     half = t.message(topic, message_type=pb.TRANSACTION, deliver_ms=t.now_ms() + _AHEAD_MS)
     (entry,) = t.send(half).entries

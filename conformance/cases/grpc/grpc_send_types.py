@@ -1,4 +1,4 @@
-"""SendMessage of the gRPC proxy: the type of a message against the type of its topic."""
+"""SendMessage of the gRPC proxy: message type and topic type."""
 
 from rocketmq_testkit.emulator.message.names import dlq_topic
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
@@ -26,37 +26,37 @@ def _all_types(t: Grpc, kind: str) -> None:
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
 def types_to_a_normal_topic(t: Grpc) -> None:
-    """A normal topic takes messages without message group and delivery time."""
+    """A NORMAL topic accepts only messages without message group and delivery time."""
     _all_types(t, "NORMAL")
 
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
 def types_to_a_fifo_topic(t: Grpc) -> None:
-    """A FIFO topic takes messages of a message group."""
+    """A FIFO topic accepts only messages with a message group."""
     _all_types(t, "FIFO")
 
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
 def types_to_a_delay_topic(t: Grpc) -> None:
-    """A delay topic takes messages with a delivery time."""
+    """A DELAY topic accepts only messages with a delivery time."""
     _all_types(t, "DELAY")
 
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
 def types_to_a_transaction_topic(t: Grpc) -> None:
-    """A transaction topic takes half messages."""
+    """A TRANSACTION topic accepts only half messages."""
     _all_types(t, "TRANSACTION")
 
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
 def types_to_an_unspecified_topic(t: Grpc) -> None:
-    """A topic whose type is UNSPECIFIED takes nothing from gRPC clients."""
+    """An UNSPECIFIED topic accepts no messages of gRPC clients."""
     _all_types(t, "UNSPECIFIED")
 
 
 @grpc_case("TopicMessageType.parseFromMessageProperty")
 def the_properties_make_the_type(t: Grpc) -> None:
-    """What a message has makes its type, not what its field message_type says, but for half messages."""
+    """A message's type follows from its properties, not from its message_type field, except for half messages."""
     normal, fifo, delay = (t.topic(kind=kind) for kind in ("NORMAL", "FIFO", "DELAY"))
     for kind in (pb.FIFO, pb.DELAY, 0, 6, 99):
         t.see(f"said to be {kind}", t.send(t.message(normal, message_type=kind)).status, 20000)
@@ -70,7 +70,7 @@ def the_properties_make_the_type(t: Grpc) -> None:
 
 @grpc_case("TopicMessageType.parseFromMessageProperty")
 def delivery_time_beats_message_group(t: Grpc) -> None:
-    """A message with both a delivery time and a message group is a timed one."""
+    """A message with both a delivery time and a message group counts as a DELAY message."""
     for kind in ("FIFO", "DELAY"):
         topic = t.topic(kind=kind)
         both = t.message(topic, message_type=pb.FIFO, message_group="g", deliver_ms=t.now_ms() + 60_000)
@@ -79,7 +79,7 @@ def delivery_time_beats_message_group(t: Grpc) -> None:
 
 @grpc_case("TopicMessageType.parseFromMessageProperty")
 def a_half_message_beats_all(t: Grpc) -> None:
-    """A half message with a delivery time or a message group is a half message."""
+    """A half message with a delivery time or a message group counts as a half message."""
     topic = t.topic(kind="TRANSACTION")
     timed = t.message(topic, message_type=pb.TRANSACTION, deliver_ms=t.now_ms() + 60_000)
     t.see("with a delivery time", t.send(timed).status, 20000)
@@ -89,7 +89,7 @@ def a_half_message_beats_all(t: Grpc) -> None:
 
 @grpc_case("MetadataService.getTopicMessageType")
 def a_changed_type_counts_at_once(t: Grpc) -> None:
-    """When an administrator changes the type of a topic the next send is judged by the new one."""
+    """When an administrator changes a topic's type, the next send is checked against the new type."""
     topic = t.topic(kind="NORMAL")
     t.see("before", t.send(t.message(topic)).status, 20000)
     t.topic(name=topic, kind="FIFO")
@@ -107,7 +107,7 @@ def dead_letter_topics_take_any_type(t: Grpc) -> None:
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
 def an_unknown_topic_expects_nothing(t: Grpc) -> None:
-    """The refusal of a send to an unknown topic says that no type is expected, whatever the message is."""
+    """The rejection of a send to an unknown topic names UNSPECIFIED as the expected type."""
     topic = t.new()
     for what, message in _messages(t, topic).items():
         t.see(what, t.send(message), 40014)
@@ -115,5 +115,5 @@ def an_unknown_topic_expects_nothing(t: Grpc) -> None:
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate", settings=STRICT)
 def an_unknown_topic_where_none_are_made(t: Grpc) -> None:
-    """Where topics are not made by themselves the refusal is the same."""
+    """A broker that does not create topics automatically returns the same rejection."""
     t.see("unknown", t.send(t.message(t.new())), 40014)

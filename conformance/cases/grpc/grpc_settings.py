@@ -1,4 +1,4 @@
-"""Telemetry of the gRPC proxy: settings that clients send and get back."""
+"""Telemetry of the gRPC proxy: settings that clients send, and the responses."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ _EXPONENTIAL = {"initial": 2000, "max": 60000, "multiplier": 3}
 
 @grpc_case("ClientActivity.processAndWriteClientSettings")
 def settings_of_a_producer(t: Grpc) -> None:
-    """A producer gets its settings back with retries, the largest body and the check of message types filled in."""
+    """A producer gets its settings back with retries, maximum body size and message type validation filled in."""
     t.see("a known topic", _answered(t, t.publishing(t.topic(kind="NORMAL"))))
     t.see("an unknown topic", _answered(t, t.publishing(t.new())).status.code)
     t.see("no topic", _answered(t, t.publishing()).status.code)
@@ -25,7 +25,7 @@ def settings_of_a_producer(t: Grpc) -> None:
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
 def settings_of_a_consumer_whose_group_is_known(t: Grpc) -> None:
-    """A consumer of a group that exists gets the broker's batch size, polling time and retries, not its own."""
+    """A consumer of an existing group gets the broker's batch size, polling time and retries instead of its own."""
     topic, group = t.topic(kind="NORMAL"), t.group()
     for name, kind in (("simple", pb.SIMPLE_CONSUMER), ("push", pb.PUSH_CONSUMER)):
         t.see(name, _answered(t, t.subscription(group, {topic: "*"}, kind=kind)))
@@ -35,7 +35,7 @@ def settings_of_a_consumer_whose_group_is_known(t: Grpc) -> None:
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
 def settings_of_a_consumer_whose_group_is_new(t: Grpc) -> None:
-    """A consumer of a group that does not exist yet keeps its own values; what it left out is filled in."""
+    """A consumer of an unknown group keeps its own values, and missing ones are filled in."""
     topic = t.topic(kind="NORMAL")
     t.see("without values", _answered(t, t.subscription(t.new("group"), {topic: "*"})))
     own = t.subscription(
@@ -48,7 +48,7 @@ def settings_of_a_consumer_whose_group_is_new(t: Grpc) -> None:
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
 def the_group_says_whether_order_is_kept(t: Grpc) -> None:
-    """The settings of a group that consumes in order say fifo, whatever the client said."""
+    """The settings of an ordered group return fifo=true even if the client sent false."""
     topic = t.topic(kind="FIFO")
     in_order, in_any = t.group(consumeMessageOrderly=True), t.group()
     for said in (False, True):
@@ -59,7 +59,7 @@ def the_group_says_whether_order_is_kept(t: Grpc) -> None:
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
 def the_group_says_how_to_retry(t: Grpc) -> None:
-    """The backoff policy of the settings is that of the group; its attempts are one more than the group's retries."""
+    """The settings return the group's retry policy, with one attempt more than the group's retries."""
     topic = t.topic(kind="NORMAL")
     configs: Mapping[str, dict[str, Any]] = {
         "3 retries": {"retryMaxTimes": 3},
@@ -80,7 +80,7 @@ def the_group_says_how_to_retry(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.telemetry")
 def settings_are_answered_each_time(t: Grpc) -> None:
-    """Settings that are sent again on a stream are answered again, and a client may have two streams."""
+    """Settings sent again on a stream get another response, and a client may have two streams."""
     client, settings = t.new("client"), t.publishing(t.new())
     first = t.open(client, settings)
     t.see("first", first.next())
@@ -94,7 +94,7 @@ def settings_are_answered_each_time(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.telemetry")
 def commands_without_settings_are_not_answered(t: Grpc) -> None:
-    """An empty command, a status, a server's command and results that nobody asked for change nothing."""
+    """An empty command, a status, a server command and unrequested results have no effect."""
     stream = t.open(t.new("client"))
     commands = {
         "nothing": sv.TelemetryCommand(),
@@ -114,14 +114,14 @@ def commands_without_settings_are_not_answered(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.processAndWriteClientSettings")
 def settings_need_publishing_or_subscription(t: Grpc) -> None:
-    """Settings that say neither what is published nor what is subscribed to end the stream as INVALID_ARGUMENT."""
+    """Settings without publishing or subscription end the stream with INVALID_ARGUMENT."""
     t.see("nothing", _answered(t, pb.Settings()), "INVALID_ARGUMENT")
     t.see("a type only", _answered(t, pb.Settings(client_type=pb.PRODUCER)), "INVALID_ARGUMENT")
 
 
 @grpc_case("ClientActivity.registerConsumer")
 def a_subscription_is_a_consumers(t: Grpc) -> None:
-    """Settings with a subscription but another client type than a push or simple consumer's end the stream."""
+    """Settings with a subscription but not of a push or simple consumer end the stream with INTERNAL."""
     settings = t.subscription(t.group(), {t.topic(kind="NORMAL"): "*"})
     for name, kind in (
         ("PRODUCER", pb.PRODUCER),
@@ -136,7 +136,7 @@ def a_subscription_is_a_consumers(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateTopic")
 def bad_topics_of_a_producer_end_the_stream(t: Grpc) -> None:
-    """Settings that publish to a name that no topic may have end the stream as INVALID_ARGUMENT."""
+    """Settings that publish to an illegal topic name end the stream with INVALID_ARGUMENT."""
     for what, name in BAD_TOPICS.items():
         t.see(what, _answered(t, t.publishing(name)), "INVALID_ARGUMENT")
     t.see("the second of two", _answered(t, t.publishing(t.topic(kind="NORMAL"), "")), "INVALID_ARGUMENT")
@@ -144,7 +144,7 @@ def bad_topics_of_a_producer_end_the_stream(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateConsumerGroup")
 def bad_groups_of_a_consumer_end_the_stream(t: Grpc) -> None:
-    """Settings of a group with a name that no group may have end the stream as INVALID_ARGUMENT."""
+    """Settings of an illegal group name end the stream with INVALID_ARGUMENT."""
     topic = t.topic(kind="NORMAL")
     for what, name in BAD_GROUPS.items():
         t.see(what, _answered(t, t.subscription(name, {topic: "*"})), "INVALID_ARGUMENT")
@@ -152,7 +152,7 @@ def bad_groups_of_a_consumer_end_the_stream(t: Grpc) -> None:
 
 @grpc_case("FilterAPI.build")
 def filters_that_cannot_be_built_end_the_stream(t: Grpc) -> None:
-    """An empty SQL expression and a tag expression of bars end the stream as INVALID_ARGUMENT."""
+    """Settings with an empty SQL expression or a tag expression of bars end the stream with INVALID_ARGUMENT."""
     topic, group = t.topic(kind="NORMAL"), t.group()
     t.see("SQL, empty", _answered(t, t.subscription(group, {topic: ""}, filter_type=pb.SQL)), "INVALID_ARGUMENT")
     t.see("TAG, only bars", _answered(t, t.subscription(group, {topic: "||"})), "INVALID_ARGUMENT")
@@ -160,7 +160,7 @@ def filters_that_cannot_be_built_end_the_stream(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.registerConsumer")
 def what_is_subscribed_to_is_not_checked(t: Grpc) -> None:
-    """Subscriptions to unknown or impossible topics, bad SQL and no subscription at all are taken."""
+    """Subscriptions to unknown or illegal topics, with invalid SQL, or none at all are accepted."""
     group, topic = t.group(), t.topic(kind="NORMAL")
     settings = {
         "unknown topic": t.subscription(group, {t.new(): "*"}),
@@ -175,7 +175,7 @@ def what_is_subscribed_to_is_not_checked(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.telemetry")
 def a_stream_needs_a_client_id(t: Grpc) -> None:
-    """A stream without a client id gets CLIENT_ID_REQUIRED as its only command and is ended."""
+    """A stream without a client id gets CLIENT_ID_REQUIRED as its only command and ends."""
     for what, client in (("none", None), ("empty", ""), ("blank", " ")):
         stream = t.open("nobody", t.publishing(), x_mq_client_id=client)
         t.see(what, stream.next(), 40017)
@@ -184,7 +184,7 @@ def a_stream_needs_a_client_id(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.registerProducer")
 def a_stream_needs_a_known_language(t: Grpc) -> None:
-    """Settings end the stream as INTERNAL where x-mq-language is no name of LanguageCode in upper case."""
+    """Settings end the stream with INTERNAL if x-mq-language is not a LanguageCode name in upper case."""
     publishing = t.publishing(t.topic(kind="NORMAL"))
     subscription = t.subscription(t.group(), {t.topic(kind="NORMAL"): "*"})
     for language in (None, "KLINGON", "java"):
@@ -197,7 +197,7 @@ def a_stream_needs_a_known_language(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.telemetry")
 def a_stream_ends_when_the_client_is_done(t: Grpc) -> None:
-    """The server ends a stream in order once the client has said that nothing more comes."""
+    """The server ends a stream normally once the client has half-closed it."""
     stream = t.open(t.new("client"), t.publishing())
     t.see("settings", _status(stream.next()))
     stream.half_close()
@@ -208,7 +208,7 @@ def a_stream_ends_when_the_client_is_done(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.notifyClientTermination")
 def a_stream_outlives_its_client(t: Grpc) -> None:
-    """A client that has said that it leaves keeps its stream, and can come back on it."""
+    """After NotifyClientTermination a client's stream stays open, and new settings on it register the client again."""
     client = t.new("client")
     stream = t.open(client, t.publishing(t.topic(kind="NORMAL")))
     t.see("settings", _status(stream.next()))
@@ -221,7 +221,7 @@ def a_stream_outlives_its_client(t: Grpc) -> None:
 
 @grpc_case("GrpcClientSettingsManager.updateClientSettings")
 def own_values_of_a_producer(t: Grpc) -> None:
-    """A producer's own body size, type check and retries are overwritten; its time-out comes back."""
+    """A producer's own body size, type validation and retries are overwritten; its request timeout is returned."""
     settings = t.publishing(t.topic(kind="NORMAL"))
     settings.publishing.max_body_size = 10
     settings.publishing.validate_message_type = False
@@ -245,5 +245,5 @@ def _status(command: sv.TelemetryCommand | Failure | None) -> Any:
 def _typed(settings: pb.Settings, kind: int) -> pb.Settings:
     typed = pb.Settings()
     typed.CopyFrom(settings)
-    typed.client_type = kind  # type: ignore[assignment]  # an enum's value, or none of them
+    typed.client_type = kind  # an enum's value, or an invalid one
     return typed

@@ -1,4 +1,4 @@
-"""How long the gRPC proxy remembers the settings of a client."""
+"""Expiry of client settings in the gRPC proxy."""
 
 from ...case import grpc_case
 from ...worlds.consumer import Consumer, consuming
@@ -7,7 +7,7 @@ from ...worlds.grpc import Grpc
 LONGER_THAN_KEPT_SECONDS = 135
 HEARTBEAT_SECONDS = 15
 _SURELY_KNOWN = 7
-"""So many of these pass before a client can be forgotten."""
+"""Number of heartbeat intervals during which no client's settings can expire."""
 
 
 def _see_received(t: Grpc, label: str, consumer: Consumer) -> None:
@@ -18,7 +18,7 @@ def _see_received(t: Grpc, label: str, consumer: Consumer) -> None:
 
 @grpc_case("GrpcClientSettingsManager.onWaitEnd")
 def settings_are_forgotten_without_heartbeats(t: Grpc) -> None:
-    """A consumer that sends no heartbeat for more than two minutes is not known any more, though its stream is open."""
+    """The settings of a consumer without heartbeats expire after two minutes, even if its stream is open."""
     consumer = consuming(t, 1)
     t.wait(LONGER_THAN_KEPT_SECONDS)
     _see_received(t, "received", consumer)
@@ -26,7 +26,7 @@ def settings_are_forgotten_without_heartbeats(t: Grpc) -> None:
 
 @grpc_case("GrpcClientSettingsManager.onWaitEnd")
 def receives_do_not_keep_settings(t: Grpc) -> None:
-    """A consumer that has lost its stream and sends no heartbeat is forgotten, though it goes on receiving."""
+    """The settings of a consumer without stream and heartbeats expire, although it continues to receive."""
     topic, group, client = t.topic(kind="NORMAL", queues=1), t.group(), t.new("client")
     stream = t.open(client, t.subscription(group, {topic: "*"}))
     stream.command()
@@ -44,7 +44,7 @@ def receives_do_not_keep_settings(t: Grpc) -> None:
 
 @grpc_case("GrpcClientSettingsManager.onWaitEnd")
 def settings_are_kept_by_heartbeats(t: Grpc) -> None:
-    """A consumer that sends heartbeats is known for as long as it does."""
+    """The settings of a consumer do not expire while it sends heartbeats."""
     consumer = consuming(t, 1)
     for _ in range(LONGER_THAN_KEPT_SECONDS // HEARTBEAT_SECONDS):
         t.wait(HEARTBEAT_SECONDS)

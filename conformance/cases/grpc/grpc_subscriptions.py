@@ -1,4 +1,4 @@
-"""What groups of the gRPC protocol subscribe to, as brokers show it, and by which of their clients."""
+"""Subscriptions of gRPC consumer groups, as brokers list them."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from ...worlds.grpc import Grpc
 
 
 def _subscribed(t: Grpc, group: str) -> Any:
-    """Topic and expression of what the broker shows for a group."""
+    """Return the topics and expressions that the broker lists for a group."""
     answer = t.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group})
     if answer.code:
         return answer.code
@@ -19,7 +19,7 @@ def _subscribed(t: Grpc, group: str) -> Any:
 
 @grpc_case("ClientActivity.heartbeat, ConsumerManager.registerConsumer")
 def settings_say_what_a_group_subscribes_to(t: Grpc) -> None:
-    """The last settings of a group's clients count for all of them; a heartbeat changes nothing."""
+    """The last settings of any client of a group define its subscriptions; a heartbeat changes nothing."""
     topic, other, group = t.topic(kind="NORMAL"), t.topic(kind="NORMAL"), t.group()
     first = t.consumer(group, {topic: "A"})
     t.see("first", _subscribed(t, group))
@@ -34,7 +34,7 @@ def settings_say_what_a_group_subscribes_to(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.heartbeat, ConsumerManager.registerConsumer")
 def a_group_known_by_a_heartbeat_subscribes_to_nothing(t: Grpc) -> None:
-    """A group that a client names in its heartbeat, and not in its settings, has a member and no subscription."""
+    """A group that a client names only in its heartbeat has a member and no subscription."""
     topic, group, other = t.topic(kind="NORMAL"), t.group(), t.group()
     client = t.consumer(group, {topic: "*"})
     t.see("heartbeat", t.heartbeat(client, other), 20000)
@@ -44,7 +44,7 @@ def a_group_known_by_a_heartbeat_subscribes_to_nothing(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.notifyClientTermination")
 def what_a_client_subscribed_to_outlives_it(t: Grpc) -> None:
-    """When a client leaves, what it subscribed to stays as long as the group has another."""
+    """When a client leaves, its subscriptions remain while the group has another client."""
     topic, other, group = t.topic(kind="NORMAL"), t.topic(kind="NORMAL"), t.group()
     stays = t.consumer(group, {topic: "A"})
     leaves = t.consumer(group, {other: "B"})
@@ -56,7 +56,7 @@ def what_a_client_subscribed_to_outlives_it(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.telemetry, GrpcChannelManager.createChannel")
 def a_client_that_opens_a_new_stream_is_the_same_member(t: Grpc) -> None:
-    """A client that lost its stream and opens another is listed once, whatever connection it comes through."""
+    """A client that lost its stream and opens another one is listed once."""
     topic, group, client = t.topic(kind="NORMAL"), t.group(), t.new("client")
     settings = t.subscription(group, {topic: "*"})
     first = t.open(client, settings)
@@ -71,7 +71,7 @@ def a_client_that_opens_a_new_stream_is_the_same_member(t: Grpc) -> None:
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
 def a_changed_group_is_told_with_the_next_settings(t: Grpc) -> None:
-    """What an administrator changes of a group is told to a client when it sends its settings again, and no sooner."""
+    """A client gets changes of its group's configuration only in the response to its next settings."""
     topic, group, client = t.topic(kind="NORMAL"), t.group(retryMaxTimes=3), t.new("client")
     settings = t.subscription(group, {topic: "*"})
     stream = t.open(client, settings)
@@ -84,7 +84,7 @@ def a_changed_group_is_told_with_the_next_settings(t: Grpc) -> None:
 
 @grpc_case("ConsumerManager.registerConsumer, DefaultConsumerIdsChangeListener.handle")
 def remoting_consumers_hear_of_grpc_ones(t: Grpc) -> None:
-    """A consumer of the remoting protocol is told when one of the gRPC protocol joins its group or leaves it."""
+    """A remoting consumer is notified when a gRPC consumer joins or leaves its group."""
     topic, group = t.topic(kind="NORMAL"), t.group()
     connection = t.connect()
     beat = {

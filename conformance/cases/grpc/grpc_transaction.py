@@ -19,7 +19,7 @@ from ...worlds.transactions import TWO_CHECKS, shown
 
 @grpc_case("SendMessageActivity.sendMessage")
 def a_half_message_has_a_transaction_id(t: Grpc) -> None:
-    """The transaction id that the send of a half message answers is the message's own id."""
+    """The transaction id of a half message is its message id."""
     topic = t.topic(kind="TRANSACTION", queues=1)
     entry = t.send(_half(t, topic)).entries[0]
     t.see("ids", [entry.message_id, entry.transaction_id, entry.status])
@@ -27,7 +27,7 @@ def a_half_message_has_a_transaction_id(t: Grpc) -> None:
 
 @grpc_case("EndTransactionActivity.endTransaction")
 def a_committed_message_is_received(t: Grpc) -> None:
-    """A half message is not received before it is committed, and then like any other."""
+    """A half message is received only after its commit."""
     consumer = consuming(t, kind="TRANSACTION")
     topic = consumer.topic
     entry = t.send(_half(t, topic)).entries[0]
@@ -48,7 +48,7 @@ def a_message_that_is_rolled_back_is_not_received(t: Grpc) -> None:
 
 @grpc_case("EndTransactionActivity.endTransaction")
 def a_transaction_ends_once(t: Grpc) -> None:
-    """A transaction that was ended, however, cannot be ended again."""
+    """A transaction that was ended in any way cannot be ended again."""
     consumer = consuming(t, kind="TRANSACTION")
     topic = consumer.topic
     for what, resolution in (("commit", pb.COMMIT), ("rollback", pb.ROLLBACK), ("0", 0), ("9", 9)):
@@ -60,7 +60,7 @@ def a_transaction_ends_once(t: Grpc) -> None:
 
 @grpc_case("TransactionService.genEndTransactionRequestHeader")
 def transactions_that_nobody_knows(t: Grpc) -> None:
-    """An unknown id, or a known one with another topic, is an internal error."""
+    """EndTransaction with an unknown id, or a known one with another topic, is INTERNAL_SERVER_ERROR."""
     topic = t.topic(kind="TRANSACTION")
     entry = t.send(_half(t, topic)).entries[0]
     t.see("unknown id", t.end_transaction(topic, "unknown"), 50001)
@@ -71,7 +71,7 @@ def transactions_that_nobody_knows(t: Grpc) -> None:
 
 @grpc_case("EndTransactionActivity.endTransaction")
 def what_is_not_looked_at(t: Grpc) -> None:
-    """The message id, the source and the client of the request do not matter."""
+    """EndTransaction ignores the message id, source and client of the request."""
     consumer = consuming(t, kind="TRANSACTION")
     topic = consumer.topic
     odd: list[dict[str, Any]] = [
@@ -89,7 +89,7 @@ def what_is_not_looked_at(t: Grpc) -> None:
 
 @grpc_case("EndTransactionActivity.endTransaction")
 def transaction_ids_are_not_blank(t: Grpc) -> None:
-    """A blank transaction id is INVALID_TRANSACTION_ID, after the topic was found good."""
+    """EndTransaction with a blank transaction id is INVALID_TRANSACTION_ID. The topic is checked first."""
     topic = t.topic(kind="TRANSACTION")
     t.see("empty", t.end_transaction(topic, "", message_id="x"), 40008)
     t.see("blanks", t.end_transaction(topic, "  "), 40008)
@@ -98,7 +98,7 @@ def transaction_ids_are_not_blank(t: Grpc) -> None:
 
 @grpc_case("GrpcValidator.validateTopic")
 def bad_names_are_refused(t: Grpc) -> None:
-    """Names that no topic may have are refused, and a client id is needed."""
+    """EndTransaction with an illegal topic name or without a client id is rejected."""
     for what, name in BAD_TOPICS.items():
         t.see(what, t.end_transaction(name, "x"), 40002)
     t.see("nothing", t.call("EndTransaction", sv.EndTransactionRequest()), 40002)
@@ -107,7 +107,7 @@ def bad_names_are_refused(t: Grpc) -> None:
 
 @grpc_case("TransactionDataManager.pollNoExpireTransactionData")
 def a_transaction_is_remembered_for_a_while(t: Grpc) -> None:
-    """A transaction that is not checked can be ended for half a minute."""
+    """A transaction can be ended for 30 s after its send if it is not checked."""
     topic = t.topic(kind="TRANSACTION", queues=1)
     early, late = (t.send(_half(t, topic, each)).entries[0].transaction_id for each in ("early", "late"))
     t.wait(28)
@@ -118,7 +118,7 @@ def a_transaction_is_remembered_for_a_while(t: Grpc) -> None:
 
 @grpc_case("GrpcClientChannel.processCheckTransaction", settings=CHECKING)
 def a_producer_is_asked(t: Grpc) -> None:
-    """A producer of the topic is asked for the state of a half message, with the message as it was sent."""
+    """A producer of the topic gets a check with the half message as it was sent."""
     topic = consuming(t, kind="TRANSACTION").topic
     stream = _producer(t, topic)
     half = t.message(topic, "half", message_type=pb.TRANSACTION, tag="A", keys=["k"], properties={"a": "1"})
@@ -135,7 +135,7 @@ def a_producer_is_asked(t: Grpc) -> None:
 
 @grpc_case("EndTransactionActivity.endTransaction", settings=CHECKING)
 def a_check_is_answered(t: Grpc) -> None:
-    """A producer that commits when it is asked makes the message visible, one that rolls back ends it."""
+    """A commit in response to a check delivers the message, and a rollback discards it."""
     for what, resolution in (("commit", pb.COMMIT), ("rollback", pb.ROLLBACK)):
         consumer = consuming(t, kind="TRANSACTION")
         topic = consumer.topic
@@ -152,7 +152,7 @@ def a_check_is_answered(t: Grpc) -> None:
 
 @grpc_case("EndTransactionProcessor.processRequest", settings=CHECKING)
 def an_end_without_a_decision_leaves_it_to_a_check(t: Grpc) -> None:
-    """An end that neither commits nor rolls back is answered OK, and the producer is asked all the same."""
+    """EndTransaction with neither commit nor rollback returns OK, and the producer is checked later."""
     topic = consuming(t, kind="TRANSACTION").topic
     for resolution in (0, 9):
         stream = _producer(t, topic)
@@ -160,7 +160,7 @@ def an_end_without_a_decision_leaves_it_to_a_check(t: Grpc) -> None:
         entry = t.send(_half(t, topic, body), client=stream.client).entries[0]
         ended = t.end_transaction(topic, entry.transaction_id, resolution, client=stream.client)
         t.see(body, ended, 20000)
-        # A look that had begun before the last one was rolled back may ask about that first.
+        # # A check round that started before the previous rollback may send that check first.
         t.see("asked", _is_asked_about(t, stream, body))
         asked = t.end_transaction(topic, entry.transaction_id, pb.ROLLBACK, client=stream.client)
         t.see("rolled back", asked, 20000)
@@ -169,7 +169,7 @@ def an_end_without_a_decision_leaves_it_to_a_check(t: Grpc) -> None:
 
 @grpc_case("TransactionDataManager.pollNoExpireTransactionData", settings=CHECKING)
 def each_check_allows_one_more_end(t: Grpc) -> None:
-    """After a check a transaction can be ended once more than before, and each commit stores the message again."""
+    """Each check allows one more EndTransaction, and each commit stores the message again."""
     consumer = consuming(t, kind="TRANSACTION")
     topic = consumer.topic
     stream = _producer(t, topic)
@@ -184,7 +184,7 @@ def each_check_allows_one_more_end(t: Grpc) -> None:
 
 @grpc_case("TransactionalMessageServiceImpl.check", settings=CHECKING)
 def a_half_message_may_ask_to_be_left_alone(t: Grpc) -> None:
-    """A half message with a recovery duration is not checked before that is over; others are."""
+    """A half message with a recovery duration is not checked before it ends; others are."""
     topic = consuming(t, kind="TRANSACTION").topic
     stream = _producer(t, topic)
     wish = Duration(seconds=9)
@@ -197,7 +197,7 @@ def a_half_message_may_ask_to_be_left_alone(t: Grpc) -> None:
 
 @grpc_case("EndTransactionProcessor.rejectCommitOrRollback")
 def an_end_after_the_recovery_duration_says_ok_and_stores_nothing(t: Grpc) -> None:
-    """When the recovery duration of a half message is over, its commit is answered as done but only a check's is."""
+    """After the recovery duration a commit returns OK but is effective only in response to a check."""
     consumer = consuming(t, kind="TRANSACTION")
     wish = Duration(seconds=9)
     sources = (("by the client", pb.SOURCE_CLIENT), ("by a check", pb.SOURCE_SERVER_CHECK))
@@ -220,7 +220,7 @@ def an_end_after_the_recovery_duration_says_ok_and_stores_nothing(t: Grpc) -> No
 
 @grpc_case("ProducerManager.getAvailableChannel", settings=CHECKING)
 def any_producer_of_the_topic_is_asked(t: Grpc) -> None:
-    """When the client that sent a half message has left, another producer of the topic is asked."""
+    """When the sender of a half message has left, another producer of the topic gets the check."""
     topic = consuming(t, kind="TRANSACTION").topic
     other = _producer(t, topic)
     sender = t.producer(topic)
@@ -231,7 +231,7 @@ def any_producer_of_the_topic_is_asked(t: Grpc) -> None:
 
 @grpc_case("ProducerManager.registerProducer", settings=CHECKING)
 def a_producer_that_restarts_is_asked_again(t: Grpc) -> None:
-    """A producer that loses its stream and opens another is asked there, and its answer ends the transaction."""
+    """A producer that opens a new stream gets the checks there and can end the transaction."""
     consumer = consuming(t, kind="TRANSACTION")
     before = _producer(t, consumer.topic)
     t.send(_half(t, consumer.topic), client=before.client)
@@ -250,7 +250,7 @@ def a_producer_that_restarts_is_asked_again(t: Grpc) -> None:
 
 @grpc_case("TransactionalMessageServiceImpl.needDiscard", settings=TWO_CHECKS)
 def a_transaction_that_nobody_decides_is_put_aside(t: Grpc) -> None:
-    """A producer is asked transactionCheckMax times; then its message never comes, but a commit is still taken."""
+    """After transactionCheckMax checks a half message is given up, but a later commit is still accepted."""
     consumer = consuming(t, kind="TRANSACTION")
     stream = _producer(t, consumer.topic)
     entry = t.send(_half(t, consumer.topic), client=stream.client).entries[0]
@@ -270,7 +270,7 @@ def a_transaction_that_nobody_decides_is_put_aside(t: Grpc) -> None:
 
 @grpc_case("TransactionalMessageBridge.parseHalfMessageInner", settings=TWO_CHECKS)
 def a_half_message_with_a_delivery_time_is_put_aside(t: Grpc) -> None:
-    """A half message with a delivery time forgets its topic: it is put aside in the end, and nobody receives it."""
+    """A half message with a delivery time loses its topic: it is finally given up and never received."""
     consumer = consuming(t, kind="TRANSACTION")
     topic = consumer.topic
     timed = t.message(topic, f"of {topic}", message_type=pb.TRANSACTION, deliver_ms=t.now_ms() + 3000)
@@ -289,7 +289,7 @@ def a_half_message_with_a_delivery_time_is_put_aside(t: Grpc) -> None:
     settings={"transactionCheckInterval": "1000", "transactionTimeOut": "20000"},
 )
 def a_half_message_may_ask_to_be_checked_early(t: Grpc) -> None:
-    """A recovery duration below transactionTimeOut is taken as it is: the message is checked before that is over."""
+    """A recovery duration below transactionTimeOut is effective: the message is checked before transactionTimeOut."""
     topic = consuming(t, kind="TRANSACTION").topic
     stream = _producer(t, topic)
     watch = t.stopwatch()
@@ -302,7 +302,7 @@ def a_half_message_may_ask_to_be_checked_early(t: Grpc) -> None:
 
 @grpc_case("ClientActivity.registerProducer, ProducerManager.getAvailableChannel", settings=CHECKING)
 def producers_of_other_topics_are_not_asked(t: Grpc) -> None:
-    """A producer whose settings do not name the topic is not asked, though it sent the message."""
+    """A producer whose settings do not name the topic gets no checks, even for messages that it sent."""
     topic = consuming(t, kind="TRANSACTION").topic
     other = _producer(t, t.topic(kind="TRANSACTION"))
     t.send(_half(t, topic), client=other.client)
@@ -320,31 +320,31 @@ def _producer(t: Grpc, topic: str) -> Session:
 
 
 def _times(check: sv.RecoverOrphanedTransactionCommand) -> int:
-    """Which of its checks this one of a message is, as the message says it."""
+    """Return the number of a message's check, as its property tells."""
     return int(check.message.user_properties["TRANSACTION_CHECK_TIMES"])
 
 
 def _asked(t: Grpc, stream: Session) -> list[sv.RecoverOrphanedTransactionCommand]:
-    """The first checks that the stream brings."""
+    """Return the first checks on the stream."""
     found = t.until(lambda: checks(t, stream, 0.5), 25)
     t.require(found, "no check came")
     return found
 
 
 def _is_asked_about(t: Grpc, stream: Session, body: str) -> bool:
-    """Whether a check of that message comes, be it behind others."""
+    """True if a check of that message comes, even after others."""
     return t.until(lambda: body in _bodies(checks(t, stream, 0.5)), 25)
 
 
 def _bodies(asked: Iterable[sv.RecoverOrphanedTransactionCommand]) -> list[str]:
-    """What was asked about, each once."""
+    """Return the bodies of the checked messages, each once."""
     return sorted({each.message.body.decode() for each in asked})
 
 
 def checks(t: Grpc, stream: Session, seconds: float) -> list[sv.RecoverOrphanedTransactionCommand]:
-    """What the stream brings within so many seconds."""
+    """Return the checks received on the stream within `seconds`."""
     t.wait(seconds)
-    # Settings are answered after whatever came before; a number tells this answer from others.
+    # # The response to these settings, recognized by a number, comes after all earlier commands.
     number = int(t.new("number").rpartition("-")[2])
     marker = t.publishing()
     marker.request_timeout.seconds = 100 + number

@@ -1,4 +1,4 @@
-"""What the gRPC server does with calls that are no RPCs of RocketMQ, or not well made ones."""
+"""Calls that are not RPCs of RocketMQ, and malformed ones."""
 
 import grpc
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
@@ -14,7 +14,7 @@ _SERVICE = "/apache.rocketmq.v2.MessagingService/"
 
 @grpc_case("ServerImpl.ServerTransportListenerImpl.streamCreated")
 def methods_that_nobody_has(t: Grpc) -> None:
-    """A method or a service that the proxy does not have is UNIMPLEMENTED, with its name."""
+    """A call of an unknown method or service is UNIMPLEMENTED with its name."""
     for path in (
         f"{_SERVICE}Nothing",
         f"{_SERVICE}SyncLiteSubscription",
@@ -30,7 +30,7 @@ def methods_that_nobody_has(t: Grpc) -> None:
 
 @grpc_case("MessagingServiceGrpc.MessagingServiceImplBase.pullMessage")
 def methods_that_do_nothing_yet(t: Grpc) -> None:
-    """Pulling and the handling of offsets are declared and UNIMPLEMENTED, whatever the request and its headers are."""
+    """Pull and offset RPCs are declared but UNIMPLEMENTED, for any request and headers."""
     for name in ("PullMessage", "UpdateOffset", "GetOffset", "QueryOffset"):
         t.see(name, _raw(t, _SERVICE + name, b""), "UNIMPLEMENTED")
         t.see(f"{name} without client id", _raw(t, _SERVICE + name, b"", client=None), "UNIMPLEMENTED")
@@ -38,7 +38,7 @@ def methods_that_do_nothing_yet(t: Grpc) -> None:
 
 @grpc_case("ServerImpl.JumpToApplicationThreadServerStreamListener.messagesAvailable")
 def bytes_that_are_no_request(t: Grpc) -> None:
-    """A request that cannot be decoded ends the call as UNKNOWN without a text."""
+    """A request that cannot be decoded ends the call with UNKNOWN and no text."""
     for name in ("QueryRoute", "SendMessage", "Heartbeat", "AckMessage", "QueryAssignment", "EndTransaction"):
         t.see(name, _raw(t, _SERVICE + name, b"\xff\xff\xff"), "UNKNOWN")
     t.see("ReceiveMessage", _stream(t, _SERVICE + "ReceiveMessage", b"\xff\xff\xff"), "UNKNOWN")
@@ -46,7 +46,7 @@ def bytes_that_are_no_request(t: Grpc) -> None:
 
 @grpc_case("ProtoLiteUtils.MessageMarshaller.parse")
 def fields_that_nobody_knows(t: Grpc) -> None:
-    """Fields that the proxy does not know are skipped."""
+    """Unknown fields of a request are ignored."""
     topic = t.topic(kind="NORMAL", queues=1)
     request = sv.QueryRouteRequest(topic=pb.Resource(name=topic)).SerializeToString()
     unknown = b"\xfa\x3e\x03abc"  # field 1007, 3 bytes
@@ -56,7 +56,7 @@ def fields_that_nobody_knows(t: Grpc) -> None:
 
 @grpc_case("ProtoLiteUtils.MessageMarshaller.parse")
 def empty_requests(t: Grpc) -> None:
-    """A request of no bytes is one whose fields are all empty."""
+    """A request of 0 bytes counts as one with empty fields."""
     for rpc, response in (
         ("QueryRoute", sv.QueryRouteResponse),
         ("SendMessage", sv.SendMessageResponse),
@@ -75,7 +75,7 @@ def empty_requests(t: Grpc) -> None:
 
 @grpc_case("HeaderInterceptor.interceptCall")
 def headers_of_any_kind(t: Grpc) -> None:
-    """Headers that the proxy does not know, binary ones and repeated ones do not disturb a call."""
+    """Unknown, binary and repeated headers do not affect a call."""
     topic = t.topic(kind="NORMAL", queues=1)
     request = sv.QueryRouteRequest(topic=pb.Resource(name=topic)).SerializeToString()
     for what, more in (
@@ -90,7 +90,7 @@ def headers_of_any_kind(t: Grpc) -> None:
 
 @grpc_case("ContextInterceptor.interceptCall")
 def the_channel_serves_many_calls(t: Grpc) -> None:
-    """Calls that wait do not keep others on the same connection back."""
+    """Held calls do not block other calls on the same connection."""
     consumer = consuming(t)
     pending = [consumer.start_receive() for _ in range(20)]
     t.wait(0.5)
@@ -103,7 +103,7 @@ def the_channel_serves_many_calls(t: Grpc) -> None:
 
 @grpc_case("GrpcServerBuilder.newBuilder")
 def large_messages_both_ways(t: Grpc) -> None:
-    """Requests and answers of many megabytes pass."""
+    """Requests and responses of many megabytes are accepted."""
     consumer = consuming(t)
     for _ in range(4):
         t.see("sent", t.send(consumer.message(bytes(4 << 20))).status, 20000)
@@ -116,7 +116,7 @@ def large_messages_both_ways(t: Grpc) -> None:
 
 @grpc_case("ProtoReflectionService.serverReflectionInfo")
 def reflection_is_served(t: Grpc) -> None:
-    """The server names its services to whoever asks by reflection."""
+    """The server lists its services by reflection."""
     path = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
     call = t.channel.stream_stream(path)(iter([b"\x3a\x00"]), timeout=10)  # field 7, list_services: empty
     try:
@@ -135,7 +135,7 @@ def _raw(
     client: str | None = "client",
     more: list[tuple[str, str]] | list[tuple[str, bytes]] | None = None,
 ) -> bytes | Failure:
-    """The bytes that a unary call of any path answers to any bytes."""
+    """Call a unary method by its path with raw bytes, and return the response's bytes."""
     method = t.channel.unary_unary(path)
     try:
         answer: bytes = method(data, timeout=10, metadata=[*t.metadata(client), *(more or [])], wait_for_ready=True)

@@ -1,4 +1,4 @@
-"""Receives that wait: what wakes them, who of several is woken, and that none is answered empty before its time."""
+"""Held receives: what wakes them, which one is woken, and when they return empty."""
 
 from collections.abc import Callable
 
@@ -11,18 +11,18 @@ from ...worlds.grpc_answer import Received
 from ..pop.pop_retry import SECOND_FORM
 
 _HELD_SECONDS = 1.0
-"""A receive that waits is held by then."""
+"""Seconds after which a receive is certainly held."""
 
 
 def waiting(consumer: Consumer, *, await_s: float = 8, **more: object) -> Callable[[], Received]:
-    """Begin a receive, and return when it waits."""
+    """Start a receive, and return while it is held."""
     pending = consumer.start_receive(await_s=await_s, deadline=await_s + 6, **more)
     consumer.t.wait(_HELD_SECONDS)
     return pending
 
 
 def store(consumer: Consumer, queue: int = 0, body: str = "hello", **properties: str) -> None:
-    """Store a message in a given queue, which only the remoting protocol can say, and return when it can be read."""
+    """Store a message in a queue, which only the remoting protocol can choose, and return when it can be read."""
     t = consumer.t
     answer = t.store(consumer.topic, body, queue=queue, properties=properties)
     t.until(lambda: t.max_offset(consumer.topic, queue) > int(answer["queueOffset"]))
@@ -30,7 +30,7 @@ def store(consumer: Consumer, queue: int = 0, body: str = "hello", **properties:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage, PopLongPollingService.notifyMessageArriving")
 def a_message_in_any_queue_is_received_at_once(t: Grpc) -> None:
-    """A receive that waits is answered as soon as a message comes, in whichever of eight queues."""
+    """A held receive returns as soon as a message is stored in any of eight queues."""
     consumer = consuming(t, queues=8)
     for queue in (0, 3, 7):
         pending = waiting(consumer)
@@ -44,7 +44,7 @@ def a_message_in_any_queue_is_received_at_once(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def none_is_empty_before_its_time(t: Grpc) -> None:
-    """Of three receives of a group one gets the message; the others end empty when their time is over, not before."""
+    """Of three held receives of a group one gets the message; the others return empty at the end of their time."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
     pending = [consumer.start_receive(await_s=8, deadline=14) for _ in range(3)]
@@ -57,7 +57,7 @@ def none_is_empty_before_its_time(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def as_many_messages_as_receives(t: Grpc) -> None:
-    """Ten receives of one message each get ten messages between them, each a different one."""
+    """Ten receives of one message each get ten different messages."""
     consumer = consuming(t, queues=4)
     pending = [consumer.start_receive(await_s=12, deadline=18, max_messages=1) for _ in range(10)]
     t.wait(_HELD_SECONDS)
@@ -70,7 +70,10 @@ def as_many_messages_as_receives(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def how_long_an_empty_wait_lasts(t: Grpc) -> None:
-    """A wait ends just before what it wishes, 5 s to its deadline; without a wish the settings shorten its deadline."""
+    """A held receive ends just before its long polling time, at least 5 s, or before its deadline.
+
+    Without a long polling time the settings shorten its deadline.
+    """
     consumer = consuming(t, queues=4)
     watch, began = t.stopwatch(), t.now_ms()
     waits = [
@@ -89,7 +92,7 @@ def how_long_an_empty_wait_lasts(t: Grpc) -> None:
     t.wait(8.7)
     for wish, deadline, about, pending in waits:
         answer = pending()
-        # On a busy machine the last moments before a deadline are too short for an answer.
+        # # A busy client may miss a response just before the deadline.
         missed = answer.failure is not None and answer.failure.grpc == "DEADLINE_EXCEEDED"
         end = watch.at(round(began + deadline * 1000) if missed else answer.delivered_ms)
         t.see(f"wish {wish}, deadline {deadline} s", end.between(about, about + 0.9))
@@ -97,7 +100,7 @@ def how_long_an_empty_wait_lasts(t: Grpc) -> None:
 
 @grpc_case("PopLongPollingService.notifyMessageArriving")
 def a_tag_that_is_not_wanted_wakes_nobody(t: Grpc) -> None:
-    """A receive with a tag waits on while messages of other tags come, and is answered for one of its own."""
+    """A receive held with a tag is not completed by messages with other tags."""
     consumer = consuming(t)
     pending = waiting(consumer, expression="A")
     store(consumer, 0, "other", TAGS="B")
@@ -110,7 +113,7 @@ def a_tag_that_is_not_wanted_wakes_nobody(t: Grpc) -> None:
 
 @grpc_case("PopLongPollingService.notifyMessageArriving")
 def properties_that_are_not_wanted_wake_nobody(t: Grpc) -> None:
-    """A receive with SQL waits on while messages that do not match come, and is answered for one that does."""
+    """A receive held with SQL is not completed by messages that do not match."""
     consumer = consuming(t)
     pending = waiting(consumer, expression="price > 5", filter_type=pb.SQL)
     store(consumer, 0, "cheap", price="3")
@@ -123,7 +126,7 @@ def properties_that_are_not_wanted_wake_nobody(t: Grpc) -> None:
 
 @grpc_case("PopLongPollingService.notifyMessageArriving")
 def what_does_not_match_is_waited_behind(t: Grpc) -> None:
-    """A receive whose filter matches none of the messages that are there waits for its time, not less."""
+    """A receive whose filter matches no existing message is held for its full time."""
     consumer = consuming(t)
     for _ in range(3):
         store(consumer, 0, TAGS="B")
@@ -138,7 +141,7 @@ def what_does_not_match_is_waited_behind(t: Grpc) -> None:
     "ScheduleMessageService.DeliverDelayedMessageTimerTask.executeOnTimeUp, PopLongPollingService.notifyMessageArriving"
 )
 def a_timed_message_ends_a_wait(t: Grpc) -> None:
-    """A receive that waits is answered when the time of a timed message has come."""
+    """A held receive returns when a timed message is delivered."""
     consumer = consuming(t, kind="DELAY")
     sent = t.send(consumer.message(deliver_ms=t.now_ms() + 4000, message_type=pb.DELAY))
     t.see("sent", sent.status, 20000)
@@ -151,7 +154,7 @@ def a_timed_message_ends_a_wait(t: Grpc) -> None:
 
 @grpc_case("EndTransactionProcessor.processRequest, PopLongPollingService.notifyMessageArriving")
 def a_commit_ends_a_wait(t: Grpc) -> None:
-    """A receive that waits is not answered for a half message, and is when that is committed."""
+    """A held receive is not completed by a half message, but by its commit."""
     consumer = consuming(t, kind="TRANSACTION")
     producer = t.producer(consumer.topic)
     pending = waiting(consumer)
@@ -167,7 +170,7 @@ def a_commit_ends_a_wait(t: Grpc) -> None:
 
 @grpc_case("PopReviveService.reviveRetry")
 def a_copy_is_found_by_a_wait(t: Grpc) -> None:
-    """A receive that waits when a message comes back gets it, at the latest when its time is over."""
+    """A held receive returns a redelivered message, at the latest when its time ends."""
     consumer = consuming(t)
     store(consumer, 0)
     handle = consumer.handle()
@@ -182,7 +185,7 @@ def a_copy_is_found_by_a_wait(t: Grpc) -> None:
 
 @grpc_case("PopLongPollingService.notifyMessageArrivingWithRetryTopic", settings=SECOND_FORM)
 def a_copy_of_the_second_form_ends_a_wait(t: Grpc) -> None:
-    """With enableRetryTopicV2 a message that comes back ends a receive that waits, with digit 2 in its handle."""
+    """With enableRetryTopicV2 a redelivered message completes a held receive, with digit 2 in its handle."""
     consumer = consuming(t)
     store(consumer)
     consumer.handle(invisible_s=10)
@@ -195,7 +198,7 @@ def a_copy_of_the_second_form_ends_a_wait(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageResponseStreamWriter.writeAndComplete")
 def a_receive_that_was_given_up_takes_what_comes(t: Grpc) -> None:
-    """A receive that its client has cancelled waits on: the next message is lost on it, and hidden for its time."""
+    """A cancelled receive stays held: it takes the next message, which is invisible for its duration."""
     consumer = consuming(t)
     request = t.receive_request(consumer.topic, consumer.group, await_s=15, invisible_s=20)
     given_up = t.open_receive(request, client=consumer.client, deadline=20)
@@ -212,7 +215,7 @@ def a_receive_that_was_given_up_takes_what_comes(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageResponseStreamWriter.writeAndComplete")
 def a_stream_is_status_messages_and_time(t: Grpc) -> None:
-    """The answer to a receive is a status, each message, and the time; empty or refused, a status and the time."""
+    """A receive streams a status, each message and the timestamp. An empty or rejected one has status and timestamp."""
     consumer = consuming(t)
     for number in range(3):
         store(consumer, 0, f"m{number}")
@@ -223,7 +226,7 @@ def a_stream_is_status_messages_and_time(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def absurd_waits(t: Grpc) -> None:
-    """A wish to wait for less than nothing is one of five seconds, one for years ends with the deadline."""
+    """A negative long polling time counts as 5 s; one of years ends with the deadline."""
     consumer = consuming(t)
     for wish in (-1, -(10**6)):
         watch = t.stopwatch()
@@ -237,7 +240,7 @@ def absurd_waits(t: Grpc) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def absurd_sizes(t: Grpc) -> None:
-    """Batch sizes at the ends of their range, and invisible times far out of theirs; what is refused takes nothing."""
+    """Receives with extreme batch sizes or invisible durations that are rejected take no message."""
     consumer = consuming(t)
     store(consumer, 0)
     for size in (-(2**31), -2):
