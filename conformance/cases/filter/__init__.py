@@ -1,1 +1,4 @@
-"""Room conformance/cases/filter."""
+"""Cases of filters: tags, SQL92 expressions, and the expressions that a broker stores for groups.
+
+They must not know the target: they talk to it only through `worlds`.
+"""
