@@ -1,4 +1,4 @@
-"""What administrators ask of live clients through the broker, which passes it on, and the answers back."""
+"""Requests of administrators that the broker forwards to connected clients."""
 
 import contextlib
 import itertools
@@ -14,11 +14,11 @@ from ...worlds.remoting import Remoting
 
 PUSH_SECONDS = 5.0
 _STATUS = '{{"messageQueueTable":{{{{"brokerName":"b","queueId":{queue},"topic":"{topic}"}}:{offset}}}}}'
-"""What a client of the Java SDK writes: a map with objects for names."""
+"""Write a client's status response as the Java SDK does: a map with objects as keys."""
 
 
 class _Client:
-    """A live consumer of a new group, played by a connection."""
+    """A connected consumer of a new group, simulated by a connection."""
 
     def __init__(self, t: Remoting, topic: str, group: str, version: int | None = None) -> None:
         self.id = t.new("client")
@@ -26,7 +26,7 @@ class _Client:
         t.heartbeat(self.id, groups={group: {topic: "*"}}, to=self.connection)
 
     def asked(self, seconds: float = PUSH_SECONDS) -> RemotingCommand:
-        """The next question that comes; notices of changes in the group are passed over. Raises RemotingTimeout."""
+        """Return the next request from the broker, skipping notifications of group changes. Raises RemotingTimeout."""
         while True:
             push = self.connection.next_push(seconds)
             if push.code != RequestCode.NOTIFY_CONSUMER_IDS_CHANGED:
@@ -34,7 +34,7 @@ class _Client:
 
 
 def _first_asked(clients: list[_Client]) -> tuple[_Client, RemotingCommand]:
-    """Which of several clients is asked something, and what."""
+    """Return which of several clients gets a request first, and the request."""
     for client in itertools.islice(itertools.cycle(clients), 200):
         with contextlib.suppress(RemotingTimeout):
             return client, client.asked(0.05)
@@ -51,7 +51,7 @@ def _running_info(t: Remoting, group: str, client: str) -> Answer:
 
 @remoting_case("AdminBrokerProcessor.callConsumer, Broker2Client.getConsumeStatus")
 def questions_to_a_client_need_it_online(t: Remoting) -> None:
-    """Questions that the broker passes on are refused while the client is not there."""
+    """Forwarded requests are rejected if the client is not online."""
     topic, group = t.topic(queues=1), t.group()
     t.see("running info", _running_info(t, group, "nobody"), 1)
     sent = t.send(topic)
@@ -63,7 +63,7 @@ def questions_to_a_client_need_it_online(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getConsumerRunningInfo")
 def questions_are_passed_on_to_a_client(t: Remoting) -> None:
-    """A question for the running info of a client is passed on to it with its fields, and so is its answer."""
+    """A running info request is forwarded to the client with its fields, and the client's response is returned."""
     topic, group = t.topic(), t.group()
     client = _Client(t, topic, group)
     ext = {"consumerGroup": group, "clientId": client.id, "jstackEnable": "true"}
@@ -76,7 +76,7 @@ def questions_are_passed_on_to_a_client(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.callConsumer")
 def a_refusal_of_the_client_is_passed_back(t: Remoting) -> None:
-    """A client that refuses is heard as well: code and remark are its own."""
+    """If the client rejects a forwarded request, its code and remark are returned."""
     topic, group = t.topic(), t.group()
     client = _Client(t, topic, group)
     asked = t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, {"consumerGroup": group, "clientId": client.id})
@@ -89,7 +89,7 @@ def a_refusal_of_the_client_is_passed_back(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.consumeMessageDirectly")
 def a_stored_message_is_given_to_a_client(t: Remoting) -> None:
-    """A client is asked to consume a stored message, which comes along; its answer is passed back."""
+    """The broker sends a stored message to a client for consumption and returns the client's result."""
     topic, group = t.topic(queues=1), t.group()
     client = _Client(t, topic, group)
     sent = t.send(topic, "consume this", tag="A", keys="key")
@@ -108,7 +108,7 @@ def a_stored_message_is_given_to_a_client(t: Remoting) -> None:
 
 @remoting_case("MessageDecoder.decodeMessageId")
 def ids_of_no_message_cannot_be_consumed(t: Remoting) -> None:
-    """Without an id, with one that is too short and with one of a place without message nothing is passed on."""
+    """CONSUME_MESSAGE_DIRECTLY without an id, with a too short one or with one of no message is not forwarded."""
     topic, group = t.topic(queues=1), t.group()
     client = _Client(t, topic, group)
     direct = {"consumerGroup": group, "clientId": client.id, "topic": topic}
@@ -122,12 +122,12 @@ def ids_of_no_message_cannot_be_consumed(t: Remoting) -> None:
 
 @remoting_case("Broker2Client.getConsumeStatus")
 def the_status_of_all_clients_of_a_group(t: Remoting) -> None:
-    """Each client of a group is asked where it is, or only the one that is named; the answers are put together."""
+    """A status request goes to each client of a group or to the named one, and the responses are combined."""
     topic, group = t.topic(queues=2), t.group()
     clients = [_Client(t, topic, group) for _ in range(2)]
     status = {"topic": topic, "group": group}
     asked = t.start(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, status)
-    # One after the other, but upstream's table of connections has no order.
+    # # The broker asks the clients one after the other, in no particular order.
     waiting = list(clients)
     while waiting:
         client, push = _first_asked(waiting)
@@ -145,7 +145,8 @@ def the_status_of_all_clients_of_a_group(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.callConsumer, Broker2Client.getConsumeStatus")
 def clients_that_are_too_old_are_not_asked(t: Remoting) -> None:
-    """A client whose version is below 3.1.8 is not asked for its running info, below 3.0.7 not for its status."""
+    """Running info requests are not forwarded to clients older than 3.1.8, status requests to clients older than 3.0.7.
+    """
     for version in (0, 14, 27, 61):
         topic, group = t.topic(queues=1), t.group()
         client = _Client(t, topic, group, version)
@@ -157,7 +158,7 @@ def clients_that_are_too_old_are_not_asked(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.callConsumer")
 def a_client_that_does_not_answer(t: Remoting) -> None:
-    """The broker waits ten seconds for a client's answer."""
+    """The broker waits 10 s for a client's response."""
     topic, group = t.topic(queues=1), t.group()
     client = _Client(t, topic, group)
     watch = t.stopwatch()

@@ -1,4 +1,4 @@
-"""Resets of a group's offset that its live consumers carry out, where the broker keeps none for their next pull."""
+"""Offset resets that the broker sends to connected consumers (useServerSideResetOffset=false)."""
 
 from rocketmq_testkit.remoting.client import RemotingClient, RemotingTimeout
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -25,7 +25,7 @@ def _reset(
 
 
 def _see_told(t: Remoting, label: str, connection: RemotingClient) -> None:
-    """Note what a consumer is told to do; notices of changes in its group are passed over."""
+    """Record the reset request that a consumer receives, skipping notifications of group changes."""
     try:
         push = connection.next_push(2)
         while push.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED:
@@ -38,7 +38,7 @@ def _see_told(t: Remoting, label: str, connection: RemotingClient) -> None:
 
 
 def _consumed(t: Remoting, queues: int = 2) -> tuple[str, str]:
-    """A topic with three messages in each queue, and a group that has consumed two of each."""
+    """Create a topic with three messages in each queue, and a group that has consumed two of each."""
     topic, group = t.topic(queues=queues), t.group()
     for queue in range(queues):
         t.sent(topic, 3, queue=queue)
@@ -48,7 +48,10 @@ def _consumed(t: Remoting, queues: int = 2) -> tuple[str, str]:
 
 @remoting_case("Broker2Client.resetOffset", settings=BY_CLIENTS)
 def live_consumers_are_told_to_reset(t: Remoting) -> None:
-    """Each consumer of the group is told the new offset of each queue; what is committed stays until it commits."""
+    """The broker sends each consumer of the group the new offset of each queue.
+
+    The committed offset does not change.
+    """
     topic, group = _consumed(t)
     connections = [t.connect(), t.connect()]
     for connection in connections:
@@ -62,7 +65,7 @@ def live_consumers_are_told_to_reset(t: Remoting) -> None:
 
 @remoting_case("Broker2Client.resetOffset", settings=BY_CLIENTS)
 def a_reset_of_consumers_goes_on_only_by_force(t: Remoting) -> None:
-    """Without force nobody is told to go on to a later offset than it has; with it, and to the end, one is."""
+    """Without force a reset moves no consumer forward; with force it does, even to the end."""
     topic, group = _consumed(t, queues=1)
     connection = t.connect()
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, to=connection)
@@ -76,7 +79,7 @@ def a_reset_of_consumers_goes_on_only_by_force(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.resetOffset", settings=BY_CLIENTS)
 def cpp_administrators_have_lists_sent(t: Remoting) -> None:
-    """When a C++ client asks for a reset, consumers get a list of queues, whatever language they are written in."""
+    """A reset requested by a C++ client sends consumers a list of queues instead of a map, whatever their language."""
     topic, group = _consumed(t, queues=1)
     connection = t.connect()
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, to=connection)
@@ -86,7 +89,7 @@ def cpp_administrators_have_lists_sent(t: Remoting) -> None:
 
 @remoting_case("Broker2Client.resetOffset", settings=BY_CLIENTS)
 def resets_of_consumers_that_cannot_be(t: Remoting) -> None:
-    """Unknown topics, groups without offset, nobody online and a client that is too old are refused."""
+    """A reset of an unknown topic, of a group without offset or online consumer, or of a too old client is rejected."""
     topic, group = _consumed(t, queues=1)
     t.see("unknown topic", _reset(t, t.new(), group, 0, force=True), 17)
     t.see("unknown group", _reset(t, topic, t.new("group"), 0, force=True), 1)

@@ -1,4 +1,4 @@
-"""A broker that stops in order and says so first: clients that know what it means are told to go away."""
+"""A graceful shutdown that announces itself: clients of recent versions get the response GO_AWAY."""
 
 from collections.abc import Mapping
 
@@ -11,13 +11,16 @@ from ...worlds.remoting import Remoting
 
 SAYS_SO: Mapping[str, str] = {"enableShutdownGracefully": "true", "shutdownWaitTimeSeconds": "4"}
 LAST_THAT_STAYS, FIRST_THAT_GOES = 475, 476
-"""MQVersion.Version.V5_3_1 and the one after it."""
+"""MQVersion.Version.V5_3_1 and the next version."""
 _STOP_SECONDS = 60
 
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand", settings=SAYS_SO, alone=True, needs={Capability.RESTART})
 def new_clients_are_told_to_go_away(t: Remoting) -> None:
-    """Whatever they ask for, on any connection; older ones are served, and the name server has forgotten it."""
+    """During a graceful shutdown recent clients get GO_AWAY for every request and connection.
+
+    Older clients are still served, and the name server has already removed the broker.
+    """
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 1)
     newer, older = t.connect(version=FIRST_THAT_GOES), t.connect(version=LAST_THAT_STAYS)

@@ -1,4 +1,4 @@
-"""Heartbeats: how clients become known, what is known of them, and how they leave."""
+"""Heartbeats: registration of clients, the data kept about them, and their unregistration."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def _leave(t: Remoting, client: str | None, **groups: str | None) -> Answer:
 
 
 def _consumer(group: str, topics: dict[str, str], **members: Any) -> dict[str, Any]:
-    """A ConsumerData."""
+    """Return a ConsumerData object."""
     return {
         "groupName": group,
         "consumeType": "CONSUME_PASSIVELY",
@@ -41,7 +41,7 @@ def _consumer(group: str, topics: dict[str, str], **members: Any) -> dict[str, A
 
 @remoting_case("ClientManageProcessor.heartBeat")
 def a_heartbeat_makes_a_consumer_known(t: Remoting) -> None:
-    """After its heartbeat a consumer is listed, with its connection and what its group subscribes to."""
+    """After its heartbeat a consumer is listed with its connection and its group's subscriptions."""
     topic, group, client = t.topic(), t.group(), t.new("client")
     t.see("heartbeat", t.heartbeat(client, groups={group: {topic: "A||B"}}, version=7), 0)
     t.see("the same again", t.heartbeat(client, groups={group: {topic: "A||B"}}, version=7), 0)
@@ -51,7 +51,7 @@ def a_heartbeat_makes_a_consumer_known(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.heartBeat")
 def a_heartbeat_makes_group_and_retry_topic(t: Remoting) -> None:
-    """The heartbeat of an unknown group makes the group and its retry topic."""
+    """The heartbeat of an unknown group creates the group and its retry topic."""
     topic, group = t.topic(), t.new("group")
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}})
     t.see("retry topic", t.config_of(retry_topic(group)), 0)
@@ -61,7 +61,7 @@ def a_heartbeat_makes_group_and_retry_topic(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.heartBeat")
 def a_retry_topic_has_the_queues_of_its_group(t: Remoting) -> None:
-    """The retry topic that a heartbeat makes has retryQueueNums queues."""
+    """The retry topic created by a heartbeat has retryQueueNums queues."""
     topic, group = t.topic(), t.group(retryQueueNums=3)
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}})
     t.see("retry topic", t.config_of(retry_topic(group)), 0)
@@ -79,7 +79,7 @@ def a_heartbeat_makes_a_producer_known(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getAllProducerInfo")
 def all_producers_can_be_listed(t: Remoting) -> None:
-    """The list of all producers holds those whose heartbeats came."""
+    """GET_ALL_PRODUCER_INFO lists the producers that sent heartbeats."""
     group = t.new("producer group")
     t.heartbeat(t.new("client"), producers=(group,))
     entries = t.ask(RequestCode.GET_ALL_PRODUCER_INFO, {}).json["data"][group]
@@ -89,7 +89,7 @@ def all_producers_can_be_listed(t: Remoting) -> None:
 
 @remoting_case("ProducerManager.getProducerTable", alone=True)
 def nobody_is_listed_where_nobody_produces(t: Remoting) -> None:
-    """The list of all producers is there, and empty, before the first one tells of itself and after the last left."""
+    """GET_ALL_PRODUCER_INFO returns an empty list before the first producer registers and after the last one leaves."""
     t.see("before", t.ask(RequestCode.GET_ALL_PRODUCER_INFO, {}), 0)
     group, client = t.new("producer group"), t.new("client")
     t.heartbeat(client, producers=(group,))
@@ -100,7 +100,7 @@ def nobody_is_listed_where_nobody_produces(t: Remoting) -> None:
 
 @remoting_case("ConsumerManager.registerConsumer")
 def several_consumers_share_a_group(t: Remoting) -> None:
-    """The list of a group holds its clients once for each connection over which their heartbeats came."""
+    """A group's client list has one entry for each connection that sent a heartbeat."""
     topic, group = t.topic(), t.group()
     clients = [t.new("client") for _ in range(3)]
     for client in (*clients, clients[0]):
@@ -111,7 +111,7 @@ def several_consumers_share_a_group(t: Remoting) -> None:
 
 @remoting_case("ConsumerGroupInfo.updateChannel")
 def a_connection_is_one_client(t: Remoting) -> None:
-    """A heartbeat under another client id over the same connection takes the place of the first."""
+    """A heartbeat with another client id over the same connection replaces the first client."""
     topic, group = t.topic(), t.group()
     for _ in range(2):
         t.heartbeat(t.new("client"), groups={group: {topic: "*"}})
@@ -120,7 +120,7 @@ def a_connection_is_one_client(t: Remoting) -> None:
 
 @remoting_case("ConsumerGroupInfo.updateSubscription")
 def the_last_heartbeat_says_what_a_group_subscribes_to(t: Remoting) -> None:
-    """When consumers of one group subscribe to different topics, the last heartbeat counts for all."""
+    """If consumers of one group subscribe to different topics, the last heartbeat decides for all."""
     both, one, group = t.topic(), t.topic(), t.group()
     t.heartbeat(t.new("client"), groups={group: {both: "*", one: "*"}}, version=1)
     t.see("pulled", t.pull(one, group, sysFlag=0, expression=None), 19)
@@ -130,7 +130,7 @@ def the_last_heartbeat_says_what_a_group_subscribes_to(t: Remoting) -> None:
 
 @remoting_case("ConsumerGroupInfo.updateSubscription")
 def an_older_subscription_does_not_replace_a_newer_one(t: Remoting) -> None:
-    """A heartbeat with an older version of a subscription leaves the newer one."""
+    """A heartbeat with an older version of a subscription does not replace the newer one."""
     topic, group = t.topic(), t.group()
     for version, expression in ((5, "new"), (3, "old"), (6, "newest")):
         t.heartbeat(t.new("client"), groups={group: {topic: expression}}, version=version, to=t.connect())
@@ -140,7 +140,7 @@ def an_older_subscription_does_not_replace_a_newer_one(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.heartBeat")
 def kinds_of_consumers_are_kept(t: Remoting) -> None:
-    """The last heartbeat of a group says how it consumes, and whether it broadcasts."""
+    """The last heartbeat of a group decides its consume type and message model."""
     topic, group = t.topic(), t.group()
     for kind, model in (("CONSUME_ACTIVELY", "BROADCASTING"), ("CONSUME_POP", "CLUSTERING")):
         t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, type=kind, model=model)
@@ -150,7 +150,7 @@ def kinds_of_consumers_are_kept(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.heartBeatV2")
 def a_fingerprint_shows_changed_subscriptions(t: Remoting) -> None:
-    """A heartbeat with a fingerprint hears that subscriptions changed when the fingerprint is another than before."""
+    """The response to a heartbeat reports a subscription change if its fingerprint differs from the previous one."""
     topic, group, client = t.topic(), t.group(), t.new("client")
     for fingerprint in (12345, 12345, 777, 777):
         beat = t.heartbeat(client, groups={group: {topic: "*"}}, heartbeatFingerprint=fingerprint)
@@ -160,7 +160,7 @@ def a_fingerprint_shows_changed_subscriptions(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.heartBeatV2")
 def a_heartbeat_may_leave_its_subscriptions_out(t: Remoting) -> None:
-    """A heartbeat without subscriptions keeps those that the client told under the same fingerprint."""
+    """A heartbeat with the same fingerprint but without subscriptions keeps the previous subscriptions."""
     topic, group, client = t.topic(), t.group(), t.new("client")
     t.heartbeat(client, groups={group: {topic: "A"}}, heartbeatFingerprint=12345, version=1)
     beat = t.heartbeat(client, consumerDataSet=[_consumer(group, {})], heartbeatFingerprint=12345, withoutSub=True)
@@ -171,7 +171,7 @@ def a_heartbeat_may_leave_its_subscriptions_out(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.heartBeatV2")
 def an_unknown_client_must_tell_its_subscriptions(t: Remoting) -> None:
-    """A heartbeat without subscriptions of a client that the broker does not know hears that they changed."""
+    """A heartbeat without subscriptions from an unknown client gets the response that they changed."""
     group, client = t.group(), t.new("client")
     beat = t.heartbeat(client, consumerDataSet=[_consumer(group, {})], heartbeatFingerprint=99, withoutSub=True)
     t.see("heartbeat", beat, 0)
@@ -180,7 +180,7 @@ def an_unknown_client_must_tell_its_subscriptions(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.heartBeat")
 def a_heartbeat_needs_a_body(t: Remoting) -> None:
-    """A heartbeat without a body, or with one that is no JSON, fails; what is missing in it does not matter."""
+    """A heartbeat without a body or with invalid JSON returns an error; missing fields are accepted."""
     t.see("nothing", t.ask(RequestCode.HEART_BEAT), 1)
     t.see("garbage", t.ask(RequestCode.HEART_BEAT, None, b"garbage"), 1)
     t.see("an empty object", t.ask(RequestCode.HEART_BEAT, None, b"{}"))
@@ -189,7 +189,7 @@ def a_heartbeat_needs_a_body(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.heartBeat")
 def a_heartbeat_does_not_make_a_bad_group(t: Remoting) -> None:
-    """A heartbeat with an unknown group whose name is forbidden is accepted, but makes nobody known."""
+    """A heartbeat of an unknown group with an illegal name succeeds but registers no client."""
     group = f"{t.new('group')} with blanks"
     t.see("heartbeat", t.heartbeat(t.new("client"), groups={group: {t.topic(): "*"}}), 0)
     t.see("clients", _clients(t, group), 1)
@@ -197,7 +197,7 @@ def a_heartbeat_does_not_make_a_bad_group(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.heartBeat, SubscriptionGroupManager.findSubscriptionGroupConfig")
 def a_heartbeat_serves_a_bad_group_that_was_made(t: Remoting) -> None:
-    """A group that an administrator gave a forbidden name has clients and a retry topic with a route like any other."""
+    """A group with an illegal name created by an administrator gets clients and a retry topic with a route."""
     group, client, connection = t.group(name=f"{t.new('group')} with blanks!"), t.new("client"), t.connect()
     t.see("heartbeat", t.heartbeat(client, groups={group: {t.topic(): "*"}}, to=connection), 0)
     t.see("clients", _clients(t, group), 0)
@@ -244,14 +244,14 @@ def a_lost_connection_takes_its_clients_along(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getConsumerConnectionList")
 def a_group_that_is_not_online_has_no_connections(t: Remoting) -> None:
-    """The connections of a group without clients cannot be listed."""
+    """A connection list of a group without clients returns an error."""
     t.see("consumers", _connections(t, t.group()), 206)
     t.see("producers", _producers(t, t.new("producer group")), 1)
 
 
 @remoting_case("AdminBrokerProcessor.getConsumerConnectionList")
 def language_and_version_come_from_the_request(t: Remoting) -> None:
-    """A client is listed with the language and the version of its heartbeat's header."""
+    """A client is listed with the language and version in its heartbeat's header."""
     topic, group = t.topic(), t.group()
     connection = t.connect(language="CPP", version=63)
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, to=connection)

@@ -1,4 +1,4 @@
-"""Heartbeats that say something else than the one before, notices that are gathered, and clients that fall silent."""
+"""Changing heartbeats, batched change notifications, and expiry of silent clients."""
 
 from typing import Any
 
@@ -26,14 +26,14 @@ def _changed(t: Remoting, client: str, group: str, topic: str, fingerprint: int,
 
 
 def _told(t: Remoting, connection: RemotingClient) -> list[Any]:
-    """The notices of changed groups that have come since the last look."""
+    """Return the notifications of group changes received since the last call."""
     pushes = t.pushed(connection)
     return [push.ext_fields for push in pushes if push.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
 
 
 @remoting_case("ClientManageProcessor.heartBeatV2")
 def a_fingerprint_is_compared_within_a_group(t: Remoting) -> None:
-    """A fingerprint is held against that of the last heartbeat for the group, by whomever, also when all have left."""
+    """A fingerprint is compared with that of the group's last heartbeat from any client, even after all have left."""
     topic, group = t.topic(), t.group()
     first, second, client = t.connect(), t.connect(), t.new("client")
     t.see("without one", _changed(t, client, group, topic, 0, first))
@@ -49,7 +49,7 @@ def a_fingerprint_is_compared_within_a_group(t: Remoting) -> None:
 
 @remoting_case("ProducerManager.registerProducer")
 def a_connection_keeps_its_first_producer(t: Remoting) -> None:
-    """A heartbeat under another client id over the same connection does not take the place of a producer."""
+    """A heartbeat with another client id over the same connection does not replace a producer."""
     group, connection = t.new("producer group"), t.connect()
     for _ in range(2):
         t.heartbeat(t.new("client"), producers=(group,), to=connection)
@@ -58,7 +58,7 @@ def a_connection_keeps_its_first_producer(t: Remoting) -> None:
 
 @remoting_case("ConsumerGroupInfo.updateChannel")
 def a_new_client_id_is_told_to_nobody(t: Remoting) -> None:
-    """When a connection's next heartbeat has another client id, nobody hears that the group has changed."""
+    """A heartbeat with another client id over the same connection causes no change notification."""
     topic, group = t.topic(), t.group()
     connections = [t.connect(), t.connect()]
     for connection in connections:
@@ -74,7 +74,7 @@ def a_new_client_id_is_told_to_nobody(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.heartBeat, TopicSysFlag.buildSysFlag")
 def a_unit_marks_the_topics_that_it_makes(t: Remoting) -> None:
-    """A heartbeat or a send in unit mode marks the topic that it makes, and no other; routes tell the mark."""
+    """A heartbeat or send in unit mode marks only the topics that it creates. Routes have the mark."""
     topic, made = t.topic(queues=1), t.new()
     for unit in (True, False):
         group = t.group()
@@ -101,7 +101,7 @@ def a_unit_marks_the_topics_that_it_makes(t: Remoting) -> None:
 
 @remoting_case("RouteInfoManager.getUnitTopics, RouteInfoManager.getHasUnitSubUnUnitTopicList")
 def topics_of_units_are_listed(t: Remoting) -> None:
-    """The name server lists topics of a unit, those that units subscribe to, and the latter without the former."""
+    """The name server lists unit topics, topics with unit subscriptions, and the latter without the former."""
     topics = {flag: t.new() for flag in range(4)}
     for flag, topic in topics.items():
         t.see(f"made with {flag}", create(t, topic, readQueueNums=1, writeQueueNums=1, topicSysFlag=flag), 0)
@@ -117,7 +117,7 @@ def topics_of_units_are_listed(t: Remoting) -> None:
 
 @remoting_case("TopicConfigManager.createTopicInSendMessageBackMethod")
 def the_last_heartbeat_says_whether_a_retry_topic_is_ordered(t: Remoting) -> None:
-    """The retry topic of a group is ordered when a topic of its last heartbeat is, and not any more when none is."""
+    """A group's retry topic is ordered if a topic of the group's last heartbeat is ordered."""
     plain, group = t.topic(queues=1), t.group()
     ordered = t.new()
     ext = {
@@ -140,7 +140,8 @@ def the_last_heartbeat_says_whether_a_retry_topic_is_ordered(t: Remoting) -> Non
     "DefaultConsumerIdsChangeListener.notifyConsumerChange", settings=with_keys(VARIED, "realTimeNotifyConsumerChange")
 )
 def notices_may_be_gathered(t: Remoting) -> None:
-    """Where notices are not sent at once, what happened to a group is told once, to those who are in it by then."""
+    """With realTimeNotifyConsumerChange=false several changes of a group cause one later notification to its members.
+    """
     topic, group = t.topic(), t.group()
     connections = [t.connect() for _ in range(3)]
     for connection in connections:
@@ -155,7 +156,7 @@ def notices_may_be_gathered(t: Remoting) -> None:
 
 @remoting_case("ConsumerManager.scanNotActiveChannel", settings={"channelExpiredTimeout": "2000"})
 def a_silent_client_loses_its_connection(t: Remoting) -> None:
-    """A client without heartbeats is none any more after a while, and its connection is closed though it is used."""
+    """A client without heartbeats expires, and the broker closes its connection even if it is in use."""
     topic, group = t.topic(), t.group()
     silent, beating = t.connect(), t.connect()
     first, second = t.new("client"), t.new("client")

@@ -1,4 +1,4 @@
-"""Consumers of light queues (LMQ): their groups, their offsets, and what they pop."""
+"""Consumers of light message queues (LMQ): groups, offsets and pops."""
 
 from rocketmq_testkit.emulator.message.names import LMQ_PREFIX
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -13,7 +13,7 @@ RESTART = frozenset({Capability.RESTART})
 
 
 def light_group(t: Remoting) -> str:
-    """A new name of a group of light queues."""
+    """Return a new name of an LMQ group."""
     return LMQ_PREFIX + t.new("light group")
 
 
@@ -27,7 +27,7 @@ def _filled(t: Remoting, count: int = 3) -> str:
 
 @remoting_case("ConsumerManageProcessor.updateConsumerOffset", settings=LIGHT)
 def a_group_has_offsets_in_a_light_queue(t: Remoting) -> None:
-    """As in any queue: a group begins at 0, commits, resets, and is told how far behind it is."""
+    """A group in an LMQ starts at offset 0, commits, resets and has a consume progress, as in any queue."""
     name, group = _filled(t), t.group()
     t.see("at first", t.committed(name, group), 0)
     t.see("commit", t.commit(name, group, 2), 0)
@@ -48,7 +48,7 @@ def a_group_has_offsets_in_a_light_queue(t: Remoting) -> None:
 
 @remoting_case("LmqConsumerOffsetManager.commitOffset", settings=LIGHT)
 def a_light_group_has_one_offset(t: Remoting) -> None:
-    """A group with such a name need not be made; its offset is the same whatever queue is named."""
+    """An LMQ group exists without being created and has one offset for all queue ids."""
     name, group = _filled(t), light_group(t)
     t.see("at first", t.committed(name, group), 0)
     t.see("commit", t.commit(name, group, 2, queue=3), 0)
@@ -65,7 +65,10 @@ def a_light_group_has_one_offset(t: Remoting) -> None:
 
 @remoting_case("LmqConsumerOffsetManager.queryOffset", settings=LIGHT)
 def a_reset_moves_the_next_pull_of_a_light_group(t: Remoting) -> None:
-    """What it has committed stays, and what it commits before that pull is not taken."""
+    """After an offset reset an LMQ group keeps its committed offset until its next pull.
+
+    Commits before that pull are ignored.
+    """
     name, group = _filled(t), light_group(t)
     t.commit(name, group, 2)
     ext = {"topic": name, "group": group, "timestamp": 0, "isForce": True}
@@ -80,7 +83,7 @@ def a_reset_moves_the_next_pull_of_a_light_group(t: Remoting) -> None:
 
 @remoting_case("LmqSubscriptionGroupManager.updateSubscriptionGroupConfig", settings=LIGHT)
 def a_light_group_cannot_be_changed(t: Remoting) -> None:
-    """It has defaults, whatever an administrator says, and lists leave it out; deleting it forgets its offsets."""
+    """An LMQ group has default settings, ignores changes, and is not listed. Deleting it deletes its offsets."""
     name, group = _filled(t), light_group(t)
     t.group(name=group, retryMaxTimes=3)
     asked = {"group": group}
@@ -95,7 +98,7 @@ def a_light_group_cannot_be_changed(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue", settings=LIGHT)
 def a_light_queue_is_popped(t: Remoting) -> None:
-    """Its offsets are those of the light queue, and what is not acknowledged comes again."""
+    """A pop of an LMQ uses LMQ offsets, and unacknowledged messages are redelivered."""
     topic, name, group = t.topic(queues=1), light_name(t), t.group()
     t.sent(topic, 2)
     for number in range(2):
@@ -113,7 +116,7 @@ def a_light_queue_is_popped(t: Remoting) -> None:
 
 @remoting_case("QueryAssignmentProcessor.doLoadBalance", settings=LIGHT)
 def a_light_queue_is_assigned_without_a_route(t: Remoting) -> None:
-    """Its one queue goes to one client of a group; a broadcasting one gets none."""
+    """The single queue of an LMQ is assigned to one client of a group; broadcasting clients get none."""
     name, group = light_name(t), t.group()
     clients = sorted(t.new("client") for _ in range(2))
     for client in clients:
@@ -128,7 +131,7 @@ def a_light_queue_is_assigned_without_a_route(t: Remoting) -> None:
 
 @remoting_case("AbstractConsumeQueueStore.setTopicQueueTable", settings=LIGHT, needs=RESTART, alone=True)
 def light_queues_survive_a_restart(t: Remoting) -> None:
-    """Queues and offsets are what they were; a count that was ahead goes on at the end of its queue."""
+    """LMQs and their offsets survive a restart. An offset counter ahead of its queue is reset to the queue's end."""
     topic, name, group = t.topic(queues=1), light_name(t), light_group(t)
     send_to(t, topic, f"{name},{name}", "one")
     _reaches(t, name, 1)

@@ -1,4 +1,4 @@
-"""A broker that wants no consumers that ask for messages by themselves: rejectPullConsumerEnable."""
+"""Brokers that reject pull consumers (rejectPullConsumerEnable)."""
 
 from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -18,7 +18,7 @@ def _members(t: Remoting | Grpc, group: str) -> Answer:
 
 @remoting_case("ClientManageProcessor.heartBeat", settings=REJECTED)
 def an_active_consumer_is_not_taken(t: Remoting) -> None:
-    """A heartbeat's consumers of the active type are passed over; what else it says is taken."""
+    """Consumers of the active type in a heartbeat are ignored; its other data is registered."""
     topic, group, passive, client = t.topic(), t.new("group"), t.group(), t.new("client")
     producers = t.new("producer group")
     for fingerprint in (0, 5, 6):
@@ -39,7 +39,7 @@ def an_active_consumer_is_not_taken(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest", settings=REJECTED)
 def who_is_in_no_group_may_not_pull(t: Remoting) -> None:
-    """A pull of a group that has no members is refused; tools and the system may pull."""
+    """A pull by a group without clients is rejected; groups of tools and of the system may pull."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic)
     t.see("unknown", t.pull(topic, group), 24)
@@ -63,7 +63,7 @@ def who_is_in_no_group_may_not_pull(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest", settings=REJECTED)
 def members_of_a_group_may_pull(t: Remoting) -> None:
-    """Where a group has passive members, anybody may pull for it; a waiting pull is refused once they have left."""
+    """If a group has passive clients, any client may pull for it. A held pull is rejected once they have left."""
     topic, group, client = t.topic(queues=1), t.group(), t.new("client")
     member = t.connect()
     t.heartbeat(client, groups={group: {topic: "*"}}, to=member)
@@ -78,7 +78,7 @@ def members_of_a_group_may_pull(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest", settings=REJECTED)
 def who_is_in_no_group_may_pop(t: Remoting) -> None:
-    """A pop is not refused, whoever asks."""
+    """A pop by a group without clients is accepted."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic)
     t.see("popped", t.pop(topic, group).bodies)
@@ -86,7 +86,7 @@ def who_is_in_no_group_may_pop(t: Remoting) -> None:
 
 @grpc_case("ConsumerManager.registerConsumer", settings=REJECTED)
 def a_simple_consumer_is_taken(t: Grpc) -> None:
-    """A simple consumer of the gRPC protocol, an active one, joins and receives; a pull for its group is refused."""
+    """A gRPC simple consumer registers and receives although it is active; a pull for its group is rejected."""
     consumer = consuming(t, 2)
     t.see("members", _members(t, consumer.group), 0)
     t.see("received", sorted(consumer.receive().bodies))

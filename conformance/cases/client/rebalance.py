@@ -1,4 +1,4 @@
-"""What consumers share queues by: notices of changed groups, lists of clients, locks and assignments."""
+"""Rebalancing: notifications of group changes, client lists, queue locks and assignments."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from ...worlds.answer import Answer
 from ...worlds.remoting import Remoting
 
 NOTICE_SECONDS = 0.7
-"""By then a notice has come that comes at all."""
+"""Seconds after which every notification has arrived."""
 
 
 def _see_notices(t: Remoting, label: str, connections: dict[str, RemotingClient]) -> None:
-    """Note which connections have been told since the last look that a group has changed."""
+    """Record the connections that have been notified of a group change since the last call."""
     t.wait(NOTICE_SECONDS)
     told: dict[str, Any] = {}
     for name, connection in connections.items():
@@ -48,7 +48,10 @@ def _mode(t: Remoting, group: str, topic: str, mode: str, share: int = 0) -> Ans
 
 @remoting_case("DefaultConsumerIdsChangeListener.handle")
 def all_consumers_hear_of_one_that_joins(t: Remoting) -> None:
-    """A heartbeat of a new consumer tells all of its group that it changed, the new one too; a further beat nobody."""
+    """The first heartbeat of a consumer notifies all consumers of its group, including itself.
+
+    Further heartbeats notify none.
+    """
     topic, group = t.topic(), t.group()
     clients = [t.new("client"), t.new("client")]
     both = {"first": t.connect(), "second": t.connect()}
@@ -62,7 +65,7 @@ def all_consumers_hear_of_one_that_joins(t: Remoting) -> None:
 
 @remoting_case("Broker2Client.notifyConsumerIdsChanged")
 def a_notice_wants_no_answer(t: Remoting) -> None:
-    """The notice of a changed group is a oneway request that says no more than the group."""
+    """NOTIFY_CONSUMER_IDS_CHANGED is a oneway request that has only the group."""
     topic, group, connection = t.topic(), t.group(), t.connect()
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, version=1, to=connection)
     t.wait(NOTICE_SECONDS)
@@ -73,7 +76,7 @@ def a_notice_wants_no_answer(t: Remoting) -> None:
 
 @remoting_case("DefaultConsumerIdsChangeListener.handle")
 def consumers_hear_of_topics_not_of_expressions(t: Remoting) -> None:
-    """A topic more or less in a group's subscription is told to all its consumers, another expression is not."""
+    """Adding or removing a topic of a group's subscription notifies all consumers; changing an expression does not."""
     first, second, group, client = t.topic(), t.topic(), t.group(), t.new("client")
     both = {"one": t.connect(), "other": t.connect()}
     for name, connection in both.items():
@@ -93,7 +96,7 @@ def consumers_hear_of_topics_not_of_expressions(t: Remoting) -> None:
 
 @remoting_case("DefaultConsumerIdsChangeListener.handle")
 def the_rest_hears_of_one_that_leaves(t: Remoting) -> None:
-    """When a consumer unregisters or loses its connection, those that stay are told."""
+    """When a consumer unregisters or loses its connection, the remaining consumers are notified."""
     topic, group = t.topic(), t.group()
     clients = {name: t.new("client") for name in ("stays", "leaves", "dies")}
     connections = {name: t.connect() for name in clients}
@@ -110,7 +113,7 @@ def the_rest_hears_of_one_that_leaves(t: Remoting) -> None:
 
 
 def _see_both_join(t: Remoting, topic: str, group: str, model: str = "CLUSTERING") -> dict[str, RemotingClient]:
-    """Let two clients join the group, and note what they are told; returns their connections."""
+    """Register two clients in the group and record their notifications. Return their connections."""
     both = {"first": t.connect(), "second": t.connect()}
     for connection in both.values():
         t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, model=model, version=1, to=connection)
@@ -120,14 +123,15 @@ def _see_both_join(t: Remoting, topic: str, group: str, model: str = "CLUSTERING
 
 @remoting_case("ConsumerManager.registerConsumer")
 def broadcasting_consumers_hear_nothing(t: Remoting) -> None:
-    """Consumers that broadcast are not told of each other."""
+    """Broadcasting consumers are not notified of each other."""
     topic, group = t.topic(), t.group()
     _see_both_join(t, topic, group, model="BROADCASTING")
 
 
 @remoting_case("ClientManageProcessor.heartBeat")
 def a_group_may_have_its_notices_off(t: Remoting) -> None:
-    """Where notifyConsumerIdsChangedEnable of a group is off, joining is told to nobody, but a lost connection is."""
+    """With notifyConsumerIdsChangedEnable=false no consumer is notified of a new one, but a lost connection is
+    notified."""
     topic, group = t.topic(), t.group(notifyConsumerIdsChangedEnable=False)
     both = _see_both_join(t, topic, group)
     t.disconnect(both.pop("second"))
@@ -136,7 +140,7 @@ def a_group_may_have_its_notices_off(t: Remoting) -> None:
 
 @remoting_case("ConsumerManageProcessor.getConsumerListByGroup")
 def the_clients_of_a_group_are_listed(t: Remoting) -> None:
-    """The client ids of a group are listed; a group without clients has none, and a group must be named."""
+    """A group's client ids are listed; a group without clients or a missing group name returns an error."""
     topic, group = t.topic(), t.group()
     t.see("nobody", t.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group}), 1)
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}})
@@ -146,7 +150,7 @@ def the_clients_of_a_group_are_listed(t: Remoting) -> None:
 
 @remoting_case("RebalanceLockManager.tryLockBatch")
 def a_queue_is_locked_by_one_client(t: Remoting) -> None:
-    """A locked queue is refused to other clients of the group until its owner unlocks it; others cannot unlock it."""
+    """A locked queue is refused to other clients of the group until its owner unlocks it. Others cannot unlock it."""
     topic, group = t.topic(), t.group()
     owner, other = t.new("client"), t.new("client")
     t.see("locked", _lock(t, owner, group, topic, 0, 1))
@@ -160,7 +164,7 @@ def a_queue_is_locked_by_one_client(t: Remoting) -> None:
 
 @remoting_case("RebalanceLockManager.tryLockBatch")
 def locks_belong_to_their_group(t: Remoting) -> None:
-    """A queue that one group has locked is free for another group."""
+    """A queue locked by one group can be locked by another group."""
     topic = t.topic()
     t.see("one group", _lock(t, t.new("client"), t.group(), topic, 0))
     t.see("another group", _lock(t, t.new("client"), t.group(), topic, 0))
@@ -177,14 +181,14 @@ def what_is_not_there_can_be_locked(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.lockBatchMQ")
 def locking_needs_a_body(t: Remoting) -> None:
-    """Locking or unlocking nothing at all fails."""
+    """A lock or unlock request without a body returns an error."""
     t.see("lock", t.ask(RequestCode.LOCK_BATCH_MQ, {}), 1)
     t.see("unlock", t.ask(RequestCode.UNLOCK_BATCH_MQ, {}), 1)
 
 
 @remoting_case("QueryAssignmentProcessor.doLoadBalance")
 def queues_are_divided_among_clients(t: Remoting) -> None:
-    """Each client of a group gets its share of a topic's queues by the strategy that it names."""
+    """Each client of a group is assigned its share of a topic's queues by the strategy in its request."""
     topic, group = t.topic(queues=5), t.group()
     clients = _clients(t, 2, group, topic)
     for strategy in ("AVG", "AVG_BY_CIRCLE"):
@@ -193,14 +197,14 @@ def queues_are_divided_among_clients(t: Remoting) -> None:
 
 
 def _shares(answer: Answer) -> list[Any]:
-    """Queues and modes, in the order of the queues."""
+    """Return queue ids and modes, sorted by queue id."""
     shares = answer.json["messageQueueAssignments"]
     return sorted(([each["messageQueue"]["queueId"], each["mode"]] for each in shares), key=lambda each: each[0])
 
 
 @remoting_case("QueryAssignmentProcessor.doLoadBalance")
 def every_broadcasting_client_gets_all_queues(t: Remoting) -> None:
-    """A client that asks as a broadcasting one gets all queues of the topic, one by one in mode POP too."""
+    """A request with the broadcasting model is assigned every queue of the topic individually, even in POP mode."""
     topic, group, client = t.topic(queues=3), t.group(), t.new("client")
     t.see("assigned", _shares(_assignment(t, client, group, topic, messageModel="BROADCASTING")))
     t.heartbeat(client, groups={group: {topic: "*"}})
@@ -211,7 +215,7 @@ def every_broadcasting_client_gets_all_queues(t: Remoting) -> None:
 
 @remoting_case("QueryAssignmentProcessor.doLoadBalance")
 def nothing_is_assigned_to_strangers(t: Remoting) -> None:
-    """Nothing is assigned to a client of a group that is not online, of an unknown topic or by an unknown strategy."""
+    """A client of an offline group, an unknown topic or an unknown strategy is assigned nothing."""
     topic, group, client = t.topic(), t.group(), t.new("client")
     t.see("offline", _assignment(t, client, group, topic), 0)
     t.heartbeat(client, groups={group: {topic: "*"}})
@@ -223,7 +227,7 @@ def nothing_is_assigned_to_strangers(t: Remoting) -> None:
 
 @remoting_case("QueryAssignmentProcessor.setMessageRequestMode")
 def a_group_may_be_told_to_pop(t: Remoting) -> None:
-    """A group in mode POP without shared queues pops all queues at once; its retry topic stays in mode PULL."""
+    """A POP group without shared queues is assigned one queue id for all queues. Its retry topic stays in PULL mode."""
     topic, group, client = t.topic(queues=4), t.group(), t.new("client")
     t.heartbeat(client, groups={group: {topic: "*"}})
     t.see("set", _mode(t, group, topic, "POP"), 0)
@@ -235,7 +239,7 @@ def a_group_may_be_told_to_pop(t: Remoting) -> None:
 
 @remoting_case("QueryAssignmentProcessor.allocate4Pop")
 def popping_clients_may_share_queues(t: Remoting) -> None:
-    """Clients in mode POP with shared queues pop some more queues than their own; a high number means all."""
+    """POP clients with shared queues are assigned additional queues; a high number means all queues."""
     topic, group = t.topic(queues=4), t.group()
     clients = _clients(t, 4, group, topic)
     for share in (1, 2, 9):
@@ -245,7 +249,7 @@ def popping_clients_may_share_queues(t: Remoting) -> None:
 
 
 def _clients(t: Remoting, count: int, group: str, topic: str) -> list[str]:
-    """New clients of a group, as their ids sort."""
+    """Register new clients of a group, and return their ids in sorted order."""
     clients = [t.new("client") for _ in range(count)]
     for client in clients:
         t.heartbeat(client, groups={group: {topic: "*"}}, to=t.connect())
@@ -259,7 +263,7 @@ def _see_shares(t: Remoting, clients: list[str], group: str, topic: str) -> None
 
 @remoting_case("QueryAssignmentProcessor.allocate4Pop")
 def more_popping_clients_than_queues(t: Remoting) -> None:
-    """Where popping clients outnumber the queues that they share, each has one of them, by turns."""
+    """If POP clients outnumber the shared queues, each is assigned one of them in rotation."""
     topic, group = t.topic(queues=2), t.group()
     clients = _clients(t, 5, group, topic)
     t.see("set", _mode(t, group, topic, "POP", 1), 0)
@@ -268,7 +272,7 @@ def more_popping_clients_than_queues(t: Remoting) -> None:
 
 @remoting_case("QueryAssignmentProcessor.allocate4Pop")
 def a_popping_stranger_gets_all_or_nothing(t: Remoting) -> None:
-    """A client that is not of a group in mode POP gets all queues where they are not shared, else none."""
+    """A client outside a POP group is assigned all queues if they are not shared, otherwise none."""
     topic, group = t.topic(queues=4), t.group()
     _clients(t, 4, group, topic)
     for share in (-1, 0, 1, 2, 3):
@@ -281,7 +285,7 @@ def a_popping_stranger_gets_all_or_nothing(t: Remoting) -> None:
 
 @remoting_case("QueryAssignmentProcessor.doLoadBalance", settings=with_keys(VARIED, "serverLoadBalancerEnable"))
 def without_balancing_everybody_gets_all_queues(t: Remoting) -> None:
-    """Where serverLoadBalancerEnable is off each client gets all queues, one by one in mode POP too."""
+    """With serverLoadBalancerEnable=false each client is assigned every queue individually, even in POP mode."""
     topic, group = t.topic(queues=3), t.group()
     _see_shares(t, [*_clients(t, 2, group, topic), t.new("stranger")], group, topic)
     t.see("an unknown group", _shares(_assignment(t, t.new("client"), t.new("group"), topic)))
@@ -293,7 +297,7 @@ def without_balancing_everybody_gets_all_queues(t: Remoting) -> None:
 
 @remoting_case("QueryAssignmentProcessor.queryAssignment", settings=with_keys(ODD, "defaultMessageRequestMode"))
 def groups_may_pop_unless_told_otherwise(t: Remoting) -> None:
-    """With defaultMessageRequestMode POP a group without a mode of its own pops all queues at once."""
+    """With defaultMessageRequestMode=POP a group without its own mode is assigned one queue id for all queues."""
     topic, group = t.topic(queues=3), t.group()
     clients = _clients(t, 2, group, topic)
     _see_shares(t, clients, group, topic)
@@ -307,7 +311,7 @@ def groups_may_pop_unless_told_otherwise(t: Remoting) -> None:
     settings={"defaultMessageRequestMode": "POP", "defaultPopShareQueueNum": "1"},
 )
 def groups_may_share_queues_unless_told_otherwise(t: Remoting) -> None:
-    """With defaultPopShareQueueNum clients of such a group pop so many queues besides their own."""
+    """With defaultPopShareQueueNum clients of such a group are assigned that number of additional queues."""
     topic, group = t.topic(queues=4), t.group()
     clients = _clients(t, 4, group, topic)
     _see_shares(t, clients, group, topic)
@@ -317,7 +321,7 @@ def groups_may_share_queues_unless_told_otherwise(t: Remoting) -> None:
 
 @remoting_case("RebalanceLockManager.isLocked")
 def a_lock_runs_out_a_minute_after_its_last_renewal(t: Remoting) -> None:
-    """A locked queue is free for others a minute after its owner locked it last; a refusal renews nothing."""
+    """A queue lock expires 60 s after the owner's last lock request. A refused request does not extend it."""
     topic, group = t.topic(), t.group()
     owner, other = t.new("client"), t.new("client")
     watch = t.stopwatch()
@@ -333,7 +337,7 @@ def a_lock_runs_out_a_minute_after_its_last_renewal(t: Remoting) -> None:
 
 @remoting_case("QueryAssignmentProcessor.setMessageRequestMode")
 def the_mode_of_a_retry_topic_is_not_set(t: Remoting) -> None:
-    """The mode of a retry topic cannot be set."""
+    """A request to set the mode of a retry topic is rejected."""
     group = t.group()
     t.heartbeat(t.new("client"), groups={group: {t.topic(): "*"}})
     t.see("set", _mode(t, group, retry_topic(group), "POP"), 16)
@@ -342,6 +346,6 @@ def the_mode_of_a_retry_topic_is_not_set(t: Remoting) -> None:
 
 @remoting_case("QueryAssignmentProcessor.setMessageRequestMode")
 def a_mode_needs_its_topic(t: Remoting) -> None:
-    """The mode of an unknown topic cannot be set, that of an unknown group can."""
+    """A mode for an unknown topic is rejected; one for an unknown group is accepted."""
     t.see("unknown topic", _mode(t, t.group(), t.new(), "POP"), 17)
     t.see("unknown group", _mode(t, t.new("group"), t.topic(), "POP"), 0)

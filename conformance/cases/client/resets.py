@@ -1,4 +1,4 @@
-"""Who hears of a reset of a group's offset."""
+"""Delivery of an offset reset to the clients of a group."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -8,7 +8,7 @@ from ...worlds.remoting import Remoting
 
 @remoting_case("PullMessageProcessor.processRequest")
 def the_first_pull_of_anyone_hears_of_a_reset(t: Remoting) -> None:
-    """Whoever of a group pulls first after a reset is told of it, on whatever connection; the others are not."""
+    """After an offset reset the first pull of any client of the group returns PULL_OFFSET_MOVED; later pulls do not."""
     topic, group = t.topic(queues=2), t.group()
     for queue in (0, 1):
         t.sent(topic, 3, queue=queue)

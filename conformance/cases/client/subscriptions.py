@@ -1,4 +1,4 @@
-"""What stands for the subscription of a group that sends no heartbeats, and what administrators see of a live one's."""
+"""Subscriptions of groups that send no heartbeats, and of live groups as administrators see them."""
 
 from typing import Any
 
@@ -11,21 +11,21 @@ from ...worlds.remoting import Remoting
 
 EXPIRED_SECONDS = int(VARIED["subscriptionExpiredTimeout"]) // 1000
 FORGETFUL = with_keys(VARIED, "subscriptionExpiredTimeout")
-"""Settings of a broker that soon forgets what a request asked for."""
+"""Settings with a short expiry of subscriptions from pulls and pops."""
 SCAN_SECONDS = 10
-"""How often a broker looks for what it may forget."""
+"""Interval in seconds of the broker's expiry scan."""
 _RENEWED_SECONDS = 15
 
 
 def _subscription(t: Remoting, group: str, topic: str) -> Any:
-    """What the broker takes for the subscription of a group to a topic."""
+    """Return the group's subscription to a topic as the broker reports it."""
     answer = t.ask(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, {"group": group, "topic": topic})
     return answer.json.get("subscriptionData")
 
 
 @remoting_case("ConsumerManager.compensateSubscribeData")
 def a_pull_stands_for_a_subscription(t: Remoting) -> None:
-    """The expression of a group's last pull stands for its subscription, also one that nobody can compile."""
+    """The expression of a group's last pull is reported as its subscription, even if it does not compile."""
     topic, group = t.topic(queues=1), t.group()
     t.see("before", _subscription(t, group, topic))
     for expression, kind in (("A || B", "TAG"), ("*", "TAG"), (None, None), ("a > 1", "SQL92"), ("a >", "SQL92")):
@@ -39,7 +39,7 @@ def a_pull_stands_for_a_subscription(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_pop_stands_for_two_subscriptions(t: Remoting) -> None:
-    """A pop stands for what its group wants of the topic and of the retry topic, also one that is refused."""
+    """A pop, even a rejected one, is reported as a subscription of its group to the topic and to the retry topic."""
     topic, group = t.topic(queues=1), t.group()
     retry = pop_retry_topic(topic, group, v2=False)
     asked = (("A||B", "TAG"), (None, "SQL92"), ("a > 1", "SQL92"), ("a >", "SQL92"), ("B", "none"), ("*", "TAG"))
@@ -51,7 +51,7 @@ def a_pop_stands_for_two_subscriptions(t: Remoting) -> None:
 
 @remoting_case("ConsumerManager.findSubscriptionData")
 def a_heartbeat_says_more_than_a_request(t: Remoting) -> None:
-    """A live group subscribes to what its heartbeat says; for other topics, or once it left, its requests stand."""
+    """A live group's heartbeat has priority over its requests. Requests count for other topics and after it leaves."""
     topic, other, group, client = t.topic(queues=1), t.topic(queues=1), t.group(), t.new("client")
     for each in (topic, other):
         t.pull(each, group, expression="A")
@@ -65,7 +65,7 @@ def a_heartbeat_says_more_than_a_request(t: Remoting) -> None:
 
 @remoting_case("ConsumerManager.removeExpireConsumerGroupInfo", settings=FORGETFUL)
 def an_old_request_stands_for_nothing(t: Remoting) -> None:
-    """What a request asked for is forgotten some time after the group asked for the last time, by whatever request."""
+    """A subscription from requests expires some time after the group's last request of any kind."""
     topic, pulls, pops = t.topic(queues=1), t.group(), t.group()
     wanted = ((pulls, topic), (pops, topic), (pops, pop_retry_topic(topic, pops, v2=False)))
 
@@ -80,7 +80,7 @@ def an_old_request_stands_for_nothing(t: Remoting) -> None:
     t.wait(_RENEWED_SECONDS)
     ask()
     watch = t.stopwatch()
-    # The broker has looked since the first request became too old, and the second one is not.
+    # # The broker has scanned since the first request expired; the second one has not expired.
     t.wait(EXPIRED_SECONDS + SCAN_SECONDS + 1 - _RENEWED_SECONDS)
     t.see("asked for twice", left())
     t.until(lambda: not any(left()), 60.0)
@@ -90,7 +90,8 @@ def an_old_request_stands_for_nothing(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getTopicsForCollectingConsumeStats")
 def statistics_are_of_what_a_live_group_wants(t: Remoting) -> None:
-    """Statistics of a live group leave out what it does not subscribe to, unless it asked for that or a list does."""
+    """Consume statistics of a live group omit topics without subscription, unless a pull or the request's list names
+    them."""
     left, read, new, group = t.topic(queues=1), t.topic(queues=1), t.topic(queues=1), t.group()
     for topic in (left, read):
         t.sent(topic, 2)
@@ -114,7 +115,10 @@ def statistics_are_of_what_a_live_group_wants(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.cloneGroupOffset")
 def a_live_group_is_cloned_where_it_subscribes(t: Remoting) -> None:
-    """Offsets of a topic that a live group does not subscribe to are cloned only offline; they replace all others."""
+    """Offsets of a topic that a live group does not subscribe to are cloned only with offline=true.
+
+    They replace all others.
+    """
     topic, other, source, copy = t.topic(queues=2), t.topic(queues=1), t.group(), t.group()
     t.sent(topic, 3)
     t.commit(topic, source, 2)

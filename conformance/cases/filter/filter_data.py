@@ -1,4 +1,4 @@
-"""What a broker keeps of the SQL92 expressions of heartbeats, which has a version of its own."""
+"""SQL92 expressions of heartbeats that the broker stores with a version (ConsumerFilterManager)."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ RED, BLUE, BROKEN = "color = 'red'", "color = 'blue'", "color ="
 
 
 class _Group:
-    """A group whose one client says what it wants of a topic with a red and a blue message."""
+    """A group whose single client subscribes to a topic with a red and a blue message."""
 
     def __init__(self, t: Remoting) -> None:
         self.t, self.topic, self.name = t, t.topic(queues=1), t.group()
@@ -29,12 +29,12 @@ class _Group:
         self.t.heartbeat(self.client, groups=groups, expression_type=kind, version=version, to=self.connection)
 
     def leaves(self) -> None:
-        """Unregister: the broker forgets the group."""
+        """Unregister the client, so that the broker removes the group."""
         ext = {"clientID": self.client, "consumerGroup": self.name}
         self.t.ask(RequestCode.UNREGISTER_CLIENT, ext, to=self.connection)
 
     def see(self, label: str, versions: Sequence[int]) -> None:
-        """Note what pulls find that bring no expression along, but its version."""
+        """Record the results of pulls that name only the subscription's version, not its expression."""
         for version in versions:
             answer = self.t.pull(self.topic, self.name, sysFlag=0, subVersion=version, to=self.connection)
             self.t.see(f"{label}, version {version}", answer.found)
@@ -42,7 +42,7 @@ class _Group:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def an_empty_expression_is_not_kept(t: Remoting) -> None:
-    """A newer heartbeat with an empty SQL92 expression leaves the old one in force; its own pulls are refused."""
+    """A newer heartbeat with an empty SQL92 expression does not replace the old one, but its pulls are rejected."""
     group = _Group(t)
     group.wants(RED, 1)
     group.see("red", (0, 1, 2))
@@ -54,7 +54,7 @@ def an_empty_expression_is_not_kept(t: Remoting) -> None:
 
 @remoting_case("ConsumerFilterManager.FilterDataMapByTopic.register")
 def a_broken_expression_removes_the_old_one(t: Remoting) -> None:
-    """A newer heartbeat whose expression does not compile takes the old one away; an older one changes nothing."""
+    """A newer heartbeat with an expression that does not compile removes the old one; an older one has no effect."""
     group = _Group(t)
     group.wants(RED, 5)
     group.wants(BROKEN, 4)
@@ -71,7 +71,7 @@ def a_broken_expression_removes_the_old_one(t: Remoting) -> None:
 
 @remoting_case("ConsumerFilterManager.unRegister")
 def an_expression_outlives_its_group(t: Remoting) -> None:
-    """A group that left and came back with an older version gets what its former expression finds."""
+    """A group that unregisters and returns with an older version is filtered by its former expression."""
     group = _Group(t)
     group.wants(RED, 5)
     group.leaves()
@@ -87,7 +87,7 @@ def an_expression_outlives_its_group(t: Remoting) -> None:
 
 @remoting_case("ConsumerFilterManager.register")
 def tags_leave_an_expression_alone(t: Remoting) -> None:
-    """An expression is kept while the group asks for tags, and still stands when it comes back to SQL92."""
+    """An SQL92 expression is kept while the group subscribes by tag, and is used again with SQL92."""
     group = _Group(t)
     group.wants(RED, 5)
     group.wants("*", 6, "TAG")
@@ -98,7 +98,8 @@ def tags_leave_an_expression_alone(t: Remoting) -> None:
 
 @remoting_case("ConsumerFilterManager.build")
 def a_kind_that_nobody_knows_is_not_kept(t: Remoting) -> None:
-    """An expression of an unknown kind is no expression: pulls that rely on it are refused, and the old one is gone."""
+    """An expression of an unknown type is not stored: pulls that rely on it are rejected, and the old one is removed.
+    """
     group = _Group(t)
     group.wants(RED, 1, "SQL")
     group.see("unknown kind", (1,))
@@ -110,12 +111,12 @@ def a_kind_that_nobody_knows_is_not_kept(t: Remoting) -> None:
 
 FORGETFUL = with_keys(VARIED, "filterDataCleanTimeSpan")
 _WRITTEN_SECONDS = 12
-"""Brokers look for what they may forget when they write it down, every 10 s."""
+"""Seconds after which the broker has persisted the expressions. It removes expired ones then, every 10 s."""
 
 
 @remoting_case("ConsumerFilterManager.clean", settings=FORGETFUL)
 def an_expression_of_nobody_is_forgotten_in_time(t: Remoting) -> None:
-    """What no consumer wants any more is forgotten after filterDataCleanTimeSpan; what one wants is kept."""
+    """An expression without consumers expires after filterDataCleanTimeSpan; one with a consumer is kept."""
     gone, there = _Group(t), _Group(t)
     for group in (gone, there):
         group.wants(RED, 5)

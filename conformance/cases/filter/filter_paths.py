@@ -1,4 +1,5 @@
-"""Filters on every way of messages: retry topics, order, delays, transactions, batches, broadcasts, lite pulls."""
+"""Filters on all paths of messages: retry topics, ordered pops, delays, transactions, batches, broadcasting and lite
+pulls."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -15,7 +16,7 @@ from ..send.batch import send_batch
 from ..send.send_back import back
 
 EXPRESSIONS: Mapping[str, str] = {"red||green": "TAG", "size > 1": "SQL92", "TAGS = 'red' AND size < 2": "SQL92"}
-"""Expressions and their kinds."""
+"""Expressions by type."""
 _MESSAGES: Sequence[tuple[str, str | None, str]] = (
     ("small red", "red", "1"),
     ("large blue", "blue", "3"),
@@ -23,7 +24,7 @@ _MESSAGES: Sequence[tuple[str, str | None, str]] = (
     ("small green", "green", "1"),
     ("large", None, "4"),
 )
-"""Body, tag and property `size`."""
+"""Body, tag and property `size` of each message."""
 AS_PULLED = with_keys(VARIED, "filterSupportRetry")
 COPIES_FIRST = with_keys(VARIED, "popFromRetryProbability")
 _RETRY_SECONDS = 15.0
@@ -35,7 +36,7 @@ def _send_all(t: Remoting, topic: str) -> list[Answer]:
 
 
 def _see_pulls(t: Remoting, topic: str) -> None:
-    """Note what pulls by each expression find."""
+    """Record the results of pulls with each expression."""
     for expression, kind in EXPRESSIONS.items():
         t.see(expression, t.pull(topic, t.group(), expression=expression, type=kind).found)
 
@@ -47,7 +48,7 @@ def _see_pops(t: Remoting, pop: Callable[[str, str], list[str]]) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def pops_filter_as_pulls_do(t: Remoting) -> None:
-    """Pops find by their expressions what pulls find."""
+    """A pop with an expression returns the same messages as a pull."""
     topic = t.topic(queues=1)
     _send_all(t, topic)
     _see_pulls(t, topic)
@@ -56,7 +57,7 @@ def pops_filter_as_pulls_do(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def pops_in_order_filter_too(t: Remoting) -> None:
-    """A pop in order counts what its expression finds; the offset goes behind what was passed with the next pop."""
+    """An ordered pop tracks only matching messages. The offset passes the skipped ones with the next pop."""
     topic = t.topic(queues=1)
     _send_all(t, topic)
     for expression, kind in EXPRESSIONS.items():
@@ -71,7 +72,8 @@ def pops_in_order_filter_too(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.update")
 def a_batch_in_order_comes_again_by_another_expression(t: Remoting) -> None:
-    """When the time of a batch in order is over, the next pop filters anew from the first message that is open."""
+    """When an ordered batch's duration ends, the next pop applies its own filter from the first unacknowledged message.
+    """
     topic = t.topic(queues=1)
     _send_all(t, topic)
     group = PopGroup(t, topic, t.group())
@@ -83,8 +85,10 @@ def a_batch_in_order_comes_again_by_another_expression(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromTopic", settings=COPIES_FIRST)
 def copies_of_popped_messages_are_filtered(t: Remoting) -> None:
-    """What comes back to a group is filtered by the expression of the pop that reads it, and what it does not find is
-    gone."""
+    """A redelivered message is filtered by the expression of the pop that reads it.
+
+    If it does not match, the group loses it.
+    """
     for first, kind, second, other in (
         ("*", "TAG", "red", "TAG"),
         ("*", "TAG", "size > 1", "SQL92"),
@@ -100,7 +104,7 @@ def copies_of_popped_messages_are_filtered(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def what_is_sent_back_is_filtered_by_its_own_tag(t: Remoting) -> None:
-    """Copies in a retry topic have the tags and properties of what was sent back, and are found by them."""
+    """A sent-back message keeps its tag and properties in the retry topic, and filters match them."""
     topic, group = t.topic(queues=1), t.group()
     for number, sent in enumerate(_send_all(t, topic), 1):
         t.require(back(t, group, sent.place, 1).code == 0, f"message {number} was not taken back")
@@ -110,7 +114,7 @@ def what_is_sent_back_is_filtered_by_its_own_tag(t: Remoting) -> None:
 
 
 def _retries_of_red(t: Remoting) -> tuple[str, str]:
-    """A group that wants what is red by its heartbeat, and its retry topic with copies of all messages."""
+    """Create a group subscribed to red messages by heartbeat, with copies of all messages in its retry topic."""
     topic, group = t.topic(queues=1), t.group()
     t.heartbeat(t.new("client"), groups={group: {topic: "TAGS = 'red'"}}, expression_type="SQL92", version=1)
     for sent in _send_all(t, topic):
@@ -131,15 +135,17 @@ def _see_pulls_of_retries(t: Remoting, group: str, retry: str) -> None:
 
 @remoting_case("ExpressionMessageFilter.isMatchedByCommitLog")
 def retries_are_filtered_by_the_pull_alone(t: Remoting) -> None:
-    """A pull of a retry topic is filtered by its own expression, whatever the group wants of the topic itself."""
+    """A pull of a retry topic is filtered by its own expression, not by the group's subscription to the original topic.
+    """
     _see_pulls_of_retries(t, *_retries_of_red(t))
 
 
 @remoting_case("ExpressionForRetryMessageFilter.isMatchedByCommitLog", settings=AS_PULLED)
 def retries_are_filtered_as_the_topic_is(t: Remoting) -> None:
-    """With filterSupportRetry a pull of a retry topic by SQL92 is filtered by what its group wants of each first topic.
+    """With filterSupportRetry a SQL92 pull of a retry topic is filtered by the group's subscription to the original
+    topic.
 
-    The expression of the pull itself does not matter then, and where the group wants nothing in particular, all come.
+    The pull's own expression is ignored, and without a subscription all messages match.
     """
     group, retry = _retries_of_red(t)
     _see_pulls_of_retries(t, group, retry)
@@ -151,7 +157,7 @@ def retries_are_filtered_as_the_topic_is(t: Remoting) -> None:
 
 @remoting_case("ScheduleMessageService.messageTimeUp")
 def a_delayed_message_is_filtered_by_its_own_tag(t: Remoting) -> None:
-    """A delayed message is found by its tag and properties once it is delivered."""
+    """A delayed message keeps its tag and properties on delivery, and filters match them."""
     topic = t.topic(queues=1)
     for body, tag, size in _MESSAGES:
         t.send(topic, body, tag=tag, properties={"size": size, "DELAY": "1"})
@@ -161,7 +167,7 @@ def a_delayed_message_is_filtered_by_its_own_tag(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.endMessageTransaction")
 def a_committed_message_is_filtered_by_its_own_tag(t: Remoting) -> None:
-    """A half message that is committed is found by its tag and properties."""
+    """A committed half message keeps its tag and properties, and filters match them."""
     producers = transacting(t)
     for body, tag, size in _MESSAGES:
         producers.end(producers.half(body, tag=tag, properties={"size": size}), COMMIT)
@@ -171,7 +177,7 @@ def a_committed_message_is_filtered_by_its_own_tag(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendBatchMessage")
 def messages_of_a_batch_are_filtered_one_by_one(t: Remoting) -> None:
-    """Each message of a batch is found by its own tag and properties."""
+    """Each message of a batch is filtered by its own tag and properties."""
     topic = t.topic(queues=1)
     parts = [(body.encode(), {"size": size} | ({} if tag is None else {"TAGS": tag})) for body, tag, size in _MESSAGES]
     t.require(send_batch(t, topic, parts).code == 0, "the batch was not stored")
@@ -181,7 +187,7 @@ def messages_of_a_batch_are_filtered_one_by_one(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def lite_pulls_are_filtered(t: Remoting) -> None:
-    """A lite pull is filtered as a pull is."""
+    """A lite pull is filtered like a pull."""
     topic = t.topic(queues=1)
     _send_all(t, topic)
     for expression, kind in EXPRESSIONS.items():
@@ -191,7 +197,7 @@ def lite_pulls_are_filtered(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def broadcasts_are_filtered(t: Remoting) -> None:
-    """Pulls of a group that broadcasts are filtered by what its heartbeat said, or by their own expression."""
+    """Pulls of a broadcasting group are filtered by its heartbeat's subscription or by their own expression."""
     topic = t.topic(queues=1)
     _send_all(t, topic)
     for expression, kind in EXPRESSIONS.items():
@@ -204,7 +210,7 @@ def broadcasts_are_filtered(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.getMessage")
 def a_pull_looks_at_so_many_messages(t: Remoting) -> None:
-    """A pull by SQL92 gives up after the messages that one read looks at, and says where to go on."""
+    """An SQL92 pull ends after the messages of one read and returns the next offset."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 40, properties={"size": "1"})
     t.readable(topic, t.send(topic, "last", properties={"size": "2"}))
@@ -218,7 +224,7 @@ FEW = with_keys(VARIED, "maxFilterMessageSize")
 
 @remoting_case("DefaultMessageStore.getMessage", settings=FEW)
 def a_read_ends_after_so_many_units(t: Remoting) -> None:
-    """One read looks at maxFilterMessageSize / 20 messages, or at as many as are asked for if those are more."""
+    """One read examines maxFilterMessageSize / 20 messages, or the requested number if it is larger."""
     topic = t.topic(queues=1)
     t.sent(topic, 24, properties={"size": "1"}, tag="small")
     t.readable(topic, t.send(topic, "last", tag="large", properties={"size": "2"}))

@@ -1,4 +1,4 @@
-"""Subscriptions that change, and consumers of one group that do not want the same."""
+"""Changing subscriptions, and consumers of one group with different subscriptions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,11 +15,11 @@ from ...worlds.remoting import Remoting, java_hash, subscription
 RESTARTS = frozenset({Capability.ADMIN, Capability.RESTART})
 RED, BLUE = "color = 'red'", "color = 'blue'"
 NO_HASH = "f5a5a608"
-"""A tag whose hash is 0, as that of no tag is."""
+"""A tag whose hash is 0, like that of a message without tag."""
 
 
 class _Group:
-    """A group at a topic with a red, a blue and an untagged message, and its clients, each with a connection."""
+    """A group of a topic with a red, a blue and an untagged message, whose clients have one connection each."""
 
     def __init__(self, t: Remoting) -> None:
         self.t, self.topic, self.name = t, t.topic(queues=1), t.group()
@@ -28,7 +28,7 @@ class _Group:
         t.readable(self.topic, *sends, t.send(self.topic, "none"))
 
     def beat(self, client: RemotingClient, version: int, expression: str, kind: str = "TAG", **more: Any) -> None:
-        """A heartbeat over a client's connection; `more`: members of the subscription."""
+        """Send a heartbeat over a client's connection. `more`: members of the subscription."""
         data = {**subscription(self.topic, expression, kind, version), **more}
         consumer = {
             "groupName": self.name,
@@ -40,7 +40,7 @@ class _Group:
         self.t.heartbeat(f"{self.name}-{id(client)}", consumerDataSet=[consumer], to=client)
 
     def see(self, label: str, *versions: int, to: RemotingClient | None = None) -> None:
-        """Note what pulls find that bring along no expression, but its version."""
+        """Record the results of pulls that name only the subscription's version, not its expression."""
         for version in versions or (0,):
             answer = self.t.pull(self.topic, self.name, sysFlag=0, subVersion=version, to=to)
             self.t.see(f"{label}, version {version}", answer.found)
@@ -48,7 +48,7 @@ class _Group:
 
 @remoting_case("ConsumerGroupInfo.updateSubscription")
 def consumers_that_do_not_agree(t: Remoting) -> None:
-    """Of consumers of a group that want different tags the one whose subscription is newest decides for all."""
+    """If consumers of a group subscribe to different tags, the newest subscription counts for all."""
     group, first, second = _Group(t), t.connect(), t.connect()
     group.beat(first, 1, "red")
     group.see("first", 1)
@@ -66,7 +66,8 @@ def consumers_that_do_not_agree(t: Remoting) -> None:
 
 @remoting_case("ConsumerGroupInfo.updateSubscription")
 def consumers_that_want_tags_and_sql(t: Remoting) -> None:
-    """Consumers of a group may want by tags and by SQL92 in turn; the newest decides, and an older one is not heard."""
+    """If consumers of a group subscribe by tag and by SQL92, the newest subscription counts, and older ones are
+    ignored."""
     group, first, second = _Group(t), t.connect(), t.connect()
     group.beat(first, 1, "red")
     group.beat(second, 2, BLUE, "SQL92")
@@ -81,7 +82,7 @@ def consumers_that_want_tags_and_sql(t: Remoting) -> None:
 
 @remoting_case("ConsumerManager.unregisterConsumer")
 def a_group_that_comes_back_wants_anew(t: Remoting) -> None:
-    """When all consumers have left, the next one's tags count whatever their version."""
+    """When all consumers have left, the next consumer's tags count, whatever their version."""
     group, first = _Group(t), t.connect()
     group.beat(first, 5, "red")
     group.see("before", 5)
@@ -94,7 +95,7 @@ def a_group_that_comes_back_wants_anew(t: Remoting) -> None:
 
 @remoting_case("ExpressionMessageFilter.isMatchedByConsumeQueue")
 def hashes_of_a_heartbeat_count(t: Remoting) -> None:
-    """Of a heartbeat's tags only the hashes are compared, and only where its expression is not the star."""
+    """Only the tag hashes of a heartbeat are compared, and only if its expression is not `*`."""
     group, client = _Group(t), t.connect()
     wanted: Sequence[tuple[str, str, Mapping[str, Any]]] = (
         ("hashes of another tag", "red", {"codeSet": [java_hash("blue")]}),
@@ -113,7 +114,7 @@ def hashes_of_a_heartbeat_count(t: Remoting) -> None:
 
 @remoting_case("MessageExtBrokerInner.tagsString2tagsCode")
 def a_tag_whose_hash_is_nought(t: Remoting) -> None:
-    """A message without a tag has the hash 0, and is found by a tag that has it, too."""
+    """A message without a tag has the hash 0, so a tag with that hash matches it as well."""
     t.require(java_hash(NO_HASH) == 0, f"{NO_HASH} has another hash")
     group = _Group(t)
     t.readable(group.topic, t.send(group.topic, "nought", tag=NO_HASH), t.send(group.topic, "empty", tag=""))
@@ -123,7 +124,10 @@ def a_tag_whose_hash_is_nought(t: Remoting) -> None:
 
 @remoting_case("FilterAPI.buildSubscriptionData")
 def only_small_characters_are_trimmed(t: Remoting) -> None:
-    """Of tags everything up to the blank is trimmed, control characters too; blanks of other scripts belong to them."""
+    """Tags are trimmed of all characters up to U+0020, including control characters.
+
+    Other Unicode spaces belong to the tag.
+    """
     topic = t.topic(queues=1)
     tags = ("A", "\N{NO-BREAK SPACE}A", "A\N{IDEOGRAPHIC SPACE}", "\x1fA", "a")
     t.readable(topic, *(t.send(topic, f"m{number}", tag=tag) for number, tag in enumerate(tags)))
@@ -142,7 +146,7 @@ def only_small_characters_are_trimmed(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def an_expression_of_a_pull_is_its_own(t: Remoting) -> None:
-    """A pull that brings an expression along is filtered by that, and changes nothing of what its group wants."""
+    """A pull with an expression is filtered by it and does not change the group's subscription."""
     group, client = _Group(t), t.connect()
     group.beat(client, 5, "red")
     for expression, kind in (("blue", "TAG"), (BLUE, "SQL92"), ("*", "TAG")):
@@ -158,7 +162,7 @@ def an_expression_of_a_pull_is_its_own(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.checkClientConfig")
 def a_check_registers_nothing(t: Remoting) -> None:
-    """An expression that is checked is not kept: neither a good nor a bad one changes what a group wants."""
+    """CHECK_CLIENT_CONFIG stores no expression: neither a valid nor an invalid one changes the subscription."""
     group, client = _Group(t), t.connect()
     group.beat(client, 5, RED, "SQL92")
     t.see("good", check(t, group.name, group.topic, BLUE), 0)
@@ -168,7 +172,7 @@ def a_check_registers_nothing(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.checkClientConfig")
 def odd_checks(t: Remoting) -> None:
-    """A check says nothing against what it does not look at, and what is missing in it fails in its own way."""
+    """CHECK_CLIENT_CONFIG accepts everything that it does not check. Missing parts return different errors."""
     topic, group = t.topic(queues=1), t.group()
     for kind in ("TAG", "", None, "SQL92", "sql92", "tag"):
         for expression in ("*", "", None):
@@ -190,7 +194,7 @@ def _see_after(t: Remoting, group: _Group, versions: Sequence[tuple[int, str]]) 
 
 @remoting_case("ConsumerFilterManager.decode", needs=RESTARTS, tidy=True)
 def an_expression_outlives_a_restart(t: Remoting) -> None:
-    """After a restart of the broker an older expression does not replace the one from before, a newer one does."""
+    """After a broker restart a newer expression replaces the stored one, and an older one does not."""
     group = _Group(t)
     group.beat(t.connect(), 5, RED, "SQL92")
     group.see("before", 5)

@@ -1,4 +1,4 @@
-"""SQL92 filters: which messages an expression over properties finds, and which expressions are refused."""
+"""SQL92 filters: the messages that an expression matches, and invalid expressions."""
 
 from collections.abc import Iterable
 
@@ -11,9 +11,9 @@ from ...worlds.answer import Answer
 from ...worlds.remoting import Remoting
 
 A = (None, "1", "10", "5.5", "abc", "3", "01", "9999999999", "-2", " 1 ", "1e1", "2")
-"""Values of the property `a`, each of a message whose body names it."""
+"""Values of the property `a`. Each message's body names its value."""
 B = ("x", "true", "xyz", "it's", "TRUE", "2")
-"""Values of the property `b`, as above; these messages have no `a`."""
+"""Values of the property `b`, likewise; these messages have no `a`."""
 
 
 def _messages(t: Remoting) -> str:
@@ -27,7 +27,7 @@ def _messages(t: Remoting) -> str:
 
 
 def _see_all(t: Remoting, expressions: Iterable[str]) -> None:
-    """Note the bodies that each expression finds in a pull, or the code that refuses it."""
+    """Record the bodies that each expression matches in a pull, or the error code."""
     topic, group = _messages(t), t.group()
     for expression in expressions:
         answer = t.pull(topic, group, expression=expression, type="SQL92")
@@ -42,7 +42,7 @@ def _check(t: Remoting, group: str, topic: str, expression: str, kind: str = "SQ
 
 @remoting_case("ComparisonExpression.createEqual")
 def equality_compares_as_its_literal(t: Remoting) -> None:
-    """A number equals the texts that read as that number in its own type, a text only itself."""
+    """A number equals the strings that parse to it in the literal's type; a string equals only itself."""
     _see_all(
         t,
         (
@@ -54,7 +54,7 @@ def equality_compares_as_its_literal(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createGreaterThan")
 def order_compares_as_its_literal(t: Remoting) -> None:
-    """An order compares numbers: texts that do not read as a number of the literal's type match no order."""
+    """Order comparisons are numeric: strings that do not parse as the literal's type never match."""
     _see_all(
         t,
         (
@@ -66,13 +66,13 @@ def order_compares_as_its_literal(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createNotEqual")
 def inequality_needs_a_value(t: Remoting) -> None:
-    """A message without the property is not unequal to anything, and neither is a text that is no such number."""
+    """A message without the property never matches <>, and neither does a string that is not a number."""
     _see_all(t, ("a <> 1", "a <> '1'", "NOT (a = 1)", "NOT a = 1", "a <> 5.5", "b <> 'x'"))
 
 
 @remoting_case("ComparisonExpression.createBetween")
 def between_is_two_comparisons(t: Remoting) -> None:
-    """BETWEEN takes both bounds in, and reads the value for each in the type of that bound."""
+    """BETWEEN includes both bounds and parses the value in each bound's type."""
     _see_all(
         t,
         (
@@ -87,19 +87,19 @@ def between_is_two_comparisons(t: Remoting) -> None:
 
 @remoting_case("UnaryExpression.createInExpression")
 def in_compares_texts(t: Remoting) -> None:
-    """IN holds texts; a message without the property is neither in nor out."""
+    """IN compares strings. A message without the property matches neither IN nor NOT IN."""
     _see_all(t, ("a IN ('1','10')", "a NOT IN ('1')", "a IN ('abc')", "b IN ('it''s', 'x')", "b NOT IN ('x', 'true')"))
 
 
 @remoting_case("ComparisonExpression.createIsNull")
 def null_is_a_missing_property(t: Remoting) -> None:
-    """IS NULL finds messages without the property."""
+    """IS NULL matches messages without the property."""
     _see_all(t, ("a IS NULL", "a IS NOT NULL", "b IS NULL", "b IS NOT NULL", "c IS NULL", "a IS NULL AND b IS NULL"))
 
 
 @remoting_case("LogicExpression.createOR")
 def missing_values_make_logic_three_valued(t: Remoting) -> None:
-    """AND, OR and NOT count what cannot be decided as neither true nor false."""
+    """AND, OR and NOT use three-valued logic with unknown values."""
     _see_all(
         t,
         (
@@ -112,13 +112,13 @@ def missing_values_make_logic_three_valued(t: Remoting) -> None:
 
 @remoting_case("PropertyExpression.evaluate")
 def properties_compare_with_each_other(t: Remoting) -> None:
-    """Two properties are equal when their texts are, and when both are missing."""
+    """Two properties are equal if their strings are equal or both are missing."""
     _see_all(t, ("a = b", "a <> b", "a = x", "x = y", "x <> a", "A = 1", "TAGS = 'T'", "TAGS IS NULL"))
 
 
 @remoting_case("ConstantExpression.evaluate")
 def constants_are_expressions(t: Remoting) -> None:
-    """TRUE finds all messages, FALSE and NULL none, and a property alone is true for no message."""
+    """TRUE matches all messages, FALSE and NULL match none, and a property alone never matches."""
     _see_all(
         t,
         (
@@ -139,7 +139,7 @@ def constants_are_expressions(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createContains")
 def texts_are_searched(t: Remoting) -> None:
-    """CONTAINS, STARTSWITH and ENDSWITH search the text of a property; none finds a missing one."""
+    """CONTAINS, STARTSWITH and ENDSWITH search the string of a property and never match a missing one."""
     _see_all(
         t,
         (
@@ -151,7 +151,7 @@ def texts_are_searched(t: Remoting) -> None:
 
 @remoting_case("SelectorParser.JmsSelector")
 def what_follows_an_expression_is_ignored(t: Remoting) -> None:
-    """Comments and small keywords are understood; what stands behind a whole expression is not read."""
+    """Comments and lower-case keywords are accepted; the text after a complete expression is ignored."""
     _see_all(
         t,
         (
@@ -170,7 +170,7 @@ REFUSED = (
 
 @remoting_case("ClientManageProcessor.checkClientConfig")
 def bad_expressions_are_refused_beforehand(t: Remoting) -> None:
-    """A client that asks whether its expression will do hears that it cannot be parsed, and why."""
+    """CHECK_CLIENT_CONFIG with an invalid expression returns the parse error."""
     topic, group = t.topic(queues=1), t.group()
     for expression in REFUSED:
         t.see(expression, _check(t, group, topic, expression), 23)
@@ -178,7 +178,7 @@ def bad_expressions_are_refused_beforehand(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.checkClientConfig")
 def good_expressions_pass_the_check(t: Remoting) -> None:
-    """A client that asks whether its expression will do hears nothing against a good one; tags are not looked at."""
+    """CHECK_CLIENT_CONFIG with a valid expression succeeds; tag expressions are not checked."""
     topic, group = t.topic(queues=1), t.group()
     for expression in ("a > 1", "a BETWEEN 1 AND 5 OR b IS NULL", "a LIKE", "b LIKE 'x%'", "a = 1 foo"):
         t.see(expression, _check(t, group, topic, expression), 0)
@@ -190,7 +190,7 @@ def good_expressions_pass_the_check(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def a_pull_with_a_bad_expression_finds_everything(t: Remoting) -> None:
-    """A pull whose expression does not parse finds all messages; an empty one is refused."""
+    """A pull with an invalid SQL92 expression returns all messages; one with an empty expression is rejected."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2, properties={"a": "1"})
     for expression in ("a >", "a betwixt 3", "a BETWEEN 5 AND 1"):
@@ -200,7 +200,7 @@ def a_pull_with_a_bad_expression_finds_everything(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_pop_with_a_bad_expression_is_refused(t: Remoting) -> None:
-    """A pop whose expression does not parse is refused; an empty one finds all messages."""
+    """A pop with an invalid SQL92 expression is rejected; one with an empty expression returns all messages."""
     topic = t.topic(queues=1)
     t.sent(topic, 2, properties={"a": "1"})
     for expression in ("a >", "a betwixt 3", "a BETWEEN 5 AND 1", ""):
@@ -209,7 +209,7 @@ def a_pop_with_a_bad_expression_is_refused(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_pop_filters_by_properties(t: Remoting) -> None:
-    """A pop hands out what its expression matches and passes the rest."""
+    """A pop returns the matching messages and skips the others."""
     topic, group = _messages(t), t.group()
     t.see("popped", t.pop(topic, group, expression="a > 1", type="SQL92").bodies)
     t.see("again", t.pop(topic, group, expression="a > 1", type="SQL92"), 210)
@@ -218,7 +218,7 @@ def a_pop_filters_by_properties(t: Remoting) -> None:
 
 @remoting_case("ConsumerFilterManager.register")
 def a_heartbeat_registers_its_expression(t: Remoting) -> None:
-    """A pull that brings no subscription along is filtered by the expression of the consumer's heartbeat."""
+    """A pull without a subscription is filtered by the expression of the consumer's heartbeat."""
     topic, group = _messages(t), t.group()
     t.heartbeat(t.new("client"), groups={group: {topic: "a BETWEEN 1 AND 3"}}, expression_type="SQL92", version=1)
     answer = t.pull(topic, group, sysFlag=0, expression=None, type=None)
@@ -227,7 +227,7 @@ def a_heartbeat_registers_its_expression(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def a_bad_expression_of_a_heartbeat_is_found_by_the_pull(t: Remoting) -> None:
-    """A heartbeat with a bad expression is accepted; the pull that relies on it is refused."""
+    """A heartbeat with an invalid expression succeeds, but a pull that relies on it is rejected."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 1, properties={"a": "1"})
     beat = t.heartbeat(t.new("client"), groups={group: {topic: "a >"}}, expression_type="SQL92", version=1)
@@ -237,7 +237,7 @@ def a_bad_expression_of_a_heartbeat_is_found_by_the_pull(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest", settings=with_keys(ODD, "enablePropertyFilter"))
 def filters_by_properties_may_be_off(t: Remoting) -> None:
-    """Where enablePropertyFilter is off, pulls by SQL92 and checks of it are refused, and pops filter all the same."""
+    """With enablePropertyFilter=false SQL92 pulls and checks are rejected, but pops still filter."""
     topic, group = t.topic(queues=1), t.group()
     t.readable(topic, *(t.send(topic, f"m{number}", properties={"a": str(number)}) for number in range(3)))
     t.see("pulled", t.pull(topic, group, expression="a = 1", type="SQL92"), 1)

@@ -1,4 +1,4 @@
-"""SQL92 filters: expressions that are refused, with their words. Part of the corpus of `worlds/filtered.py`."""
+"""SQL92 filters: invalid expressions with their error messages. Part of the corpus of `worlds/filtered.py`."""
 
 from ...case import remoting_case
 from ...worlds.filtered import see_outcomes
@@ -7,7 +7,7 @@ from ...worlds.remoting import Remoting
 
 @remoting_case("SelectorParser.generateParseException")
 def an_expression_that_ends_early(t: Remoting) -> None:
-    """Where an expression ends too early the refusal names the end, its line and column, and what could stand there."""
+    """The error for an incomplete expression names its end, with line and column, and the expected tokens."""
     see_outcomes(
         t,
         *("a =", "a >", "a <>", "a AND", "a OR", "NOT", "(", "(a", "(a = 1", "a = (1", "a BETWEEN", "a BETWEEN 1"),
@@ -20,7 +20,7 @@ def an_expression_that_ends_early(t: Remoting) -> None:
 
 @remoting_case("SelectorParser.generateParseException")
 def a_word_in_the_wrong_place(t: Remoting) -> None:
-    """A word in the wrong place is named with its kind, and with what could stand there in a fixed order."""
+    """The error for a misplaced token names its kind and the expected tokens in a fixed order."""
     see_outcomes(
         t,
         *(")", "= 1", "a = = 1", "a == 1", "a > > 1", "a >> 1", "a => 1", "a =< 1", "a <=> 1", "a = )", "AND a", "OR"),
@@ -38,7 +38,7 @@ def a_word_in_the_wrong_place(t: Remoting) -> None:
 
 @remoting_case("TokenMgrError.LexicalError")
 def a_sign_that_is_none(t: Remoting) -> None:
-    """A sign that begins no word is refused with its code, and with what was read of the word so far."""
+    """The error for an invalid character names its code and the text of the token so far."""
     see_outcomes(
         t,
         *("*", "a ! 1", "a != 1", "a # 1", 'a = "x"', "a = `x`", "a & b", "a | b", "a @ b", "a [1]", "{a}", "a ~ 1"),
@@ -52,7 +52,10 @@ def a_sign_that_is_none(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.checkLessThanOperand")
 def an_order_of_what_is_no_number(t: Remoting) -> None:
-    """An order needs numbers or properties: literals of other types and conditions are refused, printed in full."""
+    """Order comparisons require numbers or properties.
+
+    The error for other literals or conditions prints them in full.
+    """
     see_outcomes(
         t,
         *("a > 'x'", "'x' > a", "a >= ''", "a < 'it''s'", "a > TRUE", "FALSE <= a", "a > NULL", "NULL < a"),
@@ -71,7 +74,7 @@ def an_order_of_what_is_no_number(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createBetween")
 def bounds_that_make_no_sense(t: Remoting) -> None:
-    """Bounds of BETWEEN that are literals must be numbers, the lower one first; NOT BETWEEN does not look at that."""
+    """Literal bounds of BETWEEN must be numbers in ascending order; NOT BETWEEN does not check the order."""
     see_outcomes(
         t,
         *("a BETWEEN 5 AND 1", "a BETWEEN 1.5 AND 1", "a BETWEEN 2 AND 1.5", "a BETWEEN 3000000000 AND 1"),
@@ -87,7 +90,7 @@ def bounds_that_make_no_sense(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.checkEqualOperand")
 def what_cannot_be_equal(t: Remoting) -> None:
-    """NULL cannot be compared, and neither can a truth value with a literal on its right that is none."""
+    """Comparisons with NULL are invalid, and so are those of a truth value with a non-boolean literal on its right."""
     see_outcomes(
         t,
         *("a = NULL", "NULL = a", "a <> NULL", "NULL <> NULL", "NULL = NULL", "(NULL) = a", "TRUE = 1", "TRUE = 'x'"),
@@ -97,7 +100,7 @@ def what_cannot_be_equal(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createInFilter")
 def in_needs_a_property(t: Remoting) -> None:
-    """IN is for properties: anything else in front of it is refused, printed as it was understood."""
+    """IN requires a property on its left. The error for other operands prints them as parsed."""
     see_outcomes(
         t,
         *("1 IN ('1')", "'x' IN ('x')", "'it''s' IN ('x')", "TRUE IN ('x')", "NULL IN ('x')", "1.5 NOT IN ('x')"),
@@ -108,7 +111,7 @@ def in_needs_a_property(t: Remoting) -> None:
 
 @remoting_case("SelectorParser.asBooleanExpression")
 def what_is_no_condition(t: Remoting) -> None:
-    """A literal, or the negative of something, is no condition, as a whole and beside AND, OR and NOT."""
+    """A literal or a negated value is not a condition, neither alone nor as an operand of AND, OR and NOT."""
     see_outcomes(
         t,
         *("1", "1L", "1.5", "'x'", "''", "-1", "-a", "-1.5", "- -1", "(1)", "+1", "a = 1 AND 1", "1 AND a"),
@@ -119,7 +122,7 @@ def what_is_no_condition(t: Remoting) -> None:
 
 @remoting_case("ConstantExpression.createFloat")
 def numbers_out_of_range(t: Remoting) -> None:
-    """A whole number beyond 64 bits is refused, and a fraction that is infinite or not above zero, zero itself too."""
+    """An integer beyond 64 bits is invalid, and so is a floating-point literal that is infinite, zero or negative."""
     see_outcomes(
         t,
         *("a = 9223372036854775808", "a = -9223372036854775808", "a = 99999999999999999999L"),

@@ -1,4 +1,4 @@
-"""SQL92 filters: words, names, blanks, comments, and what is not read. Part of the corpus of `worlds/filtered.py`."""
+"""SQL92 filters: tokens, names, white space, comments, and ignored text. Part of the corpus of `worlds/filtered.py`."""
 
 from ...case import remoting_case
 from ...worlds.filtered import see_outcomes
@@ -7,7 +7,7 @@ from ...worlds.remoting import Remoting
 
 @remoting_case("SelectorParserTokenManager.getNextToken")
 def keywords_are_of_any_case(t: Remoting) -> None:
-    """Keywords may be written in any case, names of properties only in their own."""
+    """Keywords are case-insensitive; property names are case-sensitive."""
     see_outcomes(
         t,
         *("a Is Not Null", "a BeTween 0 aNd 2", "a nOt bEtween 0 AND 2", "a = 1 oR a = 2", "nOt (a = 1)"),
@@ -18,7 +18,7 @@ def keywords_are_of_any_case(t: Remoting) -> None:
 
 @remoting_case("SelectorParser.variable")
 def names_of_properties(t: Remoting) -> None:
-    """A name is of letters, digits, _ and $, and does not begin with a digit; a keyword is none, a longer word is."""
+    """A property name has letters, digits, _ and $, and does not start with a digit. It must not be a keyword."""
     see_outcomes(
         t,
         *("$a IS NULL", "_a IS NULL", "a1 IS NULL", "a_b IS NULL", "a$ IS NULL", "Not1 IS NULL", "true1 IS NULL"),
@@ -30,7 +30,7 @@ def names_of_properties(t: Remoting) -> None:
 
 @remoting_case("SelectorParserTokenManager.getNextToken")
 def blanks_and_comments(t: Remoting) -> None:
-    """Blanks, tabs, line ends, form feeds and comments may stand between words; a line comment needs the line's end."""
+    """Blanks, tabs, line ends, form feeds and comments may separate tokens. A line comment requires a line end."""
     see_outcomes(
         t,
         *("a=1", " a = 1 ", "a\t=\n1", "a\r\n=\r1", "a\f=1", "/**/a=1", "/***/a=1", "a/* x */=/* y\n */1"),
@@ -43,7 +43,7 @@ def blanks_and_comments(t: Remoting) -> None:
 
 @remoting_case("SelectorParser.JmsSelector")
 def what_stands_behind_is_not_read(t: Remoting) -> None:
-    """The expression ends where nothing more fits: the word behind it is looked at and must be one, the rest is not."""
+    """An expression ends where no further token fits. The next token must be valid, and the rest is ignored."""
     see_outcomes(
         t,
         *("a = 1 foo", "a = 1)", "a = 1 b = 2", "a = 1, b", "a = 1 'x'", "a = 1 2", "a = 1.5.5", "a = 1e", "a = 1 +"),
@@ -55,7 +55,7 @@ def what_stands_behind_is_not_read(t: Remoting) -> None:
 
 @remoting_case("SelectorParser.unaryExpr")
 def there_is_no_arithmetic(t: Remoting) -> None:
-    """There is no arithmetic: plus and minus end an expression, other signs are no words."""
+    """Arithmetic is not supported: plus and minus end an expression, and other operators are invalid tokens."""
     see_outcomes(
         t,
         *("a + 1 = 2", "a - 1 = 0", "1 + a = 2", "a = 1 + 1", "a * 1 = 1", "a / 1 = 1", "a % 2 = 1", "(a + 1) = 2"),

@@ -1,4 +1,4 @@
-"""SQL92 filters: truth values, null, and what binds how tightly. Part of the corpus of `worlds/filtered.py`."""
+"""SQL92 filters: truth values, NULL and precedence. Part of the corpus of `worlds/filtered.py`."""
 
 from ...case import remoting_case
 from ...worlds.filtered import see_outcomes
@@ -7,7 +7,7 @@ from ...worlds.remoting import Remoting
 
 @remoting_case("LogicExpression.createAND")
 def logic_has_three_values(t: Remoting) -> None:
-    """False wins over unknown in AND, true in OR, and NOT leaves unknown as it is."""
+    """In AND false has priority over unknown, in OR true has, and NOT keeps unknown."""
     see_outcomes(
         t,
         *("TRUE", "FALSE", "NULL", "NOT TRUE", "NOT FALSE", "NOT NULL", "TRUE AND TRUE", "TRUE AND FALSE"),
@@ -20,7 +20,7 @@ def logic_has_three_values(t: Remoting) -> None:
 
 @remoting_case("UnaryExpression.createBooleanCast")
 def a_property_alone_is_false(t: Remoting) -> None:
-    """A property as a condition is false where it is there, whatever its text, and unknown where it is missing."""
+    """A property as a condition is false if it exists, whatever its string, and unknown if it is missing."""
     see_outcomes(
         t,
         *("a", "NOT a", "(a)", "NOT (a)", "NOT NOT a", "x", "NOT x", "a AND b", "a OR b", "NOT a AND NOT b"),
@@ -30,7 +30,7 @@ def a_property_alone_is_false(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createEqual")
 def truth_values_compare(t: Remoting) -> None:
-    """A text compares with a truth value on its right as Java's Boolean reads it, and never with one on its left."""
+    """A string is compared with a truth value on its right like Java's Boolean, but never with one on its left."""
     see_outcomes(
         t,
         *("a = TRUE", "a = FALSE", "a <> TRUE", "a <> FALSE", "TRUE = a", "FALSE = a", "TRUE <> a", "NOT (TRUE = a)"),
@@ -44,7 +44,7 @@ def truth_values_compare(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createIsNull")
 def anything_may_be_null(t: Remoting) -> None:
-    """IS NULL asks of anything whether it is unknown; a condition that cannot be evaluated has no answer."""
+    """IS NULL tests whether any operand is unknown; a condition that cannot be evaluated gives no result."""
     see_outcomes(
         t,
         *("a IS NULL", "a IS NOT NULL", "x IS NULL", "x IS NOT NULL", "b IS NULL", "a IS NULL AND b IS NULL"),
@@ -58,7 +58,7 @@ def anything_may_be_null(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createEqual")
 def a_missing_property_is_unknown(t: Remoting) -> None:
-    """A comparison of a missing property is unknown where that is on the left of =, and false where on the right."""
+    """A comparison with a missing property on the left of = is unknown, with one on the right it is false."""
     see_outcomes(
         t,
         *("x = 1", "x <> 1", "1 = x", "1 <> x", "'x' <> x", "x = 'x'", "NOT (x = 1)", "NOT (1 = x)", "x > 1", "1 > x"),
@@ -71,7 +71,7 @@ def a_missing_property_is_unknown(t: Remoting) -> None:
 
 @remoting_case("ExpressionMessageFilter.isMatchedByCommitLog")
 def a_failure_ends_all(t: Remoting) -> None:
-    """A text that is no number ends the evaluation: nothing matches, unless what stands before it has decided."""
+    """A non-numeric string aborts the evaluation: nothing matches, unless the result is already decided."""
     see_outcomes(
         t,
         *("a > 0 OR a = 'abc'", "a = 'abc' OR a > 0", "a <> 'abc' AND a > 0", "a > 0 AND a <> 'abc'", "a > 0 OR TRUE"),
@@ -83,7 +83,7 @@ def a_failure_ends_all(t: Remoting) -> None:
 
 @remoting_case("SelectorParser.orExpression")
 def and_binds_tighter_than_or(t: Remoting) -> None:
-    """AND binds tighter than OR, parentheses tighter than both, and both are taken from the left."""
+    """AND has higher precedence than OR, parentheses have the highest, and both are left-associative."""
     see_outcomes(
         t,
         *("a = 1 OR a = 2 AND b = 'x'", "(a = 1 OR a = 2) AND b = 'x'", "a = 2 AND b = 'x' OR a = 1"),
@@ -97,7 +97,7 @@ def and_binds_tighter_than_or(t: Remoting) -> None:
 
 @remoting_case("SelectorParser.unaryExpr")
 def not_binds_tighter_than_comparisons(t: Remoting) -> None:
-    """NOT takes the next operand alone: of a bare property it makes a condition, and that is compared."""
+    """NOT applies only to the next operand: it makes a condition of a bare property, which is then compared."""
     see_outcomes(
         t,
         *("NOT a = 1", "NOT (a) = 1", "NOT a = 1 OR TRUE", "NOT (a = 1) AND b = 'x'", "NOT a = b", "NOT a <> b"),
@@ -109,7 +109,7 @@ def not_binds_tighter_than_comparisons(t: Remoting) -> None:
 
 @remoting_case("SelectorParser.equalityExpression")
 def orders_bind_tighter_than_equality(t: Remoting) -> None:
-    """An order binds tighter than =, and a chain of = compares the outcome of the first with the next."""
+    """Order comparisons have higher precedence than =. A chain of = compares the first result with the next operand."""
     see_outcomes(
         t,
         *("a = 1 = TRUE", "a = 1 = FALSE", "a = b = TRUE", "TRUE = a > 1", "a > 1 = TRUE", "a > 1 <> TRUE"),

@@ -1,4 +1,4 @@
-"""SQL92 filters: numbers, as literals and as texts of properties. Part of the corpus of `worlds/filtered.py`."""
+"""SQL92 filters: numeric literals and numeric strings of properties. Part of the corpus of `worlds/filtered.py`."""
 
 from ...case import remoting_case
 from ...worlds.filtered import see_outcomes
@@ -7,7 +7,7 @@ from ...worlds.remoting import Remoting
 
 @remoting_case("ConstantExpression.createFromDecimal")
 def a_whole_number_reads_texts_as_integers(t: Remoting) -> None:
-    """A whole number of 32 bits equals every text that Java reads as that Integer, in any script and with a sign."""
+    """A 32-bit integer literal equals every string that Java parses to that Integer, in any script and with a sign."""
     see_outcomes(
         t,
         *("a = 0", "a = 1", "a = 2", "a = 3", "a = 10", "1 = a", "a = 1L", "a = 1l", "a = 2147483647", "a <> 0"),
@@ -17,7 +17,7 @@ def a_whole_number_reads_texts_as_integers(t: Remoting) -> None:
 
 @remoting_case("UnaryExpression.createNegate")
 def a_minus_negates_numbers_alone(t: Remoting) -> None:
-    """A minus negates a literal; before a property, a text or a truth value it makes something unknown."""
+    """A minus negates only numeric literals; before a property, a string or a truth value the result is unknown."""
     see_outcomes(
         t,
         *("a = -1", "a = - 1", "a = - -1", "a = -+1", "a = +1", "a = + 1", "a = + +1", "a = -(1)", "a = -0"),
@@ -29,13 +29,13 @@ def a_minus_negates_numbers_alone(t: Remoting) -> None:
 
 @remoting_case("ConstantExpression.createFromDecimal")
 def zeros_in_front_end_a_number(t: Remoting) -> None:
-    """There are no octal and hexadecimal literals: a zero is a whole one, and what stands behind it is not read."""
+    """Octal and hexadecimal literals do not exist: a leading zero is a complete literal, and the rest is ignored."""
     see_outcomes(t, "a = 01", "a = 00", "a = 0x1", "a = 0L", "a = 007", "a = 007.5", "a = 01.5", "a = 00e1", "01 = a")
 
 
 @remoting_case("ConstantExpression.createFromDecimal")
 def a_large_number_reads_texts_as_longs(t: Remoting) -> None:
-    """A whole number beyond 32 bits reads texts as Java's Long; one that is negative has no smaller range of texts."""
+    """An integer literal beyond 32 bits parses strings as Java's Long. A negative literal accepts the same strings."""
     see_outcomes(
         t,
         *("a = 2147483648", "a > 2147483647", "a >= 2147483648", "a > 2147483648", "a < 2147483648"),
@@ -47,7 +47,7 @@ def a_large_number_reads_texts_as_longs(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createGreaterThan")
 def an_order_reads_texts_as_its_literal(t: Remoting) -> None:
-    """An order by a whole number matches no text that is no such number, and no message without the property."""
+    """An order comparison with an integer matches neither non-integer strings nor messages without the property."""
     see_outcomes(
         t,
         *("a > 0", "a >= 0", "a < 0", "a <= 0", "a > 1", "a >= 1", "a < 1", "a <= 1", "a > 2147483647", "0 < a"),
@@ -57,7 +57,7 @@ def an_order_reads_texts_as_its_literal(t: Remoting) -> None:
 
 @remoting_case("ConstantExpression.createFloat")
 def a_fraction_reads_texts_as_doubles(t: Remoting) -> None:
-    """A literal with point or exponent reads texts as Java's Double: blanks, suffixes, hexadecimal and NaN included."""
+    """A floating-point literal parses strings as Java's Double, with blanks, suffixes, hexadecimal and NaN."""
     see_outcomes(
         t,
         *("a = 1.0", "a = 1.", "a = 1.00", "a = .5", "a = 0.5", "a = 1.5", "a = 2.0", "a = 10.0", "a = 1e0"),
@@ -68,7 +68,7 @@ def a_fraction_reads_texts_as_doubles(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.__compare")
 def nan_is_above_all_and_zeros_differ(t: Remoting) -> None:
-    """Among doubles NaN is above infinity, and the negative zero below zero."""
+    """Among doubles NaN is above infinity, and negative zero is below zero."""
     see_outcomes(
         t,
         *("a > 1.0", "a >= 1.0", "a < 1.0", "a <= 1.5", "a > .5", "a < .5", "a > 1e308", "a > 1.7976931348623157E308"),
@@ -78,7 +78,7 @@ def nan_is_above_all_and_zeros_differ(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.__compare")
 def literals_compare_across_their_types(t: Remoting) -> None:
-    """Literals of different types compare as the wider one; texts are read as the number beside them."""
+    """Literals of different types are compared as the wider one; strings are parsed as the other operand's type."""
     see_outcomes(
         t,
         *("1 = 1", "1 = 2", "1 <> 2", "1 = 1L", "1 = 1.0", "1.0 = 1", "1 = '1'", "'1' = 1", "1 = ' 1 '"),
@@ -92,7 +92,10 @@ def literals_compare_across_their_types(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createBetween")
 def each_bound_reads_the_text_in_its_own_type(t: Remoting) -> None:
-    """BETWEEN is two orders, each of which reads the text as its own bound; only literals are checked beforehand."""
+    """BETWEEN is two order comparisons, and each parses the string as its own bound.
+
+    Only literals are checked before.
+    """
     see_outcomes(
         t,
         *("a BETWEEN 0 AND 2", "a BETWEEN 1 AND 1", "a BETWEEN -1 AND 1", "a BETWEEN 0.5 AND 1.5"),

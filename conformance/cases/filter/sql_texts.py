@@ -1,4 +1,4 @@
-"""SQL92 filters: texts. Part of the corpus of `worlds/filtered.py`."""
+"""SQL92 filters: strings. Part of the corpus of `worlds/filtered.py`."""
 
 from ...case import remoting_case
 from ...worlds.filtered import see_outcomes
@@ -7,7 +7,7 @@ from ...worlds.remoting import Remoting
 
 @remoting_case("ComparisonExpression.createEqual")
 def a_text_equals_itself_alone(t: Remoting) -> None:
-    """A text in quotes equals the same text, in the same case and with the same blanks; a quote in it is doubled."""
+    """A quoted string equals only the identical string, case and blanks included. A quote in it is doubled."""
     see_outcomes(
         t,
         *("a = '1'", "a = '01'", "a = ' 1 '", "a = 'abc'", "a = 'ABC'", "a = 'abc '", "a = 'it''s'", "a = ''''"),
@@ -20,7 +20,10 @@ def a_text_equals_itself_alone(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createEqual")
 def two_properties_compare_as_texts(t: Remoting) -> None:
-    """Two properties are equal when their texts are, or both are missing; an order reads both as doubles."""
+    """Two properties are equal if their strings are equal or both are missing.
+
+    Order comparisons parse both as doubles.
+    """
     see_outcomes(
         t,
         *("a = b", "b = a", "a <> b", "b <> a", "NOT (a = b)", "a = a", "a <> a", "b = b", "a = x", "x = a", "x = y"),
@@ -31,7 +34,7 @@ def two_properties_compare_as_texts(t: Remoting) -> None:
 
 @remoting_case("UnaryExpression.createInExpression")
 def in_looks_for_texts(t: Remoting) -> None:
-    """IN and NOT IN look for texts among texts, few or many; a missing property is neither in nor out."""
+    """IN and NOT IN search a list of strings. A missing property matches neither."""
     see_outcomes(
         t,
         *("a IN ('1')", "a IN ('1','01',' 1 ')", "a IN ('1', '1')", "a IN ('')", "a IN ('it''s')", "a IN ('ABC')"),
@@ -45,7 +48,7 @@ def in_looks_for_texts(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createContains")
 def searches_need_texts(t: Remoting) -> None:
-    """CONTAINS looks into texts alone: in anything else, and for nothing, it and NOT CONTAINS are false."""
+    """CONTAINS searches only strings. For other operands and an empty search string, it and NOT CONTAINS are false."""
     see_outcomes(
         t,
         *("a CONTAINS '1'", "a CONTAINS ' '", "a CONTAINS ''''", "a CONTAINS 'B'", "a CONTAINS 'b'", "a CONTAINS '%'"),
@@ -62,7 +65,10 @@ def searches_need_texts(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createStartsWith")
 def beginnings_and_ends(t: Remoting) -> None:
-    """STARTSWITH and ENDSWITH look at one end of a text, and their negations are false where there is no text."""
+    """STARTSWITH and ENDSWITH examine one end of a string.
+
+    Their negations are false for operands that are not strings.
+    """
     see_outcomes(
         t,
         *("a STARTSWITH '1'", "a STARTSWITH '-'", "a STARTSWITH ''", "a STARTSWITH 'T'", "a NOT STARTSWITH '1'"),
@@ -77,7 +83,7 @@ def beginnings_and_ends(t: Remoting) -> None:
 
 @remoting_case("SelectorParser.comparisonExpression")
 def there_is_no_like(t: Remoting) -> None:
-    """LIKE is not understood: it ends the expression, whose rest is ignored, and is refused after NOT."""
+    """LIKE is not supported: it ends the expression, and the rest is ignored. After NOT it is an error."""
     see_outcomes(
         t,
         *("a LIKE 'a%'", "NOT a LIKE 'a%'", "a = 1 LIKE '1'", "a NOT LIKE 'a%'", "a LIKE 'a%' ESCAPE '!'"),

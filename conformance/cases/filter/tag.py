@@ -1,4 +1,4 @@
-"""TAG filters: which messages an expression finds."""
+"""TAG filters: the messages that a tag expression matches."""
 
 from ...case import remoting_case
 from ...worlds.remoting import Remoting
@@ -13,7 +13,7 @@ TAGGED = (
     ("a|b", "A|B"),
     (" a ", " A "),
 )
-"""Body and tag of the messages of most cases here. `Aa` and `BB` have the same hash."""
+"""Body and tag of the messages in most cases. `Aa` and `BB` have the same hash."""
 
 
 def _tagged(t: Remoting) -> str:
@@ -24,7 +24,7 @@ def _tagged(t: Remoting) -> str:
 
 @remoting_case("FilterAPI.buildSubscriptionData")
 def a_tag_finds_its_messages(t: Remoting) -> None:
-    """An expression of tags finds the messages with one of them; `*`, nothing and no expression find all."""
+    """A tag expression matches the messages with one of its tags; `*`, an empty or no expression matches all."""
     topic, group = _tagged(t), t.group()
     for expression in ("A", "A||B", "B||A||C", "C", "*", "", None):
         t.see(f"expression {expression}", t.pull(topic, group, expression=expression).found)
@@ -32,7 +32,7 @@ def a_tag_finds_its_messages(t: Remoting) -> None:
 
 @remoting_case("FilterAPI.buildSubscriptionData")
 def tags_of_an_expression_are_trimmed(t: Remoting) -> None:
-    """Blanks around a tag of an expression do not count, and empty tags are left out; a message's own tag is kept."""
+    """Blanks around a tag in an expression and empty tags are ignored. A message's own tag is not trimmed."""
     topic, group = _tagged(t), t.group()
     for expression in (" A ", "A || B", "A||", "||A", "A||||B"):
         t.see(f"expression {expression!r}", t.pull(topic, group, expression=expression).found)
@@ -40,7 +40,7 @@ def tags_of_an_expression_are_trimmed(t: Remoting) -> None:
 
 @remoting_case("FilterAPI.buildSubscriptionData")
 def only_double_bars_divide_tags(t: Remoting) -> None:
-    """One bar or a comma divides nothing, and a star beside other tags is a tag."""
+    """A single bar or a comma does not separate tags, and `*` together with other tags is an ordinary tag."""
     topic, group = _tagged(t), t.group()
     for expression in ("A|B", "A,B", "**", "*||A", "   "):
         t.see(f"expression {expression!r}", t.pull(topic, group, expression=expression).found)
@@ -48,7 +48,7 @@ def only_double_bars_divide_tags(t: Remoting) -> None:
 
 @remoting_case("FilterAPI.buildSubscriptionData")
 def bars_alone_are_refused(t: Remoting) -> None:
-    """An expression that is nothing but bars cannot be parsed."""
+    """A tag expression of bars only is a parse error."""
     topic, group = _tagged(t), t.group()
     t.see("pulled", t.pull(topic, group, expression="||"), 23)
     t.see("popped", t.pop(topic, group, expression="||"), 23)
@@ -56,7 +56,7 @@ def bars_alone_are_refused(t: Remoting) -> None:
 
 @remoting_case("ExpressionMessageFilter.isMatchedByConsumeQueue")
 def tags_are_compared_by_their_hash(t: Remoting) -> None:
-    """The broker compares hashes: a tag also finds the messages of another tag with the same one."""
+    """The broker compares tag hashes: a tag also matches messages with another tag of the same hash."""
     topic, group = _tagged(t), t.group()
     t.see("Aa pulled", t.pull(topic, group, expression="Aa").found)
     t.see("BB pulled", t.pull(topic, group, expression="BB").found)
@@ -65,7 +65,7 @@ def tags_are_compared_by_their_hash(t: Remoting) -> None:
 
 @remoting_case("MessageExtBrokerInner.tagsString2tagsCode")
 def tags_may_be_of_any_script(t: Remoting) -> None:
-    """A tag may consist of any characters."""
+    """A tag may contain any characters."""
     topic, group = t.topic(queues=1), t.group()
     tags = ("größe", "标签", "\N{GRINNING FACE}", "a b", "x" * 200)
     t.readable(topic, *(t.send(topic, f"m{number}", tag=tag) for number, tag in enumerate(tags)))
@@ -75,7 +75,7 @@ def tags_may_be_of_any_script(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def a_pull_that_matches_nothing_moves_on(t: Remoting) -> None:
-    """A pull whose tag no message has is answered at once, with the offset after those that it saw."""
+    """A pull that matches no message returns at once, with the offset after the examined messages."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 5, tag="A")
     t.see("from 0", t.pull(topic, group, expression="B"), 20)
@@ -85,7 +85,7 @@ def a_pull_that_matches_nothing_moves_on(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.getMessage")
 def filtered_messages_do_not_count(t: Remoting) -> None:
-    """A pull for two messages goes on past those that its tag leaves out until it has two."""
+    """A pull for two messages continues past skipped messages until it has two."""
     topic, group = t.topic(queues=1), t.group()
     t.readable(topic, *(t.send(topic, f"m{number}", tag="AB"[number % 2]) for number in range(8)))
     t.see("first", t.pull(topic, group, expression="B", max_messages=2), 0)
@@ -94,7 +94,7 @@ def filtered_messages_do_not_count(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_pop_that_matches_nothing_moves_on(t: Remoting) -> None:
-    """A pop whose tag no message has finds nothing, and the group has passed them."""
+    """A pop that matches no message returns none, and the group's offset passes the skipped messages."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 5, tag="A")
     t.see("popped", t.pop(topic, group, expression="B"), 210)
@@ -105,7 +105,7 @@ def a_pop_that_matches_nothing_moves_on(t: Remoting) -> None:
 
 @remoting_case("FilterAPI.build")
 def an_unknown_expression_type_filters_nothing_in_a_pull(t: Remoting) -> None:
-    """A pull with an expression type that there is not finds all messages; with none its expression is of tags."""
+    """A pull with an unknown expression type returns all messages; without a type the expression consists of tags."""
     topic, group = _tagged(t), t.group()
     for kind in (None, "", "tag", "FOO"):
         t.see(f"type {kind}", t.pull(topic, group, expression="A", type=kind).found)
@@ -113,7 +113,7 @@ def an_unknown_expression_type_filters_nothing_in_a_pull(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_pop_refuses_unknown_expression_types(t: Remoting) -> None:
-    """A pop is refused for an expression type that there is not, with an empty one it finds nothing."""
+    """A pop with an unknown expression type is rejected; with an empty type it returns no message."""
     topic = _tagged(t)
     for kind in (None, "", "tag", "FOO"):
         t.see(f"type {kind}", t.pop(topic, t.group(), expression="A", type=kind).found)
@@ -121,7 +121,7 @@ def a_pop_refuses_unknown_expression_types(t: Remoting) -> None:
 
 @remoting_case("FilterAPI.buildSubscriptionData")
 def a_pop_filters_as_a_pull_does(t: Remoting) -> None:
-    """The expressions of pops and pulls find the same."""
+    """Pops and pulls with the same tag expression return the same messages."""
     topic = _tagged(t)
     for expression in ("A", " A ", "A||B", "||A", "A|B", "*||A", "*", "", None):
         t.see(f"expression {expression!r}", t.pop(topic, t.group(), expression=expression).found)

@@ -201,7 +201,7 @@ def an_empty_type_matches_no_tag(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.processRequest")
 def an_unusable_sql_expression_finds_nothing(t: Remoting) -> None:
-    """A pop with the SQL92 expression `a betwixt` is accepted and returns nothing. The offset passes the messages."""
+    """A pop with an SQL92 expression of a bare property and another word is accepted and returns nothing."""
     group = popping(t, 2)
     t.see("popped", group.pop(expression="a betwixt", type="SQL92"), 210)
     t.see("committed", group.reaches(2))
