@@ -145,8 +145,7 @@ def the_status_of_all_clients_of_a_group(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.callConsumer, Broker2Client.getConsumeStatus")
 def clients_that_are_too_old_are_not_asked(t: Remoting) -> None:
-    """Running info requests are not forwarded to clients older than 3.1.8, status requests to clients older than 3.0.7.
-    """
+    """Running info requests are not forwarded to clients below 3.1.8, and status requests not below 3.0.7."""
     for version in (0, 14, 27, 61):
         topic, group = t.topic(queues=1), t.group()
         client = _Client(t, topic, group, version)

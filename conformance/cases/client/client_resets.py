@@ -79,7 +79,7 @@ def a_reset_of_consumers_goes_on_only_by_force(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.resetOffset", settings=BY_CLIENTS)
 def cpp_administrators_have_lists_sent(t: Remoting) -> None:
-    """A reset requested by a C++ client sends consumers a list of queues instead of a map, whatever their language."""
+    """A reset requested by a C++ client sends consumers a list of queues instead of a map, even to Java clients."""
     topic, group = _consumed(t, queues=1)
     connection = t.connect()
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, to=connection)

@@ -140,8 +140,7 @@ def the_last_heartbeat_says_whether_a_retry_topic_is_ordered(t: Remoting) -> Non
     "DefaultConsumerIdsChangeListener.notifyConsumerChange", settings=with_keys(VARIED, "realTimeNotifyConsumerChange")
 )
 def notices_may_be_gathered(t: Remoting) -> None:
-    """With realTimeNotifyConsumerChange=false several changes of a group cause one later notification to its members.
-    """
+    """With realTimeNotifyConsumerChange=false several changes of a group cause one later notification."""
     topic, group = t.topic(), t.group()
     connections = [t.connect() for _ in range(3)]
     for connection in connections:

@@ -130,8 +130,7 @@ def broadcasting_consumers_hear_nothing(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.heartBeat")
 def a_group_may_have_its_notices_off(t: Remoting) -> None:
-    """With notifyConsumerIdsChangedEnable=false no consumer is notified of a new one, but a lost connection is
-    notified."""
+    """With notifyConsumerIdsChangedEnable=false a new consumer causes no notification, but a lost connection does."""
     topic, group = t.topic(), t.group(notifyConsumerIdsChangedEnable=False)
     both = _see_both_join(t, topic, group)
     t.disconnect(both.pop("second"))

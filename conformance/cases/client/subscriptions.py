@@ -90,8 +90,10 @@ def an_old_request_stands_for_nothing(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getTopicsForCollectingConsumeStats")
 def statistics_are_of_what_a_live_group_wants(t: Remoting) -> None:
-    """Consume statistics of a live group omit topics without subscription, unless a pull or the request's list names
-    them."""
+    """Consume statistics of a live group omit topics that it does not subscribe to.
+
+    Topics of its pulls or of the request's list are included.
+    """
     left, read, new, group = t.topic(queues=1), t.topic(queues=1), t.topic(queues=1), t.group()
     for topic in (left, read):
         t.sent(topic, 2)
