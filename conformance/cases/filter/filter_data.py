@@ -98,8 +98,7 @@ def tags_leave_an_expression_alone(t: Remoting) -> None:
 
 @remoting_case("ConsumerFilterManager.build")
 def a_kind_that_nobody_knows_is_not_kept(t: Remoting) -> None:
-    """An expression of an unknown type is not stored: pulls that rely on it are rejected, and the old one is removed.
-    """
+    """An expression of an unknown type is not stored and removes the old one. Pulls that rely on it are rejected."""
     group = _Group(t)
     group.wants(RED, 1, "SQL")
     group.see("unknown kind", (1,))

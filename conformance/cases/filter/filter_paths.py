@@ -1,5 +1,4 @@
-"""Filters on all paths of messages: retry topics, ordered pops, delays, transactions, batches, broadcasting and lite
-pulls."""
+"""Filters on all paths of messages: retry topics, ordered pops, delays, transactions, batches and broadcasting."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -72,8 +71,7 @@ def pops_in_order_filter_too(t: Remoting) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.update")
 def a_batch_in_order_comes_again_by_another_expression(t: Remoting) -> None:
-    """When an ordered batch's duration ends, the next pop applies its own filter from the first unacknowledged message.
-    """
+    """When an ordered batch expires, the next pop applies its own filter from the first unacknowledged message."""
     topic = t.topic(queues=1)
     _send_all(t, topic)
     group = PopGroup(t, topic, t.group())
@@ -135,15 +133,13 @@ def _see_pulls_of_retries(t: Remoting, group: str, retry: str) -> None:
 
 @remoting_case("ExpressionMessageFilter.isMatchedByCommitLog")
 def retries_are_filtered_by_the_pull_alone(t: Remoting) -> None:
-    """A pull of a retry topic is filtered by its own expression, not by the group's subscription to the original topic.
-    """
+    """A pull of a retry topic is filtered by its own expression, not by the group's subscription to the topic."""
     _see_pulls_of_retries(t, *_retries_of_red(t))
 
 
 @remoting_case("ExpressionForRetryMessageFilter.isMatchedByCommitLog", settings=AS_PULLED)
 def retries_are_filtered_as_the_topic_is(t: Remoting) -> None:
-    """With filterSupportRetry a SQL92 pull of a retry topic is filtered by the group's subscription to the original
-    topic.
+    """With filterSupportRetry an SQL92 pull of a retry topic uses the group's subscription to the original topic.
 
     The pull's own expression is ignored, and without a subscription all messages match.
     """

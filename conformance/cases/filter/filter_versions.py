@@ -66,8 +66,7 @@ def consumers_that_do_not_agree(t: Remoting) -> None:
 
 @remoting_case("ConsumerGroupInfo.updateSubscription")
 def consumers_that_want_tags_and_sql(t: Remoting) -> None:
-    """If consumers of a group subscribe by tag and by SQL92, the newest subscription counts, and older ones are
-    ignored."""
+    """If consumers of a group subscribe by tag and by SQL92, the newest subscription counts. Older ones are ignored."""
     group, first, second = _Group(t), t.connect(), t.connect()
     group.beat(first, 1, "red")
     group.beat(second, 2, BLUE, "SQL92")
@@ -82,7 +81,7 @@ def consumers_that_want_tags_and_sql(t: Remoting) -> None:
 
 @remoting_case("ConsumerManager.unregisterConsumer")
 def a_group_that_comes_back_wants_anew(t: Remoting) -> None:
-    """When all consumers have left, the next consumer's tags count, whatever their version."""
+    """When all consumers have left, the next consumer's tags count, even with an older version."""
     group, first = _Group(t), t.connect()
     group.beat(first, 5, "red")
     group.see("before", 5)

@@ -122,7 +122,7 @@ def what_is_no_condition(t: Remoting) -> None:
 
 @remoting_case("ConstantExpression.createFloat")
 def numbers_out_of_range(t: Remoting) -> None:
-    """An integer beyond 64 bits is invalid, and so is a floating-point literal that is infinite, zero or negative."""
+    """An integer beyond 64 bits is invalid, and so is a floating-point literal that is infinite or rounds to zero."""
     see_outcomes(
         t,
         *("a = 9223372036854775808", "a = -9223372036854775808", "a = 99999999999999999999L"),

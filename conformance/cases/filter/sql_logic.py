@@ -20,7 +20,7 @@ def logic_has_three_values(t: Remoting) -> None:
 
 @remoting_case("UnaryExpression.createBooleanCast")
 def a_property_alone_is_false(t: Remoting) -> None:
-    """A property as a condition is false if it exists, whatever its string, and unknown if it is missing."""
+    """A property as a condition is false if it exists and unknown if it is missing. Its value does not matter."""
     see_outcomes(
         t,
         *("a", "NOT a", "(a)", "NOT (a)", "NOT NOT a", "x", "NOT x", "a AND b", "a OR b", "NOT a AND NOT b"),
