@@ -1,1 +1,4 @@
-"""Room conformance/cases/admin."""
+"""Cases of administration: configuration, runtime info, broker roles, system topics and message queries.
+
+They must not know the target: they talk to it only through `worlds`. Other rooms may import their helpers.
+"""

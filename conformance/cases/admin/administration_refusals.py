@@ -1,4 +1,4 @@
-"""What administrators ask that cannot be done: lists with a bad entry, offsets out of a row, silent clients."""
+"""Requests of administrators that fail: lists with an invalid entry, offsets out of range, silent clients."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -9,7 +9,7 @@ from ...worlds.remoting import Remoting
 
 @remoting_case("AdminBrokerProcessor.updateAndCreateTopicList")
 def a_bad_attribute_ends_a_list_of_topics(t: Remoting) -> None:
-    """Of a list of topics those before the first bad attribute are made, that one and those behind it are not."""
+    """A topic list is processed up to its first invalid attribute. Topics before it are created, the others are not."""
     names = [t.new() for _ in range(3)]
     config = {"readQueueNums": 1, "writeQueueNums": 1, "perm": 6, "topicFilterType": "SINGLE_TAG", "order": False}
     made: list[dict[str, object]] = [{**config, "topicName": name, "attributes": {}} for name in names]
@@ -20,7 +20,7 @@ def a_bad_attribute_ends_a_list_of_topics(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.queryCorrectionOffset")
 def an_offset_below_its_queue_cannot_be_corrected(t: Remoting) -> None:
-    """A correction query fails for a group that stands below a queue where nobody else stands."""
+    """A correction query fails for a compared group with a negative offset if no other group has an offset there."""
     topic, compared = t.topic(queues=1), t.group()
     t.sent(topic, 2)
     t.see("committed", t.commit(topic, compared, -5), 0)
@@ -32,7 +32,7 @@ def an_offset_below_its_queue_cannot_be_corrected(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.callConsumer")
 def a_client_that_consumes_nothing_is_waited_for(t: Remoting) -> None:
-    """A client that does not say what became of the message that it was given is given up after some seconds."""
+    """A client that does not return the result of a message for direct consumption times out after 9 to 13 s."""
     topic, group, client = t.topic(queues=1), t.group(), t.new("client")
     [sent] = t.sent(topic, 1)
     connection = t.connect()

@@ -1,4 +1,4 @@
-"""Questions of administrators whose answers depend on what was asked before, or on a field that tools add."""
+"""Requests of administrators whose responses depend on earlier requests or on a field that tools add."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from ..topic.topics import create
 
 @remoting_case("AdminBrokerProcessor.getTopicConfig")
 def a_topic_is_asked_for_locally(t: Remoting) -> None:
-    """The field `lo`, by which tools ask a broker for what it knows itself, changes no answer about a topic."""
+    """The field `lo`, with which tools ask for local data only, changes no response about a topic."""
     topic = t.topic(queues=3)
     for word in ("true", "false", "maybe", ""):
         t.see(f"lo={word}", t.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": topic, "lo": word}))
@@ -22,7 +22,7 @@ def a_topic_is_asked_for_locally(t: Remoting) -> None:
 
 @remoting_case("ConsumeQueueStore.findOrCreateConsumeQueue")
 def a_question_makes_a_queue(t: Remoting) -> None:
-    """A queue that nothing was stored in is there, and empty, once somebody wanted to read it."""
+    """Some requests that read an empty queue create its consume queue, which is then found but empty."""
     group = t.group()
 
     def look(topic: str) -> object:
@@ -58,7 +58,7 @@ def a_question_makes_a_queue(t: Remoting) -> None:
 
 @remoting_case("EnumAttribute.verify")
 def a_topic_is_made_with_its_queue_type(t: Remoting) -> None:
-    """A new topic may be of the queue type BatchCQ, and not of one that is unknown."""
+    """A topic may be created with queue type BatchCQ or SimpleCQ; unknown types are rejected."""
     for kind in ("BatchCQ", "SimpleCQ", "RocksDBConsumeQueue", "simplecq", "none"):
         topic = t.new()
         made = create(t, topic, readQueueNums=1, writeQueueNums=1, attributes=f"+queue.type={kind}")
@@ -68,7 +68,7 @@ def a_topic_is_made_with_its_queue_type(t: Remoting) -> None:
 
 @remoting_case("StoreStatsService.getRuntimeInfo")
 def rates_are_numbers_in_a_row(t: Remoting) -> None:
-    """A rate of the state of a broker is one number for each of its three spans, as far as it has measured them."""
+    """Each rate in the broker's runtime info has one number for each of its three periods that was measured."""
     table = t.runtime_info()
     rates = {name: text for name, text in table.items() if name.endswith("Tps")}
     t.see("rates", sorted(rates))

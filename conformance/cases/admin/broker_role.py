@@ -1,4 +1,4 @@
-"""What a broker refuses as a slave, where it may not be written to, and where it makes nothing by itself."""
+"""Requests rejected by a slave, by a broker without write permission, and without automatic creation."""
 
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -19,14 +19,14 @@ def _become(t: Remoting, setting: str) -> None:
 
 
 def _reply(t: Remoting, topic: str) -> Answer:
-    """A reply that names another topic than that of replies, to a client that is not there."""
+    """Send a reply to an offline client with another topic than the reply topic."""
     fields = t.send_fields(topic, properties={"REPLY_TO_CLIENT": "nobody"})
     return t.ask(RequestCode.SEND_REPLY_MESSAGE_V2, short_names(fields), b"reply")
 
 
 @remoting_case("EndTransactionProcessor.processRequest", tidy=True)
 def a_slave_takes_nothing_back(t: Remoting) -> None:
-    """A slave refuses ends of transactions, what consumers send back, and pulls; it acknowledges as a master does."""
+    """A slave rejects transaction ends, messages sent back and pulls. It accepts acknowledgements like a master."""
     group, producers = popping(t, 2), transacting(t)
     [first, second] = group.handles()
     sent = producers.half()
@@ -49,7 +49,7 @@ def a_slave_takes_nothing_back(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack", tidy=True)
 def what_may_not_be_written_takes_nothing_back(t: Remoting) -> None:
-    """Nothing is sent back to a broker that may not be written to, nor to a retry topic that may not."""
+    """Sending back is rejected by a broker without write permission, or if the retry topic has none."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1)
     _become(t, "brokerPermission=4")
@@ -67,7 +67,7 @@ def what_may_not_be_written_takes_nothing_back(t: Remoting) -> None:
 
 @remoting_case("ReplyMessageProcessor.processReplyMessageRequest", settings=with_keys(STRICT, "autoCreateTopicEnable"))
 def a_reply_needs_a_topic_to_be_stored_in(t: Remoting) -> None:
-    """A reply to a topic that is not there and cannot be made, or that is the broker's own, is refused as a send is."""
+    """A reply to a topic that does not exist and cannot be created, or to a system topic, is rejected like a send."""
     t.see("unknown topic", _reply(t, t.new()), 17)
     t.see("topic of the broker", _reply(t, SCHEDULE_TOPIC), 16)
     t.see("plain topic", _reply(t, t.topic(queues=1)).without("queueOffset"), 1)
@@ -77,7 +77,7 @@ def a_reply_needs_a_topic_to_be_stored_in(t: Remoting) -> None:
     "QueryAssignmentProcessor.setMessageRequestMode", settings=with_keys(STRICT, "autoCreateSubscriptionGroup")
 )
 def a_mode_needs_a_group_where_none_is_made(t: Remoting) -> None:
-    """The mode of an unknown group is refused where groups are not made by themselves."""
+    """A message request mode for an unknown group is rejected without automatic creation of groups."""
     body = {"topic": t.topic(), "consumerGroup": t.new("group"), "mode": "POP", "popShareQueueNum": 0}
     t.see("unknown group", t.ask(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(body)), 26)
     body["consumerGroup"] = t.group()

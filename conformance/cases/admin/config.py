@@ -1,4 +1,4 @@
-"""Settings and state of a broker, as administrators see and change them."""
+"""Configuration and runtime info of a broker, as administrators read and change them."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -26,23 +26,23 @@ DEFAULTS = """
     subscriptionExpiredTimeout timerCongestNumEachSlot timerFlushIntervalMs timerRollWindowSlot timerWheelEnable
     transactionCheckInterval transactionOpBatchInterval transactionOpMsgMaxSize useServerSideResetOffset
 """
-"""Settings that a broker has by itself, besides those of the first case."""
+"""Settings with default values, in addition to those of the first case."""
 
 
 def change(t: Remoting, text: str | bytes) -> Answer:
-    """Change settings by a text of properties."""
+    """Change settings with a properties text."""
     return t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, text.encode() if isinstance(text, str) else text)
 
 
 def told(t: Remoting, *names: str) -> dict[str, str | None]:
-    """Some of the settings that a broker tells."""
+    """Return some settings of the broker's configuration."""
     settings = settings_of(t.ask(RequestCode.GET_BROKER_CONFIG, {}).body)
     return {name: settings.get(name) for name in names}
 
 
 @remoting_case("AdminBrokerProcessor.getBrokerConfig")
 def a_broker_tells_its_settings(t: Remoting) -> None:
-    """The settings of a broker are properties text."""
+    """GET_BROKER_CONFIG returns the configuration as properties text."""
     answer = t.ask(RequestCode.GET_BROKER_CONFIG, {})
     t.see("answer", [answer.code, answer.remark, sorted(answer.fields)])
     t.see(
@@ -78,7 +78,7 @@ def a_broker_tells_its_settings(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getBrokerConfig", alone=True)
 def settings_have_defaults(t: Remoting) -> None:
-    """What nobody has set is told too."""
+    """GET_BROKER_CONFIG also returns settings with default values."""
     t.see("settings", told(t, *DEFAULTS.split()))
 
 
@@ -87,7 +87,10 @@ def settings_have_defaults(t: Remoting) -> None:
     settings={"traceOn": "false", "regionId": "elsewhere", "msgTraceTopicName": "traces_of_my_own"},
 )
 def a_message_says_where_and_whether_to_trace(t: Remoting) -> None:
-    """Region and trace switch of a broker are in each answer to a send and in each message; its traces have a topic."""
+    """Responses to sends and stored messages have the broker's region and trace switch.
+
+    The trace topic is configurable.
+    """
     topic = t.topic(queues=1)
     t.see("sent", t.send(topic), 0)
     [message] = t.stored(topic).messages
@@ -100,7 +103,7 @@ def a_message_says_where_and_whether_to_trace(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getBrokerRuntimeInfo")
 def a_broker_tells_its_state(t: Remoting) -> None:
-    """The state of a broker is a table of texts, which administrators' tools read by name."""
+    """The broker's runtime info is a table of strings that administrators' tools read by name."""
     table = t.runtime_info()
     texts = ("brokerVersion", "brokerVersionDesc", "brokerActive", "msgPutTotalTodayMorning", "EndTransactionQueueSize")
     t.see("texts", {name: table.get(name) for name in texts})
@@ -134,14 +137,17 @@ def a_broker_tells_its_state(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.updateBrokerConfig")
 def some_settings_cannot_be_changed(t: Remoting) -> None:
-    """The path of the settings file and the list of such settings are fixed."""
+    """The configuration path and the list of fixed settings cannot be changed."""
     for name in ("brokerConfigPath", "rocketmqHome", "configBlackList"):
         t.see(name, change(t, f"{name}=/x\n"), 16)
 
 
 @remoting_case("AdminBrokerProcessor.initConfigBlackList", settings=with_keys(STRICT, "configBlackList"))
 def a_broker_may_fix_more_settings(t: Remoting) -> None:
-    """Those of configBlackList, with semicolons between, cannot be changed either; if one is named none is."""
+    """Settings in configBlackList, separated by semicolons, cannot be changed.
+
+    One of them rejects the whole request.
+    """
     for name in ("defaultQueryMaxNum", "slaveTimeout", "brokerConfigPath"):
         t.see(name, change(t, f"defaultReadQueueNums=1\n{name}=31\nshortPollingTimeMills=1001\n"), 16)
     t.see("told", told(t, "configBlackList", "defaultQueryMaxNum", "slaveTimeout", "shortPollingTimeMills"))
@@ -149,7 +155,7 @@ def a_broker_may_fix_more_settings(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.updateBrokerConfig", tidy=True)
 def settings_can_be_changed(t: Remoting) -> None:
-    """A changed setting holds at once, and is told."""
+    """A changed setting takes effect at once and is returned."""
     topic = t.new()
     t.see("changed", change(t, "autoCreateTopicEnable=false\nmaxMessageSize=1024\n"), 0)
     t.see("told", told(t, "autoCreateTopicEnable", "maxMessageSize"))
@@ -161,7 +167,7 @@ def settings_can_be_changed(t: Remoting) -> None:
 
 @remoting_case("Configuration.update", tidy=True)
 def unknown_settings_are_ignored(t: Remoting) -> None:
-    """Unknown names, garbage and values of the wrong kind change nothing and are no error."""
+    """Unknown settings, malformed text and values of a wrong type are ignored without an error."""
     t.see("unknown", change(t, "noSuchSetting=1\n"))
     t.see("garbage", change(t, "garbage"))
     t.see("nothing", change(t, b""))
@@ -174,7 +180,7 @@ def unknown_settings_are_ignored(t: Remoting) -> None:
 
 @remoting_case("BrokerController.registerBrokerAll", tidy=True)
 def a_brokers_permission_is_in_its_routes(t: Remoting) -> None:
-    """A broker that may only be read registers its topics without the write bit."""
+    """The topics of a broker without write permission are registered without the write bit."""
     topic, other = t.topic(queues=1), t.topic(queues=1, perm=2)
     t.see("before", t.route(topic), 0)
     t.see("changed", change(t, "brokerPermission=4\n"), 0)
@@ -186,5 +192,5 @@ def a_brokers_permission_is_in_its_routes(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.prepareRuntimeInfo, DefaultMessageStore.getRuntimeInfo")
 def the_state_of_a_broker_has_names(t: Remoting) -> None:
-    """The names of all that the state of a broker holds, but for those with a path or a delay level behind them."""
+    """The runtime info has these names, apart from those that include a path or a delay level."""
     t.see("names", sorted(name for name in t.runtime_info() if "_" not in name))

@@ -1,4 +1,4 @@
-"""Topics that belong to the broker: which of them clients may send to and read."""
+"""System topics of the broker: which of them clients may send to and read."""
 
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -10,7 +10,7 @@ from ...worlds.remoting import Remoting
 
 @remoting_case("TopicValidator.isNotAllowedSendTopic")
 def some_topics_are_forbidden(t: Remoting) -> None:
-    """Nobody may send to topics in which the broker keeps what waits for something."""
+    """A send to a topic in which the broker keeps waiting messages is rejected."""
     for topic in (
         names.SCHEDULE_TOPIC,
         names.HALF_TOPIC,
@@ -24,7 +24,7 @@ def some_topics_are_forbidden(t: Remoting) -> None:
 
 @remoting_case("TopicValidator.isNotAllowedSendTopic")
 def other_topics_of_the_broker_are_open(t: Remoting) -> None:
-    """Template, cluster, broker, trace, reply and check point topics take messages like any other."""
+    """A send to the template, cluster, broker, trace, reply or check point topic is accepted."""
     for topic in (
         names.AUTO_CREATE_TOPIC,
         names.BENCHMARK_TOPIC,
@@ -39,7 +39,7 @@ def other_topics_of_the_broker_are_open(t: Remoting) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.msgCheck")
 def names_of_system_topics_can_be_taken(t: Remoting) -> None:
-    """A send may create a topic whose name begins as those of the system do, though administrators may not."""
+    """A send may create a topic whose name starts like a system topic's, although administrators may not."""
     topic = t.new("rmq_sys_of_mine")
     t.see("sent", t.send(topic), 0)
     t.see("created", t.config_of(topic), 0)
@@ -48,7 +48,7 @@ def names_of_system_topics_can_be_taken(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def topics_of_the_broker_can_be_read(t: Remoting) -> None:
-    """What waits in topics of the broker can be read by anybody."""
+    """Any group can read messages that wait in system topics."""
     topic, group = t.topic(queues=1), t.group()
     sent = t.send(topic, "later", properties={"DELAY": "18"})
     t.see("sent", sent.without("queueOffset"), 0)
@@ -66,7 +66,10 @@ def _read(t: Remoting, topic: str, group: str, queue: int, offset: int) -> dict[
 
 @remoting_case("TimerMessageStore.doEnqueue", alone=True)
 def a_plain_message_ends_the_timer(t: Remoting) -> None:
-    """The timer's own topic takes a message; after it no timed message is ever delivered, and no popped one again."""
+    """A message sent to the timer topic stops the timer.
+
+    No timed message is delivered afterwards, and no popped one is redelivered.
+    """
     topic = t.topic(queues=1)
     t.see("before", t.send(topic, "before", properties={"TIMER_DELAY_MS": "1000"}).code)
     t.see("delivered before", t.stored(topic, seconds=6).bodies)

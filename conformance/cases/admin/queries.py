@@ -1,4 +1,4 @@
-"""Finding messages by their place in the log, by key and by id."""
+"""Message queries by log offset, key and id."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -8,15 +8,15 @@ from ...worlds.remoting import Remoting
 from ..store.compaction import send_batch
 
 FAR = 1 << 40
-"""A place that no log reaches."""
+"""A log offset beyond the end of any log."""
 INTO_A_RECORD = 4
-"""There stands the record's magic code, which no size can be."""
+"""Position of a record's magic code, which is not a valid size."""
 _FLAG = 16
-"""There stands the flag, which is the sender's."""
+"""Position of a record's flag, which the sender sets."""
 
 
 def _query(t: Remoting, topic: str, key: object, **fields: object) -> Answer:
-    """Query without what an index tells of others' messages."""
+    """Query by key, without the response fields that depend on other messages."""
     return t.query(topic, key, **fields).without("indexLastUpdatePhyoffset", "indexLastUpdateTimestamp")
 
 
@@ -26,7 +26,7 @@ def _indexed(t: Remoting, topic: str, key: str) -> None:
 
 @remoting_case("QueryMessageProcessor.viewMessageById")
 def a_message_is_viewed_at_its_place(t: Remoting) -> None:
-    """A message is viewed by its place in the log, which its id ends with; the topic asked for does not matter."""
+    """A message is viewed by its log offset, the last part of its id. The topic in the request is ignored."""
     topic = t.topic(queues=1)
     [sent] = t.readable(topic, t.send(topic, "hello", tag="A", keys="k"))
     t.see("viewed", t.view(sent.place), 0)
@@ -35,7 +35,7 @@ def a_message_is_viewed_at_its_place(t: Remoting) -> None:
 
 @remoting_case("QueryMessageProcessor.viewMessageById")
 def nothing_is_viewed_where_no_message_begins(t: Remoting) -> None:
-    """A view beyond the log, before it, inside a record or without a place fails."""
+    """A view before or beyond the log, inside a record or without an offset fails."""
     topic = t.topic(queues=1)
     [sent] = t.sent(topic)
     t.see("beyond", t.view(FAR), 1)
@@ -46,7 +46,7 @@ def nothing_is_viewed_where_no_message_begins(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.selectOneMessageByOffset")
 def a_view_takes_a_number_inside_a_record_for_a_size(t: Remoting) -> None:
-    """A view inside of a record brings so many bytes as the number there says, if they are in the log, or fails."""
+    """A view inside a record uses the number there as the record's size and returns that many bytes, or fails."""
     topic = t.topic(queues=1)
     for flag in (20, 1, 0, -5, 1 << 30):
         [sent] = t.readable(topic, t.send(topic, flag=flag))
@@ -58,7 +58,7 @@ def a_view_takes_a_number_inside_a_record_for_a_size(t: Remoting) -> None:
 
 @remoting_case("QueryMessageProcessor.queryMessage")
 def messages_are_found_by_each_of_their_keys(t: Remoting) -> None:
-    """A message is found by each of the keys that blanks divide, as they are written."""
+    """A message is found by each of its blank-separated keys. Keys are case-sensitive."""
     topic = t.topic(queues=1)
     t.readable(topic, t.send(topic, "two", keys="first second"), t.send(topic, "spaced", keys=" third   fourth "))
     _indexed(t, topic, "fourth")
@@ -68,7 +68,7 @@ def messages_are_found_by_each_of_their_keys(t: Remoting) -> None:
 
 @remoting_case("QueryMessageProcessor.queryMessage")
 def keys_belong_to_their_topic(t: Remoting) -> None:
-    """A key is looked for in one topic; an unknown topic has none."""
+    """A key is searched in one topic; an unknown topic has no keys."""
     topic, other = t.topic(queues=1), t.topic(queues=1)
     t.readable(topic, t.send(topic, "here", keys="k"))
     _indexed(t, topic, "k")
@@ -79,7 +79,7 @@ def keys_belong_to_their_topic(t: Remoting) -> None:
 
 @remoting_case("IndexService.queryOffset")
 def a_query_finds_the_newest_messages(t: Remoting) -> None:
-    """A query for fewer messages than there are finds the newest of them, in the order in which they were stored."""
+    """A query for fewer messages than exist returns the newest ones in store order."""
     topic = t.topic(queues=2)
     t.readable(topic, *(t.send(topic, f"m{number}", queue=number % 2, keys="k") for number in range(5)))
     t.until(lambda: len(_query(t, topic, "k").messages) == 5)
@@ -91,7 +91,7 @@ def a_query_finds_the_newest_messages(t: Remoting) -> None:
 
 @remoting_case("IndexService.queryOffset")
 def a_query_finds_64_messages_at_most(t: Remoting) -> None:
-    """A query finds at most maxMsgsNumBatch messages, however many it asks for."""
+    """A query returns at most maxMsgsNumBatch messages, even if it requests more."""
     topic = t.topic(queues=1)
     t.sent(topic, 70, keys="k")
     t.until(lambda: len(_query(t, topic, "k", maxNum=100).messages) >= 64)
@@ -101,7 +101,7 @@ def a_query_finds_64_messages_at_most(t: Remoting) -> None:
 
 @remoting_case("QueryMessageProcessor.queryMessage")
 def messages_are_found_by_their_unique_key(t: Remoting) -> None:
-    """A message is found by the id that its client gave it, whether the query says that it is one or not."""
+    """A message is found by its client's unique id, with or without the unique-key flag of the query."""
     topic = t.topic(queues=1)
     [sent] = t.sent(topic, 1, keys="k")
     unique = sent["transactionId"]
@@ -114,7 +114,7 @@ def messages_are_found_by_their_unique_key(t: Remoting) -> None:
 
 @remoting_case("IndexService.queryOffset")
 def a_query_keeps_to_its_time(t: Remoting) -> None:
-    """A query finds messages that were stored in its range of time, of which a second at the ends is uncertain."""
+    """A query returns messages stored in its time range, with an uncertainty of 1 s at both ends."""
     topic, group = t.topic(queues=1), t.group()
     t.readable(topic, t.send(topic, "hello", keys="k"))
     _indexed(t, topic, "k")
@@ -133,7 +133,7 @@ def a_query_keeps_to_its_time(t: Remoting) -> None:
 
 @remoting_case("CommitLogDispatcherBuildIndex.dispatch")
 def a_delayed_message_has_its_keys_when_it_is_delivered(t: Remoting) -> None:
-    """A key of a delayed message finds nothing in its topic until the message is delivered."""
+    """A delayed message is found by key in its topic only after its delivery."""
     topic = t.topic(queues=1)
     t.send(topic, "later", keys="k", properties={"DELAY": "1"})
     t.wait(0.3)
@@ -152,7 +152,7 @@ def a_query_needs_its_fields(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.queryConsumeQueue")
 def a_consume_queue_can_be_looked_into(t: Remoting) -> None:
-    """What a consume queue holds is shown by place, with the hash of each message's tag."""
+    """QUERY_CONSUME_QUEUE returns the units of a consume queue by index, with the tag hash of each message."""
     topic, group = t.topic(queues=1), t.group()
     t.readable(topic, t.send(topic, "a", tag="A"), t.send(topic, "none"), t.send(topic, "b", tag="B"))
     ext = {"topic": topic, "queueId": 0, "index": 1, "count": 10, "consumerGroup": group}
@@ -166,12 +166,12 @@ def a_consume_queue_can_be_looked_into(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.queryMessage, IndexFile.putKey", alone=True)
 def an_answer_says_how_far_the_index_is(t: Remoting) -> None:
-    """A query that finds something tells place and time of the last message with a key; one in vain tells zeros."""
+    """A successful query returns offset and time of the index's last message; an unsuccessful one returns zeros."""
     topic = t.topic(queues=1)
     [first] = t.readable(topic, t.send(topic, "first", keys="k"))
     _indexed(t, topic, "k")
     _see_index(t, topic, "k", {"first": first})
-    t.wait(0.01)  # in the same millisecond nobody could tell whose time it is
+    t.wait(0.01)  # two messages in the same millisecond would be indistinguishable
     [second] = t.readable(topic, t.send(topic, "second", unique=False, keys="other"))
     _indexed(t, topic, "other")
     _see_index(t, topic, "k", {"first": first, "second": second})
@@ -181,7 +181,7 @@ def an_answer_says_how_far_the_index_is(t: Remoting) -> None:
 
 
 def _see_index(t: Remoting, topic: str, key: str, sent: dict[str, Answer]) -> None:
-    """Note which message's place an index says that it ends with, and whether its time is that message's."""
+    """Record which message's offset and time the index reports as its last ones."""
     answer = t.query(topic, key)
     place, time = answer["indexLastUpdatePhyoffset"], answer["indexLastUpdateTimestamp"]
     ends = [name for name, each in sent.items() if str(each.place) == place]

@@ -1,4 +1,4 @@
-"""Queries by key and time: what time an index remembers of a message."""
+"""Queries by key and time: the store time that the index keeps of a message."""
 
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
@@ -8,7 +8,7 @@ from ...worlds.remoting import Remoting
 
 @remoting_case("IndexFile.putKey", alone=True)
 def an_index_counts_seconds_from_its_first_message(t: Remoting) -> None:
-    """A message is remembered by whole seconds after the first one with a key; a range is held against that time."""
+    """The index stores times as whole seconds after its first message, and a time range is compared with those."""
     topic = t.topic(queues=1)
     stored: list[ReceivedMessage] = []
     for number, pause in enumerate((0.0, 1.4, 1.4)):

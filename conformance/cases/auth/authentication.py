@@ -1,4 +1,4 @@
-"""Who has signed a request, where a broker wants to know."""
+"""Authentication of requests by their signatures."""
 
 from rocketmq_testkit.remoting.client import Credentials
 from rocketmq_testkit.remoting.client.signing import sign, signature
@@ -15,7 +15,7 @@ ALL = entry("*", "All")
 
 @remoting_case("DefaultAuthenticationHandler.doAuthenticate", settings=GUARDED)
 def a_request_is_signed_by_somebody(t: Remoting) -> None:
-    """By a user that is known and not disabled, with its own password; each else hears why not, code 16."""
+    """A request must be signed by an existing, enabled user with its own password. Others get code 16 with a reason."""
     topic, ann = t.topic(), user(t, ALL)
     t.see("own secret", t.send(topic, to=as_user(t, ann)), 0)
     t.see("super", t.send(topic), 0)
@@ -39,7 +39,7 @@ def a_request_is_signed_by_somebody(t: Remoting) -> None:
 
 @remoting_case("DefaultAuthenticationContextBuilder.build", settings=GUARDED)
 def a_signature_is_over_all_fields_and_the_body(t: Remoting) -> None:
-    """In order of the fields' names; a field more or less, another body or none at all spoil it."""
+    """A signature covers all fields in the order of their names, and the body. Any change of them invalidates it."""
     topic, ann = t.topic(), user(t, ALL)
     to = as_user(t, None)
     fields: dict[str, str] = {"topic": topic, "zone": "é", "Alpha": "A"}
@@ -67,7 +67,7 @@ def a_signature_is_over_all_fields_and_the_body(t: Remoting) -> None:
 
 @remoting_case("NettyRemotingAbstract.buildProcessRequestHandler", settings=GUARDED)
 def it_is_looked_at_before_anything_else(t: Remoting) -> None:
-    """Whatever the code, the fields and the body are; a name server asks nobody."""
+    """The broker checks the signature first, for every code, fields and body. A name server checks no signatures."""
     nobody = as_user(t, None)
     t.see("unknown code", t.ask(9999, {}, to=nobody), 16)
     t.see("unknown code, signed", t.ask(9999, {}), 3)
@@ -84,7 +84,7 @@ def it_is_looked_at_before_anything_else(t: Remoting) -> None:
 
 @remoting_case("AbstractAuthenticationStrategy.doEvaluate", settings=GUARDED)
 def a_white_list_needs_no_signature(t: Remoting) -> None:
-    """The codes of `authenticationWhitelist` and of no others; a right is wanted all the same, of whom nobody knows."""
+    """Only codes in `authenticationWhitelist` need no signature, but the user name must still have the right."""
     topic, nobody = t.topic(), as_user(t, None)
     place: dict[str, object] = {"topic": topic, "queueId": 0}
     t.see("listed", t.ask(RequestCode.GET_MIN_OFFSET, place, to=nobody))
@@ -96,7 +96,7 @@ def a_white_list_needs_no_signature(t: Remoting) -> None:
 
 @remoting_case("AuthenticationPipeline.execute", settings=KEEPING)
 def nobody_is_looked_at_where_it_is_off(t: Remoting) -> None:
-    """A provider of users alone asks nobody, whatever a request says of its signer."""
+    """Without authentication the broker ignores signatures, even if it stores users."""
     topic = t.topic()
     name = t.new("user")
     ask_for_user(t, name, userStatus="disable")
@@ -110,7 +110,7 @@ def nobody_is_looked_at_where_it_is_off(t: Remoting) -> None:
 
 @remoting_case("StatefulAuthenticationStrategy.evaluate", settings=REMEMBERING)
 def a_connection_is_remembered(t: Remoting) -> None:
-    """For the time that is set, with what was found of it and its user, good or bad; another connection is not."""
+    """The stateful strategy caches the result for a connection and user, good or bad, for the configured time."""
     topic, ann = t.topic(), user(t, ALL)
     nobody, good, bad = as_user(t, None), as_user(t, ann), as_user(t, Credentials(ann.access_key, "other"))
     t.see("good", t.send(topic, to=good), 0)

@@ -1,4 +1,4 @@
-"""What users may do, where a broker wants rights."""
+"""Authorization of requests by the rights of users."""
 
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -12,14 +12,14 @@ from ...worlds.remoting import Remoting, subscription
 
 
 def missing(answer: Answer) -> str | None:
-    """What a request is refused for; how it goes on otherwise is not this file's."""
+    """Return the reason of a rejection for missing rights, or "goes on" for any other response."""
     return answer.remark if answer.code == 16 else "goes on"
 
 
 def may_send(
     t: Remoting, topic: str, *entries: dict[str, object], by_default: tuple[dict[str, object], ...] = ()
 ) -> Answer:
-    """What becomes of a send by a new user with these rights."""
+    """Send a message as a new user with these rights, and return the response."""
     credentials = user(t, *entries)
     if by_default:
         give(t, credentials.access_key, *by_default, kind="Default")
@@ -28,7 +28,10 @@ def may_send(
 
 @remoting_case("AclAuthorizationHandler.handle", settings=GUARDED)
 def a_topic_and_a_group_need_rights(t: Remoting) -> None:
-    """Pub to send, Sub to both to read; without an entry that fits the answer names user, resource and address."""
+    """Sending requires Pub on the topic, reading requires Sub on topic and group.
+
+    The rejection names user, resource and address.
+    """
     topic, other, group = t.topic(), t.topic(), t.group()
     t.send(topic)
     ann = user(t, entry(f"Topic:{topic}", "Pub"))
@@ -49,7 +52,7 @@ def a_topic_and_a_group_need_rights(t: Remoting) -> None:
 
 @remoting_case("Resource.isMatch, PolicyEntry.isMatchAction", settings=GUARDED)
 def resources_and_actions_have_patterns(t: Remoting) -> None:
-    """A name, the beginning of one, any, any of any kind; an action or all."""
+    """An entry's resource is a name, a prefix or any, of one kind or any kind; its actions are one, several or all."""
     topic = t.topic()
     stem = topic[:-2]
     for label, each in {
@@ -75,8 +78,10 @@ def resources_and_actions_have_patterns(t: Remoting) -> None:
 
 @remoting_case("AclAuthorizationHandler.comparePolicyEntries", settings=GUARDED)
 def one_entry_counts_of_several(t: Remoting) -> None:
-    """The name before a prefix, a short prefix before a long one, Allow before Deny of as much; what upstream's
-    comparison leaves open falls as its sort does."""
+    """Of several matching entries an exact name has priority over a prefix, and a short prefix over a long one.
+
+    Allow has priority over Deny for the same resource. Other ties are decided by upstream's sort.
+    """
     topic = t.topic()
     resources = {
         "name": f"Topic:{topic}",
@@ -120,7 +125,7 @@ def one_entry_counts_of_several(t: Remoting) -> None:
 
 @remoting_case("AclAuthorizationHandler.matchPolicyEntries", settings=GUARDED)
 def default_rights_count_where_no_others_fit(t: Remoting) -> None:
-    """Custom entries that fit hide all default ones, whatever they say; entries that fit not hide none."""
+    """Default entries count only if no custom entry matches, whether that allows or denies."""
     topic = t.topic()
     mine, denied = entry(f"Topic:{topic}", "Pub"), entry(f"Topic:{topic}", "Pub", decision="Deny")
     other = entry(f"Topic:{topic}", "Sub", decision="Deny")
@@ -133,7 +138,7 @@ def default_rights_count_where_no_others_fit(t: Remoting) -> None:
 
 @remoting_case("Environment.isMatch, IPAddressUtils.isIPInRange", settings=GUARDED)
 def rights_are_of_addresses(t: Remoting) -> None:
-    """Of all, of some, or of ranges; an entry for other addresses says nothing."""
+    """An entry may be limited to addresses or address ranges; it does not count for other addresses."""
     topic = t.topic()
     for label, sources in {
         "own": ("127.0.0.1",),
@@ -168,12 +173,15 @@ FIELDS: dict[str, object] = {
     "topicList": "one;two",
     "filterGroups": "g1,g2",
 }
-"""What any request may want: each name says its field."""
+"""Fields of any request; each name field has its own name as value."""
 
 
 @remoting_case("RocketMQAction, RocketMQResource", settings=GUARDED, alone=True)
 def each_request_needs_something_else(t: Remoting) -> None:
-    """What a user without rights hears first of each code; codes that need none go on and fail or not by themselves."""
+    """Each request code returns the first right that a user without rights lacks.
+
+    Codes without rights are processed.
+    """
     mine = as_user(t, user(t))
     for code in sorted(RequestCode):
         if code in _LEFT_OUT:
@@ -183,7 +191,7 @@ def each_request_needs_something_else(t: Remoting) -> None:
 
 @remoting_case("DefaultAuthorizationContextBuilder.buildContextByAnnotation", settings=GUARDED)
 def what_is_left_out_needs_nothing(t: Remoting) -> None:
-    """Of the fields with names those count that are there; retry topics count as their groups."""
+    """Only the existing name fields require rights, and retry topics count as their groups."""
     mine = as_user(t, user(t))
     for label, code, ext in (
         ("no topic", RequestCode.GET_MAX_OFFSET, {"queueId": 0}),
@@ -205,7 +213,8 @@ def what_is_left_out_needs_nothing(t: Remoting) -> None:
 
 @remoting_case("DefaultAuthorizationContextBuilder.build", settings=GUARDED)
 def some_requests_are_looked_into(t: Remoting) -> None:
-    """Sends to a retry topic are a consumer's; heartbeats and locks need what their bodies name."""
+    """A send to a retry topic requires rights of a consumer; heartbeats and locks require rights on names in their
+    bodies."""
     mine = as_user(t, user(t))
 
     def see(label: str, code: int, ext: dict[str, object] | None = None, body: bytes = b"") -> None:
@@ -247,7 +256,7 @@ def some_requests_are_looked_into(t: Remoting) -> None:
 
 @remoting_case("DefaultAuthorizationContextBuilder.build", settings=GUARDED)
 def what_bodies_name_is_looked_at(t: Remoting) -> None:
-    """With the right to the group, the topics of a heartbeat and of locks count, but for retry topics."""
+    """The topics in the bodies of heartbeats and locks require rights, except retry topics."""
     group, topic = t.group(), t.topic()
     mine = as_user(t, user(t, entry(f"Group:{group}", "Sub")))
 
@@ -272,7 +281,7 @@ def what_bodies_name_is_looked_at(t: Remoting) -> None:
 
 @remoting_case("AbstractAuthorizationStrategy.doEvaluate", settings=GUARDED)
 def a_white_list_needs_no_right(t: Remoting) -> None:
-    """The codes of `authorizationWhitelist`, of users that are known all the same."""
+    """Codes in `authorizationWhitelist` need no rights, but the user must still be known."""
     topic = t.topic()
     mine = as_user(t, user(t))
     t.see("listed", t.ask(RequestCode.GET_EARLIEST_MSG_STORETIME, {"topic": topic, "queueId": 0}, to=mine), 0)
@@ -281,7 +290,7 @@ def a_white_list_needs_no_right(t: Remoting) -> None:
 
 @remoting_case("StatefulAuthorizationStrategy.evaluate", settings=REMEMBERING)
 def a_right_is_remembered(t: Remoting) -> None:
-    """For the time that is set, of a connection, a user and what it asks for, whether it is given or taken."""
+    """The stateful strategy caches a decision for a connection, user and resource, for the configured time."""
     topic, other = t.topic(), t.topic()
     ann = user(t, entry(f"Topic:{topic}", "Pub"))
     mine: RemotingClient = as_user(t, ann)
@@ -297,4 +306,4 @@ def a_right_is_remembered(t: Remoting) -> None:
 
 
 _LEFT_OUT = frozenset({RequestCode.UPDATE_BROKER_CONFIG})
-"""What would change the broker for the cases beside."""
+"""Codes that would change the broker for other cases."""

@@ -1,4 +1,4 @@
-"""Users and their rights, where a broker keeps none: nothing says where, which is how it is by itself."""
+"""Requests for users and rights on a broker without a configured store for them, which is the default."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ ENTRY: dict[str, object] = {
 
 
 def acl(*entries: object, **policy: object) -> bytes:
-    """The body of rights with one policy."""
+    """Return the body of an ACL request with one policy."""
     return dumps({"policies": [{"policyType": "Custom", "entries": list(entries), **policy}]})
 
 
 @remoting_case("AuthenticationMetadataManagerImpl.createUser")
 def no_user_is_created(t: Remoting) -> None:
-    """Names and passwords are looked at first; a good user fails, for there is nowhere to keep it."""
+    """Creating a user is rejected for an invalid name or password, or else because users cannot be stored."""
     create, named = RequestCode.AUTH_CREATE_USER, {"username": "ann"}
     t.see("good", t.ask(create, named, dumps(USER)))
     t.see("no type", t.ask(create, named, dumps({"password": "secret"})))
@@ -42,7 +42,7 @@ def no_user_is_created(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.updateUser")
 def no_user_is_changed(t: Remoting) -> None:
-    """Nor is one updated, deleted, shown or listed."""
+    """Updating, deleting, reading and listing users fail as well."""
     update, delete, get = RequestCode.AUTH_UPDATE_USER, RequestCode.AUTH_DELETE_USER, RequestCode.AUTH_GET_USER
     named = {"username": "ann"}
     t.see("updated", t.ask(update, named, dumps(USER)))
@@ -62,7 +62,7 @@ def no_user_is_changed(t: Remoting) -> None:
 
 @remoting_case("AuthorizationMetadataManagerImpl.createAcl")
 def no_rights_are_given(t: Remoting) -> None:
-    """What is wrong with rights is said first; good ones fail, for there is nowhere to keep them."""
+    """Creating or updating rights is rejected if they are invalid, or else because rights cannot be stored."""
     of: dict[str, object] = {"subject": "User:ann"}
     for code in (RequestCode.AUTH_CREATE_ACL, RequestCode.AUTH_UPDATE_ACL):
 
@@ -109,7 +109,7 @@ def no_rights_are_given(t: Remoting) -> None:
 
 @remoting_case("AuthorizationMetadataManagerImpl.deleteAcl")
 def no_rights_are_taken_or_shown(t: Remoting) -> None:
-    """Who is meant is looked at first."""
+    """Deleting and reading rights check the subject first."""
     delete, get = RequestCode.AUTH_DELETE_ACL, RequestCode.AUTH_GET_ACL
     of: dict[str, object] = {"subject": "User:ann"}
     t.see("deleted", t.ask(delete, of))

@@ -1,4 +1,4 @@
-"""Users and their rights, where a broker keeps them."""
+"""Requests for users and rights on a broker that stores them."""
 
 from rocketmq_testkit.remoting.client import Credentials
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -17,8 +17,10 @@ DELETE_ACL, UPDATE_ACL = RequestCode.AUTH_DELETE_ACL, RequestCode.AUTH_UPDATE_AC
 
 @remoting_case("AuthenticationMetadataManagerImpl.createUser, updateUser, deleteUser", settings=KEEPING)
 def a_user_is_kept_and_changed(t: Remoting) -> None:
-    """It is made once, with defaults for what is not said; what an update leaves out stays; who deletes nobody is told
-    nothing."""
+    """A user can be created once, with defaults for missing values, and an update keeps what it does not mention.
+
+    Deleting an unknown user succeeds.
+    """
     ann, bob = {"username": t.new("user")}, {"username": t.new("user")}
     t.see("nobody", t.ask(GET, ann), 0)
     t.see("made", ask_for_user(t, ann["username"]), 0)
@@ -41,7 +43,10 @@ def a_user_is_kept_and_changed(t: Remoting) -> None:
 
 @remoting_case("LocalAuthenticationMetadataProvider.listUser", settings=KEEPING)
 def users_are_listed_by_a_part_of_their_names(t: Remoting) -> None:
-    """In order of their names; a filter of blanks is none, and without any there is no body."""
+    """Users are listed by a part of their names, in order.
+
+    A blank filter matches all, and an empty result has no body.
+    """
     stem = t.new("stem")
     for name in (f"{stem}b", f"{stem}a", f"x{stem}", f"{stem}B"):
         ask_for_user(t, name)
@@ -54,7 +59,8 @@ def users_are_listed_by_a_part_of_their_names(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.isNotSuperUserLogin", settings=KEEPING)
 def a_signature_that_nobody_checks(t: Remoting) -> None:
-    """Super users are made, changed and deleted by unsigned requests and by those that name one; others are refused."""
+    """Unsigned requests and those that name a super user can change super users; requests of other users are rejected.
+    """
     boss, ann = t.new("user"), t.new("user")
     ask_for_user(t, boss, userType="Super")
     ask_for_user(t, ann)
@@ -73,7 +79,7 @@ def a_signature_that_nobody_checks(t: Remoting) -> None:
 
 @remoting_case("AuthorizationMetadataManagerImpl.createAcl, updateAcl", settings=KEEPING)
 def rights_are_given_piece_by_piece(t: Remoting) -> None:
-    """What is said of a resource replaces what was said of it, the rest stays; both requests do the same."""
+    """New entries replace those of the same resource and keep the others. Create and update have the same effect."""
     name = t.new("user")
     of = {"subject": f"User:{name}"}
     t.see("nobody's", ask_for_rights(t, name, entry("Topic:a", "Pub")), 16)
@@ -93,7 +99,10 @@ def rights_are_given_piece_by_piece(t: Remoting) -> None:
 
 @remoting_case("AuthorizationMetadataManagerImpl.deleteAcl", settings=KEEPING)
 def rights_are_taken_away(t: Remoting) -> None:
-    """One resource or all; with the last one nothing is left to take. They are gone with their user."""
+    """Rights are deleted for one resource or all.
+
+    A user without rights is an error, and rights are deleted with their user.
+    """
     name = t.new("user")
     of = {"subject": f"User:{name}"}
     t.see("of nobody", t.ask(DELETE_ACL, of), 16)
@@ -121,7 +130,10 @@ def rights_are_taken_away(t: Remoting) -> None:
 
 @remoting_case("LocalAuthorizationMetadataProvider.listAcl", settings=KEEPING)
 def rights_are_listed(t: Remoting) -> None:
-    """By parts of subjects and of resources; where the subject contains what the resource shall, all of its rights."""
+    """Rights are listed by parts of subject and resource.
+
+    If the resource filter matches the subject, all rights are listed.
+    """
     stem = t.new("stem")
     ask_for_user(t, f"{stem}-none")
     for name in (f"{stem}-b", f"{stem}-a"):
@@ -142,7 +154,10 @@ def rights_are_listed(t: Remoting) -> None:
 
 @remoting_case("AuthenticationMetadataManagerImpl.initUser", settings=GUARDED)
 def the_first_user_is_made_at_the_start(t: Remoting) -> None:
-    """It is super, and makes others; one that is not cannot touch it, whatever its rights."""
+    """The initial user is created at the start as a super user.
+
+    Other users cannot change it, whatever rights they have.
+    """
     cluster = entry("Cluster:*", "All")
     ann: Credentials = user(t, cluster)
     mine = as_user(t, ann)

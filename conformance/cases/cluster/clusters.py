@@ -1,4 +1,4 @@
-"""Two clusters behind one name server: what belongs to which, and what does not care."""
+"""Two clusters with one name server: separate and shared data."""
 
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -12,13 +12,13 @@ WEST = {"beside.brokerName": "broker-w", "beside.brokerClusterName": "west"}
 
 @remoting_case("RouteInfoManager.getAllClusterInfo", settings=WEST)
 def each_broker_is_told_with_its_cluster(t: Remoting) -> None:
-    """Cluster information names the cluster of each broker, and the brokers of each cluster."""
+    """The cluster info has the cluster of each broker and the brokers of each cluster."""
     see_clusters(t)
 
 
 @remoting_case("RouteInfoManager.getTopicsByCluster", settings=WEST)
 def a_cluster_has_the_topics_of_its_brokers(t: Remoting) -> None:
-    """A topic of brokers of both is listed for both, an unknown cluster has none."""
+    """A topic on brokers of both clusters is listed for both; an unknown cluster has no topics."""
     here, there = t.topic(queues=1), t.topic(queues=1, to=t.beside)
     both = t.topic(name=t.topic(queues=1), queues=1, to=t.beside)
     until_on_both(t, both)
@@ -29,7 +29,7 @@ def a_cluster_has_the_topics_of_its_brokers(t: Remoting) -> None:
 
 @remoting_case("RouteInfoManager.pickupTopicRouteData", settings=WEST)
 def a_route_goes_over_clusters(t: Remoting) -> None:
-    """A route names brokers of both with their clusters; the topic named like a cluster is on its brokers."""
+    """A route names brokers of both clusters. The topic named like a cluster exists on that cluster's brokers."""
     both = t.topic(name=t.topic(queues=1), queues=2, to=t.beside)
     until_on_both(t, both)
     for label, topic in (("topic", both), ("template", AUTO_CREATE_TOPIC), ("west", "west"), ("first", t.cluster)):
@@ -38,14 +38,14 @@ def a_route_goes_over_clusters(t: Remoting) -> None:
 
 @remoting_case("TopicConfigManager.createTopicInSendMessageMethod", settings=WEST)
 def a_cluster_is_a_template_for_its_brokers(t: Remoting) -> None:
-    """A send that names a cluster as its template creates a topic at a broker of it, and at no other."""
+    """A send with a cluster as template topic creates a topic only on a broker of that cluster."""
     t.see("at a broker of it", t.send(t.new(), defaultTopic="west", to=t.beside).code)
     t.see("at another", t.send(t.new(), defaultTopic="west"))
 
 
 @remoting_case("SendMessageProcessor.sendMessage", settings=WEST)
 def a_message_has_the_cluster_of_its_broker(t: Remoting) -> None:
-    """Its property CLUSTER."""
+    """A stored message has the cluster of its broker as property CLUSTER."""
     topic = t.topic(queues=1, to=t.beside)
     t.send(topic, to=t.beside)
     group = t.group()
@@ -56,7 +56,7 @@ def a_message_has_the_cluster_of_its_broker(t: Remoting) -> None:
 
 @remoting_case("RouteInfoManager.operateWritePermOfBroker", settings=WEST, alone=True)
 def write_permission_is_wiped_by_broker(t: Remoting) -> None:
-    """What another cluster has of a topic can be written to as before."""
+    """Wiping the write permission of a broker does not affect the topic on the other cluster."""
     both = t.topic(name=t.topic(queues=1), queues=1, to=t.beside)
     until_on_both(t, both)
     for label, code in (("wiped", "WIPE"), ("given back", "ADD")):
@@ -67,7 +67,7 @@ def write_permission_is_wiped_by_broker(t: Remoting) -> None:
 
 @remoting_case("QueryAssignmentProcessor.queryAssignment", settings=WEST)
 def queues_of_both_clusters_are_shared_out(t: Remoting) -> None:
-    """Who asks one broker for its share gets queues of brokers of the other cluster, too."""
+    """A broker assigns queues of both clusters to a client."""
     group, clients = t.group(), {t.new("client"): t.connect() for _ in range(2)}
     topic = t.topic(name=t.topic(queues=2), queues=2, to=t.beside)
     until_on_both(t, topic)

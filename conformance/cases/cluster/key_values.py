@@ -1,4 +1,4 @@
-"""Values that a name server keeps for administrators, and its own settings."""
+"""Key-value configuration of the name server, and its own settings."""
 
 from collections.abc import Mapping
 
@@ -10,18 +10,18 @@ from ...worlds.remoting import Remoting
 
 
 def ask(t: Remoting, code: int, ext: Mapping[str, object], body: bytes = b"") -> Answer:
-    """Ask the name server."""
+    """Send a request to the name server."""
     return t.ask(code, ext, body, to=t.namesrv)
 
 
 def settings_of(body: bytes) -> dict[str, str]:
-    """A text of properties as a map."""
+    """Parse a properties text."""
     return dict(line.split("=", 1) for line in body.decode().splitlines() if "=" in line and line[0] != "#")
 
 
 @remoting_case("KVConfigManager.putKVConfig")
 def a_value_is_kept(t: Remoting) -> None:
-    """A value is found by namespace and key, may be replaced, and is gone once deleted."""
+    """A value is found by namespace and key, can be replaced, and is not found once deleted."""
     place = {"namespace": t.new("namespace"), "key": "k"}
     t.see("put", ask(t, RequestCode.PUT_KV_CONFIG, {**place, "value": "first"}), 0)
     t.see("got", ask(t, RequestCode.GET_KV_CONFIG, place), 0)
@@ -33,7 +33,7 @@ def a_value_is_kept(t: Remoting) -> None:
 
 @remoting_case("KVConfigManager.getKVListByNamespace")
 def a_namespace_is_listed(t: Remoting) -> None:
-    """All values of a namespace are told together; a namespace whose values are gone is still there, and empty."""
+    """All values of a namespace are listed. A namespace without remaining values still exists and is empty."""
     namespace = t.new("namespace")
     for key in ("a", "b"):
         ask(t, RequestCode.PUT_KV_CONFIG, {"namespace": namespace, "key": key, "value": f"of {key}"})
@@ -46,7 +46,7 @@ def a_namespace_is_listed(t: Remoting) -> None:
 
 @remoting_case("DefaultRequestProcessor.getKVConfig")
 def a_value_that_is_not_there_is_an_error(t: Remoting) -> None:
-    """Asking for what is not there fails, deleting it does not."""
+    """Reading a missing value fails; deleting one succeeds."""
     place = {"namespace": t.new("namespace"), "key": "k"}
     t.see("unknown namespace", ask(t, RequestCode.GET_KV_CONFIG, place), 22)
     ask(t, RequestCode.PUT_KV_CONFIG, {**place, "value": "v"})
@@ -57,7 +57,7 @@ def a_value_that_is_not_there_is_an_error(t: Remoting) -> None:
 
 @remoting_case("DefaultRequestProcessor.putKVConfig")
 def parts_of_a_value_may_be_missing(t: Remoting) -> None:
-    """A value without namespace or key fails; without a value it is taken."""
+    """A value without namespace or key is rejected; one without a value is accepted."""
     namespace = t.new("namespace")
     t.see("no namespace", ask(t, RequestCode.PUT_KV_CONFIG, {"key": "k", "value": "v"}))
     t.see("no key", ask(t, RequestCode.PUT_KV_CONFIG, {"namespace": namespace, "value": "v"}))
@@ -72,7 +72,7 @@ def parts_of_a_value_may_be_missing(t: Remoting) -> None:
 
 @remoting_case("DefaultRequestProcessor.getConfig")
 def the_name_server_tells_its_settings(t: Remoting) -> None:
-    """The settings of a name server are properties text."""
+    """GET_NAMESRV_CONFIG returns the settings as properties text."""
     settings = settings_of(ask(t, RequestCode.GET_NAMESRV_CONFIG, {}).body)
     names = ("orderMessageEnable", "enableAllTopicList", "enableTopicList")
     t.see("settings", {name: settings.get(name) for name in names})
@@ -87,7 +87,7 @@ def some_settings_of_the_name_server_are_fixed(t: Remoting) -> None:
 
 @remoting_case("DefaultRequestProcessor.updateConfig", tidy=True)
 def settings_of_the_name_server_can_be_changed(t: Remoting) -> None:
-    """A change holds at once; the lists of topics can be turned off."""
+    """A changed name server setting takes effect at once, such as switching off topic lists."""
     off = b"enableAllTopicList=false\nenableTopicList=false\n"
     t.see("changed", ask(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, off), 0)
     t.see("all topics", ask(t, RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {}))
@@ -105,7 +105,7 @@ def settings_of_the_name_server_can_be_changed(t: Remoting) -> None:
 
 @remoting_case("Configuration.update", tidy=True)
 def unknown_settings_of_the_name_server_are_ignored(t: Remoting) -> None:
-    """Unknown names and texts that are no properties change nothing and are no error."""
+    """Unknown settings and malformed text are ignored without an error."""
     t.see("unknown", ask(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, b"noSuchSetting=1\n"))
     t.see("garbage", ask(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, b"garbage"))
     t.see("no body", ask(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}))

@@ -1,4 +1,4 @@
-"""A master that waits for slaves, and one that suggests them: what it does, whether it has a slave or not."""
+"""A master that waits for slaves or suggests them to consumers, with and without a slave."""
 
 from typing import Unpack
 
@@ -13,11 +13,11 @@ from ...worlds.send_fields import SendFields
 
 WITHOUT_SLAVE = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}
 BEHIND = {"slaveReadEnable": "true", "accessMessageInMemoryMaxRatio": "0"}
-"""Whoever is not at the end of the log is far behind."""
+"""Settings by which every group before the end of the log counts as far behind."""
 
 
 def see_sent_at_once(t: Remoting, topic: str, label: str = "sent", **more: Unpack[SendFields]) -> None:
-    """Send a message, and note the answer and that nothing was waited for."""
+    """Send a message; record the response and that it came without waiting."""
     watch = t.stopwatch()
     t.see(label, t.send(topic, **more), 0)
     t.see("after", watch.between(0, 2))
@@ -25,7 +25,10 @@ def see_sent_at_once(t: Remoting, topic: str, label: str = "sent", **more: Unpac
 
 @remoting_case("GroupTransferService.doWaitTransfer", settings=WITHOUT_SLAVE)
 def a_send_waits_for_a_slave_that_is_not_there(t: Remoting) -> None:
-    """It is told so after three seconds, and its message is stored; one that waits for nobody is answered at once."""
+    """A send to a synchronous master without slave returns SLAVE_NOT_AVAILABLE or a timeout after 3 s, and is stored.
+
+    A message with WAIT=false gets its response at once.
+    """
     topic = t.topic(queues=1)
     watch = t.stopwatch()
     waiting = t.start(RequestCode.SEND_MESSAGE_V2, short_names(t.send_fields(topic)), b"waits")
@@ -36,13 +39,13 @@ def a_send_waits_for_a_slave_that_is_not_there(t: Remoting) -> None:
 
 @remoting_case("GroupTransferService.doWaitTransfer", settings=with_keys(ODD, "brokerRole"))
 def a_synchronous_master_waits_for_nobody_by_default(t: Remoting) -> None:
-    """One broker in sync is enough, and that is itself."""
+    """With the default inSyncReplicas=1 a synchronous master does not wait, because it counts itself."""
     see_sent_at_once(t, t.topic(queues=1))
 
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse", settings=WITHOUT_SLAVE)
 def a_send_through_the_proxy_waits_for_a_slave_that_is_not_there(t: Grpc) -> None:
-    """It is told so, and its message is stored."""
+    """A send through the proxy gets the slave's timeout as its status, and the message is stored."""
     topic = t.topic(queues=1)
     waiting = t.start_call("SendMessage", sv.SendMessageRequest(messages=[t.message(topic, "waits")]))
     t.wait(4)
@@ -52,7 +55,10 @@ def a_send_through_the_proxy_waits_for_a_slave_that_is_not_there(t: Grpc) -> Non
 
 @remoting_case("PullMessageProcessor.composeResponseHeader", settings=BEHIND)
 def who_is_far_behind_is_sent_to_a_slave(t: Remoting) -> None:
-    """A master suggests one broker of a group to who has left much behind, and another to who has not."""
+    """A master suggests a slave to a group that is far behind, otherwise itself.
+
+    Broker ids of the group have priority.
+    """
     topic, group = t.topic(queues=1), t.group()
     other = t.group(brokerId=3, whichBrokerWhenConsumeSlowly=2)
     t.sent(topic, 3)
@@ -66,7 +72,7 @@ def who_is_far_behind_is_sent_to_a_slave(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.composeResponseHeader", settings=with_keys(ODD, "accessMessageInMemoryMaxRatio"))
 def nobody_is_sent_to_a_slave_that_is_not_read_from(t: Remoting) -> None:
-    """Without slaveReadEnable the master suggests itself, whatever the group has."""
+    """Without slaveReadEnable the master suggests itself, whatever broker ids the group has."""
     topic, group = t.topic(queues=1), t.group(brokerId=3)
     t.sent(topic, 3)
     t.see("far behind", t.pull(topic, group, max_messages=1), 0)

@@ -1,4 +1,4 @@
-"""Routes and brokers as the name server tells them."""
+"""Routes and brokers of the name server."""
 
 import re
 
@@ -19,7 +19,7 @@ def a_route_names_brokers_and_queues(t: Remoting) -> None:
 
 @remoting_case("ClientRequestProcessor.getRouteInfoByTopic")
 def old_clients_get_bare_numbers(t: Remoting) -> None:
-    """Broker ids in a route are bare numbers, which no strict JSON has, for clients of versions below 401."""
+    """Clients below version 401 get broker ids in a route as bare numbers, which strict JSON does not allow as keys."""
     topic = t.topic(queues=1)
     for version in (0, 63, 317, 400, 401, 455, 479, 999):
         client = t.connect(t.place.access.namesrv, version=version)
@@ -29,7 +29,7 @@ def old_clients_get_bare_numbers(t: Remoting) -> None:
 
 @remoting_case("ClientRequestProcessor.getRouteInfoByTopic")
 def clients_may_ask_for_strict_json(t: Remoting) -> None:
-    """A client of any version that says acceptStandardJsonOnly gets broker ids as texts."""
+    """A client of any version that sends acceptStandardJsonOnly gets broker ids as strings."""
     topic = t.topic(queues=1)
     client = t.connect(t.place.access.namesrv, version=317)
     for value in ("true", "false", "TRUE", "1"):
@@ -45,7 +45,7 @@ def _quoted(body: bytes) -> str:
 
 @remoting_case("ClientRequestProcessor.getRouteInfoByTopic")
 def an_unknown_topic_has_no_route(t: Remoting) -> None:
-    """A name server says of a topic that it does not know it, and where to read on."""
+    """A route for an unknown topic returns TOPIC_NOT_EXIST with a link to the documentation."""
     t.see("unknown", t.route(t.new()), 17)
     t.see("blank", t.route(""), 17)
     t.see("without a name", t.route(None), 17)
@@ -54,14 +54,14 @@ def an_unknown_topic_has_no_route(t: Remoting) -> None:
 
 @remoting_case("RouteInfoManager.pickupTopicRouteData")
 def topics_of_the_broker_have_routes(t: Remoting) -> None:
-    """The template, cluster and broker topics have routes; the first three say that others may inherit from them."""
+    """Template, cluster and broker topics have routes, and the first three have the inherit permission."""
     for topic in (AUTO_CREATE_TOPIC, t.cluster, t.broker_name, SELF_TEST_TOPIC, reply_topic(t.cluster)):
         t.see("route", t.route(topic), 0)
 
 
 @remoting_case("TopicConfigManager.createTopicInSendMessageMethod")
 def a_topic_has_its_route_when_its_creation_is_answered(t: Remoting) -> None:
-    """The route of a topic that a send creates is there when the send is answered."""
+    """A topic created by a send has its route when the send's response arrives."""
     topic = t.new()
     t.see("before", t.route(topic), 17)
     t.see("sent", t.send(topic), 0)
@@ -70,7 +70,7 @@ def a_topic_has_its_route_when_its_creation_is_answered(t: Remoting) -> None:
 
 @remoting_case("ClientManageProcessor.heartBeat")
 def a_group_has_its_retry_route_after_its_heartbeat(t: Remoting) -> None:
-    """A heartbeat makes the retry topic of a group; no route to it is there before."""
+    """A heartbeat creates the retry topic of a group and its route; there is none before."""
     topic, group = t.topic(queues=1), t.group()
     t.see("before", t.route(retry_topic(group)), 17)
     t.see("heartbeat", t.heartbeat("client", groups={group: {topic: "*"}}), 0)
@@ -79,13 +79,13 @@ def a_group_has_its_retry_route_after_its_heartbeat(t: Remoting) -> None:
 
 @remoting_case("RouteInfoManager.getAllClusterInfo")
 def the_cluster_is_told(t: Remoting) -> None:
-    """A name server tells all brokers with their addresses, and the clusters that they belong to."""
+    """The cluster info has all brokers with their addresses, and the clusters with their brokers."""
     t.see("cluster info", t.ask(RequestCode.GET_BROKER_CLUSTER_INFO, to=t.namesrv), 0)
 
 
 @remoting_case("RouteInfoManager.getTopicsByCluster")
 def topics_are_listed(t: Remoting) -> None:
-    """New topics are in the lists of all topics and of those of their cluster; an unknown cluster has none."""
+    """New topics are in the list of all topics and in their cluster's list; an unknown cluster has none."""
     topic = t.topic(queues=1)
     everything = t.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, to=t.namesrv).json
     t.see("in the list of all", topic in everything["topicList"])
@@ -96,7 +96,7 @@ def topics_are_listed(t: Remoting) -> None:
 
 @remoting_case("RouteInfoManager.getSystemTopicList")
 def the_name_servers_system_topics(t: Remoting) -> None:
-    """What a name server calls system topics are the names of clusters and brokers, with the address of one broker."""
+    """The name server's system topics are the names of clusters and brokers, with one broker's address."""
     answer = t.ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, to=t.namesrv).json
     t.see("topics", sorted(answer["topicList"]))
     t.see("address", answer["brokerAddr"])
@@ -104,7 +104,7 @@ def the_name_servers_system_topics(t: Remoting) -> None:
 
 @remoting_case("RouteInfoManager.wipeWritePermOfBrokerByLock")
 def an_unknown_broker_has_no_topics_to_wipe(t: Remoting) -> None:
-    """Wiping, or giving back, the write permission of a broker that is not there changes nothing."""
+    """Wiping or restoring the write permission of an unknown broker has no effect."""
     ext = {"brokerName": "none"}
     t.see("wipe", t.ask(RequestCode.WIPE_WRITE_PERM_OF_BROKER, ext, to=t.namesrv), 0)
     t.see("add", t.ask(RequestCode.ADD_WRITE_PERM_OF_BROKER, ext, to=t.namesrv), 0)
@@ -112,7 +112,10 @@ def an_unknown_broker_has_no_topics_to_wipe(t: Remoting) -> None:
 
 @remoting_case("RouteInfoManager.operateWritePermOfBroker", tidy=True)
 def write_permission_can_be_wiped(t: Remoting) -> None:
-    """A wiped broker's topics lose the write bit in their routes and get it back; the broker itself takes messages."""
+    """Wiping a broker's write permission removes the write bit from its routes until it is restored.
+
+    The broker itself still accepts messages.
+    """
     topic, readable = t.topic(queues=1), t.topic(queues=1, perm=4)
     ext = {"brokerName": t.broker_name}
     wiped = t.ask(RequestCode.WIPE_WRITE_PERM_OF_BROKER, ext, to=t.namesrv)
@@ -128,7 +131,7 @@ def write_permission_can_be_wiped(t: Remoting) -> None:
 
 @remoting_case("ClientRequestProcessor.getRouteInfoByTopic")
 def order_configuration_is_not_told(t: Remoting) -> None:
-    """What administrators store as order configuration is in no route unless the name server is told to."""
+    """The order configuration of a topic is not in its route by default."""
     topic = t.topic(queues=1)
     ext = {"namespace": "ORDER_TOPIC_CONFIG", "key": topic, "value": f"{t.broker_name}:1"}
     t.see("stored", t.ask(RequestCode.PUT_KV_CONFIG, ext, to=t.namesrv), 0)

@@ -1,4 +1,4 @@
-"""Two masters behind one name server: routes, queues, permissions, and one of them away."""
+"""Two masters with one name server: routes, queues, permissions, and a stopped broker."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ RESTART = {Capability.ADMIN, Capability.RESTART}
 
 
 def by_broker(answer: Answer) -> dict[str, Any]:
-    """A route whose lists are in no order: queues and addresses by broker name."""
+    """Return a route's queues and addresses by broker name, because its lists have no order."""
     route = answer.json
     return {
         "queues": {each["brokerName"]: each for each in route["queueDatas"]},
@@ -24,7 +24,7 @@ def by_broker(answer: Answer) -> dict[str, Any]:
 
 
 def see_clusters(t: Remoting) -> None:
-    """Note what a name server tells of clusters and their brokers."""
+    """Record the name server's clusters and brokers."""
     cluster = t.ask(RequestCode.GET_BROKER_CLUSTER_INFO, to=t.namesrv).json
     t.see("brokers", cluster["brokerAddrTable"])
     t.see("clusters", {name: sorted(names) for name, names in cluster["clusterAddrTable"].items()})
@@ -33,7 +33,7 @@ def see_clusters(t: Remoting) -> None:
 
 
 def topics_of(t: Remoting, cluster: str) -> list[str]:
-    """The topics of a cluster, as a name server lists them."""
+    """Return the topics that the name server lists for a cluster."""
     answer = t.ask(RequestCode.GET_TOPICS_BY_CLUSTER, {"cluster": cluster}, to=t.namesrv)
     return list(answer.json["topicList"])
 
@@ -44,7 +44,7 @@ def _on_both(t: Remoting, *, queues: int = 1) -> str:
 
 @remoting_case("RouteInfoManager.pickupTopicRouteData", settings=SECOND)
 def a_route_names_all_brokers_that_have_the_topic(t: Remoting) -> None:
-    """Each with its own number of queues and its own permission."""
+    """A route names all brokers of a topic, each with its own queue numbers and permission."""
     topic = t.topic(queues=2)
     t.see("on one", by_broker(t.route(topic)))
     t.topic(name=topic, queues=3, perm=4, to=t.beside)
@@ -54,7 +54,7 @@ def a_route_names_all_brokers_that_have_the_topic(t: Remoting) -> None:
 
 @remoting_case("RouteInfoManager.getAllClusterInfo", settings=SECOND)
 def all_brokers_are_told(t: Remoting) -> None:
-    """Cluster information and the lists of topics are those of all brokers."""
+    """The cluster info and the topic lists cover all brokers."""
     see_clusters(t)
     topic = t.topic(queues=1, to=t.beside)
     found = topics_of(t, t.cluster)
@@ -63,7 +63,7 @@ def all_brokers_are_told(t: Remoting) -> None:
 
 @remoting_case("TopicConfigManager.createTopicInSendMessageMethod", settings=SECOND)
 def a_topic_that_a_send_creates_is_on_that_broker(t: Remoting) -> None:
-    """The other one creates it with the first send that it gets."""
+    """A send creates a topic only on its broker. Another broker creates it with its own first send."""
     topic = t.new()
     t.see("sent to the second", t.send(topic, to=t.beside), 0)
     t.see("route", by_broker(t.route(topic)))
@@ -73,7 +73,7 @@ def a_topic_that_a_send_creates_is_on_that_broker(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.getMessage", settings=SECOND)
 def each_broker_has_queues_of_its_own(t: Remoting) -> None:
-    """Offsets of messages and groups on one broker say nothing of those on the other."""
+    """Queue offsets and group offsets are separate on each broker."""
     topic, group = _on_both(t), t.group()
     t.sent(topic, 2)
     t.see("sent to the second", t.send(topic, "other", to=t.beside)["queueOffset"])
@@ -88,9 +88,10 @@ def each_broker_has_queues_of_its_own(t: Remoting) -> None:
 
 @remoting_case("RouteInfoManager.unRegisterBroker", needs=RESTART, settings=SECOND, alone=True)
 def a_broker_that_stops_is_out_of_all_routes(t: Remoting) -> None:
-    """At once, and with it what only it had; it is back with what it had, and writable, whatever was wiped.
+    """A stopped broker is removed from all routes at once, and a topic that only it had has no route.
 
-    Until then topics are that it changes, or has from then on. The other broker is not concerned.
+    After its restart its topics are back and writable, even if they were wiped. Before that, only changed and new
+    topics are writable. The other broker is not affected.
     """
     topics, only = [_on_both(t) for _ in range(2)], t.topic(queues=1)
     wiped = t.ask(RequestCode.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": t.broker_name}, to=t.namesrv)
@@ -110,7 +111,7 @@ def a_broker_that_stops_is_out_of_all_routes(t: Remoting) -> None:
 
 @remoting_case("TopicRouteInfoManager.getTopicSubscribeInfo", settings=SECOND)
 def a_broker_shares_out_the_queues_of_all(t: Remoting) -> None:
-    """Who asks one broker for its share gets queues of every broker, but for those that nobody may read."""
+    """A broker assigns queues of every broker to a client, except those without read permission."""
     group, clients = t.group(), {t.new("client"): t.connect() for _ in range(2)}
     for label, perm in (("both", 6), ("one that may be read", 2)):
         topic = t.topic(queues=2)
@@ -123,12 +124,12 @@ def a_broker_shares_out_the_queues_of_all(t: Remoting) -> None:
 
 
 def until_on_both(t: Remoting, topic: str) -> None:
-    """Return when the route of a topic names both brokers."""
+    """Return when the topic's route names both brokers."""
     t.require(t.until(lambda: len(t.route(topic).json["queueDatas"]) == 2), f"the route of {topic} has not both")
 
 
 def share_of(t: Remoting, client: str, group: str, topic: str, model: str) -> list[tuple[str, int]]:
-    """What a client is assigned: names of brokers, and queues."""
+    """Return the broker names and queue ids assigned to a client."""
     body = {"topic": topic, "consumerGroup": group, "clientId": client, "strategyName": "AVG", "messageModel": model}
     assigned = t.ask(RequestCode.QUERY_ASSIGNMENT, None, dumps(body)).json["messageQueueAssignments"]
     return sorted((each["messageQueue"]["brokerName"], each["messageQueue"]["queueId"]) for each in assigned)

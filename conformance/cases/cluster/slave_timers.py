@@ -1,4 +1,4 @@
-"""What a slave tells of timers and delay levels: what it has copied of its master's, for it delivers nothing itself."""
+"""Timer and delay level data of a slave, which it copies from its master. A slave delivers no messages itself."""
 
 from struct import Struct
 
@@ -18,7 +18,7 @@ def _delays(t: Remoting, to: RemotingClient) -> dict[str, int]:
 
 
 def _check_point(t: Remoting, to: RemotingClient) -> tuple[int, int, int]:
-    """Time read, messages taken and those that the master has taken."""
+    """Return the last read time, the processed messages, and those of the master."""
     found = _CHECK_POINT.unpack(t.ask(RequestCode.GET_TIMER_CHECK_POINT, to=to).body)
     return found[0], found[2], found[3]
 
@@ -29,14 +29,17 @@ def _count(t: Remoting, topic: str, to: RemotingClient) -> int | None:
 
 
 def _ends(t: Remoting, topic: str) -> list[str]:
-    """How many messages the topic has, at the master and at its slave."""
+    """Return the topic's number of messages on the master and on the slave."""
     ends = {"topic": topic, "queueId": 0}
     return [t.ask(RequestCode.GET_MAX_OFFSET, ends, to=each)["offset"] for each in (t.broker, t.beside)]
 
 
 @remoting_case("SlaveSynchronize.syncDelayOffset", settings=WAITED_FOR, tidy=True)
 def a_slave_copies_how_far_levels_were_delivered(t: Remoting) -> None:
-    """A delayed message is delivered once, by the master; its slave is told with the next copy of the tables."""
+    """A delayed message is delivered once, by the master.
+
+    The slave copies the delivered offset with its next table copy.
+    """
     followed(t)
     topic = t.topic(queues=1)
     t.see("sent", t.send(topic, properties={"DELAY": "1"}).without("msgId", "transactionId"), 0)
@@ -50,7 +53,10 @@ def a_slave_copies_how_far_levels_were_delivered(t: Remoting) -> None:
 
 @remoting_case("SlaveSynchronize.syncTimerCheckPoint", settings=WAITED_FOR, tidy=True)
 def a_slave_follows_its_masters_timer(t: Remoting) -> None:
-    """It knows within seconds how far the timer is, fills its own so far, and delivers nothing of it."""
+    """A slave copies its master's timer check point within seconds and fills its own timer to that point.
+
+    It delivers nothing.
+    """
     followed(t)
     topic = t.topic(queues=1)
     for seconds in (2, 3600):

@@ -1,4 +1,4 @@
-"""A master and its slave: routes, what a slave refuses, suggests and has since when, and a master that is away."""
+"""A master and its slave: routes, rejections, suggested broker ids, replication, and a stopped master."""
 
 from typing import Any
 
@@ -14,21 +14,21 @@ from .several_brokers import RESTART, by_broker
 
 SLAVE = {"slaveReadEnable": "true", "beside.brokerId": "1", "beside.brokerRole": "SLAVE"}
 WAITED_FOR = {**SLAVE, "brokerRole": "SYNC_MASTER", "inSyncReplicas": "2", "accessMessageInMemoryMaxRatio": "0"}
-"""Sends wait for the slave, and whoever is not at the end of the log is far behind."""
+"""Settings by which sends wait for the slave, and every group before the end of the log is far behind."""
 TABLES_SECONDS = 100.0
-"""In which a slave has copied the tables of its master at least once."""
+"""Seconds within which a slave copies its master's tables at least once."""
 
 
 def followed(t: Remoting) -> None:
-    """Return when the slave is connected to its master: no send waits for it in vain then."""
+    """Return when the slave is connected to its master, so that no later send waits in vain."""
     topic = t.topic(queues=1)
-    # However often it is sent, it is one message by name: notes number what comes after it.
+    # # The repeated sends use one unique key, so that the numbering of later messages in the records is stable.
     name = {"UNIQ_KEY": t.message_id()}
     t.require(t.until(lambda: t.send(topic, properties=name).code == 0, 90), "the slave does not follow")
 
 
 def known_to_slave(t: Remoting, topic: str, group: str) -> Answer:
-    """What a pull of the slave finds as soon as it knows the topic."""
+    """Return the result of a pull from the slave as soon as it knows the topic."""
 
     def found() -> Answer | None:
         answer = t.pull(topic, group, to=t.beside)
@@ -41,21 +41,21 @@ def known_to_slave(t: Remoting, topic: str, group: str) -> Answer:
 
 
 def committed_at_slave(t: Remoting, topic: str, group: str) -> Answer:
-    """The committed offset, as the slave has it."""
+    """Return the slave's committed offset."""
     asked = {"consumerGroup": group, "topic": topic, "queueId": 0, "setZeroIfNotFound": "false"}
     return t.ask(RequestCode.QUERY_CONSUMER_OFFSET, asked, to=t.beside)
 
 
 @remoting_case("RouteInfoManager.registerBroker", settings=WAITED_FOR)
 def a_slave_is_an_address_of_its_masters_name(t: Remoting) -> None:
-    """Routes and cluster information name it by its id; it has no queues of its own."""
+    """Routes and the cluster info list a slave by its broker id; it has no queues of its own."""
     t.see("route", by_broker(t.route(t.topic(queues=1))))
     t.see("brokers", t.ask(RequestCode.GET_BROKER_CLUSTER_INFO, to=t.namesrv).json["brokerAddrTable"])
 
 
 @remoting_case("SendMessageProcessor.rejectRequest", settings=WAITED_FOR)
 def a_slave_takes_nothing(t: Remoting) -> None:
-    """Sends and what consumers send back are refused as busy, ends of transactions because it is a slave."""
+    """A slave rejects sends and messages sent back as SYSTEM_BUSY, and transaction ends as SLAVE_NOT_AVAILABLE."""
     followed(t)
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1)
@@ -68,7 +68,7 @@ def a_slave_takes_nothing(t: Remoting) -> None:
 
 @remoting_case("SlaveSynchronize.syncAll", settings=WAITED_FOR)
 def a_slave_has_messages_at_once_and_tables_later(t: Remoting) -> None:
-    """It is pulled from when it knows the topic; who is beyond its end is told to try again at once."""
+    """A slave serves pulls once it knows the topic. A pull beyond its end gets PULL_RETRY_IMMEDIATELY."""
     followed(t)
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 3)
@@ -88,9 +88,9 @@ def a_slave_has_messages_at_once_and_tables_later(t: Remoting) -> None:
 
 @remoting_case("SlaveSynchronize.syncTopicConfig", settings=SLAVE, alone=True)
 def a_slave_does_not_hear_of_topics_with_attributes(t: Remoting) -> None:
-    """It takes attributes for changes, which these are not, and leaves off there: other topics may be lost to it, too.
+    """A slave does not copy topics with attributes: it treats them as changes, and the copy of topics aborts.
 
-    Offsets are copied after topics.
+    Other topics may be missing as well. Offsets are copied after topics.
     """
     topic, group = t.topic(queues=1, kind="NORMAL"), t.group()
     t.sent(topic, 1)
@@ -102,7 +102,7 @@ def a_slave_does_not_hear_of_topics_with_attributes(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.composeResponseHeader", settings=WAITED_FOR)
 def a_slave_suggests_itself_to_who_is_far_behind(t: Remoting) -> None:
-    """And its master to all others."""
+    """A slave suggests itself to groups that are far behind, and its master to others."""
     followed(t)
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 3)
@@ -113,7 +113,10 @@ def a_slave_suggests_itself_to_who_is_far_behind(t: Remoting) -> None:
 
 @remoting_case("RouteInfoManager.unRegisterBroker", needs=RESTART, settings=SLAVE, alone=True)
 def a_slave_serves_while_its_master_is_away(t: Remoting) -> None:
-    """Routes keep the queues and lose the master; what is committed at the slave is overwritten after its return."""
+    """Without the master a route keeps its queues, and the slave serves pulls.
+
+    Offsets committed at the slave are overwritten after the master's return.
+    """
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 3)
     t.commit(topic, group, 1)
@@ -132,14 +135,14 @@ def a_slave_serves_while_its_master_is_away(t: Remoting) -> None:
 
 @remoting_case("GroupTransferService.doWaitTransfer", settings=WAITED_FOR)
 def a_send_is_answered_when_the_slave_has_its_message(t: Remoting) -> None:
-    """A synchronous master waits no longer than that; the slave has as much of the log then."""
+    """A synchronous master responds to a send as soon as the slave has its message."""
     followed(t)
     see_sent_at_once(t, t.topic(queues=1))
 
 
 @remoting_case("DefaultHAService.getRuntimeInfo", settings=WAITED_FOR)
 def how_far_a_slave_is_can_be_asked(t: Remoting) -> None:
-    """A master tells which slaves are connected and how far they are, a slave how far it is itself."""
+    """GET_BROKER_HA_STATUS of a master returns its slaves and their progress, that of a slave its own progress."""
     followed(t)
 
     def even() -> Any:
@@ -156,7 +159,7 @@ def how_far_a_slave_is_can_be_asked(t: Remoting) -> None:
 
 @remoting_case("DefaultHAService.getRuntimeInfo")
 def a_master_without_slaves_tells_so(t: Remoting) -> None:
-    """A master that has no slave tells where its log ends, and of no connection."""
+    """GET_BROKER_HA_STATUS of a master without slaves returns the end of its log and no connection."""
     topic = t.topic(queues=1)
     [sent] = t.sent(topic)
     status = t.ask(RequestCode.GET_BROKER_HA_STATUS).json
@@ -167,7 +170,7 @@ def a_master_without_slaves_tells_so(t: Remoting) -> None:
 
 
 def _without_numbers(status: dict[str, Any]) -> dict[str, Any]:
-    """Offsets, times and addresses as whether there are any; rates and times of writing left out."""
+    """Replace offsets, times and addresses by True if they are set; omit rates and write times."""
     return {
         name: bool(value) if name in _ANY else value
         for name, value in status.items()

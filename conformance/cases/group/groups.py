@@ -1,4 +1,4 @@
-"""Consumer groups: how they are made, changed and deleted, and the statistics that are kept for them."""
+"""Consumer groups: creation, changes, deletion and statistics."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def _table(t: Remoting) -> Any:
 
 @remoting_case("AdminBrokerProcessor.updateAndCreateSubscriptionGroup")
 def a_group_has_defaults(t: Remoting) -> None:
-    """A group that is made by its name alone has the defaults of SubscriptionGroupConfig."""
+    """A group created by its name alone has the defaults of SubscriptionGroupConfig."""
     group = t.new("group")
     t.see("made", _make(t, groupName=group), 0)
     t.see("its configuration", _config(t, group), 0)
@@ -35,7 +35,7 @@ def a_group_has_defaults(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.updateAndCreateSubscriptionGroup")
 def a_group_is_replaced_by_an_update(t: Remoting) -> None:
-    """An update of a group replaces its configuration: what it leaves out is as in a new group."""
+    """An update of a group replaces its configuration; missing settings get their defaults."""
     group = t.new("group")
     config = {"retryMaxTimes": 3, "consumeEnable": False, "retryQueueNums": 2, "consumeMessageOrderly": True}
     t.see("made", _make(t, groupName=group, **config), 0)
@@ -46,7 +46,7 @@ def a_group_is_replaced_by_an_update(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.updateAndCreateSubscriptionGroup")
 def names_of_groups_are_not_checked(t: Remoting) -> None:
-    """An administrator may give a group any name; it can be consumed with."""
+    """An administrator may create a group with any name, and it can consume."""
     topic, tail = t.topic(queues=1), t.new("group")
     for name in (f"{tail} with blanks", tail.ljust(256, "x")):
         t.see("made", _make(t, groupName=name).code)
@@ -55,14 +55,14 @@ def names_of_groups_are_not_checked(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.updateAndCreateSubscriptionGroup")
 def a_group_needs_a_configuration(t: Remoting) -> None:
-    """A group cannot be made of no body or of one that is no JSON."""
+    """Creating a group without a body or with invalid JSON fails."""
     t.see("garbage", t.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, b"garbage"), 1)
     t.see("nothing", t.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP), 1)
 
 
 @remoting_case("AdminBrokerProcessor.updateAndCreateSubscriptionGroupList")
 def groups_are_made_together(t: Remoting) -> None:
-    """Several groups are made by one request."""
+    """One request creates several groups."""
     names = [t.new("group"), t.new("group")]
     body = {"groupConfigList": [{"groupName": names[0], "retryMaxTimes": 2}, {"groupName": names[1]}]}
     t.see("made", t.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, None, dumps(body)), 0)
@@ -72,7 +72,7 @@ def groups_are_made_together(t: Remoting) -> None:
 
 @remoting_case("SubscriptionGroupManager.findSubscriptionGroupConfig")
 def asking_for_a_group_makes_it(t: Remoting) -> None:
-    """A question for the configuration of an unknown group makes the group, but not one with a forbidden name."""
+    """A request for the configuration of an unknown group creates the group, unless its name is illegal."""
     group = t.new("group")
     t.see("unknown", _config(t, group), 0)
     t.see("in the list", group in _table(t))
@@ -81,7 +81,7 @@ def asking_for_a_group_makes_it(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def a_group_can_be_switched_off_and_on(t: Remoting) -> None:
-    """A group whose consumption is switched off is refused until it is switched on again."""
+    """A group with consumeEnable=false is rejected until it is enabled again."""
     topic, group = t.topic(queues=1), t.new("group")
     for enable in (False, True):
         t.see(f"enable {enable}", _make(t, groupName=group, consumeEnable=enable), 0)
@@ -91,7 +91,7 @@ def a_group_can_be_switched_off_and_on(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.deleteSubscriptionGroup")
 def a_deleted_group_is_gone(t: Remoting) -> None:
-    """A deleted group is no longer listed; its offsets stay unless they are to be cleaned up."""
+    """A deleted group is not listed any more; its offsets remain unless they are to be cleaned."""
     topic, kept, cleaned = t.topic(queues=1), t.group(), t.group()
     t.sent(topic, 3)
     for group, clean in ((kept, None), (cleaned, True)):
@@ -105,7 +105,7 @@ def a_deleted_group_is_gone(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.deleteSubscriptionGroup")
 def a_deleted_group_can_come_back(t: Remoting) -> None:
-    """A pull of a deleted group makes it anew, with the defaults."""
+    """A pull by a deleted group creates it again with the defaults."""
     topic, group = t.topic(queues=1), t.group(retryMaxTimes=3)
     t.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group})
     t.see("pulled", t.pull(topic, group), 19)
@@ -116,7 +116,7 @@ def a_deleted_group_can_come_back(t: Remoting) -> None:
     "SubscriptionGroupManager.findSubscriptionGroupConfig", settings=with_keys(STRICT, "autoCreateSubscriptionGroup")
 )
 def unknown_groups_are_refused_where_none_is_made(t: Remoting) -> None:
-    """Where groups are not made by themselves an unknown one is refused by all requests that need it."""
+    """Without automatic creation of groups all requests that need a group reject an unknown one."""
     topic, group = t.topic(queues=1), t.new("group")
     [sent] = t.sent(topic)
     t.see("pulled", t.pull(topic, group), 26)
@@ -131,7 +131,7 @@ def unknown_groups_are_refused_where_none_is_made(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.updateAndGetGroupForbidden")
 def a_group_can_be_forbidden_a_topic(t: Remoting) -> None:
-    """A group that may not read a topic is refused there, and only there."""
+    """A group that is forbidden to read a topic is rejected for that topic only."""
     topic, other, group = t.topic(queues=1), t.topic(queues=1), t.group()
     ext = {"group": group, "topic": topic}
     t.see("asked", t.ask(RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, ext), 0)
@@ -144,7 +144,7 @@ def a_group_can_be_forbidden_a_topic(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest, SubscriptionGroupManager.clearForbidden")
 def a_forbidden_group_is_refused_by_its_heartbeat(t: Remoting) -> None:
-    """A pull that goes by a heartbeat's subscription is refused on a forbidden topic; allowing one topic allows all."""
+    """A pull with the heartbeat's subscription is rejected on a forbidden topic. Allowing one topic allows all."""
     topics, group = [t.topic(queues=1) for _ in range(3)], t.group()
     t.heartbeat(t.new("client"), groups={group: dict.fromkeys(topics, "*")})
     for topic in topics[:2]:
@@ -166,7 +166,7 @@ def a_forbidden_group_is_refused_by_its_heartbeat(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getConsumeStats")
 def consumption_is_counted_by_queue(t: Remoting) -> None:
-    """The statistics of a group hold for each queue the next offset of the broker and that of the group."""
+    """Consume statistics have the broker's and the group's next offset for each queue."""
     topic, group = t.topic(queues=2), t.group()
     t.sent(topic, 5)
     t.commit(topic, group, 3)
@@ -176,7 +176,7 @@ def consumption_is_counted_by_queue(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getConsumeStats")
 def unknown_names_have_empty_statistics(t: Remoting) -> None:
-    """Statistics of an unknown group or topic are empty, and so are the lists of what nobody consumes."""
+    """Statistics of unknown groups or topics are empty, and so are lists without consumers."""
     topic, group = t.topic(queues=1), t.group()
     t.see("unknown group", t.ask(RequestCode.GET_CONSUME_STATS, {"consumerGroup": t.new("group")}), 0)
     ext = {"consumerGroup": group, "topic": t.new()}
@@ -187,7 +187,7 @@ def unknown_names_have_empty_statistics(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.queryTopicConsumeByWho")
 def consumers_are_found_by_their_offsets(t: Remoting) -> None:
-    """A group that has an offset of a topic consumes it, whether it is alive or not."""
+    """A group with an offset for a topic is listed as its consumer, even if it is offline."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic)
     t.commit(topic, group, 1)
@@ -200,7 +200,8 @@ def consumers_are_found_by_their_offsets(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.querySubscriptionByConsumer")
 def a_live_subscription_is_shown(t: Remoting) -> None:
-    """The subscription of a live group to a topic is shown as its heartbeat told it; nobody else has one."""
+    """QUERY_SUBSCRIPTION_BY_CONSUMER returns the subscription in a live group's heartbeat, and none for other groups.
+    """
     topic, group = t.topic(queues=1), t.group()
     ext = {"group": group, "topic": topic}
     t.see("nobody's", t.ask(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, ext), 0)
@@ -210,7 +211,7 @@ def a_live_subscription_is_shown(t: Remoting) -> None:
 
 @remoting_case("ConsumerManager.queryTopicConsumeByWho")
 def a_live_group_consumes_its_topics(t: Remoting) -> None:
-    """A topic that a live group subscribes to is consumed, also before the group has an offset."""
+    """A live group that subscribes to a topic is listed as its consumer, even without an offset."""
     topic, group = t.topic(queues=1), t.group()
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}})
     t.see("who consumes", t.ask(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, {"topic": topic}), 0)
@@ -219,7 +220,7 @@ def a_live_group_consumes_its_topics(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getTopicStatsInfo")
 def topics_are_counted_by_queue(t: Remoting) -> None:
-    """The statistics of a topic hold the bounds of each queue and when it was last written to."""
+    """Topic statistics have the minimum and maximum offset and the last update time of each queue."""
     topic = t.topic(queues=2)
     t.sent(topic, 3)
     answer = t.ask(RequestCode.GET_TOPIC_STATS_INFO, {"topic": topic})
@@ -230,7 +231,7 @@ def topics_are_counted_by_queue(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.queryConsumeTimeSpan")
 def a_group_has_a_span_of_time(t: Remoting) -> None:
-    """The time span of a group holds, for each queue, the times of its messages and how far the group has come."""
+    """The consume time span of a group has the message times of each queue and the group's progress."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 3)
     t.commit(topic, group, 2)

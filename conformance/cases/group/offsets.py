@@ -1,4 +1,4 @@
-"""Offsets of queues and groups: asked for, searched by time, committed, reset and copied."""
+"""Offsets of queues and groups: queries, searches by time, commits, resets and clones."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -18,7 +18,7 @@ def _reset(t: Remoting, topic: str, group: str, timestamp: int, **fields: object
 
 @remoting_case("AdminBrokerProcessor.getMaxOffset")
 def a_queue_tells_its_bounds(t: Remoting) -> None:
-    """A queue's smallest offset is 0 and its largest the one that the next message gets."""
+    """A queue's minimum offset is 0, and its maximum is the next message's offset."""
     topic = t.topic(queues=2)
     t.sent(topic, 3)
     for queue in (0, 1):
@@ -29,7 +29,7 @@ def a_queue_tells_its_bounds(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getMaxOffset")
 def the_bounds_of_what_is_not_there_are_0(t: Remoting) -> None:
-    """An unknown topic and a queue that the topic has not answer with offset 0 and timestamp -1."""
+    """For an unknown topic or queue the offsets are 0 and the timestamp is -1."""
     for topic, queue in ((t.new(), 0), (t.topic(queues=1), 9)):
         t.see(f"max of queue {queue}", _of_queue(t, RequestCode.GET_MAX_OFFSET, topic, queue), 0)
         t.see(f"min of queue {queue}", _of_queue(t, RequestCode.GET_MIN_OFFSET, topic, queue), 0)
@@ -43,7 +43,7 @@ def the_bounds_of_what_is_not_there_are_0(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getMaxOffset")
 def a_queue_must_be_named(t: Remoting) -> None:
-    """A question for a bound without a queue, or with one that is no number, fails."""
+    """An offset request without a queue id or with a non-numeric one fails."""
     topic = t.topic(queues=1)
     t.see("no queue", t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic}), 1)
     t.see("queue x", t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": "x"}), 1)
@@ -60,7 +60,7 @@ def the_earliest_time_is_that_of_the_first_message(t: Remoting) -> None:
 
 
 def _sent_apart(t: Remoting) -> tuple[str, str]:
-    """A topic with three messages that were stored at different times, and a group."""
+    """Create a topic with three messages stored at different times, and a group."""
     topic, group = t.topic(queues=1), t.group()
     for _ in range(3):
         t.sent(topic, 1)
@@ -70,7 +70,8 @@ def _sent_apart(t: Remoting) -> tuple[str, str]:
 
 @remoting_case("ConsumeQueue.getOffsetInQueueByTime")
 def offsets_are_searched_by_store_time(t: Remoting) -> None:
-    """LOWER, the default, finds the first message from a time on, UPPER the last one up to it."""
+    """A search with LOWER, the default, finds the first message at or after a time, with UPPER the last one up to it.
+    """
     topic, group = _sent_apart(t)
     times = [message.store_timestamp for message in t.pull(topic, group).messages]
     moments = {
@@ -94,7 +95,7 @@ def offsets_are_searched_by_store_time(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.searchOffsetByTimestamp")
 def an_empty_queue_is_searched_in_vain(t: Remoting) -> None:
-    """A search in an empty queue finds offset 0, whatever the time and boundary."""
+    """A search in an empty queue returns offset 0 for any time and boundary."""
     topic = t.topic(queues=1)
     for boundary in ("LOWER", "UPPER"):
         for timestamp in (-1, 0, t.now_ms()):
@@ -106,7 +107,8 @@ def an_empty_queue_is_searched_in_vain(t: Remoting) -> None:
 
 @remoting_case("ConsumerManageProcessor.queryConsumerOffset")
 def a_group_without_an_offset_begins_at_0_or_nowhere(t: Remoting) -> None:
-    """A group that committed nothing is at 0 of a queue whose first message is in memory, else it has no offset."""
+    """A group without a committed offset gets 0 if the queue's first message is in memory, otherwise QUERY_NOT_FOUND.
+    """
     topic, group = t.topic(queues=2), t.new("group")
     t.sent(topic, 2)
     t.see("a queue with messages", t.committed(topic, group), 0)
@@ -118,7 +120,7 @@ def a_group_without_an_offset_begins_at_0_or_nowhere(t: Remoting) -> None:
 
 @remoting_case("ConsumerManageProcessor.updateConsumerOffset")
 def a_committed_offset_is_stored(t: Remoting) -> None:
-    """An offset is stored as it is committed, backwards and beyond the queue too; a negative one reads as none."""
+    """A commit stores any offset, also backwards or beyond the queue; a negative one counts as none."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 3)
     for offset in (3, 1, 100, -1, 0):
@@ -128,7 +130,7 @@ def a_committed_offset_is_stored(t: Remoting) -> None:
 
 @remoting_case("ConsumerManageProcessor.updateConsumerOffset")
 def an_offset_of_a_queue_that_is_not_there_is_stored(t: Remoting) -> None:
-    """An offset of a queue that the topic has not is accepted."""
+    """A commit for a queue id that the topic does not have is accepted."""
     topic, group = t.topic(queues=1), t.group()
     t.see("commit", t.commit(topic, group, 5, queue=9), 0)
     t.see("stored", t.committed(topic, group, 9), 0)
@@ -136,7 +138,7 @@ def an_offset_of_a_queue_that_is_not_there_is_stored(t: Remoting) -> None:
 
 @remoting_case("ConsumerManageProcessor.updateConsumerOffset")
 def commits_of_unknown_names_are_refused(t: Remoting) -> None:
-    """A commit makes neither its group nor its topic."""
+    """A commit for an unknown group or topic is rejected and creates neither."""
     topic, group = t.topic(queues=1), t.group()
     t.see("unknown group", t.commit(topic, t.new("group"), 1), 26)
     t.see("unknown topic", t.commit(t.new(), group, 1), 17)
@@ -145,7 +147,7 @@ def commits_of_unknown_names_are_refused(t: Remoting) -> None:
 
 @remoting_case("ConsumerManageProcessor.updateConsumerOffset")
 def commits_without_numbers_are_refused(t: Remoting) -> None:
-    """A commit without queue or offset is an invalid parameter."""
+    """A commit without queue id or offset is an invalid parameter."""
     topic, group = t.topic(queues=1), t.group()
     t.see("no queue", t.commit(topic, group, 1, queue=None), 29)
     t.see("no offset", t.commit(topic, group, None), 29)
@@ -154,7 +156,7 @@ def commits_without_numbers_are_refused(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.resetOffset")
 def a_reset_to_a_time_is_told_to_the_next_pull(t: Remoting) -> None:
-    """After a reset the next pull of the group hears of the new offset, once; commits before it are ignored."""
+    """After an offset reset the next pull of the group returns the new offset once; commits before it are ignored."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 5)
     t.commit(topic, group, 4)
@@ -172,7 +174,7 @@ def a_reset_to_a_time_is_told_to_the_next_pull(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.resetOffset")
 def a_reset_finds_its_offset(t: Remoting) -> None:
-    """A reset goes to a time, with -1 to the end, or to an offset that the queue has or could have next."""
+    """A reset accepts a time, -1 for the end, or an offset from the queue's minimum to one after its end."""
     topic, group = _sent_apart(t)
     second = t.pull(topic, group, offset=1).messages[0].store_timestamp
     t.see("to the second message", _reset(t, topic, group, second), 0)
@@ -187,7 +189,7 @@ def a_reset_finds_its_offset(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.resetOffset")
 def a_reset_concerns_all_queues(t: Remoting) -> None:
-    """A reset without a queue sets the offsets of all queues, empty ones too; with a queue only that one."""
+    """A reset without a queue id resets all queues, including empty ones; with a queue id only that one."""
     topic, group = t.topic(queues=2), t.group()
     t.sent(topic, 2)
     t.see("all", _reset(t, topic, group, -1), 0)
@@ -199,7 +201,7 @@ def a_reset_concerns_all_queues(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.resetOffset")
 def a_reset_of_unknown_names_is_refused(t: Remoting) -> None:
-    """A reset needs a topic and a group that exist."""
+    """A reset for an unknown topic or group is rejected."""
     topic, group = t.topic(queues=1), t.group()
     t.see("unknown topic", _reset(t, t.new(), group, 0), 17)
     t.see("unknown group", _reset(t, topic, t.new("group"), 0, queueId=0, offset=0), 26)
@@ -207,7 +209,7 @@ def a_reset_of_unknown_names_is_refused(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.cloneGroupOffset")
 def offsets_are_cloned(t: Remoting) -> None:
-    """Cloning gives a group the offsets that another has for a topic."""
+    """CLONE_GROUP_OFFSET copies the offsets of a topic from one group to another."""
     topic, source, copy = t.topic(queues=2), t.group(), t.group()
     t.sent(topic, 3)
     t.commit(topic, source, 2)
@@ -220,7 +222,7 @@ def offsets_are_cloned(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.cloneGroupOffset")
 def cloning_what_is_not_there_succeeds(t: Remoting) -> None:
-    """Cloning the offsets of a group that has none, or of an unknown topic, answers as if it had worked."""
+    """Cloning the offsets of a group without offsets or of an unknown topic succeeds."""
     topic = t.topic(queues=1)
     for asked in (topic, t.new()):
         ext = {"srcGroup": t.new("group"), "destGroup": t.new("group"), "topic": asked, "offline": False}
@@ -229,7 +231,7 @@ def cloning_what_is_not_there_succeeds(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.queryCorrectionOffset")
 def the_slowest_of_several_groups_is_found(t: Remoting) -> None:
-    """A correction query finds the smallest offset that a group has in each queue."""
+    """A correction query returns the smallest offset of any group in each queue."""
     topic, first, second, compared = t.topic(queues=2), t.group(), t.group(), t.group()
     t.sent(topic, 5)
     t.commit(topic, first, 4)
@@ -241,7 +243,7 @@ def the_slowest_of_several_groups_is_found(t: Remoting) -> None:
 
 @remoting_case("ConsumerOffsetManager.queryMinOffsetInAllGroup")
 def a_group_that_is_left_out_loses_its_offsets(t: Remoting) -> None:
-    """A correction query forgets the offsets of groups that it leaves out; behind the slowest is the largest number."""
+    """A correction query deletes the offsets of filtered groups. Queues without an offset return the largest number."""
     topic, slow, left_out, compared = t.topic(queues=2), t.group(), t.group(), t.group()
     t.sent(topic, 5)
     t.commit(topic, slow, 3)
@@ -260,7 +262,7 @@ def a_group_that_is_left_out_loses_its_offsets(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getAllConsumerOffset")
 def all_offsets_can_be_listed(t: Remoting) -> None:
-    """The list of all offsets holds those that groups have committed, by topic and group."""
+    """GET_ALL_CONSUMER_OFFSET returns the committed offsets by topic and group."""
     topic, group = t.topic(queues=2), t.group()
     t.sent(topic, 3)
     t.commit(topic, group, 2)
@@ -271,7 +273,7 @@ def all_offsets_can_be_listed(t: Remoting) -> None:
 
 @remoting_case("ConsumerManageProcessor.updateConsumerOffset")
 def a_oneway_commit_is_kept(t: Remoting) -> None:
-    """A commit of which nobody wants to hear is stored like any other, and not answered."""
+    """A oneway commit is stored and gets no response."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 3)
     connection = t.connect()

@@ -1,4 +1,4 @@
-"""What a stored message looks like to those who read it."""
+"""Stored messages as consumers see them."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -8,7 +8,7 @@ from ...worlds.remoting import Remoting, compressed
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def the_broker_adds_properties(t: Remoting) -> None:
-    """A broker adds cluster, region and trace switch, whatever the client says of them, and keeps the rest."""
+    """The broker sets cluster, region and trace switch, even if the client set them, and keeps other properties."""
     topic = t.topic(queues=1)
     t.see("sent", t.send(topic, tag="A", keys="k", properties={"user": "value"}), 0)
     claimed = {"CLUSTER": "mine", "MSG_REGION": "mine", "TRACE_ON": "false"}
@@ -18,7 +18,7 @@ def the_broker_adds_properties(t: Remoting) -> None:
 
 @remoting_case("MessageClientIDSetter.createUniqID")
 def a_message_without_id_gets_one(t: Remoting) -> None:
-    """The id that a broker makes for a message is stored with it and told as transaction id."""
+    """The broker generates an id for a message without one, stores it and returns it as transaction id."""
     topic = t.topic(queues=1)
     ids = [send(topic, unique=False)["transactionId"] for send in (t.send, t.send, t.send_v1)]
     stored = [message.properties["UNIQ_KEY"] for message in t.stored(topic, 3).messages]
@@ -29,7 +29,7 @@ def a_message_without_id_gets_one(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def an_id_may_be_any_text(t: Remoting) -> None:
-    """An id of the client's own is not looked at, and one id may come twice."""
+    """A client's message id is not checked, and the same id may be used twice."""
     topic = t.topic(queues=1)
     for _ in range(2):
         t.see("sent", t.send(topic, properties={"UNIQ_KEY": "no id at all"}), 0)
@@ -38,7 +38,7 @@ def an_id_may_be_any_text(t: Remoting) -> None:
 
 @remoting_case("MessageDecoder.createMessageId")
 def the_message_id_says_where_it_lies(t: Remoting) -> None:
-    """The id in the answer to a send is the broker's address and the place in its log; the message is found by it."""
+    """The message id in a send's response is the broker's address and the log offset, by which the message is found."""
     topic = t.topic(queues=1)
     sent = t.send(topic, "look at me", tag="A")
     [message] = t.stored(topic).messages
@@ -49,13 +49,13 @@ def the_message_id_says_where_it_lies(t: Remoting) -> None:
 
 @remoting_case("QueryMessageProcessor.viewMessageById")
 def a_place_beyond_the_log_has_no_message(t: Remoting) -> None:
-    """Looking beyond the end of the log fails."""
+    """A view beyond the end of the log fails."""
     t.see("beyond", t.view(999_999_999_999, topic="any"), 1)
 
 
 @remoting_case("MessageDecoder.decode")
 def a_compressed_body_stays_compressed(t: Remoting) -> None:
-    """A broker stores a body as it comes; the flag tells consumers to expand it."""
+    """A broker stores a body unchanged; the sysFlag tells consumers to decompress it."""
     topic = t.topic(queues=1)
     body = b"abc" * 1000
     t.see("sent", t.send(topic, compressed(body), sysFlag=0x301), 0)
@@ -68,7 +68,7 @@ def a_compressed_body_stays_compressed(t: Remoting) -> None:
 
 @remoting_case("MessageSysFlag.getTransactionValue")
 def unknown_flags_are_kept(t: Remoting) -> None:
-    """Bits of the system flag that mean nothing to a broker come back as they were."""
+    """Unknown bits of the sysFlag are stored unchanged."""
     topic = t.topic(queues=1)
     for flag in (0x2, 0x40, 0x100, 0x800, 0x4000):
         t.see(f"sent {flag:#x}", t.send(topic, sysFlag=flag), 0)
@@ -77,7 +77,7 @@ def unknown_flags_are_kept(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def the_clients_numbers_are_kept(t: Remoting) -> None:
-    """Flag, time of birth and reconsume times are stored as the client says."""
+    """Flag, born time and reconsume times are stored as the client sent them."""
     topic = t.topic(queues=1)
     for flag, born, again in ((7, 5, 0), (-1, 0, 3), (2147483647, 1_000_000, 100)):
         t.see("sent", t.send(topic, flag=flag, bornTimestamp=born, reconsumeTimes=again), 0)
@@ -87,7 +87,7 @@ def the_clients_numbers_are_kept(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def the_birth_place_is_the_connection(t: Remoting) -> None:
-    """The birth host of a message is its sender's end of the connection; the store host is the broker."""
+    """The born host of a message is its sender's end of the connection; the store host is the broker."""
     topic = t.topic(queues=1)
     t.sent(topic)
     [message] = t.stored(topic).messages
@@ -98,7 +98,7 @@ def the_birth_place_is_the_connection(t: Remoting) -> None:
 
 @remoting_case("MessageDecoder.string2messageProperties")
 def odd_properties_are_dropped(t: Remoting) -> None:
-    """Pairs without name or value are lost; a name that comes twice has its last value."""
+    """Properties without a name or value are dropped; of a repeated name the last value is kept."""
     topic = t.topic(queues=1)
     for label, text in (
         ("no separators", "abc"),
@@ -119,7 +119,7 @@ def odd_properties_are_dropped(t: Remoting) -> None:
 
 @remoting_case("MessageDecoder.string2messageProperties")
 def texts_of_all_languages_come_back(t: Remoting) -> None:
-    """Bodies and properties hold any bytes and any text but the separators."""
+    """Bodies may contain any bytes, and properties any text except the separators."""
     topic = t.topic(queues=1)
     properties = {"name": "Zoë", "城市": "北京", "smile": "😀", "tab\t": 'a"b\\c\n'}
     t.see("text", t.send(topic, "Größe 北京 😀", tag="标签", keys="键一 键二", properties=properties), 0)
@@ -130,7 +130,7 @@ def texts_of_all_languages_come_back(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def properties_of_pops_are_not_taken_over(t: Remoting) -> None:
-    """A message that says it was popped loses its handle, and keeps the time of its first pop."""
+    """A sent message loses its pop handle and keeps its first pop time."""
     topic = t.topic(queues=1)
     t.see("sent", t.send(topic, properties={"POP_CK": "0 1 2 3 0 b 0 0", "1ST_POP_TIME": "17"}), 0)
     t.see("stored", t.stored(topic), 0)
@@ -138,7 +138,7 @@ def properties_of_pops_are_not_taken_over(t: Remoting) -> None:
 
 @remoting_case("CommitLog.asyncPutMessage")
 def the_wish_to_wait_for_storage_is_a_property(t: Remoting) -> None:
-    """WAIT=true is a command and is not stored; WAIT=false is kept."""
+    """WAIT=true is evaluated but not stored; WAIT=false is stored."""
     topic = t.topic(queues=1)
     for value in ("true", "false", "maybe"):
         t.see(f"sent {value}", t.send(topic, value, properties={"WAIT": value}), 0)
@@ -148,7 +148,7 @@ def the_wish_to_wait_for_storage_is_a_property(t: Remoting) -> None:
 
 @remoting_case("MessageDecoder.string2messageProperties")
 def properties_that_brokers_set_may_be_claimed(t: Remoting) -> None:
-    """Properties that retries, timers and transactions leave behind are ordinary ones when a client sends them."""
+    """Properties that retries, timers and transactions set are ordinary ones in a client's message."""
     topic = t.topic(queues=1)
     claims = {
         "REAL_TOPIC": "elsewhere",
@@ -167,7 +167,7 @@ def properties_that_brokers_set_may_be_claimed(t: Remoting) -> None:
 
 @remoting_case("HookUtils.checkInnerBatch")
 def a_message_cannot_say_that_it_holds_others(t: Remoting) -> None:
-    """A message with INNER_NUM, or the flag of an inner batch, is refused."""
+    """A message with INNER_NUM or the inner-batch flag is rejected."""
     topic = t.topic(queues=1)
     t.see("property", t.send(topic, properties={"INNER_NUM": "5"}), 13)
     t.see("flag", t.send(topic, sysFlag=0x80), 13)
@@ -176,7 +176,7 @@ def a_message_cannot_say_that_it_holds_others(t: Remoting) -> None:
 
 @remoting_case("ConsumeQueueExt.put")
 def tags_are_stored_as_they_are(t: Remoting) -> None:
-    """A tag with blanks or bars is stored untouched, so an expression may not find it."""
+    """A tag with blanks or bars is stored unchanged, so an expression may not match it."""
     topic = t.topic(queues=1)
     for tag in (" A ", "A||B", "*"):
         t.see(f"sent {tag!r}", t.send(topic, tag=tag), 0)
@@ -189,7 +189,7 @@ def tags_are_stored_as_they_are(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.getMessage")
 def a_message_looks_the_same_to_all(t: Remoting) -> None:
-    """Every reader of a queue gets the very same bytes."""
+    """All readers of a queue get identical bytes."""
     topic = t.topic(queues=1)
     t.sent(topic, 3, tag="A")
     first, second = t.pull(topic, t.group()), t.pull(topic, t.group())

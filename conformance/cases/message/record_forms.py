@@ -1,4 +1,4 @@
-"""Forms of stored messages: long topics, bodies compressed in each way, hosts."""
+"""Record formats: long topics, compressed bodies and IPv6 hosts."""
 
 from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
@@ -11,18 +11,18 @@ from ...worlds.grpc import Grpc
 from ...worlds.remoting import Remoting, compressed
 
 ALGORITHMS = {"none said": 0x0, "LZ4": 0x100, "ZSTD": 0x200, "unknown": 0x700}
-"""Bits of the system flag beside that of a compressed body; ZLIB's are in `messages_stored`."""
+"""Compression bits of the sysFlag in addition to the compressed bit; for ZLIB see `messages_stored`."""
 COMPRESSED, MULTI_TAGS = 0x1, 0x2
 OPAQUE = bytes(range(256))
-"""A body that no algorithm has made: who reads it finds what was sent, or fails."""
+"""A body that no algorithm produced: a consumer gets it unchanged, or decompression fails."""
 IPV6 = {"brokerIP1": "::1", "bindAddress": "::1"}
 _LENGTH_OF_TOPIC = 120
-"""With the mark of a retry topic before it, such a name has 127 characters, and one more needs another form."""
+"""With the retry prefix such a name has 127 characters; a longer one needs another record format."""
 
 
 @remoting_case("MessageVersion.MESSAGE_VERSION_V2")
 def a_long_topic_has_a_record_of_the_second_form(t: Remoting) -> None:
-    """A topic of more than 127 characters, as retry topics may be, is stored with two bytes for its length."""
+    """A record of a topic with more than 127 characters, as retry topics may have, uses two bytes for the length."""
     topic = t.topic(queues=1)
     t.sent(topic)
     [message] = t.stored(topic).messages
@@ -41,7 +41,7 @@ def a_long_topic_has_a_record_of_the_second_form(t: Remoting) -> None:
 
 @remoting_case("MessageSysFlag.getCompressionType")
 def bodies_of_all_algorithms_are_kept(t: Remoting) -> None:
-    """A broker stores a compressed body as it comes, with what its flag says of the algorithm."""
+    """A broker stores a compressed body unchanged, with the algorithm bits of its sysFlag."""
     topic = t.topic(queues=1)
     for name, bits in ALGORITHMS.items():
         if bits:
@@ -58,7 +58,7 @@ def _raw(message: ReceivedMessage) -> bool:
 
 @grpc_case("GrpcConverter.buildSystemProperties")
 def a_compressed_body_of_a_remoting_client(t: Grpc) -> None:
-    """A gRPC consumer is given a compressed body as it was stored, called GZIP whatever its algorithm is."""
+    """A gRPC consumer gets a compressed body as stored, with encoding GZIP for every algorithm."""
     topic = t.topic(kind="NORMAL", queues=1)
     for name, bits in ALGORITHMS.items():
         t.store(topic, OPAQUE, sysFlag=bits | COMPRESSED, tag=name)
@@ -70,7 +70,7 @@ def a_compressed_body_of_a_remoting_client(t: Grpc) -> None:
 
 @grpc_case("GrpcConverter.buildSystemProperties")
 def a_gzip_body_of_a_grpc_client(t: Grpc) -> None:
-    """A body that a gRPC producer calls GZIP is stored as a compressed one of no algorithm."""
+    """A GZIP body of a gRPC producer is stored with the compressed bit but without an algorithm."""
     topic = t.topic(kind="NORMAL", queues=1)
     message = t.message(topic, compressed(OPAQUE))
     message.system_properties.body_encoding = pb.GZIP
@@ -81,7 +81,7 @@ def a_gzip_body_of_a_grpc_client(t: Grpc) -> None:
 
 @remoting_case("TopicFilterType.MULTI_TAG")
 def a_topic_of_many_tags_marks_its_messages(t: Remoting) -> None:
-    """Messages of a topic with the filter type MULTI_TAG have the bit of that in their flag."""
+    """Messages of a topic with filter type MULTI_TAG have the MULTI_TAGS bit in their sysFlag."""
     topic = t.new()
     fields = {"topic": topic, "defaultTopic": "TBW102", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
     fields |= {"topicFilterType": "MULTI_TAG", "topicSysFlag": 0, "order": False}
@@ -95,7 +95,7 @@ def a_topic_of_many_tags_marks_its_messages(t: Remoting) -> None:
 
 @remoting_case("MessageExtEncoder.encode", settings=IPV6)
 def hosts_of_ipv6_are_longer(t: Remoting) -> None:
-    """Messages of an IPv6 client at an IPv6 broker are marked so, have longer ids, and are found as all others."""
+    """Messages with IPv6 hosts have IPv6 bits and longer ids, and are found like all others."""
     topic = t.topic(queues=1)
     [sent] = t.readable(topic, t.send(topic, "hello", keys="k"))
     t.see("id has", [len(sent.fields["msgId"]), sent.fields["msgId"][:32]])
@@ -121,7 +121,7 @@ def hosts_of_ipv6_are_longer(t: Remoting) -> None:
 
 @remoting_case("MessageExtEncoder.encode", alone=True)
 def a_flag_may_not_claim_long_hosts(t: Remoting) -> None:
-    """A message whose flag claims hosts of IPv6, which it does not have, is taken, and nobody can read it."""
+    """A message whose sysFlag wrongly claims IPv6 hosts is accepted but cannot be read."""
     topic, other = t.topic(queues=1), t.topic(queues=1)
     for flag in (0x10, 0x20, 0x30):
         t.see(f"sent {flag:#x}", t.send(topic, f"{flag:#x}", sysFlag=flag).code)

@@ -1,4 +1,4 @@
-"""Messages byte by byte: whose address copies bear, and how properties end."""
+"""Born hosts of copied messages, and the byte format of properties."""
 
 from rocketmq_testkit.emulator.message.names import dlq_topic, retry_topic
 from rocketmq_testkit.emulator.message.stored_record import decode
@@ -12,7 +12,7 @@ from ..send.send_back import back
 
 
 def _born_at(message: ReceivedMessage, ends: dict[str, RemotingClient]) -> str:
-    """Which of some connections a message says that it came by; `broker` for the broker itself."""
+    """Return the name of the connection that a message's born host belongs to, or `broker`."""
     if message.born_host == message.store_host:
         return "broker"
     return next((name for name, each in ends.items() if each.local_address[1] == message.born_host[1]), "nobody")
@@ -20,7 +20,7 @@ def _born_at(message: ReceivedMessage, ends: dict[str, RemotingClient]) -> str:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
 def what_is_sent_back_was_born_at_its_producer(t: Remoting) -> None:
-    """Copies in the retry topic and in the dead letter queue bear address and time of who sent the message first."""
+    """Copies in the retry topic and the dead letter queue have born host and born time of the original message."""
     topic, group = t.topic(queues=1), t.group()
     ends = {"producer": t.connect(), "consumer": t.connect()}
     [first] = t.readable(topic, t.send(topic, "m", to=ends["producer"]))
@@ -36,7 +36,7 @@ def what_is_sent_back_was_born_at_its_producer(t: Remoting) -> None:
 
 @remoting_case("ScheduleMessageService.messageTimeUp")
 def what_waited_was_born_at_its_producer(t: Remoting) -> None:
-    """Delivered messages of a delay level and of the timer, and committed ones, bear the address of their producer."""
+    """Delivered delayed and timed messages and committed half messages have the born host of their producer."""
     ends = {"producer": t.connect(), "other": t.connect()}
     for label, properties in (("level", {"DELAY": "1"}), ("timer", {"TIMER_DELAY_MS": "1000"})):
         topic = t.topic(queues=1)
@@ -53,7 +53,7 @@ def what_waited_was_born_at_its_producer(t: Remoting) -> None:
 
 @remoting_case("MessageDecoder.messageProperties2String")
 def stored_properties_end_with_a_separator(t: Remoting) -> None:
-    """The properties of a stored message are name, value, name, value, each with its separator, the last one too."""
+    """Stored properties are name and value pairs, each followed by its separator, including the last one."""
     topic, group = t.topic(queues=1), t.group()
     plain = t.send(topic, "m", tag="A", properties={"color": "red"})
     bare = t.send(topic, "bare", unique=False)
