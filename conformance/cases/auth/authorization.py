@@ -12,7 +12,7 @@ from ...worlds.remoting import Remoting, subscription
 
 
 def missing(answer: Answer) -> str | None:
-    """Return the reason of a rejection for missing rights, or "goes on" for any other response."""
+    """Return the reason of a rejection for missing rights, or a constant for any other response."""
     return answer.remark if answer.code == 16 else "goes on"
 
 
@@ -213,8 +213,10 @@ def what_is_left_out_needs_nothing(t: Remoting) -> None:
 
 @remoting_case("DefaultAuthorizationContextBuilder.build", settings=GUARDED)
 def some_requests_are_looked_into(t: Remoting) -> None:
-    """A send to a retry topic requires rights of a consumer; heartbeats and locks require rights on names in their
-    bodies."""
+    """A send to a retry topic requires rights of a consumer.
+
+    Heartbeats and locks require rights on names in their bodies.
+    """
     mine = as_user(t, user(t))
 
     def see(label: str, code: int, ext: dict[str, object] | None = None, body: bytes = b"") -> None:

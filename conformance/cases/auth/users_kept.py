@@ -59,8 +59,7 @@ def users_are_listed_by_a_part_of_their_names(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.isNotSuperUserLogin", settings=KEEPING)
 def a_signature_that_nobody_checks(t: Remoting) -> None:
-    """Unsigned requests and those that name a super user can change super users; requests of other users are rejected.
-    """
+    """Unsigned requests and those that name a super user can change super users; other requests are rejected."""
     boss, ann = t.new("user"), t.new("user")
     ask_for_user(t, boss, userType="Super")
     ask_for_user(t, ann)
@@ -154,10 +153,7 @@ def rights_are_listed(t: Remoting) -> None:
 
 @remoting_case("AuthenticationMetadataManagerImpl.initUser", settings=GUARDED)
 def the_first_user_is_made_at_the_start(t: Remoting) -> None:
-    """The initial user is created at the start as a super user.
-
-    Other users cannot change it, whatever rights they have.
-    """
+    """The initial user is created at the start as a super user. Other users cannot change it, even with all rights."""
     cluster = entry("Cluster:*", "All")
     ann: Credentials = user(t, cluster)
     mine = as_user(t, ann)
