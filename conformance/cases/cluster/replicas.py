@@ -25,7 +25,7 @@ def see_sent_at_once(t: Remoting, topic: str, label: str = "sent", **more: Unpac
 
 @remoting_case("GroupTransferService.doWaitTransfer", settings=WITHOUT_SLAVE)
 def a_send_waits_for_a_slave_that_is_not_there(t: Remoting) -> None:
-    """A send to a synchronous master without slave returns SLAVE_NOT_AVAILABLE or a timeout after 3 s, and is stored.
+    """A send to a synchronous master without a slave is stored, and returns FLUSH_SLAVE_TIMEOUT after 3 s.
 
     A message with WAIT=false gets its response at once.
     """
@@ -45,7 +45,7 @@ def a_synchronous_master_waits_for_nobody_by_default(t: Remoting) -> None:
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse", settings=WITHOUT_SLAVE)
 def a_send_through_the_proxy_waits_for_a_slave_that_is_not_there(t: Grpc) -> None:
-    """A send through the proxy gets the slave's timeout as its status, and the message is stored."""
+    """A send through the proxy without a slave returns SLAVE_PERSISTENCE_TIMEOUT, and the message is stored."""
     topic = t.topic(queues=1)
     waiting = t.start_call("SendMessage", sv.SendMessageRequest(messages=[t.message(topic, "waits")]))
     t.wait(4)
@@ -72,7 +72,7 @@ def who_is_far_behind_is_sent_to_a_slave(t: Remoting) -> None:
 
 @remoting_case("PullMessageProcessor.composeResponseHeader", settings=with_keys(ODD, "accessMessageInMemoryMaxRatio"))
 def nobody_is_sent_to_a_slave_that_is_not_read_from(t: Remoting) -> None:
-    """Without slaveReadEnable the master suggests itself, whatever broker ids the group has."""
+    """Without slaveReadEnable the master suggests itself and ignores the broker ids of the group."""
     topic, group = t.topic(queues=1), t.group(brokerId=3)
     t.sent(topic, 3)
     t.see("far behind", t.pull(topic, group, max_messages=1), 0)
