@@ -200,8 +200,7 @@ def consumers_are_found_by_their_offsets(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.querySubscriptionByConsumer")
 def a_live_subscription_is_shown(t: Remoting) -> None:
-    """QUERY_SUBSCRIPTION_BY_CONSUMER returns the subscription in a live group's heartbeat, and none for other groups.
-    """
+    """QUERY_SUBSCRIPTION_BY_CONSUMER returns the subscription of a live group's heartbeat, and none for others."""
     topic, group = t.topic(queues=1), t.group()
     ext = {"group": group, "topic": topic}
     t.see("nobody's", t.ask(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, ext), 0)

@@ -70,8 +70,7 @@ def _sent_apart(t: Remoting) -> tuple[str, str]:
 
 @remoting_case("ConsumeQueue.getOffsetInQueueByTime")
 def offsets_are_searched_by_store_time(t: Remoting) -> None:
-    """A search with LOWER, the default, finds the first message at or after a time, with UPPER the last one up to it.
-    """
+    """A search with LOWER, the default, finds the first message at or after a time; UPPER finds the last up to it."""
     topic, group = _sent_apart(t)
     times = [message.store_timestamp for message in t.pull(topic, group).messages]
     moments = {
@@ -107,8 +106,7 @@ def an_empty_queue_is_searched_in_vain(t: Remoting) -> None:
 
 @remoting_case("ConsumerManageProcessor.queryConsumerOffset")
 def a_group_without_an_offset_begins_at_0_or_nowhere(t: Remoting) -> None:
-    """A group without a committed offset gets 0 if the queue's first message is in memory, otherwise QUERY_NOT_FOUND.
-    """
+    """A group without a committed offset gets 0 if the queue's first message is in memory, else QUERY_NOT_FOUND."""
     topic, group = t.topic(queues=2), t.new("group")
     t.sent(topic, 2)
     t.see("a queue with messages", t.committed(topic, group), 0)
@@ -243,7 +241,10 @@ def the_slowest_of_several_groups_is_found(t: Remoting) -> None:
 
 @remoting_case("ConsumerOffsetManager.queryMinOffsetInAllGroup")
 def a_group_that_is_left_out_loses_its_offsets(t: Remoting) -> None:
-    """A correction query deletes the offsets of filtered groups. Queues without an offset return the largest number."""
+    """A correction query deletes the offsets of filtered groups.
+
+    For a compared group below the minimum it returns 2^63 - 1.
+    """
     topic, slow, left_out, compared = t.topic(queues=2), t.group(), t.group(), t.group()
     t.sent(topic, 5)
     t.commit(topic, slow, 3)
