@@ -1,7 +1,7 @@
-"""Pools of threads that are short of them: what waits for one is refused after a while, and what has no room at once.
+"""Request thread pools without free threads: requests time out in the queue or are rejected if the queue is full.
 
-A master without its slave is short of threads: a recall and a commit wait for that one where they are, while a send,
-which waits elsewhere, keeps no thread.
+The cases use a master without its slave. A recall and a commit hold their thread while they wait for the slave; a send
+does not.
 """
 
 import re
@@ -31,21 +31,21 @@ SHORT: Mapping[str, str] = {
     "endTransactionPoolQueueCapacity": "1",
     "waitTimeMillsInTransactionQueue": "1000",
 }
-"""One thread for sends and recalls, and one for ends of transactions; one request may wait for each, for a second."""
+"""One thread for sends and recalls, and one for transaction ends. One request may wait for each, for 1 s."""
 SLOW_DISK: Mapping[str, str] = {
     "osPageCacheBusyTimeOutMills": "-1",
     "brokerFastFailureEnable": "true",
     "sendMessageThreadPoolNums": "8",
     "requestTimes": "send=20",
-    "waitTimeMillsInSendQueue": "10000",  # for a look finds them first otherwise, where processors are busy
+    "waitTimeMillsInSendQueue": "10000",  # otherwise the timeout check finds them first if the client is busy
 }
-"""The log counts as busy while anybody writes to it. An emulator needs to be told how long that takes."""
+"""The page cache counts as busy while a message is written. An emulator must be configured with that time."""
 ONE_AT_A_TIME: Mapping[str, str] = {
     "slaveTimeout": "3000",
     "proxy.grpcTransactionThreadPoolNums": "1",
     "proxy.grpcTransactionThreadQueueCapacity": "1",
 }
-"""A proxy with one thread for ends of transactions, for which one may wait."""
+"""A proxy with one thread for EndTransaction, for which one request may wait."""
 _AT_ONCE = {"WAIT": "false"}
 _UNDER_WAY_SECONDS = 0.2
 _PERIOD = re.compile(r"period in queue: \d+ms")
@@ -64,12 +64,12 @@ _ALSO_REFUSED = (
 
 
 def told(answer: Answer) -> Answer:
-    """The answer without how long its request had waited: a look comes some milliseconds late."""
+    """Replace the waiting time in a response's remark, because the timeout check runs some milliseconds late."""
     return replace(answer, remark=_PERIOD.sub("period in queue: {ms}", answer.remark or "") or answer.remark)
 
 
 def waiting_recall(t: Remoting, topic: str) -> Pending:
-    """A recall that waits for a slave."""
+    """Start a recall that waits for a slave."""
     timed = t.send(topic, properties={"TIMER_DELAY_MS": "600000", **_AT_ONCE})
     fields = {"producerGroup": "PG", "topic": topic, "recallHandle": timed["recallHandle"]}
     recall = t.start(RequestCode.RECALL_MESSAGE, fields, to=t.connect())
@@ -78,7 +78,7 @@ def waiting_recall(t: Remoting, topic: str) -> Pending:
 
 
 def start_send(t: Remoting, topic: str) -> Pending:
-    """A send that waits for nothing but a thread."""
+    """Start a send that waits only for a thread."""
     fields = t.send_fields(topic, properties=_AT_ONCE)
     sent = t.start(RequestCode.SEND_MESSAGE_V2, short_names(fields), b"waits", to=t.connect())
     t.wait(_UNDER_WAY_SECONDS)
@@ -87,7 +87,10 @@ def start_send(t: Remoting, topic: str) -> Pending:
 
 @remoting_case("BrokerFastFailure.cleanExpiredRequestInQueue", settings=SHORT, tidy=True)
 def a_send_waits_for_a_thread(t: Remoting) -> None:
-    """Behind a recall it waits for a second and is refused then; one more is refused at once; pulls go on."""
+    """A send waiting behind a recall is rejected after 1 s, and one without queue space at once.
+
+    Pulls are still served.
+    """
     topic = t.topic(queues=1)
     recall = waiting_recall(t, topic)
     watch = t.stopwatch()
@@ -106,9 +109,10 @@ def a_send_waits_for_a_thread(t: Remoting) -> None:
     "SendMessageProcessor.rejectRequest, DefaultMessageStore.checkStoreStatus", settings=SLOW_DISK, alone=True
 )
 def sends_are_refused_while_the_log_is_written_to(t: Remoting) -> None:
-    """Those that come then, by threads that find it locked, and those that wait then, each in its own words.
+    """A send is rejected while the log is written: on arrival, when a thread finds it locked, or while it waits.
 
-    Which of them a send meets is chance, but for the first, which some of many always do; all others are stored.
+    The remarks differ. The kind of rejection is random, but some of many sends are always rejected on arrival. All
+    others are stored.
     """
     topic = t.topic(queues=1)
     connections = [t.connect() for _ in range(_CONNECTIONS)]
@@ -133,7 +137,7 @@ def sends_are_refused_while_the_log_is_written_to(t: Remoting) -> None:
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand", settings=SHORT, tidy=True)
 def an_end_of_a_transaction_waits_for_a_thread(t: Remoting) -> None:
-    """Behind a commit, as a send does behind a recall; sends have threads of their own."""
+    """A transaction end waiting behind a commit is rejected after 1 s. Sends have their own threads."""
     producers = transacting(t)
     first, second, third = (t.arrival(producers.start_half(name)) for name in ("first", "second", "third"))
 
@@ -154,9 +158,9 @@ def an_end_of_a_transaction_waits_for_a_thread(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.waitForPutResult", settings=WITHOUT_SLAVE)
 def what_stores_by_itself_waits_for_a_slave_in_vain(t: Remoting) -> None:
-    """A commit and a recall are answered as done when the time for a slave is over.
+    """A commit and a recall succeed when their wait for a slave times out.
 
-    A roll back stores nothing, and a commit of a message that waits for nobody does not wait either.
+    A rollback stores nothing, and a commit of a message with WAIT=false does not wait either.
     """
     producers = transacting(t)
     halves = [producers.start_half(name) for name in ("committed", "rolled back")]
@@ -176,7 +180,7 @@ def what_stores_by_itself_waits_for_a_slave_in_vain(t: Remoting) -> None:
 
 @grpc_case("LocalMessageService.endTransactionOneway", settings={"slaveTimeout": "3000"}, alone=True)
 def an_end_through_the_proxy_waits_for_a_slave(t: Grpc) -> None:
-    """It is answered as done when the time for a slave is over."""
+    """EndTransaction through the proxy returns OK when the wait for a slave times out."""
     topic, [half] = _halves_of_a_lonely_master(t, 1)
     watch = t.stopwatch()
     end = t.start_end(topic, half)
@@ -188,7 +192,10 @@ def an_end_through_the_proxy_waits_for_a_slave(t: Grpc) -> None:
 
 @grpc_case("GrpcMessagingApplication.endTransaction", settings=ONE_AT_A_TIME, alone=True)
 def an_end_waits_for_a_thread_of_the_proxy(t: Grpc) -> None:
-    """Behind one that waits for a slave; one for which there is no room is never answered, and all else is served."""
+    """EndTransaction waits for a thread of the proxy behind one that waits for a slave.
+
+    One without queue space never gets a response; other RPCs are served.
+    """
     topic, halves = _halves_of_a_lonely_master(t, 3)
     watch = t.stopwatch()
     ends = []
@@ -207,7 +214,7 @@ def an_end_waits_for_a_thread_of_the_proxy(t: Grpc) -> None:
 
 
 def _halves_of_a_lonely_master(t: Grpc, count: int) -> tuple[str, list[str]]:
-    """A topic and the transactions of half messages of it, at a broker that waits for a slave from then on."""
+    """Store half messages, then let the broker wait for a slave. Return the topic and the transaction ids."""
     consumer = consuming(t, kind="TRANSACTION")
     sent = [t.send(consumer.message(f"half {number}", message_type=pb.TRANSACTION)) for number in range(count)]
     changed = t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, b"brokerRole=SYNC_MASTER\ninSyncReplicas=2\n")

@@ -1,1 +1,4 @@
-"""Room conformance/cases/static_topic."""
+"""Cases of static topics: logical queues and their mapping to physical queues.
+
+They must not know the target: they talk to it only through `worlds`.
+"""

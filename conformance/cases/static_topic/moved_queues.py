@@ -1,4 +1,4 @@
-"""Logical queues of static topics that have moved from one broker to another: both know, and the new one is asked."""
+"""Logical queues of static topics moved from one broker to another: the new broker serves both parts."""
 
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -14,7 +14,8 @@ THERE = "broker-b"
 
 
 def _moved(t: Remoting) -> str:
-    """A topic whose logical queue 0 has three messages here, ends here, and goes on there at 100."""
+    """Create a topic whose logical queue 0 has three messages on the first broker and continues at offset 100 on the
+    second."""
     topic = t.new()
     made = [make_static(t, topic, {0: [part(0, t.broker_name)]}, queues=1)]
     for number in range(3):
@@ -24,7 +25,7 @@ def _moved(t: Remoting) -> str:
     made.append(make_static(t, topic, parts, queues=1, epoch=2))
     t.require(all(each.code == 0 for each in made), f"the topic was not made: {made}")
     asked = {"topic": topic, "queueId": 0}
-    # Brokers get to know of each other by and by.
+    # # The brokers discover each other with a delay.
     known = t.until(lambda: t.ask(RequestCode.GET_MIN_OFFSET, asked, to=t.beside).code == 0)
     t.require(known, "the second broker cannot ask the first")
     return topic
@@ -36,7 +37,8 @@ def _committed(t: Remoting, topic: str, group: str, to: RemotingClient) -> Answe
 
 @remoting_case("PullMessageProcessor.rewriteRequestForStaticTopic", settings=SECOND)
 def a_queue_that_moved_is_read_through(t: Remoting) -> None:
-    """Its new broker reads from the old one what that holds, sends on to its own part, and takes the messages."""
+    """The new broker of a moved queue reads the old part from the old broker, continues with its own, and accepts
+    sends."""
     topic, group = _moved(t), t.group()
     t.see("sent here", t.send(topic), 501)
     t.see("pulled here", t.pull(topic, group), 501)
@@ -51,7 +53,10 @@ def a_queue_that_moved_is_read_through(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.rewriteRequestForStaticTopic", settings=SECOND)
 def offsets_of_a_queue_that_moved(t: Remoting) -> None:
-    """Its ends are those of both parts; what groups commit lies with the part, and the last part's counts."""
+    """A moved queue has the ends of both parts.
+
+    Group offsets are stored with their part, and the last part has priority.
+    """
     topic, group = _moved(t), t.group()
     t.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, b'{"groupName":"%b"}' % group.encode(), to=t.beside)
     asked = {"topic": topic, "queueId": 0}

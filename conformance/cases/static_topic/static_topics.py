@@ -1,4 +1,4 @@
-"""Static topics: logical queues, whose numbers and offsets are other ones where they lie."""
+"""Static topics: logical queues whose ids and offsets differ from those of their physical queues."""
 
 from rocketmq_testkit.remoting.client import decode_messages
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -12,7 +12,7 @@ from ..topic.topics import delete
 
 
 def told(answer: Answer) -> dict[str, object]:
-    """What a pull tells, with number and offset in each record."""
+    """Return the fields of a pull response, with queue id and offset of each message."""
     fields = ("nextBeginOffset", "minOffset", "maxOffset", "offsetDelta")
     found = [(each.body.decode(), each.queue_id, each.queue_offset) for each in decode_messages(answer.body)]
     ends = {name: answer.fields.get(name) for name in fields}
@@ -20,7 +20,7 @@ def told(answer: Answer) -> dict[str, object]:
 
 
 def sent(t: Remoting, topic: str, body: str, queue: int = 0) -> Answer:
-    """The answer to a send, once its message can be read; without ids."""
+    """Send a message, and return the response without ids once the message can be read."""
     end = t.max_offset(topic, queue)
     answer = t.send(topic, body, queue=queue)
     t.require(answer.code == 0, f"a message was not stored: {answer}")
@@ -30,7 +30,7 @@ def sent(t: Remoting, topic: str, body: str, queue: int = 0) -> Answer:
 
 @remoting_case("TopicQueueMappingManager.rewriteRequestForStaticTopic")
 def a_logical_queue_has_another_number_here(t: Remoting) -> None:
-    """Sends and pulls name the logical queue and are told of it; records say where they lie."""
+    """Sends and pulls use the logical queue id in requests and responses; records have the physical queue."""
     topic = crossed(t)
     t.see("sent to 0", sent(t, topic, "zero"), 0)
     t.see("sent to 1", sent(t, topic, "one", 1), 0)
@@ -45,7 +45,7 @@ def a_logical_queue_has_another_number_here(t: Remoting) -> None:
 
 @remoting_case("TopicQueueMappingManager.buildTopicQueueMappingContext")
 def a_send_to_any_queue_goes_to_the_first_known(t: Remoting) -> None:
-    """Whose number the answer tells."""
+    """A send to any queue goes to the first logical queue of the broker, and the response has its id."""
     topic = static_topic(t, {3: [part(1, t.broker_name)], 2: [part(2, t.broker_name)]})
     t.see("sent", t.send(topic, queue=-1).without("msgId", "transactionId"), 0)
     t.see("batch", send_batch(t, topic, [(b"a", {}), (b"b", {})], queue=2).without("msgId", "transactionId"), 0)
@@ -53,7 +53,7 @@ def a_send_to_any_queue_goes_to_the_first_known(t: Remoting) -> None:
 
 @remoting_case("TopicQueueMappingContext.isLeader")
 def queues_that_are_not_led_here_are_refused(t: Remoting) -> None:
-    """Those that the broker knows nothing of, and those whose last part lies elsewhere."""
+    """Requests for a logical queue that the broker does not know or lead return NOT_LEADER_FOR_QUEUE."""
     elsewhere = [part(0, t.broker_name, end=3), part(0, "elsewhere", 100, gen=1)]
     topic, group = static_topic(t, {0: [part(0, t.broker_name)], 1: elsewhere}), t.group()
     for queue in (1, 7):
@@ -70,7 +70,7 @@ def queues_that_are_not_led_here_are_refused(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getMaxOffset")
 def offsets_of_a_logical_queue(t: Remoting) -> None:
-    """Its ends and times are those of the queue in which it lies."""
+    """A logical queue has the offsets and times of its physical queue."""
     topic = crossed(t)
     sent(t, topic, "zero")
     t.wait(1.5)
@@ -88,7 +88,7 @@ def offsets_of_a_logical_queue(t: Remoting) -> None:
 
 @remoting_case("ConsumerManageProcessor.rewriteRequestForStaticTopic")
 def groups_commit_by_logical_queue(t: Remoting) -> None:
-    """Their offsets lie with the queue; who has none is told so as in any topic."""
+    """Groups commit offsets by logical queue. A group without an offset gets the usual response."""
     topic, group = crossed(t), t.group()
     sent(t, topic, "zero")
     t.see("at first", t.committed(topic, group), 0)
@@ -104,7 +104,7 @@ def groups_commit_by_logical_queue(t: Remoting) -> None:
 
 @remoting_case("LogicQueueMappingItem.computeStaticQueueOffsetStrictly")
 def a_logical_queue_may_begin_later(t: Remoting) -> None:
-    """The first offset of a part is what the mapping says."""
+    """A logical queue starts at the offset in its mapping."""
     topic, group = static_topic(t, {0: [part(0, t.broker_name, 100)]}, queues=1), t.group()
     asked = {"topic": topic, "queueId": 0}
     for code in (RequestCode.GET_MAX_OFFSET, RequestCode.GET_MIN_OFFSET):
@@ -128,7 +128,8 @@ def a_logical_queue_may_begin_later(t: Remoting) -> None:
 
 @remoting_case("LogicQueueMappingItem.computeStaticQueueOffsetLoosely")
 def a_new_leader_may_not_know_where_it_begins(t: Remoting) -> None:
-    """It takes messages, whose offset is told as -1, and can be asked for nothing."""
+    """A new leader without a known start offset accepts messages with offset -1 in the response, but no other requests.
+    """
     topic, group = static_topic(t, {0: [part(0, t.broker_name, -1)]}, queues=1), t.group()
     t.see("sent", t.send(topic, "zero").without("msgId", "transactionId"), 0)
     asked = {"topic": topic, "queueId": 0}
@@ -141,7 +142,8 @@ def a_new_leader_may_not_know_where_it_begins(t: Remoting) -> None:
 
 @remoting_case("DefaultPullMessageResultHandler.handle")
 def who_finds_nothing_in_a_logical_queue_waits(t: Remoting) -> None:
-    """At its end until a message comes, and beyond it for all of the time."""
+    """A pull at the end of a logical queue is held until a message is stored; one beyond the end is held for its full
+    time."""
     topic = crossed(t)
     sent(t, topic, "zero")
     ahead = t.start_pull(topic, t.group(), 0, 1, suspend_ms=15_000)
@@ -157,7 +159,7 @@ def who_finds_nothing_in_a_logical_queue_waits(t: Remoting) -> None:
 
 @remoting_case("TopicQueueMappingUtils.checkLogicQueueMappingItemOffset")
 def parts_that_do_not_fit_are_refused(t: Remoting) -> None:
-    """The topic is made all the same, as one that is not static."""
+    """A static topic with an invalid mapping is rejected, but the topic is created as an ordinary one."""
     here = t.broker_name
     for parts in (
         [part(-1, here)],
@@ -178,7 +180,10 @@ def parts_that_do_not_fit_are_refused(t: Remoting) -> None:
 
 @remoting_case("TopicQueueMappingManager.updateTopicQueueMapping")
 def a_mapping_follows_on_the_one_before(t: Remoting) -> None:
-    """An older one is refused, one as old that leaves out or changes queues, and one of another scope; force is not."""
+    """A mapping with an older epoch or another scope is rejected, and so is an equal epoch with other queues.
+
+    With force it is accepted.
+    """
     here = t.broker_name
     topic = crossed(t)
     t.see("older", make_static(t, topic, {0: [part(1, here)]}, epoch=0), 1)
@@ -200,7 +205,7 @@ def _see_mapping(t: Remoting, label: str, topic: str) -> None:
 
 @remoting_case("AdminBrokerProcessor.getTopicConfig")
 def a_mapping_is_told(t: Remoting) -> None:
-    """To administrators whole, by routes who leads which queue; it goes with its topic."""
+    """Administrators get the complete mapping, routes have the leader of each queue. It is deleted with its topic."""
     topic = crossed(t)
     _see_mapping(t, "made", topic)
     t.see("not asked for", "mappingDetail" in t.config_of(topic).json)

@@ -1,4 +1,4 @@
-"""What a broker counts besides messages that were put and given."""
+"""Broker counters other than those of stored and delivered messages."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ ROUGH: Mapping[str, str] = {"enableDetailStat": "false", "enableScheduleMessageS
 
 
 def see_counts(group: PopGroup) -> None:
-    """Note what is counted of a group's acknowledgements and check points, once it was sampled."""
+    """Record the counts of a group's acknowledgements and check points after they were sampled."""
     t = group.t
     t.wait(SAMPLED_SECONDS)
     for name in ("GROUP_ACK_NUMS", "GROUP_CK_NUMS"):
@@ -28,12 +28,12 @@ def see_counts(group: PopGroup) -> None:
 
 
 def see_code(t: Remoting, name: str, key: str) -> None:
-    """Note whether anything was counted under a name and a key: 0, or else 1."""
+    """Record the response code for a counter's name and key: 0 if it exists, otherwise 1."""
     t.see(f"{name} {t.placeholders.normal(key)}", watch(t, name, key).code)
 
 
 def acknowledge_in_each_way(t: Remoting) -> PopGroup:
-    """A group that has acknowledged one of six, two by a batch, and changed the time of another."""
+    """Pop six messages; acknowledge one singly and two by a batch, and change the invisible duration of another."""
     group = popping(t, 6)
     t.see("check points before", watch(t, "GROUP_CK_NUMS", f"{group.topic}@{group.name}"), 1)
     handles = group.handles(max_messages=6)
@@ -45,7 +45,7 @@ def acknowledge_in_each_way(t: Remoting) -> PopGroup:
 
 
 def acknowledge_in_order(t: Remoting) -> PopGroup:
-    """A group that has popped two in order, and acknowledged the first."""
+    """Pop two messages in order, and acknowledge the first."""
     group = popping(t, 2)
     handles = [handle for _, handle in t.popped(group.pop_in_order())]
     t.see("acknowledged", group.ack(handles[0], 0), 0)
@@ -54,13 +54,13 @@ def acknowledge_in_order(t: Remoting) -> PopGroup:
 
 @remoting_case("BrokerStatsManager.incGroupAckNums, incGroupCkNums")
 def acknowledgements_are_counted_by_group(t: Remoting) -> None:
-    """Each message of a batch is one, and a change is one, too, which makes a check point besides that of the pop."""
+    """Each message of a batch acknowledgement counts as one. A change counts as one and adds a check point."""
     see_counts(acknowledge_in_each_way(t))
 
 
 @remoting_case("BrokerStatsManager.incGroupCkNums")
 def each_queue_of_a_pop_is_a_check_point(t: Remoting) -> None:
-    """As many as there are queues with messages; nothing is one where nothing was found."""
+    """A pop counts one check point for each queue with messages, and one if it finds nothing."""
     topic, name = t.topic(queues=4), t.group()
     group = PopGroup(t, topic, name)
     t.sent(topic, 2, queue=0)
@@ -72,25 +72,25 @@ def each_queue_of_a_pop_is_a_check_point(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.incGroupAckNums")
 def what_is_popped_in_order_is_not_counted(t: Remoting) -> None:
-    """Neither its acknowledgements nor its check points, which it has none of."""
+    """Ordered pops count neither acknowledgements nor check points."""
     see_counts(acknowledge_in_order(t))
 
 
 @remoting_case("AckMessageProcessor.appendAckNew", settings=RECORDS)
 def records_count_acknowledgements_alone(t: Remoting) -> None:
-    """Where pops are remembered by records, there are no check points, and a change is no acknowledgement."""
+    """With KV records there are no check points, and a change does not count as an acknowledgement."""
     see_counts(acknowledge_in_each_way(t))
 
 
 @remoting_case("AckMessageProcessor.appendAckNew", settings=RECORDS)
 def records_count_what_is_popped_in_order(t: Remoting) -> None:
-    """Its acknowledgements are counted like all others."""
+    """With KV records acknowledgements of ordered pops are counted like all others."""
     see_counts(acknowledge_in_order(t))
 
 
 @remoting_case("BrokerStatsManager.incBrokerAckNums, incBrokerCkNums", alone=True)
 def acknowledgements_are_counted_by_broker(t: Remoting) -> None:
-    """Under the name of its cluster, and not before the first; an average has none of them."""
+    """Broker counters use the cluster's name as key and do not exist before the first event. They have no average."""
     cluster = str(told(t, "brokerClusterName")["brokerClusterName"])
     for name in ("BROKER_ACK_NUMS", "BROKER_CK_NUMS"):
         t.see(f"{name} before", watch(t, name, cluster), 1)
@@ -103,7 +103,8 @@ def acknowledgements_are_counted_by_broker(t: Remoting) -> None:
 
 @remoting_case("ScheduleMessageService.onSuccess", alone=True)
 def queues_of_delay_levels_are_counted(t: Remoting) -> None:
-    """What is sent to them, by producers and by consumers, and what is given from them to a group of the broker's."""
+    """Messages sent to delay levels by producers and consumers are counted, and those delivered to SCHEDULE_CONSUMER.
+    """
     topic, group = t.topic(queues=2), t.group()
     put, got = f"{SCHEDULE_TOPIC}@0", f"{SCHEDULE_TOPIC}@0@SCHEDULE_CONSUMER"
     t.see("before", watch(t, "QUEUE_PUT_NUMS", put), 1)
@@ -126,7 +127,8 @@ def queues_of_delay_levels_are_counted(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.incTopicPutLatency, incGroupGetLatency")
 def times_are_kept_by_queue(t: Remoting) -> None:
-    """Of each queue that was sent to, and of each that a request names and brings messages of, -1 for any."""
+    """Latencies are tracked for each queue sent to, and for each queue in a request that returns messages; -1 means
+    any."""
     topic, group, other = t.topic(queues=2), t.group(), t.group()
     t.sent(topic, 2, queue=1)
     t.pull(topic, group, 1)
@@ -153,7 +155,10 @@ def times_are_kept_by_queue(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.init", settings=ROUGH)
 def without_details_no_queue_is_counted(t: Remoting) -> None:
-    """Times of groups are kept by topic then; what was delayed counts as given to nobody, if that is off, too."""
+    """Without detailed statistics group latencies are tracked by topic.
+
+    Without schedule statistics delayed messages are not counted.
+    """
     topic, group = t.topic(queues=2), t.group()
     delayed(t, topic, 1)
     t.sent(topic, 1, queue=1)
@@ -172,7 +177,8 @@ def without_details_no_queue_is_counted(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.incDLQStatValue")
 def dead_messages_are_counted_under_a_name_of_their_own(t: Remoting) -> None:
-    """Whose owner nobody names, and with the topic that the request calls the message's own, which it must name."""
+    """Dead letters have their own counter with a null owner and the original topic from the request, which is required.
+    """
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 1)
     first = t.stored(topic).messages[0].physical_offset
@@ -189,7 +195,7 @@ def dead_messages_are_counted_under_a_name_of_their_own(t: Remoting) -> None:
 
 @remoting_case("ClientHousekeepingService.onChannelConnect, ConsumerManager.registerConsumer")
 def connections_and_heartbeats_are_counted(t: Remoting) -> None:
-    """Connections that begin and end, and what it takes to register groups, under the name of the cluster."""
+    """Opened and closed connections and registration times of groups are counted, the latter by cluster name."""
     topic, group = t.topic(queues=1), t.group()
     cluster = str(told(t, "brokerClusterName")["brokerClusterName"])
     other = t.connect()
@@ -210,7 +216,7 @@ def connections_and_heartbeats_are_counted(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.init")
 def some_names_never_count_anything(t: Remoting) -> None:
-    """Those of others than Apache's, and those of reads from a disk."""
+    """Commercial counters and counters of disk reads never count anything."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 1)
     t.pull(topic, group)

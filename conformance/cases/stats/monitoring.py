@@ -1,4 +1,4 @@
-"""What a broker counts of each topic and group, for those who watch it."""
+"""Broker statistics by topic and group, for monitoring."""
 
 from typing import Any
 
@@ -15,17 +15,17 @@ from ..send.batch import send_batch
 from ..send.send_back import back
 
 SAMPLED_SECONDS = 11
-"""After so long what was counted has been sampled once."""
+"""Seconds after which a counter has been sampled once."""
 MINUTE_SECONDS = 76
 
 
 def watch(t: Remoting, name: str | None, key: str | None, to: RemotingClient | None = None) -> Answer:
-    """Ask for what was counted under a name and a key."""
+    """Request a counter by name and key."""
     return t.ask(RequestCode.VIEW_BROKER_STATS_DATA, {"statsName": name, "statsKey": key}, to=to)
 
 
 def minute(answer: Answer) -> object:
-    """Sum and average of the last minute, and whether there was a rate."""
+    """Return sum and average of the last minute, and whether the rate is above 0."""
     if answer.code:
         return answer
     found = answer.json["statsMinute"]
@@ -34,7 +34,7 @@ def minute(answer: Answer) -> object:
 
 @remoting_case("StatsItem.getStatsDataInMinute")
 def messages_are_counted_by_topic(t: Remoting) -> None:
-    """How many were sent in the last minute and how large they were, once the next ten seconds are over."""
+    """Number and size of messages sent to a topic in the last minute are available after the next 10 s sample."""
     topic = t.topic(queues=2)
     t.see("before", watch(t, "TOPIC_PUT_NUMS", topic), 1)
     t.sent(topic, 3)
@@ -53,7 +53,7 @@ def messages_are_counted_by_topic(t: Remoting) -> None:
 
 @remoting_case("StatsItem.getStatsDataInHour")
 def what_was_counted_is_told_for_three_spans(t: Remoting) -> None:
-    """For the last minute, hour and day, all of it nothing before the span is sampled for the first time."""
+    """A counter has values for the last minute, hour and day, which are zero before the first sample."""
     topic = t.topic(queues=1)
     t.sent(topic, 2)
     answer = watch(t, "TOPIC_PUT_NUMS", topic)
@@ -63,7 +63,7 @@ def what_was_counted_is_told_for_three_spans(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.incGroupGetNums")
 def messages_are_counted_by_group(t: Remoting) -> None:
-    """How many a group was given of a topic, by pulls and pops, as often as they were given."""
+    """The messages delivered to a group by pulls and pops are counted by topic, including repeated deliveries."""
     topic, group, other = t.topic(queues=1), t.group(), t.group()
     t.sent(topic, 4)
     t.see("before", watch(t, "GROUP_GET_NUMS", f"{topic}@{group}"), 1)
@@ -84,7 +84,7 @@ def messages_are_counted_by_group(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.incSendBackNums")
 def messages_sent_back_are_counted_by_group(t: Remoting) -> None:
-    """Under the topic that the message came from; what goes to the dead letter queue is one of them."""
+    """Messages sent back are counted by original topic and group, including dead letters."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 1)
     first = t.stored(topic).messages[0].physical_offset
@@ -97,7 +97,7 @@ def messages_sent_back_are_counted_by_group(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.onTopicDeleted")
 def counters_of_what_is_deleted_are_gone(t: Remoting) -> None:
-    """With a topic go those of its groups, with a group its own."""
+    """Deleting a topic deletes the counters of its groups; deleting a group deletes its own."""
     first, second, group = t.topic(queues=1), t.topic(queues=1), t.group()
     for topic in (first, second):
         t.sent(topic, 1)
@@ -113,7 +113,7 @@ def counters_of_what_is_deleted_are_gone(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.incBrokerPutNums", alone=True)
 def messages_are_counted_by_broker(t: Remoting) -> None:
-    """Under the name of its cluster, with those of system topics or without; an average has none of them."""
+    """Broker counters use the cluster's name as key, with or without system topics, and have no average."""
     topic, group = t.topic(queues=1), t.group()
     t.wait(SAMPLED_SECONDS)
     cluster = str(told(t, "brokerClusterName")["brokerClusterName"])
@@ -130,7 +130,7 @@ def messages_are_counted_by_broker(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.incTopicPutNums", settings=WAITED_FOR)
 def a_slave_counts_what_it_gives_alone(t: Remoting) -> None:
-    """Not what it copies from its master."""
+    """A slave counts only the messages that it delivers, not those that it replicates."""
     followed(t)
     topic, group = t.topic(queues=1), t.group()
     known_to_slave(t, topic, group)
@@ -151,7 +151,7 @@ def _end_at_slave(t: Remoting, topic: str) -> int:
 
 @remoting_case("AdminBrokerProcessor.ViewBrokerStatsData")
 def what_was_never_counted_is_an_error(t: Remoting) -> None:
-    """A name or a key that nothing was counted under, and none at all."""
+    """A request for an unknown counter name or key, or without one, returns an error."""
     topic = t.topic(queues=1)
     t.sent(topic, 1)
     t.see("unknown name", watch(t, "TOPIC_PUT", topic), 1)
@@ -163,7 +163,7 @@ def what_was_never_counted_is_an_error(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.fetchAllConsumeStatsInBroker", alone=True)
 def progress_of_all_groups_is_told_at_once(t: Remoting) -> None:
-    """Each group with what it has offsets of, what is left to it, and no place of its pulls."""
+    """GET_BROKER_CONSUME_STATS returns the offsets and lags of all groups, without pull offsets."""
     first, second, group = t.topic(queues=2), t.topic(queues=1), t.group()
     for topic in (first, second):
         t.sent(topic, 5)

@@ -1,4 +1,4 @@
-"""What a broker counts: messages put and given since it has started, and how many of these in a second."""
+"""Broker totals of stored and delivered messages since the start, and their rates per second."""
 
 from collections.abc import Callable
 
@@ -12,11 +12,11 @@ from ..send.batch import send_batch
 from ..send.send_back import back
 
 SAMPLED_SECONDS = 12
-"""After so long there is a first rate."""
+"""Seconds after which the first rate exists."""
 
 
 def _counted(t: Remoting, name: str, act: Callable[[], object], *, until: int | None = None) -> int:
-    """By how much a total grows while something is done, once it has grown by so much."""
+    """Return the growth of a total during an action, after it has grown by at least `until`."""
     before = int(t.runtime_info()[name])
     act()
     if until is not None:
@@ -26,7 +26,7 @@ def _counted(t: Remoting, name: str, act: Callable[[], object], *, until: int | 
 
 @remoting_case("BrokerStatsManager.incBrokerPutNums", alone=True)
 def messages_of_applications_are_counted_when_they_are_put(t: Remoting) -> None:
-    """Each when it has come to its topic or to that of retries: not while it waits, nor in a dead letter queue."""
+    """A message counts when it is stored in its topic or in a retry topic, not while it waits or as a dead letter."""
     topic, group, producers = t.topic(queues=1), t.group(), transacting(t)
     put = "msgPutTotalTodayNow"
     t.see("sent", _counted(t, put, lambda: t.sent(topic, 3)))
@@ -47,7 +47,7 @@ def messages_of_applications_are_counted_when_they_are_put(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.incBrokerGetNums", alone=True)
 def messages_of_applications_are_counted_when_they_are_given(t: Remoting) -> None:
-    """To a pull or a pop, as often as they are given; those of system topics are not."""
+    """Messages returned by pulls and pops count for each delivery; those of system topics do not count."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 3)
     got = "msgGetTotalTodayNow"
@@ -63,7 +63,7 @@ def messages_of_applications_are_counted_when_they_are_given(t: Remoting) -> Non
 
 @remoting_case("StoreStatsService.getRuntimeInfo", alone=True)
 def rates_are_those_of_the_last_ten_seconds(t: Remoting) -> None:
-    """Of the last ten, sixty and six hundred seconds, as far as the broker has run so long."""
+    """Rates cover the last 10, 60 and 600 s, as far as the broker has run that long."""
     topic, group = t.topic(queues=1), t.group()
     t.wait(SAMPLED_SECONDS)
     t.readable(topic, send_batch(t, topic, [(b"m", {})] * 300))

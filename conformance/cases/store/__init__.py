@@ -1,1 +1,4 @@
-"""Room conformance/cases/store."""
+"""Cases of the store: file deletion, compaction, flush, full disks, LMQs and crashes.
+
+They must not know the target: they talk to it only through `worlds`. Other rooms may import their helpers.
+"""

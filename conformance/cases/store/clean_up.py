@@ -1,7 +1,7 @@
-"""Files of the commit log that are deleted, and what becomes of everything that pointed into them.
+"""Deleted files of the commit log, and the offsets, handles and keys of their messages.
 
-A broker looks for files to delete from a minute after its start on. A file holds ten of the messages sent here: of 25
-there are two full files, and the rest lies in the last one.
+A broker starts to check for deletable files one minute after its start. A file has ten of these messages: 25 messages
+fill two files, and the rest is in the last one.
 """
 
 from collections.abc import Mapping
@@ -23,47 +23,47 @@ SMALL_FILES: Mapping[str, str] = {
     "mappedFileSizeCommitLog": "1048576",
     "maxMessageSize": "131072",
     "cleanResourceInterval": "1000",
-    "deleteWhen": "24",  # at no hour of the day
+    "deleteWhen": "24",  # no hour of the day
     "fileReservedTime": "0",
 }
-"""Settings of a broker that deletes every full file, but only when it is told to."""
+"""Settings of a broker that deletes all full files, but only on request."""
 HELD_BACK: Mapping[str, str] = {**SMALL_FILES, "fileReservedTime": "1"}
-"""Of one that keeps files for an hour."""
+"""Settings of a broker that keeps files for one hour."""
 
 USED: Mapping[str, str] = {**SMALL_FILES, "diskUsedRatio": "50", "diskMaxUsedSpaceRatio": "90"}
-"""Of one whose disk is used by half, which does not matter to it yet."""
+"""Settings of a broker whose disk is half full, which has no effect yet."""
 
 BEFORE_THE_FIRST_LOOK_SECONDS = 65
 LONG_MS = 3_600_000
 MESSAGES = 25
 KEPT = 20
-"""The first message of the last file."""
+"""Offset of the first message in the last file."""
 _FILLER = "x" * 100_000
 
 
 def min_offset(t: World, topic: str, queue: int = 0) -> int:
-    """The first offset that a queue holds."""
+    """Return a queue's minimum offset."""
     return int(t.ask(RequestCode.GET_MIN_OFFSET, {"topic": topic, "queueId": queue})["offset"])
 
 
 def fill(t: Remoting, topic: str) -> list[Answer]:
-    """Send messages of 100 kB that begin with `m0`, `m1`, ..., by the keys `k0`, `k1`, ..."""
+    """Send messages of 100 kB that start with `m0`, `m1`, ..., with the keys `k0`, `k1`, ..."""
     sends = (t.send(topic, f"m{number} {_FILLER}", keys=f"k{number}") for number in range(MESSAGES))
     return t.readable(topic, *sends)
 
 
 def words(messages: list[ReceivedMessage]) -> list[str]:
-    """How the bodies begin."""
+    """Return the first word of each body."""
     return [message.body.partition(b" ")[0].decode() for message in messages]
 
 
 def delete_files(t: World) -> Answer:
-    """Tell the broker to delete files."""
+    """Request the deletion of files."""
     return t.ask(RequestCode.DELETE_EXPIRED_COMMITLOG, {})
 
 
 def deleted(t: World, topic: str) -> None:
-    """Tell the broker to delete files, and return when the first messages of a topic are gone."""
+    """Request the deletion of files, and return when the first messages of a topic are deleted."""
     t.require(delete_files(t).code == 0, "the broker was to delete files")
     t.wait(BEFORE_THE_FIRST_LOOK_SECONDS)
     t.require(t.until(lambda: min_offset(t, topic) == KEPT), f"no file was deleted: {min_offset(t, topic)}")
@@ -71,7 +71,10 @@ def deleted(t: World, topic: str) -> None:
 
 @remoting_case("DefaultMessageStore.CleanCommitLogService.deleteExpiredFiles", settings=HELD_BACK, alone=True)
 def full_files_are_deleted_when_they_are_old(t: Remoting) -> None:
-    """A broker that is told to deletes files that are old enough, never the last, and nothing finds their messages."""
+    """On request a broker deletes files that are old enough, except the last one.
+
+    Their messages are not found any more.
+    """
     topic, group = t.topic(queues=1), t.group()
     sends = fill(t, topic)
     t.commit(topic, group, 5)
@@ -79,7 +82,7 @@ def full_files_are_deleted_when_they_are_old(t: Remoting) -> None:
     t.wait(BEFORE_THE_FIRST_LOOK_SECONDS)
     t.see("not yet old enough", min_offset(t, topic))
     t.require(t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, b"fileReservedTime=0").code == 0, "a key was to change")
-    # It looks 20 times only, and a broker that was slow to start has begun long before the case.
+    # # One request covers only 20 checks, and a slow broker started them long before the case.
     t.require(delete_files(t).code == 0, "the broker was to delete files again")
     t.until(lambda: min_offset(t, topic))
     t.wait(2)
@@ -112,7 +115,7 @@ def _change(t: World, text: str) -> None:
 
 
 def _deleted_from_then_on(t: Remoting, text: str) -> None:
-    """Note that nothing is deleted by itself, and what is once a key has changed."""
+    """Record that no file is deleted before a setting changes, and which files are deleted then."""
     topic = t.topic(queues=1)
     fill(t, topic)
     t.wait(BEFORE_THE_FIRST_LOOK_SECONDS)
@@ -125,13 +128,13 @@ def _deleted_from_then_on(t: Remoting, text: str) -> None:
 
 @remoting_case("CleanCommitLogService.isTimeToDelete", settings=SMALL_FILES, alone=True)
 def files_are_deleted_at_their_hours(t: Remoting) -> None:
-    """At the hours of deleteWhen, with semicolons between, nobody needs to tell a broker to delete files."""
+    """At the hours in deleteWhen, separated by semicolons, a broker deletes files without a request."""
     _deleted_from_then_on(t, "deleteWhen=" + ";".join(f"{hour:02}" for hour in range(24)))
 
 
 @remoting_case("CleanCommitLogService.isSpaceToDelete", needs=CAN_BE_FULL, settings=USED, alone=True)
 def old_files_make_room(t: Remoting) -> None:
-    """Where more of the disk is used than diskMaxUsedSpaceRatio, files that are old enough are deleted at any hour."""
+    """Above diskMaxUsedSpaceRatio a broker deletes files that are old enough at any hour."""
     _deleted_from_then_on(t, "diskMaxUsedSpaceRatio=20")
 
 
@@ -142,7 +145,7 @@ def old_files_make_room(t: Remoting) -> None:
     alone=True,
 )
 def young_files_make_room_where_little_is_left(t: Remoting) -> None:
-    """Beyond diskSpaceCleanForciblyRatio files of any age are deleted, unless cleanFileForciblyEnable is off."""
+    """Above diskSpaceCleanForciblyRatio a broker deletes files of any age, unless cleanFileForciblyEnable is off."""
     _change(t, "cleanFileForciblyEnable=false")
     _change(t, "diskMaxUsedSpaceRatio=20\ndiskSpaceCleanForciblyRatio=30")
     _deleted_from_then_on(t, "cleanFileForciblyEnable=true")
@@ -150,7 +153,10 @@ def young_files_make_room_where_little_is_left(t: Remoting) -> None:
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue", settings=SMALL_FILES, alone=True)
 def pops_go_on_behind_what_was_deleted(t: Remoting) -> None:
-    """A group whose next message is gone pops the first that is kept; what it had popped does not come back."""
+    """A group whose next message is deleted pops the first remaining one.
+
+    Its deleted messages in flight are not redelivered.
+    """
     group = PopGroup(t, t.topic(queues=1), t.group())
     in_order = group.among(t.group(consumeMessageOrderly=True))
     fill(t, group.topic)
@@ -176,7 +182,10 @@ def pops_go_on_behind_what_was_deleted(t: Remoting) -> None:
 
 @grpc_case("PopMessageProcessor.popMsgFromQueue", settings=SMALL_FILES, alone=True)
 def receives_go_on_behind_what_was_deleted(t: Grpc) -> None:
-    """A consumer whose next message is gone receives the first that is kept; other handles are worth nothing."""
+    """A consumer whose next message is deleted receives the first remaining one.
+
+    Handles of deleted messages are rejected.
+    """
     consumer = consuming(t)
     for number in range(MESSAGES):
         t.require(t.send(consumer.message(f"m{number} {_FILLER}")).status.code == 20000, "a message was not stored")
@@ -191,7 +200,10 @@ def receives_go_on_behind_what_was_deleted(t: Grpc) -> None:
 
 @remoting_case("ConsumeQueueStore.cleanExpired", settings=SMALL_FILES, alone=True)
 def queues_without_messages_begin_anew_when_told(t: Remoting) -> None:
-    """Queues all of whose messages are gone are forgotten when the broker is told to, others stay as they are."""
+    """CLEAN_EXPIRED_CONSUMEQUEUE removes queues without remaining messages, which restart at 0.
+
+    Other queues are unchanged.
+    """
     old, group, other = t.topic(queues=2), t.group(), t.topic(queues=1)
     t.sent(old, 3)
     t.commit(old, group, 2)

@@ -1,4 +1,4 @@
-"""Topics with cleanup.policy=COMPACTION: each message has a key, and they are read from a log of their own."""
+"""Topics with cleanup.policy=COMPACTION: messages have a key and are read from a separate log."""
 
 from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -15,14 +15,14 @@ SMALL_FILES = {
     "compactionMappedFileSize": "1048576",
     "compactionScheduleInternal": "3000",
 }
-"""Settings of a broker that looks through logs of compacted topics soon; their files have nine messages."""
+"""Settings of a broker that compacts often, with log files of nine messages."""
 IN_A_FILE = 9
 ROUND_SECONDS = 25
-"""Three times the longest time until it has looked."""
+"""Three times the longest time in seconds until a compaction."""
 
 
 def compacted(t: Remoting, queues: int = 1) -> str:
-    """A new topic that is compacted."""
+    """Create a compacted topic."""
     topic = t.new()
     policy = "+cleanup.policy=COMPACTION"
     answer = create(t, topic, readQueueNums=queues, writeQueueNums=queues, attributes=policy)
@@ -32,7 +32,7 @@ def compacted(t: Remoting, queues: int = 1) -> str:
 
 @remoting_case("SendMessageProcessor.sendMessage")
 def a_message_needs_a_key(t: Remoting) -> None:
-    """A message for a compacted topic is refused without keys; one in a batch is not."""
+    """A message without keys is rejected by a compacted topic; one within a batch is accepted."""
     topic = compacted(t)
     t.see("no key", t.send(topic), 13)
     t.see("blank keys", t.send(topic, keys="  "), 13)
@@ -46,7 +46,7 @@ def a_message_needs_a_key(t: Remoting) -> None:
 
 @remoting_case("CompactionLog.getMessage")
 def a_compacted_topic_is_read_without_a_filter(t: Remoting) -> None:
-    """What consumers want of a compacted topic plays no part: they are given all, and filter by themselves."""
+    """The broker does not filter a compacted topic: consumers get all messages and filter them."""
     topic = compacted(t)
     t.readable(topic, *(t.send(topic, body, keys="k", tag=body) for body in ("a", "b", "c")))
     t.until(lambda: len(t.pull(topic, t.group()).messages) == 3, 10)
@@ -58,7 +58,7 @@ def a_compacted_topic_is_read_without_a_filter(t: Remoting) -> None:
 
 @remoting_case("CompactionLog.getMessage")
 def where_a_read_of_a_compacted_topic_may_begin(t: Remoting) -> None:
-    """A read beyond the end is sent to the beginning; one at the end waits as ever."""
+    """A pull beyond the end of a compacted topic is moved to its beginning; one at the end is held as usual."""
     topic = compacted(t)
     t.readable(topic, *(t.send(topic, f"m{number}", keys="k") for number in range(3)))
     t.until(lambda: len(t.pull(topic, t.group()).messages) == 3, 10)
@@ -72,7 +72,7 @@ def where_a_read_of_a_compacted_topic_may_begin(t: Remoting) -> None:
 
 @remoting_case("CompactionStore.getMessage")
 def an_empty_compacted_topic_has_nothing(t: Remoting) -> None:
-    """A pull from a queue to which nothing was sent finds nothing."""
+    """A pull from an empty queue of a compacted topic finds nothing."""
     topic = compacted(t)
     t.see("from 0", t.pull(topic, t.group()).code)
     t.see("from 5", t.pull(topic, t.group(), offset=5).code)
@@ -81,7 +81,7 @@ def an_empty_compacted_topic_has_nothing(t: Remoting) -> None:
 
 @remoting_case("CompactionLog.compactAndReplace")
 def the_same_key_may_come_again(t: Remoting) -> None:
-    """Messages with the same key stay for as long as their file is not full, and can be queried and viewed."""
+    """Messages with the same key remain until their file is full, and can be queried and viewed."""
     topic = compacted(t)
     sends = t.readable(topic, *(t.send(topic, f"m{number}", keys="same") for number in range(3)))
     t.until(lambda: len(t.pull(topic, t.group()).messages) == 3, 10)
@@ -93,7 +93,7 @@ def the_same_key_may_come_again(t: Remoting) -> None:
 
 @grpc_case("SendMessageActivity.sendMessage")
 def a_message_through_the_proxy_needs_a_key(t: Grpc) -> None:
-    """A message of a gRPC client needs a key too; with one it is received, whatever its tag."""
+    """A gRPC client's message for a compacted topic also requires a key. With one it is received, whatever its tag."""
     topic = t.new()
     fields = {"topic": topic, "defaultTopic": "TBW102", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
     fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False}
@@ -106,7 +106,7 @@ def a_message_through_the_proxy_needs_a_key(t: Grpc) -> None:
 
 
 def fill(t: Remoting, topic: str, *messages: tuple[str, str]) -> None:
-    """Send messages of these keys and bodies, and wait until they can be read. Empty ones are sent in batches."""
+    """Send messages with these keys and bodies, empty ones in batches, and wait until they can be read."""
     for keys, body in messages:
         answer = t.send(topic, body, keys=keys) if body else send_batch(t, topic, {"KEYS": keys})
         t.readable(topic, answer)
@@ -120,17 +120,17 @@ def send_batch(t: Remoting, topic: str, properties: dict[str, str], body: bytes 
 
 
 def counted(messages: int, keys: int = 3) -> list[tuple[str, str]]:
-    """Messages with so many keys by turns."""
+    """Return messages whose keys repeat after `keys` messages."""
     return [(f"k{number % keys}", f"m{number}") for number in range(messages)]
 
 
 def until_looked_through(t: Remoting, topic: str, bodies: list[str]) -> None:
-    """Wait until the first answer has other messages than these."""
+    """Wait until the first pull returns other bodies than these."""
     t.until(lambda: t.pull(topic, t.group()).bodies != bodies, ROUND_SECONDS)
 
 
 def all_answers(t: Remoting, topic: str) -> list[list[str]]:
-    """The bodies of one answer after the other."""
+    """Return the bodies of successive pulls."""
     found, offset = [], 0
     while (answer := t.pull(topic, t.group(), offset=offset)).code == 0:
         found.append(answer.bodies)
@@ -140,7 +140,7 @@ def all_answers(t: Remoting, topic: str) -> list[list[str]]:
 
 @remoting_case("CompactionLog.compactAndReplace", settings=SMALL_FILES)
 def the_last_message_of_each_key_is_kept(t: Remoting) -> None:
-    """Once their files are full messages whose keys came again are dropped; an answer has those of one file."""
+    """Once files are full, only the last message of each key remains. A pull returns messages of one file."""
     topic = compacted(t)
     fill(t, topic, *counted(20))
     t.see("all", all_answers(t, topic))
@@ -156,7 +156,7 @@ def the_last_message_of_each_key_is_kept(t: Remoting) -> None:
 
 @remoting_case("CompactionLog.shouldRetainMsg", settings=SMALL_FILES)
 def a_message_without_body_deletes_its_key(t: Remoting) -> None:
-    """It is dropped with those that it follows; several keys of a message are one."""
+    """A message without a body deletes its key and is deleted as well. Several keys in a message count as one key."""
     topic = compacted(t)
     fill(t, topic, ("a", "a0"), ("b", "b1"), ("a b", "ab2"), ("a", ""), *counted(6, 1))
     until_looked_through(t, topic, ["a0", "b1", "ab2", "", "m0", "m1", "m2", "m3", "m4"])
@@ -165,7 +165,7 @@ def a_message_without_body_deletes_its_key(t: Remoting) -> None:
 
 @remoting_case("CompactionLog.compactAndReplace", settings=SMALL_FILES)
 def a_key_may_come_again_after_it_was_kept(t: Remoting) -> None:
-    """The next round drops what the one before it has kept."""
+    """A later compaction drops a message that an earlier one kept if its key was sent again."""
     topic = compacted(t)
     fill(t, topic, *counted(10))
     until_looked_through(t, topic, [f"m{number}" for number in range(IN_A_FILE)])
@@ -178,7 +178,7 @@ def a_key_may_come_again_after_it_was_kept(t: Remoting) -> None:
 
 @remoting_case("CompactionLog.putEndMessage", settings=SMALL_FILES)
 def a_file_of_which_nothing_would_be_left_stays(t: Remoting) -> None:
-    """All that it holds has no body, and the round fails."""
+    """A file whose messages all have no body is not compacted, because the compaction fails."""
     topic = compacted(t)
     fill(t, topic, *([("a", "")] * IN_A_FILE), ("b", "last"))
     t.wait(ROUND_SECONDS)
@@ -187,7 +187,10 @@ def a_file_of_which_nothing_would_be_left_stays(t: Remoting) -> None:
 
 @remoting_case("CompactionLog.asyncPutMessage", settings=SMALL_FILES)
 def where_messages_of_a_compacted_topic_lie(t: Remoting) -> None:
-    """Their places are those in the log of their queue, from 0 on; one without keys is in none."""
+    """Offsets of a compacted topic's messages are those in its queue's own log.
+
+    A message without keys is in no such log.
+    """
     topic = compacted(t, queues=2)
     fill(t, topic, ("a", "m0"))
     t.send(topic, "other queue", queue=1, keys="a")

@@ -1,4 +1,4 @@
-"""Sends that wait until their message is on the disk, where nobody waits long enough for that."""
+"""Sends that wait for a disk flush which never comes in time."""
 
 from ...case import grpc_case, remoting_case
 from ...worlds.consumer import consuming
@@ -11,7 +11,7 @@ from ..send.send_back import back
 
 @remoting_case("FlushDiskWatcher.run", settings=TOO_LATE)
 def a_send_that_is_not_on_the_disk_in_time(t: Remoting) -> None:
-    """It is told so, and its message is stored; one that waits for nobody is answered as ever."""
+    """A send whose flush times out returns FLUSH_DISK_TIMEOUT and is stored; one with WAIT=false succeeds."""
     topic = t.topic(queues=1)
     t.see("sent", t.send(topic, "waits"), 10)
     t.see("waits for nobody", t.send(topic, "does not", properties={"WAIT": "false"}), 0)
@@ -20,12 +20,15 @@ def a_send_that_is_not_on_the_disk_in_time(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.sendFinalMessage", settings=TOO_LATE)
 def what_else_is_not_on_the_disk_in_time(t: Remoting) -> None:
-    """Half and delayed messages are told so; an end is done, what is sent back waits for nobody, and all comes."""
+    """Half and delayed messages return FLUSH_DISK_TIMEOUT; transaction ends and sending back succeed.
+
+    All are delivered.
+    """
     producers, group = transacting(t), t.group()
     topic = producers.topic
     half = producers.half()
-    t.see("half message", half.without("queueOffset"), 10)  # of a queue that others on this broker share
-    t.until(lambda: t.view(half.place).code == 0)  # out of the buffer
+    t.see("half message", half.without("queueOffset"), 10)  # other cases share its queue
+    t.until(lambda: t.view(half.place).code == 0)  # it has left the write buffer
     t.see("ended", producers.end(half, COMMIT), 0)
     [stored] = t.stored(topic).messages
     t.see("committed", stored.body)
@@ -36,7 +39,7 @@ def what_else_is_not_on_the_disk_in_time(t: Remoting) -> None:
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse", settings=TOO_LATE)
 def a_send_through_the_proxy_that_is_not_on_the_disk_in_time(t: Grpc) -> None:
-    """It is told so, and its message is stored."""
+    """A send through the proxy whose flush times out returns MASTER_PERSISTENCE_TIMEOUT, and the message is stored."""
     consumer = consuming(t)
     t.see("sent", t.send(consumer.message("m0")), 50401)
     t.see("received", consumer.received_at_last().bodies)

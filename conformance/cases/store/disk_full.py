@@ -1,4 +1,4 @@
-"""A broker whose disk is full: what it refuses and loses, what it still gives, and that it takes messages again."""
+"""A broker with a full disk: rejected and lost messages, requests still served, and recovery."""
 
 from dataclasses import replace
 
@@ -15,13 +15,16 @@ from ..send.send_back import back
 
 
 def told(answer: Answer) -> Answer:
-    """The answer without how full the disks are."""
+    """Return the response without the disk usage."""
     return replace(answer, remark=without_shares(answer.remark))
 
 
 @remoting_case("HookUtils.checkBeforePutMessage", needs=CAN_BE_FULL, settings=HALF_FULL, tidy=True)
 def a_full_disk_takes_no_messages(t: Remoting) -> None:
-    """Sends of all kinds are refused with the reason, what is sent back with a word; all can be read, and it ends."""
+    """Sends to a full disk return SERVICE_NOT_AVAILABLE with the reason; sending back returns an error.
+
+    Reads are served, and sends work again once there is space.
+    """
     producers, group = transacting(t), t.group()
     topic = producers.topic
     [sent] = t.sent(topic, 1)
@@ -40,7 +43,7 @@ def a_full_disk_takes_no_messages(t: Remoting) -> None:
 
 @remoting_case("EndTransactionProcessor.sendFinalMessage", needs=CAN_BE_FULL, settings=HALF_FULL, tidy=True)
 def a_full_disk_ends_no_transactions(t: Remoting) -> None:
-    """A commit is refused, and done when there is room; a roll back is taken at once. A recall cannot be noted."""
+    """On a full disk a commit is rejected until there is space, and a rollback succeeds at once. A recall fails."""
     producers = transacting(t)
     committed, rolled_back = producers.half("committed"), producers.half("rolled back")
     waits = timed(t, producers.topic, 3_600_000)
@@ -55,7 +58,7 @@ def a_full_disk_ends_no_transactions(t: Remoting) -> None:
 
 @remoting_case("PopBufferMergeService.addCkJustOffset", needs=CAN_BE_FULL, settings=HALF_FULL, tidy=True)
 def a_full_disk_gives_what_it_holds(t: Remoting) -> None:
-    """Pops get messages, and what acknowledges them is answered as ever; an invisible time cannot be changed."""
+    """On a full disk pops and acknowledgements succeed, but an invisible duration cannot be changed."""
     pops = PopGroup(t, t.topic(queues=1), t.group())
     pops.fill(2)
     handle = pops.handle(max_messages=1, invisible_ms=300_000)
@@ -72,7 +75,7 @@ def a_full_disk_gives_what_it_holds(t: Remoting) -> None:
     tidy=True,
 )
 def what_falls_due_waits_for_room(t: Remoting) -> None:
-    """A message of a delay level comes when there is room; one of the timer that was due meanwhile never does."""
+    """On a full disk a delayed message is delivered later. A timed message that is due in the meantime is lost."""
     topic = t.topic(queues=1)
     a_minute = {"DELAY": "5"}
     t.see("delayed", t.send(topic, "level", properties=a_minute).code)
@@ -88,7 +91,7 @@ def what_falls_due_waits_for_room(t: Remoting) -> None:
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse", needs=CAN_BE_FULL, settings=HALF_FULL, tidy=True)
 def a_full_disk_behind_a_proxy(t: Grpc) -> None:
-    """Sends are refused as an error of the server, what is there is received, and an end is answered as done."""
+    """Through the proxy sends to a full disk return INTERNAL_SERVER_ERROR, and existing messages are received."""
     consumer = consuming(t, 1)
     fill_up(t)
     refused = t.send(consumer.message("m1")).status

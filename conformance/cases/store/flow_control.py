@@ -1,4 +1,4 @@
-"""Sends that are refused whatever they are: the broker has no buffers left to write through, or does not serve yet."""
+"""Sends rejected regardless of their content: no free write buffer, or a broker that does not serve yet."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,14 +16,14 @@ from ..send.send_back import back
 
 WITHOUT_BUFFERS: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}
 NOT_YET: Mapping[str, str] = {"startAcceptSendRequestTimeStamp": "4102444800000"}
-"""Sends are taken from the year 2100 on."""
+"""Sends are accepted from the year 2100."""
 
 
 @remoting_case("SendMessageProcessor.rejectRequest", tidy=True)
 def without_buffers_sends_are_refused(t: Remoting) -> None:
-    """A broker that has no buffer left refuses sends of all kinds, before it looks at them, and what is sent back.
+    """A broker without free write buffers rejects all sends, unchecked, and messages sent back.
 
-    It serves everything else, and takes sends again when it needs no buffers any more.
+    It serves all other requests, and accepts sends again when it needs no buffers any more.
     """
     producers, group = transacting(t), t.group()
     topic = producers.topic
@@ -46,7 +46,7 @@ def without_buffers_sends_are_refused(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.isTransientStorePoolDeficient", settings=WITHOUT_BUFFERS)
 def a_broker_may_start_without_buffers(t: Remoting) -> None:
-    """A broker that starts with room for no buffer is busy from the beginning."""
+    """A broker that starts without write buffers rejects sends from the beginning."""
     topic = t.topic(queues=1)
     t.see("sent", t.send(topic), 2)
     t.see("sent to a new topic", t.send(t.new()), 2)
@@ -55,7 +55,7 @@ def a_broker_may_start_without_buffers(t: Remoting) -> None:
 
 @grpc_case("SendMessageProcessor.rejectRequest", tidy=True)
 def a_proxy_does_not_ask_for_buffers(t: Grpc) -> None:
-    """What comes through the proxy is not refused for want of buffers, while remoting clients are."""
+    """Sends through the proxy are accepted without free write buffers, while those of remoting clients are rejected."""
     consumer = consuming(t, 1)
     t.see("changed", t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, b"transientStorePoolEnable=true\n"), 0)
     refused = t.ask(RequestCode.SEND_MESSAGE, t.send_fields(consumer.topic), b"refused")
@@ -68,7 +68,7 @@ def a_proxy_does_not_ask_for_buffers(t: Grpc) -> None:
 
 @remoting_case("SendMessageProcessor.preSend", settings=NOT_YET)
 def a_broker_may_serve_later(t: Remoting) -> None:
-    """A broker that is to take sends from some time on refuses them before, and makes no topic for them."""
+    """A broker rejects sends before startAcceptSendRequestTimeStamp and creates no topic for them."""
     topic, new = t.topic(queues=1), t.new()
     t.see("sent", without_time(t.send(topic)), 1)
     t.see("sent to a new topic", without_time(t.send(new)), 1)
@@ -78,14 +78,14 @@ def a_broker_may_serve_later(t: Remoting) -> None:
 
 @grpc_case("SendMessageProcessor.preSend", settings=NOT_YET)
 def a_proxy_is_told_that_it_is_too_early(t: Grpc) -> None:
-    """What comes through the proxy is refused as well, as an error of the server."""
+    """Sends through the proxy before that time return INTERNAL_SERVER_ERROR."""
     consumer = consuming(t)
     sent = t.send(consumer.message("m0")).status
     t.see("sent", [sent.code, _before_the_time(sent.message)])
 
 
 def without_time(answer: Answer) -> Answer:
-    """The answer without the time from which the broker serves, which is told in the broker's time zone."""
+    """Remove the start time from a response, because it is formatted in the broker's time zone."""
     return replace(answer, remark=_before_the_time(answer.remark or ""))
 
 

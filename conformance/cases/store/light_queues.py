@@ -1,4 +1,4 @@
-"""Light queues (LMQ): further queues that a message names, which nobody has to make."""
+"""Light message queues (LMQ): additional queues that a message names and that need not be created."""
 
 from typing import Unpack
 
@@ -21,19 +21,19 @@ DISPATCH, OFFSETS = "INNER_MULTI_DISPATCH", "INNER_MULTI_QUEUE_OFFSET"
 
 
 def light_name(t: Remoting) -> str:
-    """A new name of a light queue."""
+    """Return a new LMQ name."""
     return LMQ_PREFIX + t.new("light")
 
 
 def send_to(t: Remoting, topic: str, names: str, body: str = "m", **more: Unpack[SendFields]) -> Answer:
-    """Send a message that names light queues, and return when its topic shows it."""
+    """Send a message that names LMQs, and return when it can be read in its topic."""
     own = {**(more.pop("properties", None) or {}), DISPATCH: names}
     fields: SendFields = {**more, "properties": own}
     return t.readable(topic, t.send(topic, body, **fields))[0]
 
 
 def within(answer: Answer) -> list[tuple[str, str, int, int, str | None]]:
-    """Body, topic, queue, offset and offsets in light queues of each message in an answer."""
+    """Return body, topic, queue, offset and LMQ offsets of each message in a response."""
     found = [decode(each) for each in split_records(answer.body)]
     return [
         (each.body.decode(), each.topic, each.queue_id, each.queue_offset, each.property_map().get(OFFSETS))
@@ -53,7 +53,7 @@ def _reaches(t: Remoting, name: str, end: int) -> None:
 
 @remoting_case("LmqDispatch.wrapLmqDispatch", settings=LIGHT)
 def a_message_is_in_each_queue_that_it_names(t: Remoting) -> None:
-    """It has an offset in each and is told them; its record stays that of its topic."""
+    """A message is in each LMQ that it names and has its offsets as a property. Its record keeps its own topic."""
     topic, first, second = t.topic(queues=2), light_name(t), light_name(t)
     t.see("sent", send_to(t, topic, f"{first},{second}", "one").without("msgId", "transactionId"), 0)
     send_to(t, topic, second, "two", queue=1, tag="A")
@@ -73,7 +73,7 @@ def a_message_is_in_each_queue_that_it_names(t: Remoting) -> None:
 
 @remoting_case("MultiDispatchUtils.checkMultiDispatchQueue")
 def by_default_names_are_names(t: Remoting) -> None:
-    """Without enableLmq a message keeps what it says, and nothing comes of it."""
+    """Without enableLmq a message keeps the LMQ names as a property without effect."""
     topic, name = t.topic(queues=1), light_name(t)
     send_to(t, topic, name)
     _see_pull(t, "topic", topic)
@@ -82,7 +82,7 @@ def by_default_names_are_names(t: Remoting) -> None:
 
 @remoting_case("LmqDispatch.updateLmqOffsets", settings={"enableLmq": "true"}, alone=True)
 def offsets_are_given_without_queues(t: Remoting) -> None:
-    """With enableLmq alone messages are counted; what is queued later begins where the count is."""
+    """With only enableLmq, messages get LMQ offsets but no LMQ. A later LMQ starts at the current count."""
     topic, name = t.topic(queues=1), light_name(t)
     send_to(t, topic, name, "one")
     send_to(t, topic, name, "two")
@@ -97,7 +97,7 @@ def offsets_are_given_without_queues(t: Remoting) -> None:
 
 @remoting_case("ConsumeQueue.putMessagePositionInfo", settings=LIGHT)
 def a_queue_named_twice_holds_a_message_once(t: Remoting) -> None:
-    """It is counted twice, so that the next message says more than it has."""
+    """An LMQ named twice has a message once but counts it twice, so that the next message's offset is too high."""
     topic, name = t.topic(queues=1), light_name(t)
     send_to(t, topic, f"{name},{name}", "one")
     send_to(t, topic, name, "two")
@@ -107,7 +107,7 @@ def a_queue_named_twice_holds_a_message_once(t: Remoting) -> None:
 
 @remoting_case("ConsumeQueue.multiDispatchLmqQueue", settings=LIGHT)
 def other_names_take_no_message(t: Remoting) -> None:
-    """A name of another kind behind the last light one keeps the message out of all; one with a slash only counts."""
+    """A name without the LMQ prefix at the end keeps a message out of all LMQs. One with a slash is only counted."""
     topic, first, second = t.topic(queues=1), light_name(t), light_name(t)
     for names in (f"{first},x", "x", " ", f"{first}/1,{second}", f"{second},,"):
         send_to(t, topic, names, names.replace(first, "first").replace(second, "second"))
@@ -119,7 +119,7 @@ def other_names_take_no_message(t: Remoting) -> None:
 
 @remoting_case("MultiDispatchUtils.isNeedHandleMultiDispatch", settings=LIGHT)
 def retry_topics_are_left_out(t: Remoting) -> None:
-    """What is sent to a retry topic is in no light queue, and what waits for its time is when that has come."""
+    """A message to a retry topic is in no LMQ; a delayed or timed one is in its LMQ after its delivery."""
     topic, group, name = t.topic(queues=1), t.group(), light_name(t)
     retry = t.topic(queues=1, name=f"%RETRY%{group}")
     send_to(t, retry, name, "retry")
@@ -133,7 +133,7 @@ def retry_topics_are_left_out(t: Remoting) -> None:
 
 @remoting_case("CommitLog.doAppend", settings=LIGHT)
 def messages_of_a_batch_are_left_out(t: Remoting) -> None:
-    """A batch gives its messages no offsets in light queues."""
+    """Messages of a batch get no LMQ offsets."""
     topic, name = t.topic(queues=1), light_name(t)
     t.readable(topic, send_batch(t, topic, [(b"one", {DISPATCH: name}), (b"two", {DISPATCH: name})]))
     t.wait(1)
@@ -143,7 +143,7 @@ def messages_of_a_batch_are_left_out(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageBridge.renewHalfMessageInner", settings=LIGHT)
 def a_half_message_is_there_at_once(t: Remoting) -> None:
-    """And once more when it is committed."""
+    """A half message is in its LMQ at once, and a second time after its commit."""
     producers, name = transacting(t), light_name(t)
     half = producers.half("half", properties={DISPATCH: name})
     _reaches(t, name, 1)
@@ -156,7 +156,7 @@ def a_half_message_is_there_at_once(t: Remoting) -> None:
 
 @remoting_case("CommitLog.handlePropertiesForLmqMsg", settings=LIGHT)
 def a_light_message_is_measured_as_a_whole(t: Remoting) -> None:
-    """With its properties it may not be larger than 4 MiB, which others may be; what is refused is not counted."""
+    """A message with LMQs may have 4 MiB with its properties, others without them. A rejected one is not counted."""
     topic, name = t.topic(queues=1), light_name(t)
     body = "x" * (4 * 1024 * 1024)
     t.see("plain", t.send(topic, body).code)
@@ -172,7 +172,7 @@ def a_light_message_is_measured_as_a_whole(t: Remoting) -> None:
 
 @remoting_case("LmqTopicConfigManager.selectTopicConfig", settings=LIGHT)
 def a_light_queue_is_a_topic_of_one_queue(t: Remoting) -> None:
-    """Whether a message has named it or not; it has no route, and lists of topics leave it out."""
+    """An LMQ is a topic with one queue even before its first message. It has no route and is not listed."""
     name = light_name(t)
     t.see("config", t.config_of(name), 0)
     t.see("pulled", t.pull(name, t.group()), 19)
@@ -185,7 +185,7 @@ def a_light_queue_is_a_topic_of_one_queue(t: Remoting) -> None:
 
 @remoting_case("LmqTopicConfigManager.updateTopicConfig", settings=LIGHT)
 def a_light_queue_that_is_made_has_a_route(t: Remoting) -> None:
-    """An administrator who makes one tells the name server alone."""
+    """An LMQ created by an administrator has a route, but the broker does not store it as a topic."""
     name = light_name(t)
     t.see("made", create(t, name), 0)
     t.see("route", [each["readQueueNums"] for each in t.until(lambda: t.route(name), 5).json["queueDatas"]])
@@ -197,7 +197,7 @@ def a_light_queue_that_is_made_has_a_route(t: Remoting) -> None:
 
 @remoting_case("ConsumeQueue.putMessagePositionInfo", settings=LIGHT)
 def a_light_queue_may_be_sent_to(t: Remoting) -> None:
-    """Such messages are counted for themselves: one whose number is held already cannot be read."""
+    """Messages sent to an LMQ directly have separate offsets: one with an already used offset cannot be read."""
     topic, name = t.topic(queues=1), light_name(t)
     for body in ("one", "two"):
         send_to(t, topic, name, body)
@@ -211,7 +211,7 @@ def a_light_queue_may_be_sent_to(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.deleteTopics", settings=LIGHT)
 def a_deleted_light_queue_begins_anew(t: Remoting) -> None:
-    """Deleting the topic of its name empties it, and it is counted from 0 again."""
+    """Deleting an LMQ as a topic empties it and restarts its offsets at 0."""
     topic, name = t.topic(queues=1), light_name(t)
     for body in ("one", "two"):
         send_to(t, topic, name, body)
@@ -225,7 +225,7 @@ def a_deleted_light_queue_begins_anew(t: Remoting) -> None:
 
 @remoting_case("DefaultMessageStore.notifyMessageArrive4MultiQueue", settings=LIGHT)
 def who_waits_at_a_light_queue_is_told(t: Remoting) -> None:
-    """Pulls and pops that wait for a message get it at once, unless it has another tag than they want."""
+    """A message in an LMQ completes held pulls and pops at once if their tag matches."""
     topic, name = t.topic(queues=1), light_name(t)
     pull = t.start_pull(name, t.group(), suspend_ms=15_000)
     tagged = t.start_pull(name, t.group(), suspend_ms=6000, expression="B", to=t.connect())
@@ -237,12 +237,12 @@ def who_waits_at_a_light_queue_is_told(t: Remoting) -> None:
     t.see("popped", t.arrival(pop).bodies)
     t.see("after", watch.between(0, 2))
     t.see("tagged", t.arrival(tagged).code)
-    t.see("tagged, after", watch.between(0.1, 13))  # the next look at all that wait, one in 5 s
+    t.see("tagged, after", watch.between(0.1, 13))  # the next check of held pulls, one every 5 s
 
 
 @remoting_case("AdminBrokerProcessor.searchOffsetByTimestamp", settings=LIGHT)
 def times_of_a_light_queue(t: Remoting) -> None:
-    """Its ends and times can be asked for as those of any queue."""
+    """Offsets and times of an LMQ can be requested like those of any queue."""
     topic, name = t.topic(queues=1), light_name(t)
     send_to(t, topic, name, "one")
     t.wait(1.5)

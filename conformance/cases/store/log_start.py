@@ -1,4 +1,4 @@
-"""The first message of a log, which is at place 0 and is found there by whoever names no place."""
+"""The first message of a log has log offset 0, the default of requests without an offset."""
 
 from rocketmq_testkit.emulator.message.names import dlq_topic, retry_topic
 
@@ -8,14 +8,14 @@ from ..send.send_back import back
 
 
 def _first(t: Remoting, topic: str) -> None:
-    """Note whether the log of a fresh broker begins with what was sent first."""
+    """Record whether the log of a new broker starts with the first sent message."""
     view = t.view(0)
     t.see("at place 0", [view.code, [each.topic == topic for each in view.messages]])
 
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack", alone=True)
 def place_0_is_the_first_message(t: Remoting) -> None:
-    """Whoever sends back place 0 gets the first message of the log, whatever he meant, of whatever topic."""
+    """Sending back log offset 0 sends back the first message of the log, whatever its topic."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2)
     _first(t, topic)

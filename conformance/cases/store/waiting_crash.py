@@ -1,4 +1,4 @@
-"""What becomes of messages that wait when the broker is killed and starts again, where each is on the disk at once."""
+"""Waiting messages after a crash of the broker, with synchronous flush."""
 
 from collections.abc import Mapping
 
@@ -14,22 +14,22 @@ from ..schedule.recall import recall, timed
 CRASHES = frozenset({Capability.ADMIN, Capability.CRASH})
 ON_DISK: Mapping[str, str] = {"flushDiskType": "SYNC_FLUSH"}
 WRITTEN_SECONDS = 12
-"""Files of offsets are written ten seconds after the start, the timer's each second."""
+"""Seconds: offsets are written 10 s after the start, the timer's files every second."""
 
 
 def bodies(messages: list[ReceivedMessage]) -> list[str]:
-    """What they are, each once: a crash may bring one again."""
+    """Return the distinct bodies, because a crash may deliver a message twice."""
     return sorted({message.body.decode() for message in messages})
 
 
 def messages_of(found: list[RemotingCommand]) -> list[ReceivedMessage]:
-    """The messages of checks."""
+    """Return the messages of transaction checks."""
     return [message for check in found for message in decode_messages(check.body)]
 
 
 @remoting_case("ScheduleMessageService.load", needs=CRASHES, tidy=True, settings=ON_DISK)
 def delayed_messages_come_after_a_crash(t: Remoting) -> None:
-    """A delayed message that waits while the broker is killed comes, also when it was due before it is back."""
+    """A delayed message is delivered after a crash, even if its time was reached while the broker was down."""
     topic = t.topic(queues=1)
     t.wait(WRITTEN_SECONDS)
     for level in (1, 2, 3, 4):
@@ -44,7 +44,7 @@ def delayed_messages_come_after_a_crash(t: Remoting) -> None:
 
 @remoting_case("TimerMessageStore.recover", needs=CRASHES, tidy=True, settings=ON_DISK)
 def timed_messages_come_after_a_crash(t: Remoting) -> None:
-    """A timed message that waits while the broker is killed comes; what was taken back before stays away."""
+    """A timed message is delivered after a crash; one recalled before the crash is not."""
     topic = t.topic(queues=1)
     for seconds in (6, 20, 40):
         sent = timed(t, topic, seconds * 1000, f"{seconds} s")
@@ -62,7 +62,7 @@ def timed_messages_come_after_a_crash(t: Remoting) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.check", needs=CRASHES, alone=True, settings={**QUICK, **ON_DISK})
 def half_messages_are_asked_for_after_a_crash(t: Remoting) -> None:
-    """A half message without an end is asked for after a crash, though it was before; one with an end is not."""
+    """After a crash a half message without an end is checked again; a committed or rolled back one is not."""
     producers = transacting(t)
     connection = producers.connect()
     t.wait(WRITTEN_SECONDS)
@@ -70,7 +70,7 @@ def half_messages_are_asked_for_after_a_crash(t: Remoting) -> None:
     t.see("commit", producers.end(sent["committed"], COMMIT), 0)
     t.see("rollback", producers.end(sent["rolled back"], ROLLBACK), 0)
     t.see("asked before", bodies(messages_of(checks(t, connection))))
-    t.wait(6)  # the committed offset of what is looked at is written
+    t.wait(6)  # until the check's committed offset is written
     t.crash()
     producers.half("new")
     connection = producers.connect()
@@ -90,7 +90,7 @@ def half_messages_are_asked_for_after_a_crash(t: Remoting) -> None:
     "TransactionalMessageServiceImpl.needDiscard", needs=CRASHES, alone=True, settings={**TWO_CHECKS, **ON_DISK}
 )
 def half_messages_are_given_up_after_a_crash(t: Remoting) -> None:
-    """A half message that was asked for as often as it may is given up after a crash, and never comes."""
+    """A half message that has used up its checks before a crash is given up afterwards and never delivered."""
     producers = transacting(t)
     connection = producers.connect()
     producers.half("open")

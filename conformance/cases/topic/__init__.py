@@ -1,1 +1,4 @@
-"""Room conformance/cases/topic."""
+"""Cases of topics: creation, attributes and deletion.
+
+They must not know the target: they talk to it only through `worlds`. Other rooms may import their helpers.
+"""

@@ -1,4 +1,4 @@
-"""Attributes of topics: message type, queue type, clean-up policy."""
+"""Topic attributes: message type, queue type and cleanup policy."""
 
 from ...case import remoting_case
 from ...settings import VARIED, with_keys
@@ -8,7 +8,7 @@ from .topics import create
 
 @remoting_case("AttributeUtil.alterCurrentAttributes")
 def a_topic_is_made_with_attributes(t: Remoting) -> None:
-    """Attributes are given with a plus sign each, separated by commas."""
+    """Attributes are passed with a leading plus each, separated by commas."""
     topic = t.new()
     t.see("made", create(t, topic, attributes="+message.type=FIFO,+cleanup.policy=DELETE"), 0)
     t.see("config", t.config_of(topic), 0)
@@ -16,14 +16,14 @@ def a_topic_is_made_with_attributes(t: Remoting) -> None:
 
 @remoting_case("TopicMessageType.topicMessageTypeSet")
 def every_message_type_but_mixed_can_be_had(t: Remoting) -> None:
-    """The message types that a topic may have; MIXED is turned off."""
+    """A topic accepts each known message type except MIXED, which is disabled by default."""
     for kind in ("NORMAL", "FIFO", "DELAY", "TRANSACTION", "UNSPECIFIED", "MIXED", "PRIORITY", "LITE", "normal"):
         t.see(kind, create(t, t.new(), attributes=f"+message.type={kind}"))
 
 
 @remoting_case("TopicConfigManager.updateTopicConfig", settings=with_keys(VARIED, "enableMixedMessageType"))
 def mixed_topics_are_a_setting(t: Remoting) -> None:
-    """With enableMixedMessageType a topic may take messages of all types."""
+    """With enableMixedMessageType a topic may have the type MIXED."""
     topic = t.new()
     t.see("made", create(t, topic, attributes="+message.type=MIXED"), 0)
     t.see("config", t.config_of(topic), 0)
@@ -31,7 +31,7 @@ def mixed_topics_are_a_setting(t: Remoting) -> None:
 
 @remoting_case("TopicConfigManager.updateTopicConfig")
 def an_update_without_attributes_keeps_them(t: Remoting) -> None:
-    """An update changes the attributes that it names; the message type may change, and may be taken away."""
+    """An update changes only the attributes that it names. The message type may be changed or removed."""
     topic = t.topic(kind="FIFO")
     t.see("without", create(t, topic), 0)
     t.see("kept", t.config_of(topic), 0)
@@ -45,7 +45,8 @@ def an_update_without_attributes_keeps_them(t: Remoting) -> None:
 
 @remoting_case("AttributeUtil.validateAlter")
 def attributes_are_refused_with_a_reason(t: Remoting) -> None:
-    """Unknown attributes, wrong values, missing signs and taking away what is not there are refused."""
+    """Unknown attributes, invalid values, missing signs and removal of missing attributes are rejected with a reason.
+    """
     for label, attributes in (
         ("unknown key", "+foo=bar"),
         ("wrong value", "+message.type=NOPE"),
@@ -72,7 +73,7 @@ def attributes_are_refused_with_a_reason(t: Remoting) -> None:
 
 @remoting_case("AttributeUtil.alterCurrentAttributes")
 def some_attributes_are_for_ever(t: Remoting) -> None:
-    """Clean-up policy and queue type are given at creation and cannot be changed later."""
+    """Cleanup policy and queue type are set at creation and cannot be changed later."""
     topic = t.new()
     t.see("made", create(t, topic, attributes="+cleanup.policy=DELETE,+queue.type=SimpleCQ"), 0)
     t.see("policy", create(t, topic, attributes="+cleanup.policy=COMPACTION"))

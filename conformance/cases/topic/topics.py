@@ -1,4 +1,4 @@
-"""Topics as administrators make, change and delete them."""
+"""Topics: creation, changes and deletion by administrators."""
 
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -13,7 +13,7 @@ CREATE = RequestCode.UPDATE_AND_CREATE_TOPIC
 
 
 def fields_of(topic: str, /, **changes: object) -> dict[str, object]:
-    """The ext fields that create a topic of two queues; None leaves one out."""
+    """Return the ext fields that create a topic with two queues; None omits a field."""
     return {
         "topic": topic,
         "defaultTopic": names.AUTO_CREATE_TOPIC,
@@ -33,7 +33,7 @@ def create(t: Remoting, topic: str, /, **changes: object) -> Answer:
 
 
 def delete(t: Remoting, topic: str) -> tuple[Answer, Answer]:
-    """Delete a topic as administrators do: at the broker, then at the name server."""
+    """Delete a topic on the broker and then on the name server, as administrators do."""
     ext = {"topic": topic}
     return (
         t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, ext),
@@ -43,7 +43,7 @@ def delete(t: Remoting, topic: str) -> tuple[Answer, Answer]:
 
 @remoting_case("AdminBrokerProcessor.updateAndCreateTopic")
 def a_created_topic_is_as_asked_for(t: Remoting) -> None:
-    """A created topic has the asked for queues, permission, flags and order, and has its route at once."""
+    """A created topic has the requested queues, permission, flags and order, and its route exists at once."""
     topic = t.new()
     t.see("created", create(t, topic, readQueueNums=3, writeQueueNums=1, topicSysFlag=1, order=True), 0)
     t.see("config", t.config_of(topic), 0)
@@ -52,7 +52,7 @@ def a_created_topic_is_as_asked_for(t: Remoting) -> None:
 
 @remoting_case("RouteInfoManager.registerBroker")
 def a_topic_deleted_at_its_broker_keeps_its_route(t: Remoting) -> None:
-    """A topic that is deleted at its broker alone keeps its route and is listed; a send through it creates it anew."""
+    """A topic deleted only on its broker keeps its route and is listed. A send to it creates it again."""
     topic, other = t.topic(queues=3), t.topic(queues=2)
     ext = {"topic": topic}
     t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, ext), 0)
@@ -72,7 +72,7 @@ def a_topic_deleted_at_its_broker_keeps_its_route(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getTopicConfig")
 def an_unknown_topic_has_no_config(t: Remoting) -> None:
-    """Asking for the configuration of a topic that is not there fails."""
+    """A request for the configuration of an unknown topic returns TOPIC_NOT_EXIST."""
     t.see("unknown", t.config_of(t.new()), 17)
     t.see("blank", t.config_of(""), 17)
     t.see("without a name", t.ask(RequestCode.GET_TOPIC_CONFIG, {}))
@@ -80,7 +80,7 @@ def an_unknown_topic_has_no_config(t: Remoting) -> None:
 
 @remoting_case("TopicConfigManager.updateTopicConfig")
 def a_topic_can_be_changed(t: Remoting) -> None:
-    """An update replaces numbers, permission, filter type and order; queues may become fewer."""
+    """An update replaces queue numbers, permission, filter type and order. The number of queues may decrease."""
     topic = t.topic(queues=4)
     t.see("changed", create(t, topic, writeQueueNums=1, perm=4, order=True, topicFilterType="MULTI_TAG"), 0)
     t.see("config", t.config_of(topic), 0)
@@ -90,7 +90,7 @@ def a_topic_can_be_changed(t: Remoting) -> None:
 
 @remoting_case("ConsumeQueueStore.findOrCreateConsumeQueue")
 def messages_of_removed_queues_stay(t: Remoting) -> None:
-    """Making the queues fewer keeps the messages of the others; they are there again when the queues are."""
+    """Messages of a removed queue are kept and can be read again when the queue is added again."""
     topic = t.topic(queues=2)
     t.sent(topic, 2, queue=1)
     create(t, topic, readQueueNums=1, writeQueueNums=1)
@@ -102,7 +102,7 @@ def messages_of_removed_queues_stay(t: Remoting) -> None:
 
 @remoting_case("CreateTopicRequestHeader.checkFields")
 def fields_of_a_topic_must_be_there(t: Remoting) -> None:
-    """Filter type and numbers are required, the filter type is looked at first."""
+    """Filter type and numbers are required to create a topic, and the filter type is checked first."""
     t.see("nothing", t.ask(CREATE, {}), 1)
     for field in (
         "topicFilterType",
@@ -121,7 +121,7 @@ def fields_of_a_topic_must_be_there(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.updateAndCreateTopic")
 def numbers_of_a_topic_are_not_checked(t: Remoting) -> None:
-    """No queues, negative ones and permissions that mean nothing are taken."""
+    """A topic with no or negative queue numbers or meaningless permissions is accepted."""
     for label, changes in (
         ("no queues", {"readQueueNums": 0, "writeQueueNums": 0}),
         ("negative", {"readQueueNums": -1, "writeQueueNums": -1}),
@@ -137,7 +137,8 @@ def numbers_of_a_topic_are_not_checked(t: Remoting) -> None:
 
 @remoting_case("TopicValidator.isSystemTopic")
 def system_topics_cannot_be_changed(t: Remoting) -> None:
-    """Names of system topics are refused, those of cluster and broker too, and everything that begins with rmq_sys_."""
+    """Creating or changing a system topic is rejected, including those of cluster and broker and all with prefix
+    rmq_sys_."""
     for topic in (
         names.AUTO_CREATE_TOPIC,
         names.SELF_TEST_TOPIC,
@@ -161,14 +162,14 @@ def system_topics_cannot_be_changed(t: Remoting) -> None:
 
 @remoting_case("TopicValidator.isSystemTopic")
 def system_topics_cannot_be_deleted(t: Remoting) -> None:
-    """A broker does not delete its system topics."""
+    """A request to delete a system topic is rejected."""
     for topic in (names.AUTO_CREATE_TOPIC, names.SCHEDULE_TOPIC, names.HALF_TOPIC, "rmq_sys_of_my_own", t.cluster):
         t.see("refused", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic}), 29)
 
 
 @remoting_case("AdminBrokerProcessor.updateAndCreateTopic")
 def retry_topics_can_be_made(t: Remoting) -> None:
-    """Retry and dead letter topics may be made by hand."""
+    """Retry and dead letter topics may be created by administrators."""
     group = t.group()
     for topic in (names.retry_topic(group), names.dlq_topic(group)):
         t.see(topic.partition("%g")[0], create(t, topic, readQueueNums=1, writeQueueNums=1), 0)
@@ -177,7 +178,7 @@ def retry_topics_can_be_made(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.deleteTopic")
 def a_deleted_topic_is_gone(t: Remoting) -> None:
-    """A deleted topic has no configuration, route, messages and offsets; made again it begins at 0."""
+    """A deleted topic has no configuration, route, messages or offsets. Created again, it starts at 0."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 3)
     t.see("committed", t.commit(topic, group, 2), 0)
@@ -195,7 +196,7 @@ def a_deleted_topic_is_gone(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.deleteTopic")
 def what_is_not_there_can_be_deleted(t: Remoting) -> None:
-    """Deleting an unknown topic is no error, but its name must be one."""
+    """Deleting an unknown topic succeeds, but a topic name is required."""
     t.see("unknown", delete(t, t.new()))
     t.see("illegal name", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "bad name!"}), 0)
     t.see("blank", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": ""}), 29)
@@ -204,7 +205,7 @@ def what_is_not_there_can_be_deleted(t: Remoting) -> None:
 
 @remoting_case("TopicConfigManager.deleteTopicConfig")
 def retry_topics_of_pops_go_with_their_topic(t: Remoting) -> None:
-    """Deleting a topic deletes the retry topics that groups have for it."""
+    """Deleting a topic deletes the pop retry topics of its groups."""
     topic, group = t.topic(queues=1), t.group()
     retry = t.topic(name=names.pop_retry_topic(topic, group, v2=False), queues=1)
     t.sent(topic)
@@ -216,7 +217,8 @@ def retry_topics_of_pops_go_with_their_topic(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.deleteTopic, ConsumerOffsetManager.cleanOffsetByTopic")
 def what_came_back_goes_with_its_topic(t: Remoting) -> None:
-    """With a topic go what came back of it to a group, and how far the group was in the topic and in its retries."""
+    """Deleting a topic also deletes redelivered messages, and the offsets of groups in the topic and in its retry
+    topics."""
     group = popping(t, 2)
     group.bring_back(2)
     group.ack_all(group.pop())
@@ -235,7 +237,7 @@ def what_came_back_goes_with_its_topic(t: Remoting) -> None:
 
 @remoting_case("DefaultRequestProcessor.deleteTopicInNamesrv")
 def a_name_server_can_forget_a_topic(t: Remoting) -> None:
-    """A topic that only the name server has forgotten is still served, and back in its route when it is updated."""
+    """A topic deleted only on the name server is still served, and its route returns after an update."""
     topic = t.topic(queues=1)
     ext = {"topic": topic}
     t.see("forgotten", t.ask(RequestCode.DELETE_TOPIC_IN_NAMESRV, ext, to=t.namesrv), 0)
@@ -247,7 +249,7 @@ def a_name_server_can_forget_a_topic(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.updateAndCreateTopicList")
 def topics_can_be_made_together(t: Remoting) -> None:
-    """UPDATE_AND_CREATE_TOPIC_LIST makes several topics, their attributes given as maps."""
+    """UPDATE_AND_CREATE_TOPIC_LIST creates several topics, with attributes as maps."""
     topics = [t.new(), t.new()]
     config = {"readQueueNums": 1, "writeQueueNums": 2, "perm": 6, "topicFilterType": "SINGLE_TAG", "order": False}
     both = [{**config, "topicName": topics[0], "attributes": {"+message.type": "FIFO"}}]
@@ -262,7 +264,7 @@ def topics_can_be_made_together(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getTopicStatsInfo")
 def a_topic_shows_the_extent_of_its_queues(t: Remoting) -> None:
-    """The statistics of a topic have the offsets of each of its write queues, and no time where nothing was stored."""
+    """Topic statistics have the offsets of each write queue, and no time for an empty queue."""
     topic = t.topic(read=1, write=2)
     t.sent(topic, 3, queue=1)
     answer = t.ask(RequestCode.GET_TOPIC_STATS_INFO, {"topic": topic})
@@ -272,7 +274,7 @@ def a_topic_shows_the_extent_of_its_queues(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getAllTopicConfig")
 def all_topics_can_be_asked_for(t: Remoting) -> None:
-    """The list of all topics has new ones at once, and the version of the list counts up."""
+    """GET_ALL_TOPIC_CONFIG has new topics at once, and its data version increases."""
     before = t.ask(RequestCode.GET_ALL_TOPIC_CONFIG).json
     topic = t.topic(queues=3, kind="FIFO")
     after = t.ask(RequestCode.GET_ALL_TOPIC_CONFIG).json
@@ -283,6 +285,6 @@ def all_topics_can_be_asked_for(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getSystemTopicListFromBroker")
 def a_broker_knows_its_system_topics(t: Remoting) -> None:
-    """The system topics of a broker, without those that clients asked it to make."""
+    """GET_SYSTEM_TOPIC_LIST_FROM_BROKER returns the system topics, without those that clients caused to exist."""
     found = t.ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER).json["topicList"]
     t.see("system topics", sorted(each for each in found if not each.startswith("rmq_sys_of")))

@@ -1,4 +1,4 @@
-"""The header of an answer: who says that it comes from whom, and which members it has."""
+"""Headers of responses: language, version and members."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from ..topic.topics import fields_of
 
 
 def _header(connection: RemotingClient, code: int, ext: Mapping[str, object], body: bytes = b"") -> dict[str, Any]:
-    """The header of an answer, without the values of its fields."""
+    """Return the header of a response without the values of its fields."""
     came = connection.request(code, ext, body, timeout=30)
     return {
         "code": came.code,
@@ -92,19 +92,19 @@ _EVER = {"maxNum": 32, "beginTimestamp": 0, "endTimestamp": (1 << 62)}
 
 @remoting_case("RemotingCommand.createResponseCommand")
 def answers_have_fields_or_none(t: Remoting) -> None:
-    """An answer says JAVA and the version of the broker; fields are there, there but empty, or not there at all."""
+    """A response has the language JAVA and the broker's version. Its fields may be present, empty or missing."""
     _see_answers(t, binary=False)
 
 
 @remoting_case("RemotingCommand.createResponseCommand")
 def answers_to_binary_requests(t: Remoting) -> None:
-    """Answers to requests with a binary header have the same members."""
+    """Responses to requests with a binary header have the same members."""
     _see_answers(t, binary=True)
 
 
 @remoting_case("RemotingCommand.createRequestCommand")
 def what_a_binary_client_is_asked(t: Remoting) -> None:
-    """What a broker asks of a client has a JSON header, also where the client writes binary ones."""
+    """Requests of a broker to a client have a JSON header, even if the client sends binary ones."""
     topic, group, client = t.topic(queues=1), t.group(), t.new("client")
     t.sent(topic, 1)
     t.commit(topic, group, 1)

@@ -1,4 +1,4 @@
-"""Frames that are empty, never whole, or without a header."""
+"""Frames that are empty, incomplete or without a header."""
 
 from rocketmq_testkit.remoting.wire import frame
 
@@ -7,12 +7,12 @@ from ...worlds.remoting import Remoting, replies_to
 from .frames import answer_to, header, seen
 
 _NOBODYS = -1
-"""The number of no request: one that has none of its own is answered under the next of the server's."""
+"""Opaque of no request; a response to a request without one uses the server's next number."""
 
 
 @remoting_case("NettyDecoder.decode")
 def a_frame_has_four_bytes_at_least(t: Remoting) -> None:
-    """A frame of fewer bytes than the length of a header needs closes the connection."""
+    """A frame with fewer than four bytes closes the connection."""
     seen(
         t,
         {
@@ -27,7 +27,7 @@ def a_frame_has_four_bytes_at_least(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.decode")
 def a_header_may_have_no_byte(t: Remoting) -> None:
-    """A frame whose header is empty closes the connection, of whatever type it is."""
+    """A frame with an empty header closes the connection, whatever its serialize type."""
     for kind in (0, 1, 2, 9, 255):
         word = (kind << 24).to_bytes(4, "big")
         seen(t, {f"type {kind}": (4).to_bytes(4, "big") + word}, seconds=5)
@@ -36,7 +36,7 @@ def a_header_may_have_no_byte(t: Remoting) -> None:
 
 @remoting_case("NettyDecoder.decode")
 def half_a_frame_is_waited_for(t: Remoting) -> None:
-    """The rest of a frame may come after a long silence; requests of other connections are served meanwhile."""
+    """The rest of a frame may arrive after a long pause. Requests of other connections are served in the meantime."""
     data = frame.join(header(), b"body")
     parts = {part: t.connect() for part in (2, 4, 30, len(data) - 1)}
     for part, connection in parts.items():
@@ -50,7 +50,7 @@ def half_a_frame_is_waited_for(t: Remoting) -> None:
 
 @remoting_case("NettyRemotingServer.HandshakeHandler.decode, HAProxyMessageDecoder.detectProtocol")
 def nothing_is_judged_before_twelve_bytes(t: Remoting) -> None:
-    """A connection that begins with fewer than twelve bytes is left open, whatever they are, until there are twelve."""
+    """A connection with fewer than twelve bytes stays open; its protocol is detected only with twelve bytes."""
     beginnings = {
         "no byte of a frame": bytes(4),
         "negative length": b"\xff" * 11,

@@ -1,4 +1,4 @@
-"""Requests that make no sense, and what comes back."""
+"""Invalid requests and their responses."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -10,7 +10,7 @@ NOBODY = {"consumerGroup": "nobody"}
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand")
 def an_unknown_code_is_refused(t: Remoting) -> None:
-    """Codes that nothing is known of are answered as not supported, by brokers and name servers."""
+    """Brokers and name servers reject unknown request codes as not supported."""
     for code in (9999, 0, -5, 1, 199, 100_000, 2_147_483_647):
         t.see(f"broker, {code}", t.ask(code, {}), 3)
         t.see(f"name server, {code}", t.ask(code, {}, to=t.namesrv), 3)
@@ -18,21 +18,21 @@ def an_unknown_code_is_refused(t: Remoting) -> None:
 
 @remoting_case("BrokerController.registerProcessor")
 def codes_without_a_handler_are_refused(t: Remoting) -> None:
-    """Codes that have a name but no handler are answered like unknown ones."""
+    """Request codes with a name but without a handler are rejected like unknown ones."""
     for code in (13, 22, 23, 27, 47, 209, 210, 211, 212, 213, 214, 217, 301, 302):
         t.see(f"{code}", t.ask(code, {}), 3)
 
 
 @remoting_case("BrokerController.registerProcessor")
 def codes_for_clients_are_refused(t: Remoting) -> None:
-    """What brokers ask clients is not to be asked of a broker."""
+    """A broker does not support the request codes that brokers send to clients."""
     for code in (39, 40, 220, 221, 326):
         t.see(f"{code}", t.ask(code, {}), 3)
 
 
 @remoting_case("DefaultRequestProcessor.processRequest")
 def brokers_and_name_servers_have_codes_of_their_own(t: Remoting) -> None:
-    """A name server serves no codes of brokers, and a broker none of name servers."""
+    """A name server does not support brokers' request codes, and a broker not those of name servers."""
     topic = t.topic(queues=1)
     for code in (RequestCode.SEND_MESSAGE_V2, RequestCode.PULL_MESSAGE, RequestCode.HEART_BEAT):
         t.see(f"name server, {code}", t.ask(code, {"topic": topic}, b"{}", to=t.namesrv), 3)
@@ -50,7 +50,7 @@ def brokers_and_name_servers_have_codes_of_their_own(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def a_missing_number_fails(t: Remoting) -> None:
-    """A request without a number that its handler needs fails, and a number that cannot be read counts as missing."""
+    """A request without a required number fails, and a malformed number counts as missing."""
     topic = t.topic(queues=1)
     for code in (RequestCode.GET_MAX_OFFSET, RequestCode.GET_EARLIEST_MSG_STORETIME):
         t.see(f"{code} without queue", t.ask(code, {"topic": topic}), 1)
@@ -66,7 +66,7 @@ def a_missing_number_fails(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def numbers_have_signs_and_zeros(t: Remoting) -> None:
-    """A number may have a sign and leading zeros, as Java reads numbers."""
+    """A number may have a sign and leading zeros, as in Java."""
     topic = t.topic(queues=1)
     for text in ("+0", "-0", "000", "0x0", "0L", "٠"):
         t.see(text, t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": text}))
@@ -74,7 +74,7 @@ def numbers_have_signs_and_zeros(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def a_missing_name_fails(t: Remoting) -> None:
-    """A request without the topic or group that its handler needs fails in one way or another."""
+    """A request without a required topic or group fails, with different errors."""
     t.see("max offset", t.ask(RequestCode.GET_MAX_OFFSET, {"queueId": 0}))
     t.see("topic config", t.ask(RequestCode.GET_TOPIC_CONFIG, {}))
     t.see("topic statistics", t.ask(RequestCode.GET_TOPIC_STATS_INFO, {}))
@@ -84,7 +84,7 @@ def a_missing_name_fails(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def fields_that_nobody_knows_are_ignored(t: Remoting) -> None:
-    """A request may have more fields than its handler reads."""
+    """Additional fields of a request are ignored."""
     topic = t.topic(queues=1)
     ext = {"topic": topic, "queueId": 0, "later": "version", "": "no name", "Topic": "other"}
     t.see("answer", t.ask(RequestCode.GET_MAX_OFFSET, ext), 0)
@@ -92,7 +92,7 @@ def fields_that_nobody_knows_are_ignored(t: Remoting) -> None:
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand")
 def a_refused_request_harms_nobody(t: Remoting) -> None:
-    """After a refusal the connection is as good as before."""
+    """After a rejected request the connection can still be used."""
     connection = t.connect()
     for code, ext in ((9999, {}), (RequestCode.SEND_MESSAGE_V2, None), (RequestCode.GET_MAX_OFFSET, {})):
         t.see(f"{code}", t.ask(code, ext, b"x", to=connection).code)
@@ -101,7 +101,7 @@ def a_refused_request_harms_nobody(t: Remoting) -> None:
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand")
 def oneway_requests_are_not_answered(t: Remoting) -> None:
-    """Nothing comes back for a oneway request, be it served, refused or unknown."""
+    """A oneway request gets no response, whether it is served, rejected or unknown."""
     connection = t.connect()
     connection.oneway(RequestCode.GET_CONSUMER_LIST_BY_GROUP, NOBODY)
     connection.oneway(9999, {})
@@ -112,7 +112,7 @@ def oneway_requests_are_not_answered(t: Remoting) -> None:
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand")
 def requests_may_follow_each_other_at_once(t: Remoting) -> None:
-    """Many requests may be under way on a connection; each is answered under its own number."""
+    """A connection may have many pending requests; each response has its request's opaque."""
     topic = t.topic(queues=1)
     connection = t.connect()
     ends = [t.start(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0}, to=connection) for _ in range(50)]

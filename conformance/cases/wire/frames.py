@@ -1,4 +1,4 @@
-"""Frames and headers as they stand on the wire, good and bad."""
+"""Valid and invalid frames and headers on the wire."""
 
 from collections.abc import Mapping
 
@@ -15,22 +15,22 @@ NOBODY = {"consumerGroup": "nobody"}
 
 
 def header(opaque: int = 77, **members: object) -> bytes:
-    """The JSON header of a request that is always answered, with other members."""
+    """Return the JSON header of a request that always gets a response, with changed members."""
     plain = {"code": WHO, "language": "JAVA", "version": 479, "opaque": opaque, "flag": 0, "extFields": NOBODY}
     return dumps({name: value for name, value in {**plain, **members}.items() if value is not ...})
 
 
 def answer_to(connection: RemotingClient, data: bytes, opaque: int = 77) -> object:
-    """What comes back for these bytes."""
+    """Send bytes and return the response."""
     connection.send_bytes(data)
     return reply_to(connection, opaque, 10)
 
 
 def seen(t: Remoting, cases: Mapping[str, bytes], *, seconds: float = 0.5) -> None:
-    """Send each on a connection of its own; note whether it is answered, and what becomes of the connection."""
+    """Send each on its own connection; record the response and the state of the connection."""
     for label, data in cases.items():
         connection = t.connect()
-        fate(connection)  # of what a connection begins with, a server looks at nothing before it has 12 bytes
+        fate(connection)  # a server ignores the start of a connection before it has 12 bytes
         connection.send_bytes(data)
         answered = reply_to(connection, 77, seconds)
         t.see(label, [answered, fate(connection) if answered != "closed" else "closed"])
@@ -38,7 +38,7 @@ def seen(t: Remoting, cases: Mapping[str, bytes], *, seconds: float = 0.5) -> No
 
 @remoting_case("NettyDecoder.decode")
 def garbage_closes_the_connection(t: Remoting) -> None:
-    """Bytes that are no frame close the connection without an answer."""
+    """Bytes that are not a frame close the connection without a response."""
     seen(
         t,
         {
@@ -56,7 +56,8 @@ def garbage_closes_the_connection(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.headerDecode")
 def odd_headers_are_not_answered(t: Remoting) -> None:
-    """An empty object is a request without a number, other JSON that is no object closes the connection."""
+    """A header that is an empty JSON object counts as a request without opaque; other JSON types close the connection.
+    """
     seen(
         t,
         {
@@ -73,13 +74,13 @@ def odd_headers_are_not_answered(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.headerDecode")
 def an_unknown_header_type_closes_the_connection(t: Remoting) -> None:
-    """A frame whose header is of a type that nobody knows closes the connection."""
+    """A frame with an unknown serialize type closes the connection."""
     seen(t, {"type 9": frame.join(header(), serialize_type=9), "type 255": frame.join(header(), serialize_type=255)})
 
 
 @remoting_case("NettyDecoder.decode")
 def a_frame_may_come_in_parts(t: Remoting) -> None:
-    """A frame is served when its last byte has come, and the next one may come along with it."""
+    """A frame is served when its last byte arrives, which may come together with the next frame."""
     data = frame.join(header(), b"body")
     connection = t.connect()
     for part in (data[:2], data[2:30], data[30:]):
@@ -93,7 +94,7 @@ def a_frame_may_come_in_parts(t: Remoting) -> None:
 
 @remoting_case("NettyDecoder.decode")
 def a_frame_may_have_sixteen_mebibytes(t: Remoting) -> None:
-    """A frame whose length says 16 MiB is read, one byte more closes the connection."""
+    """A frame with a length of 16 MiB is read; one more byte closes the connection."""
     size = 16 * 1024 * 1024
     head = header()
     connection = t.connect()
@@ -103,7 +104,7 @@ def a_frame_may_have_sixteen_mebibytes(t: Remoting) -> None:
 
 @remoting_case("RemotingSerializable.fromJson")
 def headers_may_be_written_in_many_ways(t: Remoting) -> None:
-    """White space, any order, missing members, numbers and null among the fields are all read."""
+    """A header may have white space, any order, missing members, and numbers and null as fields."""
     ways: dict[str, bytes] = {
         "white space": b'\n {\t"opaque" : 77 , "code":%d, "extFields": {"consumerGroup": "nobody"} } \r\n' % WHO,
         "few members": b'{"code":%d,"opaque":77,"extFields":{"consumerGroup":"nobody"}}' % WHO,
@@ -130,7 +131,7 @@ def headers_may_be_written_in_many_ways(t: Remoting) -> None:
 
 @remoting_case("RemotingSerializable.fromJson")
 def headers_may_be_written_sloppily(t: Remoting) -> None:
-    """Headers that strict readers of JSON refuse are read as well."""
+    """A header that is not strict JSON is read as well."""
     ways = {
         "single quotes": header().replace(b'"', b"'"),
         "bare names": b'{code:%d,opaque:77,extFields:{consumerGroup:"nobody"}}' % WHO,
@@ -142,7 +143,7 @@ def headers_may_be_written_sloppily(t: Remoting) -> None:
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand")
 def any_number_identifies_a_request(t: Remoting) -> None:
-    """The opaque of a request comes back as it was, be it negative, the largest, or used twice."""
+    """The opaque of a request is returned unchanged, even if it is negative, the largest one, or used twice."""
     for opaque in (-7, 0, 2147483647, -2147483648):
         connection = t.connect()
         t.see(f"{opaque}", answer_to(connection, frame.join(header(opaque)), opaque))
@@ -152,7 +153,7 @@ def any_number_identifies_a_request(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.encodeHeader")
 def headers_in_binary_are_answered_in_json(t: Remoting) -> None:
-    """A broker and a name server read the compact header and answer with JSON."""
+    """Brokers and name servers read binary headers and respond with JSON."""
     topic = t.topic(queues=1)
     broker = t.connect(binary=True)
     t.see("sent", t.send(topic, "binary", tag="B", to=broker), 0)
@@ -165,13 +166,13 @@ def headers_in_binary_are_answered_in_json(t: Remoting) -> None:
 
 @remoting_case("RocketMQSerializable.rocketMQProtocolEncode")
 def codes_of_pops_do_not_fit_the_binary_header(t: Remoting) -> None:
-    """The compact header has 16 bits for a code, so what arrives of a pop's is unknown."""
+    """A binary header has only 16 bits for the code, so a pop's code arrives as an unknown one."""
     t.see("pop", t.ask(RequestCode.POP_MESSAGE & 0xFFFF, {}, to=t.connect(binary=True)), 3)
 
 
 @remoting_case("RocketMQSerializable.rocketMQProtocolDecode")
 def broken_binary_headers_close_the_connection(t: Remoting) -> None:
-    """A compact header that ends too early, or whose lengths are wrong, closes the connection."""
+    """A binary header that is too short or has wrong lengths closes the connection."""
     good = bytes.fromhex("0026 00 01df 0000004d 00000000 00000000")
     fields = b"\x00\x0dconsumerGroup\x00\x00\x00\x06nobody"
     whole = good + len(fields).to_bytes(4, "big") + fields
@@ -194,7 +195,7 @@ def broken_binary_headers_close_the_connection(t: Remoting) -> None:
 
 @remoting_case("NettyRemotingServer.HandshakeHandler.decode, NettyRemotingServer.HAProxyMessageHandler.channelRead")
 def a_proxy_may_name_the_client(t: Remoting) -> None:
-    """A line of the PROXY protocol before the first frame is taken, and the broker still sees the proxy itself."""
+    """A PROXY protocol line before the first frame is accepted, but the born host is still the proxy's address."""
     topic = t.topic(queues=1)
     connection = t.connect()
     connection.send_bytes(b"PROXY TCP4 192.0.2.7 192.0.2.1 5555 10911\r\n")
@@ -205,7 +206,7 @@ def a_proxy_may_name_the_client(t: Remoting) -> None:
 
 @remoting_case("NettyRemotingServer.TlsModeHandler.channelRead0")
 def what_begins_like_tls_is_not_answered(t: Remoting) -> None:
-    """A connection that begins like TLS and goes on as something else serves nothing."""
+    """A connection that starts like TLS but continues with other bytes is not served."""
     connection = t.connect()
     connection.send_bytes(bytes.fromhex("16030100050100000100") + b"x" * 50)
     t.see("answer", reply_to(connection, 77, 10))

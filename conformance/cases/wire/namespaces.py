@@ -1,4 +1,4 @@
-"""Names with a namespace: remoting clients write it before the name, those of the gRPC protocol beside it."""
+"""Names with a namespace: remoting clients use a prefix, gRPC clients a separate field."""
 
 from rocketmq_testkit.emulator.message.names import dlq_topic, retry_topic
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
@@ -13,7 +13,7 @@ from ...worlds.remoting import Remoting
 
 @remoting_case("NamespaceUtil.wrapNamespace, TopicValidator.validateTopic")
 def a_namespace_is_part_of_a_name(t: Remoting) -> None:
-    """Topics and groups of a namespace have it before their names, and are others than those without."""
+    """Topics and groups of a namespace have it as a prefix and differ from those without."""
     space, plain, group = t.new("namespace"), t.topic(queues=1), t.group()
     topic, inside = t.topic(name=f"{space}%{plain}", queues=1), t.group(name=f"{space}%{group}")
     t.see("route", [each["writeQueueNums"] for each in t.route(topic).json["queueDatas"]])
@@ -27,7 +27,7 @@ def a_namespace_is_part_of_a_name(t: Remoting) -> None:
 
 @remoting_case("NamespaceUtil.wrapNamespace, MixAll.getRetryTopic")
 def retries_of_a_namespace_are_its_own(t: Remoting) -> None:
-    """The retry and dead letter topics of a group have their marks before the namespace."""
+    """Retry and dead letter topics of a namespace have their prefix before the namespace."""
     space = t.new("namespace")
     topic, group = t.topic(name=f"{space}%{t.new()}", queues=1), t.group(name=f"{space}%{t.new('group')}")
     client = t.new("client")
@@ -44,7 +44,7 @@ def retries_of_a_namespace_are_its_own(t: Remoting) -> None:
 
 @grpc_case("GrpcConverter.buildResource")
 def a_namespace_of_a_stored_name_is_shown_beside_it(t: Grpc) -> None:
-    """A message of a topic with a namespace before its name is received with both, each by itself."""
+    """A gRPC consumer receives the namespace prefix of a topic as a separate field."""
     space = t.new("namespace")
     name = t.new()
     topic = t.topic(name=f"{space}%{name}", kind="NORMAL", queues=1)
@@ -55,7 +55,7 @@ def a_namespace_of_a_stored_name_is_shown_beside_it(t: Grpc) -> None:
 
 @grpc_case("SendMessageActivity.sendMessage, ReceiveMessageActivity.receiveMessage")
 def a_namespace_beside_a_name_plays_no_part(t: Grpc) -> None:
-    """What a request has as namespace of topic or group is passed over by sends, receives, heartbeats and settings."""
+    """The namespace field of topics and groups is ignored by sends, receives, heartbeats and settings."""
     space, topic, group = t.new("namespace"), t.topic(kind="NORMAL", queues=1), t.group()
     message = t.message(topic, "of a namespace")
     message.topic.resource_namespace = space
@@ -83,7 +83,7 @@ def a_namespace_beside_a_name_plays_no_part(t: Grpc) -> None:
 
 @grpc_case("ContextInitPipeline.execute")
 def a_namespace_of_a_client_plays_no_part(t: Grpc) -> None:
-    """A client that names its namespace in x-mq-namespace sends to the topics that it names."""
+    """The header x-mq-namespace is ignored: a client sends to the topics that it names."""
     space, topic = t.new("namespace"), t.topic(kind="NORMAL", queues=1)
     t.see("sent", t.send(t.message(topic, "of a client"), x_mq_namespace=space).status.code)
     t.see("stored", [each.body for each in t.messages_of(topic, t.group())])
