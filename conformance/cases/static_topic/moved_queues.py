@@ -14,8 +14,10 @@ THERE = "broker-b"
 
 
 def _moved(t: Remoting) -> str:
-    """Create a topic whose logical queue 0 has three messages on the first broker and continues at offset 100 on the
-    second."""
+    """Create a topic with a moved logical queue 0.
+
+    It has three messages on the first broker and continues at offset 100 on the second.
+    """
     topic = t.new()
     made = [make_static(t, topic, {0: [part(0, t.broker_name)]}, queues=1)]
     for number in range(3):
@@ -37,8 +39,10 @@ def _committed(t: Remoting, topic: str, group: str, to: RemotingClient) -> Answe
 
 @remoting_case("PullMessageProcessor.rewriteRequestForStaticTopic", settings=SECOND)
 def a_queue_that_moved_is_read_through(t: Remoting) -> None:
-    """The new broker of a moved queue reads the old part from the old broker, continues with its own, and accepts
-    sends."""
+    """The new broker of a moved queue reads the old part from the old broker.
+
+    It continues with its own part and accepts sends.
+    """
     topic, group = _moved(t), t.group()
     t.see("sent here", t.send(topic), 501)
     t.see("pulled here", t.pull(topic, group), 501)

@@ -128,7 +128,9 @@ def a_logical_queue_may_begin_later(t: Remoting) -> None:
 
 @remoting_case("LogicQueueMappingItem.computeStaticQueueOffsetLoosely")
 def a_new_leader_may_not_know_where_it_begins(t: Remoting) -> None:
-    """A new leader without a known start offset accepts messages with offset -1 in the response, but no other requests.
+    """A new leader without a known start offset accepts messages, with offset -1 in the response.
+
+    Other requests fail.
     """
     topic, group = static_topic(t, {0: [part(0, t.broker_name, -1)]}, queues=1), t.group()
     t.see("sent", t.send(topic, "zero").without("msgId", "transactionId"), 0)
@@ -142,8 +144,10 @@ def a_new_leader_may_not_know_where_it_begins(t: Remoting) -> None:
 
 @remoting_case("DefaultPullMessageResultHandler.handle")
 def who_finds_nothing_in_a_logical_queue_waits(t: Remoting) -> None:
-    """A pull at the end of a logical queue is held until a message is stored; one beyond the end is held for its full
-    time."""
+    """A pull at the end of a logical queue is held until a message is stored.
+
+    One beyond the end is held for its full time.
+    """
     topic = crossed(t)
     sent(t, topic, "zero")
     ahead = t.start_pull(topic, t.group(), 0, 1, suspend_ms=15_000)
