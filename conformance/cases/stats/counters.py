@@ -103,7 +103,9 @@ def acknowledgements_are_counted_by_broker(t: Remoting) -> None:
 
 @remoting_case("ScheduleMessageService.onSuccess", alone=True)
 def queues_of_delay_levels_are_counted(t: Remoting) -> None:
-    """Messages sent to delay levels by producers and consumers are counted, and those delivered to SCHEDULE_CONSUMER.
+    """Messages sent to delay levels by producers and consumers are counted.
+
+    So are those delivered to SCHEDULE_CONSUMER.
     """
     topic, group = t.topic(queues=2), t.group()
     put, got = f"{SCHEDULE_TOPIC}@0", f"{SCHEDULE_TOPIC}@0@SCHEDULE_CONSUMER"
@@ -127,8 +129,10 @@ def queues_of_delay_levels_are_counted(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.incTopicPutLatency, incGroupGetLatency")
 def times_are_kept_by_queue(t: Remoting) -> None:
-    """Latencies are tracked for each queue sent to, and for each queue in a request that returns messages; -1 means
-    any."""
+    """Latencies are tracked for each queue of a send and for each queue in a request that returns messages.
+
+    Queue id -1 stands for any queue.
+    """
     topic, group, other = t.topic(queues=2), t.group(), t.group()
     t.sent(topic, 2, queue=1)
     t.pull(topic, group, 1)
@@ -155,9 +159,9 @@ def times_are_kept_by_queue(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.init", settings=ROUGH)
 def without_details_no_queue_is_counted(t: Remoting) -> None:
-    """Without detailed statistics group latencies are tracked by topic.
+    """Without detailed statistics group latencies are tracked by topic and not by queue.
 
-    Without schedule statistics delayed messages are not counted.
+    Without enableScheduleMessageStats delayed messages do not count as delivered.
     """
     topic, group = t.topic(queues=2), t.group()
     delayed(t, topic, 1)
@@ -177,7 +181,9 @@ def without_details_no_queue_is_counted(t: Remoting) -> None:
 
 @remoting_case("BrokerStatsManager.incDLQStatValue")
 def dead_messages_are_counted_under_a_name_of_their_own(t: Remoting) -> None:
-    """Dead letters have their own counter with a null owner and the original topic from the request, which is required.
+    """Dead letters have a counter of their own, with a null owner and the original topic in the request.
+
+    The request must name that topic.
     """
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 1)
