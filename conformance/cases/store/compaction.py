@@ -93,7 +93,7 @@ def the_same_key_may_come_again(t: Remoting) -> None:
 
 @grpc_case("SendMessageActivity.sendMessage")
 def a_message_through_the_proxy_needs_a_key(t: Grpc) -> None:
-    """A gRPC client's message for a compacted topic also requires a key. With one it is received, whatever its tag."""
+    """A gRPC client's message for a compacted topic also requires a key. With one it is received with any tag."""
     topic = t.new()
     fields = {"topic": topic, "defaultTopic": "TBW102", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
     fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False}

@@ -15,7 +15,7 @@ def _first(t: Remoting, topic: str) -> None:
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack", alone=True)
 def place_0_is_the_first_message(t: Remoting) -> None:
-    """Sending back log offset 0 sends back the first message of the log, whatever its topic."""
+    """Sending back log offset 0 sends back the first message of the log, even if it belongs to another topic."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2)
     _first(t, topic)
