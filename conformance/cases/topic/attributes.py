@@ -45,8 +45,7 @@ def an_update_without_attributes_keeps_them(t: Remoting) -> None:
 
 @remoting_case("AttributeUtil.validateAlter")
 def attributes_are_refused_with_a_reason(t: Remoting) -> None:
-    """Unknown attributes, invalid values, missing signs and removal of missing attributes are rejected with a reason.
-    """
+    """Unknown attributes, invalid values, missing signs and removal of missing ones are rejected with a reason."""
     for label, attributes in (
         ("unknown key", "+foo=bar"),
         ("wrong value", "+message.type=NOPE"),

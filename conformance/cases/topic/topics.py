@@ -137,8 +137,10 @@ def numbers_of_a_topic_are_not_checked(t: Remoting) -> None:
 
 @remoting_case("TopicValidator.isSystemTopic")
 def system_topics_cannot_be_changed(t: Remoting) -> None:
-    """Creating or changing a system topic is rejected, including those of cluster and broker and all with prefix
-    rmq_sys_."""
+    """Creating or changing a system topic is rejected.
+
+    The topics of cluster and broker and all with the prefix rmq_sys_ are system topics.
+    """
     for topic in (
         names.AUTO_CREATE_TOPIC,
         names.SELF_TEST_TOPIC,
@@ -217,8 +219,8 @@ def retry_topics_of_pops_go_with_their_topic(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.deleteTopic, ConsumerOffsetManager.cleanOffsetByTopic")
 def what_came_back_goes_with_its_topic(t: Remoting) -> None:
-    """Deleting a topic also deletes redelivered messages, and the offsets of groups in the topic and in its retry
-    topics."""
+    """Deleting a topic also deletes its redelivered messages and the offsets of its groups, also in the retry topics.
+    """
     group = popping(t, 2)
     group.bring_back(2)
     group.ack_all(group.pop())
@@ -285,6 +287,6 @@ def all_topics_can_be_asked_for(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.getSystemTopicListFromBroker")
 def a_broker_knows_its_system_topics(t: Remoting) -> None:
-    """GET_SYSTEM_TOPIC_LIST_FROM_BROKER returns the system topics, without those that clients caused to exist."""
+    """GET_SYSTEM_TOPIC_LIST_FROM_BROKER returns the system topics, without those that clients created."""
     found = t.ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER).json["topicList"]
     t.see("system topics", sorted(each for each in found if not each.startswith("rmq_sys_of")))

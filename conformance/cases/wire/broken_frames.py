@@ -27,7 +27,7 @@ def a_frame_has_four_bytes_at_least(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.decode")
 def a_header_may_have_no_byte(t: Remoting) -> None:
-    """A frame with an empty header closes the connection, whatever its serialize type."""
+    """A frame with an empty header closes the connection for every serialize type."""
     for kind in (0, 1, 2, 9, 255):
         word = (kind << 24).to_bytes(4, "big")
         seen(t, {f"type {kind}": (4).to_bytes(4, "big") + word}, seconds=5)

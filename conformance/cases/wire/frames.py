@@ -56,7 +56,9 @@ def garbage_closes_the_connection(t: Remoting) -> None:
 
 @remoting_case("RemotingCommand.headerDecode")
 def odd_headers_are_not_answered(t: Remoting) -> None:
-    """A header that is an empty JSON object counts as a request without opaque; other JSON types close the connection.
+    """A header that is an empty JSON object counts as a request without opaque.
+
+    Other JSON types close the connection.
     """
     seen(
         t,
