@@ -219,8 +219,7 @@ def retry_topics_of_pops_go_with_their_topic(t: Remoting) -> None:
 
 @remoting_case("AdminBrokerProcessor.deleteTopic, ConsumerOffsetManager.cleanOffsetByTopic")
 def what_came_back_goes_with_its_topic(t: Remoting) -> None:
-    """Deleting a topic also deletes its redelivered messages and the offsets of its groups, also in the retry topics.
-    """
+    """Deleting a topic also deletes its redelivered messages and its groups' offsets, also in the retry topics."""
     group = popping(t, 2)
     group.bring_back(2)
     group.ack_all(group.pop())
