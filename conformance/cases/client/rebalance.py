@@ -149,7 +149,10 @@ def the_clients_of_a_group_are_listed(t: Remoting) -> None:
 
 @remoting_case("RebalanceLockManager.tryLockBatch")
 def a_queue_is_locked_by_one_client(t: Remoting) -> None:
-    """A locked queue is refused to other clients of the group until its owner unlocks it. Others cannot unlock it."""
+    """A locked queue is not granted to other clients of the group until its owner unlocks it.
+
+    Others cannot unlock it.
+    """
     topic, group = t.topic(), t.group()
     owner, other = t.new("client"), t.new("client")
     t.see("locked", _lock(t, owner, group, topic, 0, 1))
@@ -320,7 +323,7 @@ def groups_may_share_queues_unless_told_otherwise(t: Remoting) -> None:
 
 @remoting_case("RebalanceLockManager.isLocked")
 def a_lock_runs_out_a_minute_after_its_last_renewal(t: Remoting) -> None:
-    """A queue lock expires 60 s after the owner's last lock request. A refused request does not extend it."""
+    """A queue lock expires 60 s after the owner's last lock request. A rejected request does not extend it."""
     topic, group = t.topic(), t.group()
     owner, other = t.new("client"), t.new("client")
     watch = t.stopwatch()

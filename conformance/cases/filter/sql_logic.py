@@ -44,7 +44,7 @@ def truth_values_compare(t: Remoting) -> None:
 
 @remoting_case("ComparisonExpression.createIsNull")
 def anything_may_be_null(t: Remoting) -> None:
-    """IS NULL tests whether any operand is unknown; a condition that cannot be evaluated gives no result."""
+    """IS NULL tests whether any operand is unknown; a condition that cannot be evaluated has no result."""
     see_outcomes(
         t,
         *("a IS NULL", "a IS NOT NULL", "x IS NULL", "x IS NOT NULL", "b IS NULL", "a IS NULL AND b IS NULL"),

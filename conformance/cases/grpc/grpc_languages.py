@@ -1,4 +1,4 @@
-"""The header x-mq-language in RPCs that do not depend on it."""
+"""The header x-mq-language in RPCs of the gRPC proxy that do not depend on it."""
 
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv

@@ -1,4 +1,7 @@
-"""Receives of the gRPC proxy with KV records instead of check points, and with buffered check points."""
+"""Receives of the gRPC proxy with KV records or buffered check points.
+
+KV records are those of popConsumerKVServiceEnable, the buffer is that of enablePopBufferMerge.
+"""
 
 from ...case import grpc_case
 from ...worlds.consumer import attempts, consuming

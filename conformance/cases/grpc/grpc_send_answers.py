@@ -1,4 +1,4 @@
-"""The response to SendMessage for a stored message: ids, offset and recall handle."""
+"""The response to SendMessage of the gRPC proxy for a stored message: ids, offset and recall handle."""
 
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Calls that are not RPCs of RocketMQ, and malformed ones."""
+"""Calls to the gRPC server that are not RPCs of RocketMQ, and malformed ones."""
 
 import grpc
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb

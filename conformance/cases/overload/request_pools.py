@@ -214,7 +214,7 @@ def an_end_waits_for_a_thread_of_the_proxy(t: Grpc) -> None:
 
 
 def _halves_of_a_lonely_master(t: Grpc, count: int) -> tuple[str, list[str]]:
-    """Store half messages, then let the broker wait for a slave. Return the topic and the transaction ids."""
+    """Store half messages, then configure the broker to wait for a slave. Return the topic and the transaction ids."""
     consumer = consuming(t, kind="TRANSACTION")
     sent = [t.send(consumer.message(f"half {number}", message_type=pb.TRANSACTION)) for number in range(count)]
     changed = t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, b"brokerRole=SYNC_MASTER\ninSyncReplicas=2\n")

@@ -31,7 +31,7 @@ def waiting_pops_are_counted(t: Remoting) -> None:
 
 @remoting_case("PollingInfoProcessor.processRequest")
 def notifications_are_not_counted(t: Remoting) -> None:
-    """Waiting notifications do not count as waiting pops."""
+    """Held notifications do not count as held pops."""
     group = popping(t)
     waiting_notification(group, poll_ms=3000)
     t.see("with a notification", polling_info(group), 0)

@@ -1,7 +1,8 @@
 """Popped messages after a crash or a graceful restart of the broker.
 
-The broker writes group offsets to a file periodically, for the first time ten seconds after the start. In cases that
-allow only that one write, later offsets are not written.
+The buffer is that of enablePopBufferMerge, KV records are those of popConsumerKVServiceEnable. The broker writes group
+offsets to a file periodically, for the first time ten seconds after the start. In cases that allow only that one write,
+later offsets are not written.
 """
 
 from collections.abc import Mapping

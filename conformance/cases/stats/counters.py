@@ -1,4 +1,7 @@
-"""Broker counters other than those of stored and delivered messages."""
+"""Broker counters other than those of stored and delivered messages.
+
+KV records are those of popConsumerKVServiceEnable.
+"""
 
 from collections.abc import Mapping
 

@@ -187,7 +187,7 @@ def a_file_of_which_nothing_would_be_left_stays(t: Remoting) -> None:
 
 @remoting_case("CompactionLog.asyncPutMessage", settings=SMALL_FILES)
 def where_messages_of_a_compacted_topic_lie(t: Remoting) -> None:
-    """Offsets of a compacted topic's messages are those in its queue's own log.
+    """Offsets of a compacted topic's messages are those in its queue's own log, from 0 on.
 
     A message without keys is in no such log.
     """

@@ -1,4 +1,4 @@
-"""Sends that wait for a disk flush which never comes in time."""
+"""Sends that wait for a disk flush that does not finish in time."""
 
 from ...case import grpc_case, remoting_case
 from ...worlds.consumer import consuming
