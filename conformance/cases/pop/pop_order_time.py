@@ -139,8 +139,7 @@ def see_woken_after_change(
     invisible_ms: int = 1000,
     done: tuple[int, ...] = (),
 ) -> None:
-    """Change one of three messages in flight for 3 s to `invisible_ms` (1 s by default); record when a held pop is
-    woken.
+    """Change one of three messages in flight for 3 s to `invisible_ms` (default 1 s); record when a held pop is woken.
 
     `done`: offsets acknowledged before the change.
     """
