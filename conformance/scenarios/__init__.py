@@ -1,1 +1,1 @@
-"""The scenarios, one module for each noun."""
+"""The scenarios, one module for each noun. They must not know a target or the language of an SDK."""

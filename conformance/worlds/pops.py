@@ -126,8 +126,7 @@ class PopGroup:
         return self.t.pull(name, ONLOOKER).messages if self.t.max_offset(name) else []
 
     def bring_back(self, count: int = 1) -> None:
-        """Pop the `count` available messages with an invisible duration of 0, and wait until they are in the retry
-        topic."""
+        """Pop the `count` available messages with invisible duration 0, and wait until the retry topic has them."""
         self.pop(invisible_ms=0)
         self.copies(count)
 
