@@ -189,7 +189,7 @@ class Target(ABC):
     def stop(self) -> None:  # noqa: B027 as above
         """Stop everything that was started."""
 
-    def check(self) -> None:  # noqa: B027 what cannot die needs no look
+    def check(self) -> None:  # noqa: B027 some targets cannot die
         """Raise TargetError if it has died."""
 
     def likely_causes(self) -> list[str]:

@@ -33,7 +33,7 @@ _STEP_MS = 200
 
 
 class Contradiction(AssertionError):
-    """A case observed something other than it states."""
+    """An observation contradicts the statement of its case."""
 
 
 class World(Closing):

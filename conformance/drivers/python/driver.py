@@ -206,7 +206,7 @@ class Program:
         name = command.text("as")
         group = command.text("group")
         subscriptions = self._subscriptions(command)
-        # The order of a gRPC push consumer comes from its group; the SDK has no option for it.
+        # The message order of a gRPC push consumer is a property of its group; the SDK has no option for it.
         if command.text("mode", "concurrent") not in ("concurrent", "orderly"):
             raise unsupported(f"a gRPC push consumer has no mode {command.text('mode')!r}")
         if command.has("suspend"):
