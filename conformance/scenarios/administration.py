@@ -75,7 +75,10 @@ def _offsets_told(answer: Answer) -> list[int]:
 
 @scenario("AdminBrokerProcessor.consumeMessageDirectly", modes={"concurrent"}, passes=True)
 def a_consumer_is_given_a_stored_message(s: Stage) -> None:
-    """A direct consumption request calls a live consumer's listener with a stored message; the offset stays."""
+    """A direct consumption request calls a live consumer's listener with a stored message.
+
+    The group's offset does not change.
+    """
     topic, group, consumer = _consuming(s, "first", "second")
     place = {"consumerGroup": group, "topic": topic, "queueId": 0}
     before = s.world.ask(RequestCode.QUERY_CONSUMER_OFFSET, place).fields

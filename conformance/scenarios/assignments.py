@@ -90,7 +90,10 @@ def a_push_consumer_is_assigned_its_broker(s: Stage) -> None:
 
 @scenario("RouteActivity.queryAssignment", modes={"orderly"}, protocol="grpc")
 def a_push_consumer_in_order_is_assigned_each_queue(s: Stage) -> None:
-    """An ordered gRPC push consumer is assigned each queue: it has one receive for each, all for any queue."""
+    """An ordered gRPC push consumer is assigned each queue, and has one receive for each.
+
+    All these receives wait for messages of any queue.
+    """
     _pushed(s, "orderly")
 
 
@@ -102,7 +105,7 @@ def a_popping_consumer_is_assigned_its_broker(s: Stage) -> None:
 
 @scenario("QueryAssignmentProcessor.allocate4Pop", modes={"pop"})
 def popping_consumers_are_assigned_shares(s: Stage) -> None:
-    """Popping push consumers that share with one other are assigned their own queues and the next one's."""
+    """Popping push consumers with popShareQueueNum=1 are assigned their own queues and the next consumer's."""
     topic, group = s.pair("pop", queues=QUEUES)
     mode = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 1}
     answer = s.world.ask(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(mode))

@@ -69,7 +69,10 @@ def a_namespace_of_the_proxy_changes_nothing(s: Stage) -> None:
 
 @scenario("ClientManageProcessor.heartBeat", modes={"concurrent"}, options={"unit_mode"})
 def a_unit_marks_what_it_makes(s: Stage) -> None:
-    """A topic made by a producer in unit mode has the unit flag, its consumers' retry topic the unit group flag."""
+    """A topic created by a producer in unit mode has the unit flag.
+
+    The retry topic of a consumer in unit mode has the unit subscription flag.
+    """
     topic, group = s.world.new(), s.group()
     producer = s.producer(unit_mode=True)
     producer.send(topic, "hello")

@@ -62,7 +62,10 @@ def clients_go_on_after_a_crash(s: Stage) -> None:
     alone=True,
 )
 def what_was_received_is_acknowledged_after_a_crash(s: Stage) -> None:
-    """After a crash acknowledged messages stay so, receipt handles stay valid, and the rest is redelivered."""
+    """After a crash acknowledged messages stay acknowledged, and unacknowledged ones are redelivered.
+
+    A receipt handle from before the crash remains valid.
+    """
     topic, group = s.pair("simple")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)

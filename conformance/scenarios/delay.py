@@ -43,7 +43,7 @@ def a_delivery_time(s: Stage) -> None:
 
 @scenario("RecallMessageProcessor.processRequest", verbs={"recall"})
 def a_recalled_message(s: Stage) -> None:
-    """A message that is recalled before its delivery time does not arrive; one of about the same time does."""
+    """A message that is recalled before its delivery time does not arrive; another one of about that time does."""
     topic, producer, consumer = _delayed(s)
     at = s.place.now_ms() + 5000
     recalled = producer.send(topic, "recalled", deliver_at=at)
@@ -207,7 +207,10 @@ def a_delay_in_seconds(s: Stage) -> None:
 
 @scenario("TimerMessageStore.doEnqueue", verbs={"send"}, protocol="remoting")
 def a_message_is_cancelled_by_another(s: Stage) -> None:
-    """A message with TIMER_DEL_UNIQKEY cancels the one that it names and does not arrive; others of that time do."""
+    """A message with TIMER_DEL_UNIQKEY cancels the message that it names, and does not arrive itself.
+
+    Other messages of that time arrive.
+    """
     topic, producer, consumer = _delayed(s)
     at = s.place.now_ms() + 5000
     cancelled = producer.send(topic, "cancelled", deliver_at=at)

@@ -83,7 +83,7 @@ _HASHED: Sequence[tuple[str, Fields]] = [
 
 @scenario("PullAPIWrapper.processPullResult", verbs={"send"})
 def a_tag_of_the_same_hash_is_not_wanted(s: Stage) -> None:
-    """A message whose tag only has the hash of the wanted one passes the broker and is dropped on the way."""
+    """A message whose tag only has the hash of the wanted tag passes the broker; the SDK or the proxy drops it."""
     s.see("received", _filtered(s, 2, "AaAa", _HASHED))
 
 
@@ -117,7 +117,10 @@ def a_subscription_that_has_changed(s: Stage) -> None:
 
 @scenario("PopMessageProcessor.popMsgFromQueue", verbs={"simple", "receive"})
 def two_consumers_of_a_group_want_different_tags(s: Stage) -> None:
-    """A message that a group's first receiver filters out is skipped, and its other consumer does not get it."""
+    """A message that the first receiving consumer of a group filters out is skipped.
+
+    The group's other consumer does not receive it, although the tag matches.
+    """
     topic, group = s.pair("simple")
     producer = s.producer(topic)
     consumers = {wanted: s.consumer(group, {topic: wanted}) for wanted in ("red", "blue")}
@@ -165,7 +168,7 @@ def an_expression_of_a_lite_consumer(s: Stage) -> None:
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"orderly"})
 def tags_of_an_orderly_consumer(s: Stage) -> None:
-    """An orderly consumer receives the messages of its tags, and none whose tag only has the hash of one."""
+    """An orderly consumer receives the messages with its tags, and none whose tag only has the hash of one."""
     s.see("received", _filtered(s, 3, "AaAa || red", [*_HASHED[:-1], *_TAGGED], "orderly"))
 
 
@@ -177,7 +180,7 @@ def tags_of_an_orderly_consumer(s: Stage) -> None:
     without={"cpp": _NO_SQL},
 )
 def what_an_expression_found_comes_again(s: Stage) -> None:
-    """A message that matched an SQL92 expression and was failed is redelivered."""
+    """A message that matched an SQL92 expression is redelivered after its consumption failed."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
     consumer = s.consumer(group, {topic: _RED_OR_TAGGED}, "concurrent", fail={"large red": 1})

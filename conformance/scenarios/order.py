@@ -73,7 +73,7 @@ def _next(s: Stage, consumer: Consumer, count: int = 16) -> list[dict[str, objec
 
 @scenario("ConsumerOrderInfoManager.commitAndNext", verbs={"simple", "receive"}, passes=True)
 def the_second_of_two_is_acknowledged(s: Stage) -> None:
-    """An acknowledgement of only the second of two ordered messages redelivers both, and then the next."""
+    """If only the second of two ordered messages is acknowledged, both are redelivered, and then the next."""
     consumer, [_, second] = _two_of_three(s)
     consumer.ack([second])
     held = s.finish(consumer.post_receive(INVISIBLE_MS))

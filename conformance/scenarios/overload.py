@@ -65,7 +65,7 @@ def a_busy_broker_takes_no_sends(s: Stage) -> None:
     settings=BUSY_BESIDE,
 )
 def sends_go_round_a_busy_broker(s: Stage) -> None:
-    """With one of two brokers busy, an SDK sends everything to the other, or reports each send to the busy one."""
+    """If one of two brokers is busy, an SDK uses the other, or reports an error for each send to the busy one."""
     topic = on_both(s)
     done = s.see("taken", taken(s, topic))
     s.comes(lambda: s.world.max_offset(topic) >= done, seconds=READABLE_SECONDS)
@@ -80,7 +80,7 @@ def sends_go_round_a_busy_broker(s: Stage) -> None:
     settings=FULL_BESIDE,
 )
 def sends_go_round_a_full_broker(s: Stage) -> None:
-    """With one of two disks full, an SDK sends everything to the other broker, or reports each rejected send."""
+    """If one of two brokers has a full disk, an SDK uses the other, or reports an error for each rejected send."""
     topic = on_both(s)
     until_full(s.world, s.world.beside)
     before = s.world.max_offset(topic)

@@ -101,7 +101,7 @@ def _see_failures(s: Stage, topic: str, group: str, *, ticks: bool = False) -> N
     without={"cpp": "it has no limit of attempts"},
 )
 def a_message_dies_after_sixteen_retries(s: Stage) -> None:
-    """A message that always fails is delivered seventeen times, counted, and then is a dead letter."""
+    """A message that always fails is delivered seventeen times with rising attempts, then is a dead letter."""
     topic, group = s.topic(), s.group()
     # A client that finds the topic at its start does not wait for its next route update.
     s.world.topic(name=retry_topic(group), queues=1)
@@ -117,7 +117,10 @@ def a_message_is_tried_by_the_policy_of_its_group(s: Stage) -> None:
 
 @scenario("ConsumerProcessor.popMessage", modes={"concurrent"}, protocol="grpc", passes=True)
 def a_message_dies_after_sixteen_retries_by_a_policy(s: Stage) -> None:
-    """A message that a gRPC listener always fails is delivered seventeen times, counted, then is a dead letter."""
+    """A message that a gRPC listener always fails is delivered seventeen times, then is a dead letter.
+
+    Each delivery has the next attempt number.
+    """
     _see_failures(s, s.topic(), s.group(groupRetryPolicy=SHORT_POLICY), ticks=True)
 
 
@@ -179,7 +182,9 @@ def a_message_is_tried_by_a_growing_policy(s: Stage) -> None:
     },
 )
 def a_dead_letter_is_read_and_fails(s: Stage) -> None:
-    """A message of a group without retries is a dead letter at once; its next consumer may fail and retry it.
+    """A message of a group without retries is a dead letter at once.
+
+    If a consumer of the dead letter queue fails it, it is redelivered.
 
     With the remoting protocol the second group's attempts continue from those of the first.
     """

@@ -137,7 +137,10 @@ def sends_avoid_a_broker_whose_write_permission_was_wiped(s: Stage) -> None:
     alone=True,
 )
 def sends_to_an_order_topic_go_where_its_configuration_says(s: Stage) -> None:
-    """A producer sends to the queues of an order topic that its configuration names; Go's SDK ignores it."""
+    """A producer sends only to the queues that an order topic's configuration names; Go's SDK ignores it.
+
+    Here these are the first two of four queues on one of two brokers.
+    """
     world, topic = s.world, s.world.new()
     for broker in (world.broker, world.beside):
         world.topic(name=topic, queues=4, to=broker)
