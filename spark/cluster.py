@@ -166,7 +166,7 @@ class Cluster(Closing):
             ]
             answers = self.connections.patiently(
                 f"broker {broker} at {self.address(broker)} did not answer {code.name}",
-                lambda broker=broker, requests=requests: self._at_broker(broker, code, requests),  # type: ignore[misc]  # bound now
+                lambda broker=broker, requests=requests: self._at_broker(broker, code, requests),  # type: ignore[misc]  # bound as a default
             )
             found.update(zip(queues, answers, strict=True))
         return found

@@ -1,9 +1,11 @@
 """Interpreter of Spark's Python workers, which imports the installed PySpark instead of an archive.
 
 Spark puts its `pyspark.zip` at the front of the workers' path. Python stores no compiled code for modules in an
-archive. So each kind of worker first compiles two hundred modules, which takes most of a second of one core, and four
-kinds are needed before the first row arrives. The program created here removes that archive from the path. It is a
-small script in ``$ROCKETMQ_TESTKIT_CACHE/spark``, by default in ``~/.cache/rocketmq-testkit/spark``.
+archive. So each kind of worker first compiles two hundred modules, which takes most of a second of one core. Four kinds
+are needed before the first row arrives.
+
+The program created here removes that archive from the path. It is a small script in ``$ROCKETMQ_TESTKIT_CACHE/spark``,
+by default in ``~/.cache/rocketmq-testkit/spark``.
 """
 
 import hashlib

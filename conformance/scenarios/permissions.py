@@ -87,4 +87,4 @@ def properties_of_upstreams_own_names(s: Stage) -> None:
     topic = s.topic()
     producer = s.producer(topic)
     for name in ("KEYS", "DELAY"):
-        _see_refused(s, name, topic, lambda name=name: producer.send(topic, "hello", props={name: "1"}))  # type: ignore[misc]  # bound early
+        _see_refused(s, name, topic, lambda name=name: producer.send(topic, "hello", props={name: "1"}))  # type: ignore[misc]  # bound as a default

@@ -30,7 +30,7 @@ def topics_with_illegal_names(s: Stage) -> None:
     """A send to a topic with a blank or "!" in its name, a too long name, or a system topic's name is rejected."""
     producer = s.producer()
     for label, name in (("blank", "a b"), ("bang", "a!b"), ("long", "a" * 300), ("system", SCHEDULE_TOPIC)):
-        s.refusal(label, lambda name=name: producer.send(name, "hello"))  # type: ignore[misc]  # bound early
+        s.refusal(label, lambda name=name: producer.send(name, "hello"))  # type: ignore[misc]  # bound as a default
 
 
 @scenario(

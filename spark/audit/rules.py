@@ -42,11 +42,12 @@ class Rules:
 class Facts:
     """Facts of a journal about one message for one group, or columns of them for all messages; never null.
 
-    Counts: `copies` that became visible, `attempts` with an outcome unknown to the producer, `recalls`, `skips`,
-    `deliveries`, of which some are `duplicates` or `redeliveries`, `acks`, `deaths`. `wanted`: the subscription
-    includes the message. Instants in microseconds, 0 if there is none: `visible_us` (of the first copy), `first_us` (of
-    the first delivery), `hold_us` (the end of the hold of the last event that sets one), `end_us` (of the run).
-    `overtaken`: see `docs/audit.md`.
+    - Counts: `copies` that became visible, `attempts` with an outcome unknown to the producer, `recalls`, `skips`,
+      `deliveries`, of which some are `duplicates` or `redeliveries`, `acks`, `deaths`.
+    - `wanted`: the subscription includes the message.
+    - Instants in microseconds, 0 if there is none: `visible_us` of the first copy, `first_us` of the first delivery,
+      `hold_us` of the end of the last hold, `end_us` of the run's end.
+    - `overtaken`: see `docs/audit.md`.
     """
 
     copies: Any

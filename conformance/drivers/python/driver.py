@@ -87,7 +87,7 @@ class Program:
             "UNKNOWN": self._sdk.TransactionResolution.TRANSACTION_RESOLUTION_UNSPECIFIED,
         }
 
-        class Checker(self._sdk.TransactionChecker):  # type: ignore[misc, name-defined]  # the SDK is not here to see
+        class Checker(self._sdk.TransactionChecker):  # type: ignore[misc, name-defined]  # the SDK is not installed here
             def check(self, message: Any) -> Any:
                 return resolutions[driver.checked(name, answers, show(message))]
 
@@ -228,7 +228,7 @@ class Program:
         driver = self._driver
         results = self._sdk.ConsumeResult
 
-        class Listener(self._sdk.MessageListener):  # type: ignore[misc, name-defined]  # the SDK is not here to see
+        class Listener(self._sdk.MessageListener):  # type: ignore[misc, name-defined]  # the SDK is not installed here
             def consume(self, message: Any) -> Any:
                 did = driver.listen(name, script, show(message) if script.shows else {}, message.body)
                 if did == "throw":
