@@ -198,7 +198,7 @@ class TestPull:
         )
 
     def test_a_waiting_pull_is_answered_by_the_next_message(self, port: Port, peer: Peer) -> None:
-        """A long-polling pull gets the next message on its own connection, and the sender gets its response on its own."""
+        """A long-polling pull gets the next message on its own connection, and the sender gets its own response."""
         create(peer, "P")
         waiting = port.peer()
         request = {"sysFlag": "6", "suspendTimeoutMillis": "15000"}
