@@ -89,7 +89,7 @@ class TestAck:
 
     @pytest.mark.parametrize("text", GARBAGE)
     def test_garbage_is_refused(self, client: Client, text: str) -> None:
-        """An invalid handle returns upstream's exception text in its entry, and the code's name in the overall status."""
+        """An invalid handle returns upstream's exception text in its entry, and the code's name as overall status."""
         assert acked(client, text) == [(50001, "INTERNAL_SERVER_ERROR"), (50001, GARBAGE[text])]
 
     @pytest.mark.parametrize(
