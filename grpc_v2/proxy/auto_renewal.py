@@ -79,7 +79,7 @@ class Renewals:
         handle: ReceiptHandle,
         reconsume_times: int,
     ) -> None:
-        """Store a message that a client received. In a large table, expired messages are dropped first."""
+        """Store a message that a client received. In a large table, expired messages are dropped as well."""
         found = Renewable(session, topic, group, message_id, handle, handle.pop_time, reconsume_times)
         known = session.renewable
         self._drop(known.get(found.key))

@@ -81,7 +81,7 @@ class Proxy:
         return self.engine.scheduler.now_ms
 
     def serve(self, rpc: Rpc, server_call: ServerCall, request: object) -> None:
-        """Start a call. Refused: UNAUTHORIZED; CLIENT_ID_REQUIRED for an absent or blank client id."""
+        """Start a call, or refuse it: UNAUTHORIZED, or CLIENT_ID_REQUIRED for an absent or blank client id."""
         self.tick()
         client_id = server_call.metadata.get(CLIENT_ID, "")
         session = self.sessions.find(client_id)

@@ -195,7 +195,10 @@ def _own_perm(_broker: "Broker", config: "TopicConfig") -> int:
 
 
 def _fixed(order_conf: str | None) -> dict[str, int] | None:
-    """Return the number of writable queues per broker, regardless of permissions (MessageQueueSelector.buildWrite)."""
+    """Return the writable queues per broker of an order configuration (MessageQueueSelector.buildWrite).
+
+    Permissions do not matter. None if there is no order configuration.
+    """
     if order_conf is None or not order_conf.strip():
         return None
     entries = (entry.partition(":") for entry in order_conf.split(";"))

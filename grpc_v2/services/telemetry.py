@@ -26,7 +26,7 @@ _LAST_KNOWN_TYPE = pb.PULL_CONSUMER  # the last client type in the proto files o
 
 
 def telemetry(call: RpcCall, _request: None) -> None:
-    """Store settings and respond to them. Send transaction checks to producers and messages to consume to consumers."""
+    """Store settings and respond to them. Send transaction checks to producers, and messages to verify to consumers."""
     stream = _Stream(call)
     call.server_call.on_message = lambda command: call.guard(stream.take, command)
     call.server_call.on_half_close = lambda: call.guard(stream.end)

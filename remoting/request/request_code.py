@@ -198,7 +198,7 @@ WITHOUT_UPSTREAM_HANDLER: Final = frozenset(
         RequestCode.REGISTER_MESSAGE_FILTER_CLASS,
     }
 )
-"""Codes that upstream defines but never serves. They get the response of an unknown code."""
+"""Codes that upstream defines but never serves. They are treated as unknown codes."""
 
 OF_CONTROLLERS_AND_CONTAINERS: Final = frozenset(
     {
@@ -217,10 +217,7 @@ OF_CONTROLLERS_AND_CONTAINERS: Final = frozenset(
         RequestCode.CONTROLLER_APPLY_BROKER_ID,
     }
 )
-"""Codes that a controller or a broker container serves.
-
-On brokers and name servers they get that of an unknown code.
-"""
+"""Codes that a controller or a broker container serves. Brokers and name servers treat them as unknown codes."""
 
 HANDLED_ELSEWHERE: Final = WITHOUT_UPSTREAM_HANDLER | OF_CONTROLLERS_AND_CONTAINERS
 """Codes that neither upstream's broker nor its name server serves."""

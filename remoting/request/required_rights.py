@@ -232,7 +232,7 @@ def _of_unregistration(ext: Fields, body: bytes) -> Iterator[Need]:
 
 
 def _of_create_topic(ext: Fields, body: bytes) -> Iterator[Need]:
-    """Yield the rights of a topic creation. As in upstream, it is the only header that is validated on reading."""
+    """Yield the rights of a topic creation. As in upstream, only its header is validated on reading."""
     if ext.get("topicFilterType") not in ("SINGLE_TAG", "MULTI_TAG"):
         raise AccessDenied(UNREADABLE)
     if "topic" in ext:

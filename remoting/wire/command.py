@@ -42,7 +42,7 @@ class RemotingCommand:
     """A request or a response.
 
     `code` is a request code, or a response code if `flag` has the response bit. The requester chooses `opaque` (signed
-    32 bit) and the response copies it. Absent ext fields and an absent remark are None.
+    32 bit) and the response copies it. Absent `ext_fields` and `remark` are None.
     """
 
     code: int

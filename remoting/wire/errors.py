@@ -2,4 +2,4 @@
 
 
 class ProtocolError(Exception):
-    """The peer sent bytes that are not the remoting protocol. Their connection is closed."""
+    """The peer sent bytes that are not the remoting protocol. The connection is closed."""

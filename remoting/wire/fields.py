@@ -38,7 +38,10 @@ class WireField(NamedTuple):
 
 
 def wire(name: str, *, alternate: str | None = None, default: Any = MISSING, default_factory: Any = MISSING) -> Any:
-    """Declare a field with its name on the wire, and for members of bodies an alternate name."""
+    """Declare a field whose name on the wire is not the camelCase of its attribute.
+
+    Members of bodies may have an alternate name.
+    """
     metadata = {"wire": name, "alternate": alternate}
     if default_factory is not MISSING:
         return field(default_factory=default_factory, metadata=metadata)

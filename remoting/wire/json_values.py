@@ -88,8 +88,9 @@ def fast_read(value: Any, bits: int) -> Any:
 
 
 def is_read_fast(members: Mapping[str, Any], name: str, kinds: Mapping[str, str]) -> bool:
-    """True if fastjson's fast reader reads a member: the members before it are fields in the order of their names.
+    """True if fastjson's fast reader reads a member.
 
+    It does if the members before it are fields in the order of their names.
     `kinds` has the kind of each field. Source: JavaBeanDeserializer.deserialze.
     """
     names = iter(sorted(kinds))

@@ -23,7 +23,7 @@ _DEPTH_MAX = 200
 
 
 class ObjectMap(list[tuple[Any, Any]]):
-    """A map with objects as names: its members, in order."""
+    """The members of a map with objects as names, in order."""
 
 
 def loads(text: str) -> Any:

@@ -388,7 +388,7 @@ class TestOffsets:
 
     @pytest.mark.parametrize(("queue_id", "expected"), [("0", 1), ("-1", 0)])
     def test_a_reset_to_an_offset_of_one_queue(self, peer: Peer, queue_id: str, expected: int) -> None:
-        """A reset to an offset applies to the given queue. Without a queue id, the timestamp decides."""
+        """A reset to an offset applies to the given queue, also queue 0. Without a queue, the timestamp decides."""
         create(peer, "P")
         for _ in range(2):
             ext = {"a": "PG", "b": "P", "e": 0, "f": 0, "g": NOW, "h": 0, "i": ""}
