@@ -274,5 +274,5 @@ def _rolled_back(call: RemotingCall, result: Done) -> bytes:
 
 @TABLE.processor(RequestCode.POP_ROLLBACK, header=NoHeader, answer=_rolled_back)
 def pop_rollback(call: RemotingCall, header: NoHeader, body: bytes) -> RollBackPops:
-    """Translate a rollback of pops. Upstream requires it before popConsumerKVServiceEnable is switched off."""
+    """Translate a rollback of pops, which is sent before popConsumerKVServiceEnable is switched off."""
     return RollBackPops()
