@@ -90,7 +90,7 @@ class Proxy:
         call = RpcCall(self, rpc, server_call, client_id, session, channel, message)
         if self.access.on and message is not None:  # messages of a request stream are checked when they arrive
             try:
-                check_access(self.access, server_call, message)
+                check_access(self.access, server_call, message, rpc.rights)
             except Refusal as refusal:
                 call.refuse(refusal)
                 return

@@ -1,8 +1,9 @@
 """The declaration of an RPC: its messages, its operations on the engine, its response codes.
 
 An RPC with one operation declares how its request becomes the operation and how the result becomes its response. An RPC
-with several operations in sequence has a function of its own. The server's methods, the names in the journal and the
-generated page all follow from the table of these declarations.
+with several operations in sequence has a function of its own. The server's methods, required rights, thread pools, the
+names in the journal and the generated page all follow from the table of these declarations. An RPC without `rights=`
+fails at import, so that none is left unprotected by mistake.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from rocketmq_testkit.emulator.operations import Operation, Result
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, broker_refused
 from ..transport import MethodKind
+from .pool import Pool
+from .required_rights import Rights
 from .rpc_call import RpcCall
 
 SERVICE = "/apache.rocketmq.v2.MessagingService/"
@@ -35,7 +38,8 @@ class Rpc:
     """One RPC.
 
     `start` starts a call. `operations` and `codes` are the possible operations and response codes (besides OK).
-    `anonymous` RPCs accept calls without a client id.
+    `anonymous` RPCs accept calls without a client id. `rights` is a rule of `required_rights`. `pool` is the thread
+    pool, None if upstream starts the RPC outside any pool. An RPC that `keeps_thread` waits for a slave on its thread.
     """
 
     name: str
@@ -47,6 +51,9 @@ class Rpc:
     kind: MethodKind = MethodKind.UNARY
     refuse: Callable[[RpcCall, Refusal], None] = field(default=refuse_in_response)
     anonymous: bool = False
+    rights: Rights = field(kw_only=True)
+    pool: Pool | None = field(default=None, kw_only=True)
+    keeps_thread: bool = field(default=False, kw_only=True)
 
     @property
     def path(self) -> str:

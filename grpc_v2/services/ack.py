@@ -10,6 +10,8 @@ from rocketmq_testkit.emulator.operations import AckMessage
 from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_consume
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Rpc
 from ..rules.status import OK, Refusal, overall, rejection
@@ -94,4 +96,6 @@ ACK_MESSAGE = Rpc(
         pb.MULTIPLE_RESULTS,
         pb.INTERNAL_SERVER_ERROR,
     ),
+    rights=to_consume,
+    pool=Pool.CONSUMER,
 )

@@ -19,8 +19,10 @@ from rocketmq_testkit.emulator.operations import (
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
+from ..proxy.pool import Pool
 from ..proxy.proxy import Proxy
 from ..proxy.receive_polls import nothing_new
+from ..proxy.required_rights import to_send_heartbeat, to_terminate
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import Rpc
 from ..proxy.sessions import Session
@@ -154,7 +156,16 @@ _CODES = (
     pb.ILLEGAL_CONSUMER_GROUP,
     pb.INTERNAL_SERVER_ERROR,
 )
-HEARTBEAT = Rpc("Heartbeat", sv.HeartbeatRequest, sv.HeartbeatResponse, heartbeat, (Heartbeat,), _CODES)
+HEARTBEAT = Rpc(
+    "Heartbeat",
+    sv.HeartbeatRequest,
+    sv.HeartbeatResponse,
+    heartbeat,
+    (Heartbeat,),
+    _CODES,
+    rights=to_send_heartbeat,
+    pool=Pool.CLIENT_MANAGER,
+)
 NOTIFY_CLIENT_TERMINATION = Rpc(
     "NotifyClientTermination",
     sv.NotifyClientTerminationRequest,
@@ -162,4 +173,6 @@ NOTIFY_CLIENT_TERMINATION = Rpc(
     notify_client_termination,
     (ChangeInvisibleTime, ForgetWaiting, UnregisterClient, ChannelClosed),
     _CODES,
+    rights=to_terminate,
+    pool=Pool.CLIENT_MANAGER,
 )

@@ -10,6 +10,8 @@ from rocketmq_testkit.emulator.operations import AckMessage, SendMessageBack
 from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_consume
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Rpc
 from ..rules.status import Refusal, proxy_exception, status, thrown_by_broker
@@ -63,4 +65,6 @@ FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE = Rpc(
     forward_message_to_dead_letter_queue,
     (SendMessageBack, AckMessage),
     (*NAMES, pb.ILLEGAL_CONSUMER_GROUP, pb.INVALID_RECEIPT_HANDLE, pb.INTERNAL_SERVER_ERROR),
+    rights=to_consume,
+    pool=Pool.PRODUCER,
 )

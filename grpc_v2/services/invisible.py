@@ -7,6 +7,8 @@ from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proto.timestamps import duration_ms
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_change_invisible_duration
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
 from ..rules.proxy_rules import check_invisible_time
@@ -56,4 +58,6 @@ CHANGE_INVISIBLE_DURATION = Rpc(
         pb.INVALID_RECEIPT_HANDLE,
         pb.INTERNAL_SERVER_ERROR,
     ),
+    rights=to_change_invisible_duration,
+    pool=Pool.CONSUMER,
 )

@@ -7,6 +7,8 @@ from rocketmq_testkit.emulator.operations import RecallMessage, RecallResult
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_produce
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
 from ..rules.status import OK
@@ -41,4 +43,7 @@ RECALL_MESSAGE = Rpc(
     one_operation(recall_message, _recalled),
     (RecallMessage,),
     (*NAMES, pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE, pb.INTERNAL_SERVER_ERROR),
+    rights=to_produce,
+    pool=Pool.PRODUCER,
+    keeps_thread=True,
 )

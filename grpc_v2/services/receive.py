@@ -27,7 +27,9 @@ from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proto.timestamps import duration_ms, set_timestamp
+from ..proxy.pool import Pool
 from ..proxy.receive_polls import Poll
+from ..proxy.required_rights import to_receive
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Rpc
 from ..proxy.sessions import Session
@@ -311,4 +313,6 @@ RECEIVE_MESSAGE = Rpc(
     ),
     MethodKind.SERVER_STREAM,
     _refuse,
+    rights=to_receive,
+    pool=Pool.CONSUMER,
 )

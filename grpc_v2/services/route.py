@@ -12,6 +12,8 @@ from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_consume, to_find_route
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
 from ..rules.proxy_rules import check_endpoints
@@ -113,6 +115,8 @@ QUERY_ROUTE = Rpc(
     one_operation(query_route, _route_answer, _unknown),
     (GetRouteInfo,),
     (*NAMES, pb.TOPIC_NOT_FOUND, pb.INTERNAL_SERVER_ERROR),
+    rights=to_find_route,
+    pool=Pool.ROUTE,
 )
 QUERY_ASSIGNMENT = Rpc(
     "QueryAssignment",
@@ -121,4 +125,6 @@ QUERY_ASSIGNMENT = Rpc(
     one_operation(query_assignment, _assignment_answer, _unknown),
     (GetRouteInfo,),
     (*NAMES, pb.ILLEGAL_CONSUMER_GROUP, pb.TOPIC_NOT_FOUND, pb.FORBIDDEN, pb.INTERNAL_SERVER_ERROR),
+    rights=to_consume,
+    pool=Pool.ROUTE,
 )

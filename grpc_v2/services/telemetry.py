@@ -12,6 +12,7 @@ from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.authorization import check as check_access
 from ..proxy.proxy import NO_CLIENT_ID
+from ..proxy.required_rights import to_send_settings
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import Rpc
 from ..proxy.sessions import Session
@@ -68,7 +69,7 @@ class _Stream:
         call = self._call
         if call.proxy.access.on:
             try:
-                check_access(call.proxy.access, call.server_call, command)
+                check_access(call.proxy.access, call.server_call, command, call.rpc.rights)
             except Refusal as refusal:
                 return refusal
         return Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID) if is_blank(call.client_id) else None
@@ -167,4 +168,5 @@ TELEMETRY = Rpc(
     MethodKind.BIDI,
     _refuse,
     anonymous=True,
+    rights=to_send_settings,
 )

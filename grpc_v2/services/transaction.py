@@ -9,7 +9,9 @@ from rocketmq_testkit.emulator.operations import EndTransaction
 from ..convert.message_encoder import fill_message
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
+from ..proxy.pool import Pool
 from ..proxy.proxy import Proxy
+from ..proxy.required_rights import to_produce
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Rpc
 from ..proxy.sessions import SessionChannel
@@ -81,4 +83,7 @@ END_TRANSACTION = Rpc(
     end_transaction,
     (EndTransaction,),
     (*NAMES, pb.INVALID_TRANSACTION_ID, pb.INTERNAL_SERVER_ERROR),
+    rights=to_produce,
+    pool=Pool.TRANSACTION,
+    keeps_thread=True,
 )
