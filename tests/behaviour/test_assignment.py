@@ -40,7 +40,7 @@ def test_more_clients_than_queues(e: BrokerEntrance, strategy: str) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("strategy", ["CONSISTENT_HASH", "MACHINE_ROOM", "avg", ""])
 def test_the_broker_knows_two_strategies(e: BrokerEntrance, strategy: str) -> None:
-    """The broker assigns nothing for another strategy, such as CONSISTENT_HASH; clients then divide queues themselves."""
+    """The broker assigns nothing for another strategy, such as CONSISTENT_HASH: clients divide queues themselves."""
     e.topic()
     e.beat("a")
     assert e.assigned("a", strategy) is None

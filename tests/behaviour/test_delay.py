@@ -12,7 +12,7 @@ OWN = "1s 2m 3h 1d"
 
 @pytest.fixture
 def waiting(e: BrokerEntrance) -> BrokerEntrance:
-    """Return an entrance with a topic, at a time that is a multiple of the delivery interval of delay levels."""
+    """Return an entrance with a topic, at a whole second, when delay levels are checked."""
     e.topic(queues=3)
     e.advance(2_000)
     return e
