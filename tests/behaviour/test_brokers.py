@@ -76,7 +76,7 @@ def test_a_broker_without_write_permission_is_read_only(two: Entrance) -> None:
 @through(*ALL, brokers=2)
 @pytest.mark.parametrize("kill", [False, True], ids=("in order", "killed"))
 def test_a_broker_that_comes_back_may_be_written_to(two: Entrance, kill: bool) -> None:
-    """A restarted broker is writable again because it registers anew; a broker that kept running stays read-only."""
+    """A restarted broker is writable because its registration restores the permission; others stay read-only."""
     for name in (A, B):
         two.at(name).wipe()
     two.at(B).down(kill=kill)

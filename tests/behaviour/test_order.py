@@ -42,7 +42,7 @@ def test_queues_are_blocked_one_by_one(e: Entrance) -> None:
 
 @through(*ALL)
 def test_an_ordered_group_is_where_its_first_open_message_is(e: Entrance) -> None:
-    """The offset of an ordered group is its first unacknowledged message, in whatever order acknowledgements arrive.
+    """The offset of an ordered group is its first unacknowledged message, for any order of acknowledgements.
 
     The last acknowledgement of the batch frees the queue.
     """
