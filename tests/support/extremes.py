@@ -1,6 +1,6 @@
 """Extreme values of each kind of field, and requests of every code made of them.
 
-All values are derived from the request table, which covers a new request code, header field or body member at once.
+All values are derived from the request table: new request codes, header fields and body members are included at once.
 """
 
 import json
