@@ -42,7 +42,7 @@ def test_what_somebody_else_listens_on_is_left_alone(first: int) -> None:
 
 
 def test_each_has_a_port_of_its_own() -> None:
-    """All ports of a block are distinct. A broker listens on two ports besides its configured one."""
+    """All ports of a block are distinct. A broker listens on two ports in addition to its configured one."""
     held = Ports()
     wanted = [held.namesrv, held.grpc, held.remoting]
     wanted += [port + more for port in (held.broker, held.beside) for more in (-2, 0, 1)]
