@@ -70,7 +70,7 @@ def test_a_time_must_be_near(e: BrokerEntrance, name: str, value: int) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("topic", ["SCHEDULE_TOPIC_XXXX", "rmq_sys_wheel_timer", "RMQ_SYS_TRANS_HALF_TOPIC"])
 def test_nobody_sends_to_where_messages_wait(e: BrokerEntrance, topic: str) -> None:
-    """Sends to topics of delayed, timed, half and op messages or given-up transactions are rejected."""
+    """Sends to topics of delayed, timed, half and op messages or discarded transactions are rejected."""
     for name in (topic, "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"):
         before = e.state()
         sent = e.put(topic=name)
@@ -265,7 +265,7 @@ def test_a_proxy_ends_what_it_knows(e: Entrance, how: int) -> None:
     assert answer.ok
 
 
-# Sending messages back and giving them up.
+# Send-backs and dead letters.
 
 
 @through(*BROKER)
@@ -309,7 +309,10 @@ def test_a_batch_cannot_be_sent_to_a_retry_topic(e: BrokerEntrance) -> None:
 
 @through("grpc")
 def test_a_proxy_gives_up_what_it_can_read(e: GrpcEntrance) -> None:
-    """The proxy gives up a message only by a complete handle whose log offset is that of a message."""
+    """The proxy forwards a message to the dead letter queue only with a complete handle.
+
+    The log offset of the handle has to be that of a message.
+    """
     e.filled(1)
     (message,) = e.take()
     before = e.state()

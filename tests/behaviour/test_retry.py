@@ -349,7 +349,7 @@ def test_a_proxy_buries_what_must_not_be_tried(e: GrpcEntrance, most: int) -> No
 
 @through(*ALL)
 def test_a_message_that_is_given_up(e: Entrance) -> None:
-    """A message that is given up is stored as a dead letter with one attempt more and is not redelivered."""
+    """A message forwarded to the dead letter queue is stored there as the next attempt and is not redelivered."""
     place = failed(e)
     (message,) = e.take()
     assert message.place == place
@@ -402,9 +402,9 @@ def test_a_dead_letter_that_fails_comes_again(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_group_without_retry_queues_has_no_dead_letters(e: Entrance) -> None:
-    """A message that a group without retry queues gives up is lost, although the request succeeds.
+    """A message that a group without retry queues forwards to the dead letter queue is lost.
 
-    Redelivery after a changed invisible duration still works.
+    The request succeeds nevertheless. Redelivery after a changed invisible duration still works.
     """
     e.group(retry_queue_nums=0)
     e.filled(2)
@@ -418,7 +418,7 @@ def test_a_group_without_retry_queues_has_no_dead_letters(e: Entrance) -> None:
 
 @through(*ALL)
 def test_each_time_that_a_message_is_given_up_is_a_dead_letter(e: Entrance) -> None:
-    """A message that is given up twice is stored as two dead letters."""
+    """A message that is forwarded to the dead letter queue twice is stored there twice."""
     failed(e)
     (message,) = e.take()
     for _ in range(2):
@@ -428,7 +428,7 @@ def test_each_time_that_a_message_is_given_up_is_a_dead_letter(e: Entrance) -> N
 
 @through(*ALL)
 def test_a_message_whose_time_was_changed_is_given_up(e: Entrance) -> None:
-    """A message can be given up with the handle of a changed invisible duration."""
+    """A message can be forwarded to the dead letter queue with the handle of a changed invisible duration."""
     e.filled(3)
     *_, last = e.take()
     changed = e.change(last.handle, 30_000)
@@ -439,7 +439,10 @@ def test_a_message_whose_time_was_changed_is_given_up(e: Entrance) -> None:
 @through("grpc")
 @pytest.mark.parametrize(("after_ms", "again"), [(11_000, []), (15_000, [b"0"])])
 def test_what_is_expired_is_given_up_all_the_same(e: GrpcEntrance, after_ms: int, again: list[bytes]) -> None:
-    """A message can be given up with an expired handle; if its revive queue was processed, it is also redelivered."""
+    """A message can be forwarded to the dead letter queue with an expired handle.
+
+    If its revive queue was processed by then, the message is also redelivered.
+    """
     e.filled(1)
     (message,) = e.take()
     e.advance(after_ms)

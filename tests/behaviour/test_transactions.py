@@ -301,7 +301,7 @@ def test_what_a_producer_is_shown(t: Entrance) -> None:
 
 @through(*ALL, **QUICK)
 def test_a_producer_is_asked_fifteen_times(t: Entrance) -> None:
-    """A half message is checked in fifteen rounds, then moves to the topic of given-up transactions, undelivered."""
+    """A half message is checked in fifteen rounds, then moves undelivered to the topic of discarded transactions."""
     t.produce("p")
     half(t)
     asked = []
@@ -320,7 +320,7 @@ def test_a_producer_is_asked_fifteen_times(t: Entrance) -> None:
 
 @through(*ALL, **QUICK, transaction_check_max=2)
 def test_checks_count_though_nobody_can_be_asked(t: Entrance) -> None:
-    """Rounds without a producer count as checks, so that such a half message is given up as early as another."""
+    """Rounds without a producer count as checks, so that such a half message is discarded as early as another."""
     half(t)
     t.advance(8_999)
     assert t.records(GIVEN_UP) == []
@@ -330,7 +330,7 @@ def test_checks_count_though_nobody_can_be_asked(t: Entrance) -> None:
 
 @through(*ALL, **QUICK, file_reserved_time=1, transaction_check_max=10_000)
 def test_a_message_that_is_too_old_is_given_up(t: Entrance) -> None:
-    """A half message older than the store's retention time is given up, however few checks it had."""
+    """A half message older than the store's retention time is discarded, however few checks it had."""
     half(t)
     t.advance(3_600_000)
     assert t.records(GIVEN_UP) == []
@@ -425,7 +425,7 @@ def test_a_message_may_ask_to_be_asked_about_early(t: Entrance) -> None:
 
 @through(*ALL, **QUICK)
 def test_half_messages_are_never_visible(t: Entrance) -> None:
-    """Half messages are never delivered, neither before nor after checks nor when they are given up."""
+    """Half messages are never delivered, neither before nor after checks nor when they are discarded."""
     t.produce("p")
     for number in range(3):
         half(t, b"%d" % number)
@@ -451,7 +451,7 @@ def test_a_commit_in_time_is_found_by_the_round(t: Entrance) -> None:
 
 @through(*ALL, **QUICK, transaction_check_max=1)
 def test_what_was_given_up_can_still_be_committed(t: Entrance) -> None:
-    """A given-up half message can still be committed by its offsets."""
+    """A discarded half message can still be committed by its offsets."""
     sent = half(t)
     t.advance(6_000)
     (given_up,) = t.records(GIVEN_UP)

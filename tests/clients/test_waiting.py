@@ -291,7 +291,7 @@ def test_a_transaction_that_is_decided_by_the_fifteenth_check(client: Client) ->
 
 @through(*SDKS)
 def test_a_transaction_that_nobody_decides(client: Client) -> None:
-    """A transaction that stays unknown is given up after fifteen checks and is never delivered."""
+    """A transaction that stays unknown is discarded after fifteen checks and is never delivered."""
     topic = _transaction(client, "UNKNOWN", "UNKNOWN")
 
     def put_aside() -> list[str]:

@@ -370,7 +370,7 @@ class Entrance(ABC):
 
     @abstractmethod
     def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
-        """Move a message to the dead letter queue and acknowledge it: one request to a proxy, two to the broker."""
+        """Forward a message to the dead letter queue and acknowledge it: one request to a proxy, two to the broker."""
 
     # Short forms.
 

@@ -196,7 +196,7 @@ class GrpcEntrance(Entrance):
         return _answer(self._consumer("consumer", group, topic).ask("ForwardMessageToDeadLetterQueue", request).status)
 
     def forward(self, handle: str) -> Answer:
-        """Move a message of `T` to the dead letter queue of group `G` by a forged handle."""
+        """Forward a message of `T` to the dead letter queue of group `G` by a forged handle."""
         answer = self._consumer("consumer", "G", "T").ask("ForwardMessageToDeadLetterQueue", a_forward(handle))
         return _answer(answer.status)
 
