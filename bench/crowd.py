@@ -176,7 +176,7 @@ def newcomers(crowd: Crowd, count: int) -> list[tuple[Deaf, ops.Heartbeat]]:
 
 
 def join_and_leave(crowd: Crowd, count: int) -> Work:
-    """Clients join groups of five and unregister."""
+    """Let clients join groups of five and unregister."""
     chosen = newcomers(crowd, count)
 
     def work() -> None:
@@ -188,7 +188,7 @@ def join_and_leave(crowd: Crowd, count: int) -> Work:
 
 
 def connection_closes(crowd: Crowd, count: int) -> Work:
-    """Clients join groups of five, hold a pull and lose their connections."""
+    """Let clients join groups of five, hold a pull and lose their connections."""
     chosen = newcomers(crowd, count)
     broker = crowd.engine.brokers[0]
 
@@ -220,7 +220,7 @@ def made_and_deleted(make: Callable[[str], ops.Operation], delete: Callable[[str
 
 
 def pull_is_woken(crowd: Crowd, count: int) -> Work:
-    """A pull is held, while all clients hold pulls, and a message wakes it."""
+    """Hold a pull, while all clients hold pulls, and wake it by a message."""
     chosen = [crowd.next_group() for _ in range(count)]
 
     def work() -> None:
@@ -283,7 +283,7 @@ def in_order(crowd: Crowd, count: int) -> Work:
 
 
 def replies(crowd: Crowd, count: int) -> Work:
-    """Replies are forwarded to the requesting clients, which do not confirm them."""
+    """Send replies, which the broker forwards to the requesting clients; these do not confirm them."""
 
     def reply() -> ops.SendReplyMessage:
         client = crowd.next_beat()[1].client_id

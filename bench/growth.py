@@ -163,7 +163,7 @@ def ticks(world: World, count: int) -> Callable[[], None]:
 
 
 def wake(world: World, count: int) -> Callable[[], None]:
-    """A pop waits and a message wakes it."""
+    """Start a pop that waits, and wake it by a message."""
     name = world.topic(f"wake-{next(world.names)}")
 
     def work() -> None:
@@ -176,7 +176,7 @@ def wake(world: World, count: int) -> Callable[[], None]:
 
 
 def wake_in_crowd(world: World, count: int) -> Callable[[], None]:
-    """A pop waits behind many others of its group, and a message wakes the first of them."""
+    """Start a pop that waits behind many others of its group, and wake the first of them by a message."""
 
     def work() -> None:
         for _ in range(count):
@@ -187,7 +187,7 @@ def wake_in_crowd(world: World, count: int) -> Callable[[], None]:
 
 
 def poll_ends(world: World, count: int) -> Callable[[], None]:
-    """Pops wait until their deadlines."""
+    """Start pops that wait until their deadlines."""
 
     def work() -> None:
         for _ in range(count):
@@ -198,7 +198,7 @@ def poll_ends(world: World, count: int) -> Callable[[], None]:
 
 
 def wake_pull(world: World, count: int) -> Callable[[], None]:
-    """A pull is held and a message wakes it."""
+    """Hold a pull and wake it by a message."""
     name = world.topic(f"wake-{next(world.names)}")
 
     def work() -> None:
@@ -211,7 +211,7 @@ def wake_pull(world: World, count: int) -> Callable[[], None]:
 
 
 def leave(world: World, count: int) -> Callable[[], None]:
-    """A client with a waiting pop loses its connection."""
+    """Close the connection of a client with a waiting pop."""
     name = world.topic(f"wake-{next(world.names)}")
     channels = [DirectChannel(f"gone-{next(world.names)}") for _ in range(count)]
     for channel in channels:

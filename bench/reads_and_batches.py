@@ -92,7 +92,7 @@ def peeked(world: World, count: int) -> Work:
 
 
 def notified(world: World, count: int) -> Work:
-    """A notification waits, and a message wakes it."""
+    """Start a notification that waits, and wake it by a message."""
     name = world.topic(f"wake-{next(world.names)}")
 
     def work() -> None:

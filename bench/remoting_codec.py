@@ -45,7 +45,7 @@ class Sink:
         self.access = of_another.access  # with authentication off
 
     def count_connection(self, what: str) -> None:
-        """Connections are not counted."""
+        """Do not count connections."""
 
     def _send(self, call: Call, operation: Operation) -> SendResult:
         return STORED

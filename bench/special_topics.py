@@ -132,7 +132,7 @@ def light_pulled(world: World, count: int) -> Work:
 
 
 def light_woken(world: World, count: int) -> Work:
-    """A pull of a light queue is held, and a message wakes it."""
+    """Hold a pull of a light queue and wake it by a message."""
     store = world.engine.brokers[0].store
 
     def work() -> None:

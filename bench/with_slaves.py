@@ -96,7 +96,7 @@ def pulled(world: World, count: int) -> Work:
 
 
 def woken(world: World, count: int) -> Work:
-    """A pull is held at the slave, and a message of the master wakes it."""
+    """Hold a pull at the slave and wake it by a message of the master."""
     slave = slave_of(world)
 
     def work() -> None:

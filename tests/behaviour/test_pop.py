@@ -77,7 +77,7 @@ def test_revive_queues_are_taken_in_turn(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_pop_is_remembered_by_one_check_point_a_queue(e: Entrance) -> None:
-    """A pop stores one check point per queue in a revive queue, which names every popped message of that queue."""
+    """A pop stores one check point per queue in a revive queue; it names every popped message of that queue."""
     e.topic(queues=2)
     e.store(b"a", b"b", b"c", queue=0)
     e.store(b"d", queue=1)

@@ -54,7 +54,7 @@ class RecordingNode:
         self.access = Access(self.config, engine.scheduler, lambda: None)
 
     def count_connection(self, what: str) -> None:
-        """Connections are not counted."""
+        """Do not count connections."""
 
     def _record(self, call: Call, operation: Operation) -> Result:
         self.calls.append(call)
