@@ -3,18 +3,21 @@
 A client connects to exactly the texts found here, and the Go client cuts them out of the raw JSON: no white space.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from rocketmq_testkit.emulator.operations import BrokerMember, ClusterInfoResult, RouteResult, TopicListResult
 
-from ..request.call import RemotingCall
 from . import mapping
 from .writing import dumps, number_map
 
+AddressOf = Callable[[str, int], str]
+"""(broker name, broker id) -> the `host:port` under which the requesting client reaches that broker."""
 
-def broker_members(call: RemotingCall, broker: BrokerMember, *, strict: bool) -> dict[str, Any]:
+
+def broker_members(address_of: AddressOf, broker: BrokerMember, *, strict: bool) -> dict[str, Any]:
     """A broker name and its addresses for the asking client. `strict`: valid JSON, the ids are quoted."""
-    addresses = {each: call.broker_address(broker.broker_name, each) for each in broker.broker_ids}
+    addresses = {each: address_of(broker.broker_name, each) for each in broker.broker_ids}
     return {
         "brokerAddrs": {str(each): address for each, address in addresses.items()} if strict else number_map(addresses),
         "brokerName": broker.broker_name,
@@ -23,10 +26,10 @@ def broker_members(call: RemotingCall, broker: BrokerMember, *, strict: bool) ->
     }
 
 
-def route(call: RemotingCall, result: RouteResult, *, strict: bool) -> bytes:
+def route(address_of: AddressOf, result: RouteResult, *, strict: bool) -> bytes:
     """The brokers and queues of a topic."""
     members: dict[str, Any] = {
-        "brokerDatas": [broker_members(call, each, strict=strict) for each in result.brokers],
+        "brokerDatas": [broker_members(address_of, each, strict=strict) for each in result.brokers],
         "filterServerTable": {},
     }
     if result.order_topic_conf is not None:
@@ -48,22 +51,22 @@ def route(call: RemotingCall, result: RouteResult, *, strict: bool) -> bytes:
     return dumps(members)
 
 
-def cluster_info(call: RemotingCall, result: ClusterInfoResult) -> bytes:
+def cluster_info(address_of: AddressOf, result: ClusterInfoResult) -> bytes:
     """All brokers; the ids are numbers whatever the client's version."""
     return dumps(
         {
             "brokerAddrTable": {
-                name: broker_members(call, broker, strict=False) for name, broker in result.brokers.items()
+                name: broker_members(address_of, broker, strict=False) for name, broker in result.brokers.items()
             },
             "clusterAddrTable": result.clusters,
         }
     )
 
 
-def topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
+def topic_list(address_of: AddressOf, result: TopicListResult) -> bytes:
     """Names of topics, with a broker's address where the result names a broker."""
     members: dict[str, Any] = {}
     if result.broker is not None:
-        members["brokerAddr"] = call.broker_address(result.broker.broker_name, min(result.broker.broker_ids, default=0))
+        members["brokerAddr"] = address_of(result.broker.broker_name, min(result.broker.broker_ids, default=0))
     members["topicList"] = result.topics
     return dumps(members)

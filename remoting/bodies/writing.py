@@ -9,6 +9,11 @@ from rocketmq_testkit.emulator.operations import MessageQueue
 dumps = orjson.dumps
 
 
+def host_text(host: tuple[str, int]) -> str:
+    """`address:port`; an IPv6 address stands without brackets, as Java prints it."""
+    return f"{host[0]}:{host[1]}"
+
+
 def message_queue(queue: MessageQueue) -> dict[str, Any]:
     """A queue as an object."""
     return {"brokerName": queue.broker_name, "queueId": queue.queue_id, "topic": queue.topic}

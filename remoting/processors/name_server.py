@@ -97,7 +97,7 @@ def _route(call: RemotingCall, result: RouteResult) -> bytes:
     header = call.header
     assert isinstance(header, GetRouteInfoRequestHeader)
     strict = header.accept_standard_json_only or call.version >= VERSION_STRICT_ROUTE_JSON
-    return call.answer(None, None, route.route(call, result, strict=strict))
+    return call.answer(None, None, route.route(call.broker_address, result, strict=strict))
 
 
 @TABLE.processor(RequestCode.GET_ROUTEINFO_BY_TOPIC, header=GetRouteInfoRequestHeader, answer=_route)
@@ -107,7 +107,7 @@ def get_route_info(call: RemotingCall, header: GetRouteInfoRequestHeader, body: 
 
 
 def _cluster_info(call: RemotingCall, result: ClusterInfoResult) -> bytes:
-    return call.answer(None, None, route.cluster_info(call, result))
+    return call.answer(None, None, route.cluster_info(call.broker_address, result))
 
 
 @TABLE.processor(RequestCode.GET_BROKER_CLUSTER_INFO, header=NoHeader, answer=_cluster_info)
@@ -117,7 +117,7 @@ def get_cluster_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBr
 
 
 def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
-    return call.answer(None, None, route.topic_list(call, result))
+    return call.answer(None, None, route.topic_list(call.broker_address, result))
 
 
 @TABLE.processor(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, header=NoHeader, answer=_topic_list)

@@ -21,7 +21,7 @@ from rocketmq_testkit.emulator.stats.broker_stats import CLOSED, CONNECTED
 
 from ..processors import PROCESSORS
 from ..request import authorization as access
-from ..request.call import NoticeCall, RemotingCall
+from ..request.call import BrokerAddress, NoticeCall, RemotingCall
 from ..request.pool_of_code import pool_of
 from ..request.request_code import BROKER_TO_CLIENT, HANDLED_ELSEWHERE, NAME_SERVER_ONLY, RequestCode
 from ..request.request_table import Processor, Role
@@ -44,9 +44,6 @@ class BrokerNode(Node, Protocol):
     def count_connection(self, what: str) -> None:
         """It counts connections that begin and end."""
 
-
-BrokerAddress = Callable[[str, int, RemotingChannel], str]
-"""(broker name, broker id, asking channel) -> the `host:port` under which that client reaches that broker."""
 
 Log = Callable[[str], None]
 
