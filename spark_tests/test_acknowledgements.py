@@ -18,7 +18,7 @@ from pyspark_rocketmq.testing import SparkRocketMQ
 from pyspark_rocketmq.transactional_writer import TaskHalves, TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.inspect.messages import Message
-from rocketmq_testkit.fixtures.inspect.views import Topic
+from rocketmq_testkit.fixtures.views.topic import Topic
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 

@@ -27,7 +27,7 @@ TWISTED = frozenset(
     {
         "remoting/server/twisted_server.py",
         "grpc_v2/transport/twisted_server.py",
-        "fixtures/control/http.py",
+        "fixtures/control/http/http_connection.py",
         "fixtures/network/eager_transport.py",
         "fixtures/host/event_loop.py",
         "fixtures/host/grpc_server.py",

@@ -27,7 +27,7 @@ from popped_messages import BUFFERED, CACHED_RECORDS, CHECK_POINTS, RECORDS
 from queue_locks import QueueLocks
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.fixtures.control.json_form import entry
+from rocketmq_testkit.fixtures.control.schema.json_form import entry
 from session import Session
 from shortening import failure_of, report_of
 from simulated_client import Client
