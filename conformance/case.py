@@ -18,7 +18,7 @@ from enum import StrEnum
 from types import ModuleType
 from typing import Any, TypeVar
 
-from .targets.target import BESIDE, Capability
+from .deployment.target import BESIDE, Capability
 
 _MARK = "__rocketmq_case__"
 

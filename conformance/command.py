@@ -16,10 +16,12 @@ from rocketmq_testkit.fixtures.values.value_forms import choice, whole
 
 from .case import CaseError, Protocol, all_cases
 from .catalogue import entries
+from .deployment.target import REFERENCE_VERSION, Target, TargetError
 from .drivers import build as driver_build
 from .drivers import registry
-from .drivers.recipe import BuildError
-from .expected import Expected, ExpectedError
+from .drivers.toolchains.recipe import BuildError
+from .outcomes.expected import Expected, ExpectedError
+from .outcomes.truth import Truth, TruthError
 from .outputs import OutputError, check_outputs, shown
 from .report import document, junit, page
 from .report.terminal import Terminal
@@ -28,8 +30,6 @@ from .runner.run import Run, carry_out, record
 from .scenario import all_scenarios
 from .targets.apache import recipe as apache_recipe
 from .targets.choose import FORMS, target
-from .targets.target import REFERENCE_VERSION, Target, TargetError
-from .truth import Truth, TruthError
 
 EXPECTED, UNEXPECTED, UNUSABLE = 0, 1, 2
 """Exit codes: all outcomes expected; some unexpected; unusable command line or a target that does not start."""

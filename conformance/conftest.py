@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from .deployment.target import Target
+from .outcomes.truth import Truth
 from .targets.choose import target as choose
-from .targets.target import Target
-from .truth import Truth
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -16,10 +16,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .case import marked, modules_of
-from .targets.target import Capability
+from .deployment.target import Capability
 
 if TYPE_CHECKING:
-    from .stage import Stage
+    from .sdk.stage import Stage
 
 _MARK = "__rocketmq_scenario__"
 TRUTH_FOLDER = "scenarios"

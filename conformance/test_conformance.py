@@ -5,10 +5,10 @@ import secrets
 import pytest
 
 from .case import Case, all_cases
+from .deployment.target import Target
+from .outcomes.truth import Truth
 from .pytest_verdict import conclude
 from .runner.work import run_case
-from .targets.target import Target
-from .truth import Truth
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from .deployment.target import Target
+from .outcomes.truth import Truth
 from .pytest_verdict import conclude
 from .runner.one_by_one import OneByOne
 from .runner.plan import Selection, SelectionError, sdks_of
 from .scenario import Scenario, all_scenarios
-from .targets.target import Target
-from .truth import Truth
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -32,8 +32,8 @@ from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 from rocketmq_testkit.emulator.schedule.recall_service import RecallHandle
 from rocketmq_testkit.emulator.store import message_store as store
 from rocketmq_testkit.fixtures.control.schema.checks import _object as json_object
-from rocketmq_testkit.fixtures.values.addresses import split_host_port
 from rocketmq_testkit.fixtures.options.options import TopicOption
+from rocketmq_testkit.fixtures.values.addresses import split_host_port
 from rocketmq_testkit.fixtures.values.durations import milliseconds
 from rocketmq_testkit.grpc_v2.config.duration_lists import delays_ms, times_ms
 from rocketmq_testkit.grpc_v2.convert.receipt_handle import ReceiptHandle

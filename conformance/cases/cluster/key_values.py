@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
 
 
 def ask(t: Remoting, code: int, ext: Mapping[str, object], body: bytes = b"") -> Answer:

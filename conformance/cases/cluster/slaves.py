@@ -5,9 +5,9 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, transacting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.transactions import COMMIT, transacting
 from ..send.send_back import back
 from .replicas import see_sent_at_once
 from .several_brokers import RESTART, by_broker

@@ -6,11 +6,11 @@ from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...settings import VARIED, with_keys
-from ...worlds.answer import Answer
-from ...worlds.pops import PopGroup, popping
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, transacting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, popping
+from ...helpers.settings import VARIED, with_keys
+from ...helpers.transactions import COMMIT, transacting
 from ..send.batch import send_batch
 from ..send.send_back import back
 

@@ -1,7 +1,7 @@
 """The latest time for recalling a timed message, shortly before its delivery."""
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
 from .recall import recall, timed
 from .timer import handle_of
 

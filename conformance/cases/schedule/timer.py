@@ -6,8 +6,8 @@ from typing import Any
 from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
 from .delay import see_delivered
 
 DAY_MS = 86_400_000

@@ -4,8 +4,8 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, TIMER_TOPIC
 from rocketmq_testkit.remoting.client import batch_body
 
 from ...case import remoting_case
-from ...settings import ODD, VARIED, with_keys
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.settings import ODD, VARIED, with_keys
 from ..send.batch import send_batch
 from .recall import handle, recall
 from .timer import DAY_MS, handle_of

@@ -1,7 +1,7 @@
 """Stopping the timer of a running broker (timerStopEnqueue)."""
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
 from ..admin.config import change
 
 

@@ -6,8 +6,8 @@ from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, transacting
+from ...context.remoting import Remoting
+from ...helpers.transactions import COMMIT, transacting
 from .timer import handle_of
 
 FINE = {"timerPrecisionMs": "100", "timerRollWindowSlot": "20"}

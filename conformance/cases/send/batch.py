@@ -8,9 +8,9 @@ from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting, short_names
-from ...worlds.send_fields import SendFields
+from ...context.answer import Answer
+from ...context.remoting import Remoting, short_names
+from ...context.send_fields import SendFields
 
 Parts = Iterable[tuple[bytes, Mapping[str, str]]]
 

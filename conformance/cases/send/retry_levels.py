@@ -4,8 +4,8 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, dlq_topic, r
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...worlds.remoting import Remoting
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
 from ..schedule.delay_queues import due_after
 from .send_back import back, waiting_by_level
 

@@ -5,8 +5,8 @@ from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting, short_names
-from ...worlds.transactions import COMMIT, transacting
+from ...context.remoting import Remoting, short_names
+from ...helpers.transactions import COMMIT, transacting
 from ..schedule.recall import handle, recall
 from .request_reply import answer_of, asker
 

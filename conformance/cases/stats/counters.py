@@ -9,8 +9,8 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.pops import PopGroup, popping
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, popping
 from ..admin.config import told
 from ..pop.batch_ack import batch_ack, entry
 from ..pop.peek import peek

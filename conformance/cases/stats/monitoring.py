@@ -6,8 +6,8 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
 from ..admin.config import told
 from ..cluster.slaves import WAITED_FOR, followed, known_to_slave
 from ..schedule.delay import delayed

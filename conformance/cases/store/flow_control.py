@@ -6,11 +6,11 @@ from dataclasses import replace
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...worlds.answer import Answer
-from ...worlds.consumer import consuming
-from ...worlds.grpc import Grpc
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, transacting
+from ...context.answer import Answer
+from ...context.grpc import Grpc
+from ...context.remoting import Remoting
+from ...helpers.consumer import consuming
+from ...helpers.transactions import COMMIT, transacting
 from ..admin.config import change
 from ..send.send_back import back
 

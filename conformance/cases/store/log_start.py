@@ -3,7 +3,7 @@
 from rocketmq_testkit.emulator.message.names import dlq_topic, retry_topic
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
 from ..send.send_back import back
 
 

@@ -6,9 +6,9 @@ from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ...case import remoting_case
-from ...targets.target import Capability
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, QUICK, ROLLBACK, TWO_CHECKS, checks, transacting
+from ...context.remoting import Remoting
+from ...deployment.target import Capability
+from ...helpers.transactions import COMMIT, QUICK, ROLLBACK, TWO_CHECKS, checks, transacting
 from ..schedule.recall import recall, timed
 
 CRASHES = frozenset({Capability.ADMIN, Capability.CRASH})

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from .scenario import TRUTH_FOLDER
-from .targets.target import REFERENCE_VERSION
-from .truth import Notes, Truth, comparable
+from ..deployment.target import REFERENCE_VERSION
+from ..outcomes.truth import Notes, Truth, comparable
+from ..scenario import TRUTH_FOLDER
 
 HEAD = """\
 # What RocketMQ {version} does otherwise than {reference}

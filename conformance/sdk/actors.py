@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Literal
 
-from .drivers.process import Driver, Fields, body
+from ..drivers.process import Driver, Fields, body
 
 Style = Literal["simple", "concurrent", "orderly", "broadcast", "pop", "lite"]
 """Consumption style: `simple` (receive and acknowledge), a mode of push consumers, or `lite` (poll and commit)."""

@@ -12,11 +12,11 @@ from typing import Any
 from rocketmq_testkit.remoting.client import Credentials, ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
+from ..context.json_text import dumps
+from ..context.world import Stopwatch, World
+from ..deployment.target import Place
+from ..drivers.process import Addresses, Driver, DriverError, DriverFailure, Fields, start
 from .actors import AWAIT_MS, CLOSE_SECONDS, PRIMING, Consumer, Producer, Style
-from .drivers.process import Addresses, Driver, DriverError, DriverFailure, Fields, start
-from .json_text import dumps
-from .targets.target import Place
-from .worlds.world import Stopwatch, World
 
 PATIENCE_SECONDS = 60.0
 """Default timeout for expected events; a loaded machine may need much of it."""

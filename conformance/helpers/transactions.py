@@ -9,10 +9,10 @@ from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, de
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
-from .answer import Answer
-from .remoting import Remoting, short_names
-from .send_fields import SendFields
-from .world import Pending
+from ..context.answer import Answer
+from ..context.remoting import Remoting, short_names
+from ..context.send_fields import SendFields
+from ..context.world import Pending
 
 UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12
 """Values of commitOrRollback."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from rocketmq_testkit.remoting.client import RemotingClient
 
-from ..targets.target import Access, Tls
+from ..deployment.target import Access, Tls
 
 CONNECT_SECONDS = 10.0
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar, Unpack
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..json_text import dumps
 from .answer import Answer
+from .json_text import dumps
 from .send_fields import SendFields
 from .world import Pending, World
 

@@ -5,10 +5,10 @@ from typing import Any
 from rocketmq_testkit.remoting.client import Credentials, RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..json_text import dumps
-from .answer import Answer
-from .authorization import authorization
-from .world import World
+from ..context.answer import Answer
+from ..context.authorization import authorization
+from ..context.json_text import dumps
+from ..context.world import World
 
 SECRET = "secret"
 

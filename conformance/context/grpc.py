@@ -19,7 +19,7 @@ from rocketmq_testkit.grpc_v2.proxy.rpc_table import SERVICE
 from rocketmq_testkit.grpc_v2.services import RPCS
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..targets.target import Place
+from ..deployment.target import Place
 from .answer import Answer
 from .authorization import authorization
 from .grpc_answer import Failure, Received, duration, failure_of, timestamp

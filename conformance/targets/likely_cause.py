@@ -6,9 +6,9 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.config.keys import parse_properties
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from .targets.target import COMMON_SETTINGS, Access, TargetError
-from .worlds.cluster import first_broker
-from .worlds.connections import open_connection
+from ..context.cluster import first_broker
+from ..context.connections import open_connection
+from ..deployment.target import COMMON_SETTINGS, Access, TargetError
 
 OF_A_PLACE = frozenset(
     {"brokerName", "brokerClusterName", "brokerId", "brokerIP1", "brokerIP2", "listenPort", "haListenPort"}

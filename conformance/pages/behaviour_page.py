@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from types import ModuleType
 
-from . import cases, scenarios
-from .case import Case, cases_of, modules_of
-from .explained import DELIBERATE, GAPS
-from .scenario import TRUTH_FOLDER, Scenario, scenarios_of
-from .targets.target import REFERENCE_VERSION
-from .truth import Truth
+from .. import cases, scenarios
+from ..case import Case, cases_of, modules_of
+from ..deployment.target import REFERENCE_VERSION
+from ..outcomes.explained import DELIBERATE, GAPS
+from ..outcomes.truth import Truth
+from ..scenario import TRUTH_FOLDER, Scenario, scenarios_of
 
 HEAD = """\
 # What a broker does, behaviour by behaviour

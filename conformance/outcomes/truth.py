@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .targets.target import REFERENCE_VERSION
+from ..deployment.target import REFERENCE_VERSION
 
 FOLDER = Path(__file__).parent / "recorded"
 

@@ -6,9 +6,9 @@ from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..json_text import dumps
-from .answer import Answer
-from .world import World
+from ..context.answer import Answer
+from ..context.json_text import dumps
+from ..context.world import World
 
 Part = Mapping[str, object]
 

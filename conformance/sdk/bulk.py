@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..drivers.process import Fields
 from .actors import Producer, Style, order
-from .drivers.process import Fields
 
 COUNT = 100
 """Number of messages in scenarios that check that every message arrives exactly once."""

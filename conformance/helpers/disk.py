@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..targets.target import FULL_FROM, Capability
-from .world import World
+from ..context.world import World
+from ..deployment.target import FULL_FROM, Capability
 
 CAN_BE_FULL = frozenset({Capability.ADMIN, Capability.FULL_DISK})
 """Capabilities that the target must have."""

@@ -13,12 +13,12 @@ from rocketmq_testkit.remoting.client.closing import Closing
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
-from ..json_text import dumps
-from ..placeholders import Placeholders
-from ..targets.target import Place
+from ..deployment.target import Place
 from .answer import Answer
 from .cluster import first_broker
 from .connections import open_connection
+from .json_text import dumps
+from .placeholders import Placeholders
 from .send_fields import SendFields
 from .shape import shape
 

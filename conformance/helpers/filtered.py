@@ -5,9 +5,9 @@ from typing import Any
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..json_text import dumps
-from .answer import Answer
-from .remoting import Remoting
+from ..context.answer import Answer
+from ..context.json_text import dumps
+from ..context.remoting import Remoting
 
 PARSE_FAILED = 23
 _PULLED = (0, 20)
