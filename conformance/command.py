@@ -14,9 +14,10 @@ from pathlib import Path
 from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
 from rocketmq_testkit.fixtures.values.value_forms import choice, whole
 
-from .case import CaseError, Protocol, all_cases
+from .case import CaseError, Protocol
 from .catalogue import entries
 from .deployment.target import REFERENCE_VERSION, Target, TargetError
+from .discovery import all_cases, all_scenarios
 from .drivers import build as driver_build
 from .drivers import registry
 from .drivers.toolchains.recipe import BuildError
@@ -27,7 +28,6 @@ from .report import document, junit, page
 from .report.terminal import Terminal
 from .runner.plan import Selection, SelectionError, sdks_of
 from .runner.run import Run, carry_out, record
-from .scenario import all_scenarios
 from .targets.apache import recipe as apache_recipe
 from .targets.choose import FORMS, target
 

@@ -41,7 +41,7 @@ class Step:
 
 
 def room_of(file: str) -> str:
-    """The room of a file, relative to its folder: `pop` of emulator/pop/receipt.py, `engine.py` of emulator/engine.py."""
+    """The room of a file within its folder: `pop` of emulator/pop/receipt.py, `engine.py` of emulator/engine.py."""
     _, _, rest = file.partition("/")
     return rest.rpartition("/")[0] or rest
 

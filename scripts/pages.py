@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import config_page
-from rocketmq_testkit.conformance.pages import behaviour_page, version_page
 from rocketmq_testkit.conformance.outcomes import unserved
 from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.pages import behaviour_page, version_page
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES: Mapping[str, str] = {

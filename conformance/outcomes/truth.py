@@ -12,7 +12,7 @@ from typing import Any
 
 from ..deployment.target import REFERENCE_VERSION
 
-FOLDER = Path(__file__).parent / "recorded"
+FOLDER = Path(__file__).parents[1] / "recorded"
 
 Notes = list[tuple[str, Any]]
 """Observations of a case or scenario: label and value."""

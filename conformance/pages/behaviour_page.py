@@ -8,8 +8,9 @@ from pathlib import PurePath
 from types import ModuleType
 
 from .. import cases, scenarios
-from ..case import Case, cases_of, modules_of
+from ..case import Case, cases_of
 from ..deployment.target import REFERENCE_VERSION
+from ..discovery import modules_of, noun_of
 from ..outcomes.explained import DELIBERATE, GAPS
 from ..outcomes.truth import Truth
 from ..scenario import TRUTH_FOLDER, Scenario, scenarios_of
@@ -45,16 +46,16 @@ def page(truth: Truth, tests: Sequence[str]) -> str:
     of_cases = {module: cases_of(module) for module in modules_of(cases)}
     of_scenarios = {module: scenarios_of(module) for module in modules_of(scenarios)}
     parts = [_head(truth, sum(map(len, of_cases.values())), sum(map(len, of_scenarios.values())))]
-    parts.append(_contents("Cases", {module: (_noun(module), len(found)) for module, found in of_cases.items()}))
+    parts.append(_contents("Cases", {module: (noun_of(module), len(found)) for module, found in of_cases.items()}))
     parts.append(
         _contents("Scenarios", {module: (_of_scenarios(module), len(found)) for module, found in of_scenarios.items()})
     )
     for module, mine in of_cases.items():
         rows = [_row(case, [_note(case.id)], _seen(truth, case.noun, {case.name: ""})) for case in mine]
-        parts.append(_section(_noun(module), "cases", module, rows, tests))
+        parts.append(_section(noun_of(module), module, rows, tests))
     for module, stories in of_scenarios.items():
         rows = [_row_of_scenario(each, truth) for each in stories]
-        parts.append(_section(_of_scenarios(module), "scenarios", module, rows, tests))
+        parts.append(_section(_of_scenarios(module), module, rows, tests))
     return "\n".join(parts)
 
 
@@ -70,12 +71,8 @@ def _head(truth: Truth, cases: int, scenarios: int) -> str:
     )
 
 
-def _noun(module: ModuleType) -> str:
-    return module.__name__.rpartition(".")[2]
-
-
 def _of_scenarios(module: ModuleType) -> str:
-    return f"scenarios of {_noun(module)}"
+    return f"scenarios of {noun_of(module)}"
 
 
 def _about(module: ModuleType) -> str:
@@ -92,10 +89,10 @@ def _contents(heading: str, modules: Mapping[ModuleType, tuple[str, int]]) -> st
     return "\n".join((f"## {heading}\n", "| noun | what | rows |\n|---|---|---:|", *rows, ""))
 
 
-def _section(title: str, folder: str, module: ModuleType, rows: Iterable[str], tests: Sequence[str]) -> str:
-    noun = _noun(module)
-    parts = [f"## {title}\n", f"{_about(module)} [Source](../conformance/{folder}/{noun}.py)."]
-    if found := list(tests_of(noun, tests)):
+def _section(title: str, module: ModuleType, rows: Iterable[str], tests: Sequence[str]) -> str:
+    source = f"{module.__name__.removeprefix('rocketmq_testkit.').replace('.', '/')}.py"
+    parts = [f"## {title}\n", f"{_about(module)} [Source](../{source})."]
+    if found := list(tests_of(noun_of(module), tests)):
         links = ", ".join(f"[{PurePath(*PurePath(path).parts[1:])}](../{path})" for path in found)
         parts.append(f"Tests of the same noun, without a broker beside them: {links}.")
     return "\n".join((*parts, "", _COLUMNS, *rows, ""))
@@ -106,7 +103,7 @@ def tests_of(noun: str, tests: Iterable[str]) -> Iterator[str]:
     words = {_stem(word) for word in noun.split("_")}
     protocol = "grpc_v2" if noun.startswith("grpc_") else "remoting"
     for path in tests:
-        folder, name = PurePath(path).parent.name, PurePath(path).stem.removeprefix("test_")
+        folder, name = PurePath(path).parts[1], PurePath(path).stem.removeprefix("test_")
         if folder in (*_EITHER, protocol) and {_stem(word) for word in name.split("_")} <= words:
             yield path
 

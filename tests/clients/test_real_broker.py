@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from interrupted_run import COMMAND, Moment, interrupted
-from rocketmq_testkit.conformance.case import all_cases
 from rocketmq_testkit.conformance.command import main
 from rocketmq_testkit.conformance.context.remoting import Remoting
 from rocketmq_testkit.conformance.deployment.target import Place, TargetError
+from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
 from rocketmq_testkit.conformance.outcomes.truth import Truth
 from rocketmq_testkit.conformance.runner.run import carry_out

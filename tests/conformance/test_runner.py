@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from rocketmq_testkit.conformance.case import Case, CaseError, all_cases, cases_of, grpc_case, remoting_case
+from rocketmq_testkit.conformance.case import Case, CaseError, cases_of, grpc_case, remoting_case
 from rocketmq_testkit.conformance.context.grpc import Grpc
 from rocketmq_testkit.conformance.context.remoting import Remoting
 from rocketmq_testkit.conformance.deployment.target import Capability, Place, TargetError
+from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes import explained
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
 from rocketmq_testkit.conformance.outcomes.truth import Truth

@@ -8,11 +8,11 @@ import os
 import sys
 
 from rocketmq_testkit.conformance.deployment.target import Access
+from rocketmq_testkit.conformance.discovery import all_scenarios
 from rocketmq_testkit.conformance.outcomes.outcome import Verdict
 from rocketmq_testkit.conformance.outcomes.truth import Truth
 from rocketmq_testkit.conformance.runner.crews import Crews
 from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
-from rocketmq_testkit.conformance.scenario import all_scenarios
 from rocketmq_testkit.conformance.targets.address import AddressTarget
 from rocketmq_testkit.conformance.targets.control import ControlledTarget
 

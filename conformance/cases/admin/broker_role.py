@@ -7,11 +7,11 @@ from ...case import remoting_case
 from ...context.answer import Answer
 from ...context.json_text import dumps
 from ...context.remoting import Remoting, short_names
+from ...helpers.broker_config import change
 from ...helpers.pops import popping
+from ...helpers.sends import back
 from ...helpers.settings import STRICT, with_keys
 from ...helpers.transactions import COMMIT, ROLLBACK, transacting
-from ..send.send_back import back
-from .config import change
 
 
 def _become(t: Remoting, setting: str) -> None:

@@ -7,8 +7,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import remoting_case
 from ...context.answer import Answer
 from ...context.remoting import Remoting
+from ...helpers.sends import back
 from ...helpers.transactions import COMMIT, transacting
-from ..send.send_back import back
 from .replicas import see_sent_at_once
 from .several_brokers import RESTART, by_broker
 

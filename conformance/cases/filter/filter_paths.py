@@ -9,10 +9,9 @@ from ...case import remoting_case
 from ...context.answer import Answer
 from ...context.remoting import Remoting
 from ...helpers.pops import PopGroup, popping
+from ...helpers.sends import back, send_batch
 from ...helpers.settings import VARIED, with_keys
 from ...helpers.transactions import COMMIT, transacting
-from ..send.batch import send_batch
-from ..send.send_back import back
 
 EXPRESSIONS: Mapping[str, str] = {"red||green": "TAG", "size > 1": "SQL92", "TAGS = 'red' AND size < 2": "SQL92"}
 """Expressions by type."""

@@ -7,8 +7,8 @@ from rocketmq_testkit.remoting.client.messages import split_records
 
 from ...case import remoting_case
 from ...context.remoting import Remoting
+from ...helpers.sends import back
 from ...helpers.transactions import COMMIT, transacting
-from ..send.send_back import back
 
 
 def _born_at(message: ReceivedMessage, ends: dict[str, RemotingClient]) -> str:

@@ -10,7 +10,7 @@ from ...case import remoting_case
 from ...context.answer import Answer
 from ...context.remoting import Remoting
 from ...helpers.pops import PopGroup, popping, record_shown, records_since
-from ..send.batch import send_batch
+from ...helpers.sends import send_batch
 from .batch_ack import batch_ack, entry
 
 

@@ -8,7 +8,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import remoting_case
 from ...context.answer import Answer
 from ...context.remoting import Remoting
-from ..admin.config import told
+from ...helpers.broker_config import told
 
 READ_AHEAD = "dataReadAheadEnable"
 

@@ -2,8 +2,7 @@
 
 from ...case import remoting_case
 from ...context.remoting import Remoting
-from .recall import recall, timed
-from .timer import handle_of
+from ...helpers.timers import handle_of, recall, timed
 
 
 @remoting_case("RecallMessageProcessor.processRequest")

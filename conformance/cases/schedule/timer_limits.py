@@ -5,10 +5,9 @@ from rocketmq_testkit.remoting.client import batch_body
 
 from ...case import remoting_case
 from ...context.remoting import Remoting
+from ...helpers.sends import send_batch
 from ...helpers.settings import ODD, VARIED, with_keys
-from ..send.batch import send_batch
-from .recall import handle, recall
-from .timer import DAY_MS, handle_of
+from ...helpers.timers import DAY_MS, handle, handle_of, recall
 
 NAMES = ("TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS")
 HOUR_MS = 3_600_000

@@ -10,7 +10,7 @@ from ...case import remoting_case
 from ...context.answer import Answer
 from ...context.remoting import Remoting
 from ...deployment.target import Capability
-from .recall import handle, recall
+from ...helpers.timers import handle, recall
 from .timer_wheel import FINE
 
 RESTARTS = frozenset({Capability.ADMIN, Capability.RESTART})

@@ -2,7 +2,7 @@
 
 from ...case import remoting_case
 from ...context.remoting import Remoting
-from ..admin.config import change
+from ...helpers.broker_config import change
 
 
 @remoting_case("TimerMessageStore.enqueue", tidy=True)

@@ -7,8 +7,8 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ...case import remoting_case
 from ...context.remoting import Remoting
+from ...helpers.timers import handle_of
 from ...helpers.transactions import COMMIT, transacting
-from .timer import handle_of
 
 FINE = {"timerPrecisionMs": "100", "timerRollWindowSlot": "20"}
 """Slots of 100 ms and a window of 2 s. Messages with longer delays are rolled at the window's end."""

@@ -11,8 +11,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import remoting_case
 from ...context.answer import Answer
 from ...context.remoting import Remoting
+from ...helpers.sends import send_batch
 from ..topic.topics import create
-from .batch import send_batch
 
 PARTS = [(b"one", {"TAGS": "A", "KEYS": "k"}), (b"two", {"TAGS": "B"}), (b"three", {})]
 

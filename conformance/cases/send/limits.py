@@ -5,7 +5,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...context.remoting import Remoting
-from .batch import send_batch
+from ...helpers.sends import send_batch
 
 BODY_MAX = 4 * 1024 * 1024
 PROPERTIES_MAX = 32767

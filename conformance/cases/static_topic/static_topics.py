@@ -6,8 +6,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import remoting_case
 from ...context.answer import Answer
 from ...context.remoting import Remoting
+from ...helpers.sends import send_batch
 from ...helpers.static_topics import crossed, make_static, part, static_topic
-from ..send.batch import send_batch
 from ..topic.topics import delete
 
 

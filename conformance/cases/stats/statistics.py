@@ -6,10 +6,9 @@ from rocketmq_testkit.emulator.message.names import TRACE_TOPIC, dlq_topic, retr
 
 from ...case import remoting_case
 from ...context.remoting import Remoting
+from ...helpers.sends import back, send_batch
 from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 from ..schedule.delay import delayed
-from ..send.batch import send_batch
-from ..send.send_back import back
 
 SAMPLED_SECONDS = 12
 """Seconds after which the first rate exists."""

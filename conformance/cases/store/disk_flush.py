@@ -5,8 +5,8 @@ from ...context.grpc import Grpc
 from ...context.remoting import Remoting
 from ...helpers.consumer import consuming
 from ...helpers.disk import TOO_LATE
+from ...helpers.sends import back
 from ...helpers.transactions import COMMIT, transacting
-from ..send.send_back import back
 
 
 @remoting_case("FlushDiskWatcher.run", settings=TOO_LATE)

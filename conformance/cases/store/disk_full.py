@@ -9,9 +9,9 @@ from ...context.remoting import Remoting
 from ...helpers.consumer import consuming
 from ...helpers.disk import CAN_BE_FULL, HALF_FULL, fill_up, make_room, without_shares
 from ...helpers.pops import PopGroup
+from ...helpers.sends import back
+from ...helpers.timers import recall, timed
 from ...helpers.transactions import COMMIT, ROLLBACK, transacting
-from ..schedule.recall import recall, timed
-from ..send.send_back import back
 
 
 def told(answer: Answer) -> Answer:

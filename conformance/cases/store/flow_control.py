@@ -9,10 +9,10 @@ from ...case import grpc_case, remoting_case
 from ...context.answer import Answer
 from ...context.grpc import Grpc
 from ...context.remoting import Remoting
+from ...helpers.broker_config import change
 from ...helpers.consumer import consuming
+from ...helpers.sends import back
 from ...helpers.transactions import COMMIT, transacting
-from ..admin.config import change
-from ..send.send_back import back
 
 WITHOUT_BUFFERS: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}
 NOT_YET: Mapping[str, str] = {"startAcceptSendRequestTimeStamp": "4102444800000"}

@@ -12,8 +12,8 @@ from ...case import remoting_case
 from ...context.answer import Answer
 from ...context.remoting import Remoting
 from ...context.send_fields import SendFields
+from ...helpers.sends import send_batch
 from ...helpers.transactions import COMMIT, transacting
-from ..send.batch import send_batch
 from ..topic.topics import create, delete
 
 LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}

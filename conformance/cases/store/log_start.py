@@ -4,7 +4,7 @@ from rocketmq_testkit.emulator.message.names import dlq_topic, retry_topic
 
 from ...case import remoting_case
 from ...context.remoting import Remoting
-from ..send.send_back import back
+from ...helpers.sends import back
 
 
 def _first(t: Remoting, topic: str) -> None:

@@ -8,8 +8,8 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 from ...case import remoting_case
 from ...context.remoting import Remoting
 from ...deployment.target import Capability
+from ...helpers.timers import recall, timed
 from ...helpers.transactions import COMMIT, QUICK, ROLLBACK, TWO_CHECKS, checks, transacting
-from ..schedule.recall import recall, timed
 
 CRASHES = frozenset({Capability.ADMIN, Capability.CRASH})
 ON_DISK: Mapping[str, str] = {"flushDiskType": "SYNC_FLUSH"}

@@ -5,7 +5,7 @@ from pathlib import Path
 from .recipe import Launch, Tool, Workshop
 
 GO_TOOLS = (Tool("go", "install Go, version 1.24 or newer (https://go.dev/dl)"),)
-COMMON = Path(__file__).parent / "go_common"
+COMMON = Path(__file__).parents[1] / "go_common"
 
 
 def build_driver(workshop: Workshop) -> None:

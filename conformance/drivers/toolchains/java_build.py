@@ -19,7 +19,7 @@ JAVA_TOOLS = (
     Tool("javac", "install a JDK, version 17 or newer (Debian: apt-get install openjdk-17-jdk-headless)"),
     Tool("mvn", "install Maven 3 (Debian: apt-get install maven)"),
 )
-COMMON = Path(__file__).parent / "java_common"
+COMMON = Path(__file__).parents[1] / "java_common"
 
 
 def copy_jars(workshop: Workshop, version: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .recipe import Launch, Workshop
 
-COMMON = Path(__file__).parent / "python_common"
+COMMON = Path(__file__).parents[1] / "python_common"
 SALT = (sys.implementation.cache_tag, platform.python_version(), sys.base_prefix)
 """Inputs of the cache key: an environment is bound to the interpreter that created it."""
 
