@@ -1,6 +1,6 @@
 """A seeded simulation: random clients on a simulated broker, checked by the oracle.
 
-    python tests/simulation/simulation.py SEED [--journal]
+    python tests/simulation simulation SEED [--journal]
 
 runs one seed and prints its actions, or the broker's journal.
 

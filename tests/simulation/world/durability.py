@@ -1,6 +1,6 @@
 """A seeded simulation of what crashes lose: with synchronous flush or without, with slaves or without.
 
-    python tests/simulation/durability.py SEED
+    python tests/simulation durability SEED
 
 runs one seed and prints its actions. Producers send to any running broker, consumers of two groups pull and commit, a
 third group pops. `kept_messages.py` checks what must remain, `taken_messages.py` what must be redelivered, and

@@ -1,6 +1,6 @@
 """A seeded simulation of brokers in trouble, and of clients that are rejected, wait and repeat their requests.
 
-    python tests/simulation/trouble.py SEED
+    python tests/simulation trouble SEED
 
 runs one seed and prints its actions. Brokers become busy, slow, full or stop, each with one trouble at a time.
 `accepted_messages.py` checks which requests may be rejected, and that every accepted message is delivered when the

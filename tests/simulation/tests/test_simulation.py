@@ -43,9 +43,9 @@ def test_the_seeds_of_a_run_use_every_verb() -> None:
 
 
 def _journal(seed: int, hash_seed: str) -> bytes:
-    program = Path(__file__).with_name("simulation.py")
+    program = Path(__file__).parents[1]
     done = subprocess.run(
-        [sys.executable, program, str(seed), "--journal"],
+        [sys.executable, program, "simulation", str(seed), "--journal"],
         env=os.environ | {"PYTHONHASHSEED": hash_seed},
         capture_output=True,
         check=True,

@@ -1,6 +1,6 @@
 """A seeded simulation of several brokers that stop and start, some with slaves.
 
-    python tests/simulation/cluster.py SEED
+    python tests/simulation cluster SEED
 
 runs one seed and prints its actions.
 

@@ -28,7 +28,7 @@ def report_of(seed: int, program: str, setup: AnySetup, actions: "list[Action]",
         return ""
     steps = shortest(setup, actions, judge)
     lines = [
-        f"seed {seed} fails: SEED={seed} pytest tests/simulation/{program}",
+        f"seed {seed} fails: SEED={seed} pytest tests/simulation/tests/{program}",
         f"{setup}, {len(steps)} of {len(actions)} actions are enough:",
         *(f"    {action}," for action in steps),
         judge(setup, steps),
