@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyspark_rocketmq
 from pyspark_rocketmq.options_page import page
-from pyspark_rocketmq.replay_command import parser
+from pyspark_rocketmq.replay.command import parser
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 import pytest
 from listener import Listener
 from many_messages import fill
-from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.cluster.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, DataLossError, OptionError
-from pyspark_rocketmq.offsets import MessageQueue, Range
-from pyspark_rocketmq.options import source_options
-from pyspark_rocketmq.planning import RangePartition
-from pyspark_rocketmq.reading import RangeReader
-from pyspark_rocketmq.scan import find_ends, find_queues, find_starts
-from pyspark_rocketmq.task import read_ranges
+from pyspark_rocketmq.options.offsets import MessageQueue, Range
+from pyspark_rocketmq.options.options import source_options
+from pyspark_rocketmq.reading.planning import RangePartition
+from pyspark_rocketmq.reading.range_reader import RangeReader
+from pyspark_rocketmq.reading.scan import find_ends, find_queues, find_starts
+from pyspark_rocketmq.reading.task import read_ranges
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.wire.ext_fields import Header

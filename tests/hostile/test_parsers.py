@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from operation_counts import operations
-from pyspark_rocketmq.option import read_options
-from pyspark_rocketmq.options import SinkOptions, SourceOptions
-from pyspark_rocketmq.schema import parse as parse_columns
+from pyspark_rocketmq.options.option import read_options
+from pyspark_rocketmq.options.options import SinkOptions, SourceOptions
+from pyspark_rocketmq.options.schema import parse as parse_columns
 from rocketmq_testkit.emulator.auth.policies import Resource
 from rocketmq_testkit.emulator.config import BrokerConfig, parse_properties
 from rocketmq_testkit.emulator.config.keys import unknown_key

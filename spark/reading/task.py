@@ -9,14 +9,14 @@ from contextlib import suppress
 import pyarrow as pa
 from rocketmq_testkit.remoting.client import RemotingClient
 
+from ..cluster.cluster import Cluster
+from ..errors import ClusterError, DataLossError, RecordError
+from ..options.offsets import Range
+from ..options.options import SourceOptions
+from ..options.schema import Wanted
 from .arrow_columns import ColumnMaker
-from .cluster import Cluster
-from .errors import ClusterError, DataLossError, RecordError
-from .offsets import Range
-from .options import SourceOptions
 from .planning import RangePartition
-from .reading import RangeReader
-from .schema import Wanted
+from .range_reader import RangeReader
 
 BATCH_ROWS = 8192
 BATCH_BYTES = 4 << 20

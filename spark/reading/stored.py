@@ -15,7 +15,7 @@ from typing import NamedTuple
 from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.remoting.wire.inflate import INFLATED_BYTES_MAX, TooLargeError, inflate
 
-from .errors import RecordError
+from ..errors import RecordError
 
 MAGIC_V1 = records.MAGIC_V1 - (1 << 32)
 HEAD_BYTES = 88

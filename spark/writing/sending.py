@@ -17,12 +17,12 @@ from rocketmq_testkit.remoting.client import RemotingClient, batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
-from .cluster import Cluster, is_about_who_asks, said
-from .connections import LOST, reason
-from .errors import ClusterError, RowError, SendError
+from ..cluster.cluster import Cluster, is_about_who_asks, said
+from ..cluster.connections import LOST, reason
+from ..errors import ClusterError, RowError, SendError
+from ..options.offsets import MessageQueue
+from ..options.options import SinkOptions
 from .messages import Outgoing
-from .offsets import MessageQueue
-from .options import SinkOptions
 
 STORED = frozenset(
     {

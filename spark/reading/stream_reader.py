@@ -13,14 +13,14 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from .cluster import Cluster
-from .connections import TemporaryError
-from .errors import ClusterError, DataLossError
-from .offsets import EARLIEST, LATEST, LATEST_OFFSET, MessageQueue, Offsets, Range, from_json, limited, to_json
-from .options import SourceOptions
+from ..cluster.cluster import Cluster
+from ..cluster.connections import TemporaryError
+from ..errors import ClusterError, DataLossError
+from ..options.offsets import EARLIEST, LATEST, LATEST_OFFSET, MessageQueue, Offsets, Range, from_json, limited, to_json
+from ..options.options import SourceOptions
+from ..options.schema import Wanted
 from .planning import RangePartition, plan
 from .scan import find_queues, find_starts
-from .schema import Wanted
 
 PATTERN_SECONDS = 1.0
 """Minimum interval between matches of a pattern against all topics: an idle query asks every 10 ms."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import OptionError
 from . import schema
-from .errors import OptionError
 from .offsets import EARLIEST, GROUP, LATEST, MessageQueue, Offsets, positions_from, queues_from, timestamps_from
 from .option import (
     ADDRESSES,

@@ -22,7 +22,7 @@ def data_source(program: str) -> type[DataSource]:
         def __init__(self, options: dict[str, str]) -> None:
             super().__init__(options)
             try:
-                from pyspark_rocketmq.source import RocketMQDataSource
+                from pyspark_rocketmq.sql.source import RocketMQDataSource
             except ModuleNotFoundError as error:
                 raise ModuleNotFoundError(
                     f"Spark started this Python worker with {sys.executable}, where {error.name} is not installed, but "

@@ -18,8 +18,8 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from .cluster import Cluster
-from .offsets import MessageQueue, Range
+from ..cluster.cluster import Cluster
+from ..options.offsets import MessageQueue, Range
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OF_QUEUES = {"topic": "topic", "brokerName": "broker", "queueId": "queue_id"}

@@ -8,8 +8,8 @@ from typing import TypeVar
 from rocketmq_testkit.remoting.client import Credentials, RemotingClient
 from rocketmq_testkit.remoting.client.closing import Closing
 
-from .errors import ClusterError, OptionError
-from .options import ConnectionOptions
+from ..errors import ClusterError, OptionError
+from ..options.options import ConnectionOptions
 
 T = TypeVar("T")
 

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamWriter, DataSourceWriter
 from pyspark.sql.types import StructType
 
+from ..errors import OptionError, SchemaError
+from ..options.options import SinkOptions, SourceOptions, names_server, sink_options, source_options
+from ..options.schema import Wanted, columns_of_read, ddl, wanted
+from ..writing.messages import check_columns
 from . import tables
-from .errors import OptionError, SchemaError
-from .messages import check_columns
-from .options import SinkOptions, SourceOptions, names_server, sink_options, source_options
-from .schema import Wanted, columns_of_read, ddl, wanted
 
 if TYPE_CHECKING:
-    from .stream_reader import RocketMQStreamReader
+    from ..reading.stream_reader import RocketMQStreamReader
 
 
 class RocketMQDataSource(DataSource):
@@ -33,7 +33,7 @@ class RocketMQDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Create the reader of a batch. Raises OptionError, SchemaError."""
-        from .batch_reader import FilteringBatchReader, RocketMQBatchReader
+        from ..reading.batch_reader import FilteringBatchReader, RocketMQBatchReader
 
         options = self._source_options(schema).of_batch()
         kind = FilteringBatchReader if options.filter_pushdown else RocketMQBatchReader
@@ -43,14 +43,14 @@ class RocketMQDataSource(DataSource):
         """Create the reader of a stream. Raises OptionError, SchemaError."""
         options = self._source_options(schema).of_stream()
         try:
-            from .stream_reader import RocketMQStreamReader
+            from ..reading.stream_reader import RocketMQStreamReader
         except ImportError as error:
             raise OptionError(f"streams need pyspark 4.2 or later ({error})") from None
         return RocketMQStreamReader(options, _columns(schema, options))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Create the writer of a batch. Raises OptionError, SchemaError."""
-        from .writer import RocketMQBatchWriter
+        from ..writing.writer import RocketMQBatchWriter
 
         given = dict(self.options)
         table = None if names_server(given) else tables.TableWrite.found(schema)
@@ -64,8 +64,8 @@ class RocketMQDataSource(DataSource):
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """Create the writer of a stream. Raises OptionError, SchemaError."""
-        from .transactional_writer import TransactionalStreamWriter
-        from .writer import RocketMQStreamWriter
+        from ..writing.transactional_writer import TransactionalStreamWriter
+        from ..writing.writer import RocketMQStreamWriter
 
         options = sink_options(dict(self.options), self._hint(tables.NO_STREAM))
         self._check_write(schema, overwrite, options)

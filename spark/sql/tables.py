@@ -26,12 +26,12 @@ from pyspark.sql.types import (
 )
 from rocketmq_testkit.emulator.kernel.masking import MASK
 
-from .errors import OptionError, RowError, SchemaError
-from .messages import COLUMNS as WRITTEN
-from .messages import TABLE_MARK
-from .option import SPARKS_OWN, Declared, declared_in, no_such_option
-from .options import SinkOptions, SourceOptions, sink_options, source_options
-from .schema import BINARY, INT, LONG, MAP, STRING, TIMESTAMP, WRITE_ONLY, check_column, columns_of_read
+from ..errors import OptionError, RowError, SchemaError
+from ..options.option import SPARKS_OWN, Declared, declared_in, no_such_option
+from ..options.options import SinkOptions, SourceOptions, sink_options, source_options
+from ..options.schema import BINARY, INT, LONG, MAP, STRING, TIMESTAMP, WRITE_ONLY, check_column, columns_of_read
+from ..writing.messages import COLUMNS as WRITTEN
+from ..writing.messages import TABLE_MARK
 
 HOLDER = "brokerName"
 _DEFAULTS = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")

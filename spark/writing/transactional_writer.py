@@ -17,12 +17,12 @@ from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
-from .cluster import BUSY, Cluster, said
-from .connections import LOST, TemporaryError
-from .errors import RowError, SendError
+from ..cluster.cluster import BUSY, Cluster, said
+from ..cluster.connections import LOST, TemporaryError
+from ..errors import RowError, SendError
+from ..options.offsets import MessageQueue
+from ..options.options import SinkOptions
 from .messages import Outgoing
-from .offsets import MessageQueue
-from .options import SinkOptions
 from .sending import Sender
 from .transaction_log import Half, TransactionLog
 from .writer import row_reader, stream_place, task_number

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
-from .cluster import Cluster
-from .errors import ClusterError
-from .offsets import MessageQueue, Range
-from .options import SourceOptions
+from ..cluster.cluster import Cluster
+from ..errors import ClusterError
+from ..options.offsets import MessageQueue, Range
+from ..options.options import SourceOptions
+from ..options.schema import Wanted
 from .planning import RangePartition, plan
 from .pushdown import Pushed
 from .scan import find_ends, find_queues, find_starts
-from .schema import Wanted
 
 
 class RocketMQBatchReader(DataSourceReader):

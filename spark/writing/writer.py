@@ -6,23 +6,20 @@ and SPARK_SEQ identify the copies.
 
 import logging
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from .cluster import Cluster
+from ..cluster.cluster import Cluster
+from ..options.offsets import MessageQueue
+from ..options.options import SinkOptions
 from .messages import BATCH_ID, PARTITION_ID, QUERY_ID, RowReader
-from .offsets import MessageQueue
-from .options import SinkOptions
 from .sending import Sender
-
-if TYPE_CHECKING:
-    from .tables import TableWrite
 
 _log = logging.getLogger("pyspark_rocketmq")
 
@@ -35,10 +32,17 @@ class TaskSent(WriterCommitMessage):
     queues: dict[MessageQueue, tuple[int, int, int]] = field(default_factory=dict)
 
 
+class OptionRows(Protocol):
+    """Rows that carry the options of a table in one of their columns."""
+
+    def rows(self, batches: Iterable[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
+        """Yield the rows without that column."""
+
+
 class RocketMQBatchWriter(DataSourceArrowWriter):
     """Sends the rows of a batch. `table` is None if the options are those of the write itself."""
 
-    def __init__(self, options: SinkOptions, table: "TableWrite | None" = None) -> None:
+    def __init__(self, options: SinkOptions, table: OptionRows | None = None) -> None:
         self._options = options
         self._table = table
 

@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.kernel.masking import masked_line
 from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
 from rocketmq_testkit.fixtures.values.value_forms import choice, whole
 
-from .errors import INSTALL_SPARK
+from ..errors import INSTALL_SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -131,8 +131,8 @@ def _check(options: argparse.Namespace) -> None:
 def _run(options: argparse.Namespace) -> int:
     from pyspark.errors import PySparkException
 
-    from .errors import OptionError, RocketMQError, SchemaError
-    from .replay import replay
+    from ..errors import OptionError, RocketMQError, SchemaError
+    from .resend import replay
 
     with TemporaryDirectory(prefix="rocketmq-replay-") as folder:
         spark = _session(options, folder)
@@ -173,7 +173,7 @@ def _recorded(spark: "SparkSession", options: argparse.Namespace) -> "DataFrame"
 
 
 def _kept(spark: "SparkSession", path: str) -> "DataFrame":
-    from .schema import columns_of_read, ddl
+    from ..options.schema import columns_of_read, ddl
 
     if path.endswith(JSON_SUFFIXES):
         return spark.read.schema(ddl(columns_of_read(True))).option("mode", "FAILFAST").json(path)
@@ -181,8 +181,8 @@ def _kept(spark: "SparkSession", path: str) -> "DataFrame":
 
 
 def _session(options: argparse.Namespace, folder: str) -> "SparkSession":
-    from . import register
-    from .command_session import command_session
+    from .. import register
+    from ..session.command_session import command_session
 
     spark = command_session(
         "rocketmq-replay",

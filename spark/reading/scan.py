@@ -3,18 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .cluster import Cluster
-from .errors import ClusterError, DataLossError, OptionError
-from .offsets import (
-    EARLIEST,
-    EARLIEST_OFFSET,
-    GROUP,
-    LATEST,
-    LATEST_OFFSET,
-    MessageQueue,
-    Offsets,
-)
-from .options import SourceOptions, Start
+from ..cluster.cluster import Cluster
+from ..errors import ClusterError, DataLossError, OptionError
+from ..options.offsets import EARLIEST, EARLIEST_OFFSET, GROUP, LATEST, LATEST_OFFSET, MessageQueue, Offsets
+from ..options.options import SourceOptions, Start
 
 
 def find_queues(cluster: Cluster, options: SourceOptions) -> tuple[MessageQueue, ...]:

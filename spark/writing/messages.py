@@ -12,9 +12,9 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.message import properties as props
 
-from . import schema
-from .errors import RowError, SchemaError
-from .schema import BINARY, INT, LONG, MAP, STRING
+from ..errors import RowError, SchemaError
+from ..options import schema
+from ..options.schema import BINARY, INT, LONG, MAP, STRING
 
 QueueWish = int | str | tuple[str, int]
 """The queue that a row selects: an index into all queues of the topic, a key to hash, or a broker and its queue."""

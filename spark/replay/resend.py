@@ -25,12 +25,12 @@ from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 from rocketmq_testkit.emulator.message import properties as props
 
-from .cluster import Cluster
-from .errors import ClusterError, OptionError, SchemaError
-from .messages import DELAYS
-from .options import SinkOptions, sink_options
-from .sending import Sender
-from .writer import row_reader, task_number
+from ..cluster.cluster import Cluster
+from ..errors import ClusterError, OptionError, SchemaError
+from ..options.options import SinkOptions, sink_options
+from ..writing.messages import DELAYS
+from ..writing.sending import Sender
+from ..writing.writer import row_reader, task_number
 
 NEEDED = ("topic", "body", "properties", "brokerName", "queueId", "queueOffset", "storeTimestamp")
 """The columns of the source that a replay needs."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.datasource import InputPartition
 
-from .offsets import Range
+from ..options.offsets import Range
 
 TASK_SIZE = 20_000
 """Number of offsets that justifies a task of its own."""

@@ -16,11 +16,11 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
-from .cluster import BUSY, said
-from .connections import LOST, TemporaryError, reason
-from .errors import ClusterError, DataLossError
-from .offsets import Range
-from .options import PULL_SIZE, SourceOptions
+from ..cluster.cluster import BUSY, said
+from ..cluster.connections import LOST, TemporaryError, reason
+from ..errors import ClusterError, DataLossError
+from ..options.offsets import Range
+from ..options.options import PULL_SIZE, SourceOptions
 
 FLAG_SUBSCRIPTION = 0x4
 """The pull contains its subscription, so no heartbeat is needed before."""

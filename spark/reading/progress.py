@@ -12,10 +12,10 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from .cluster import Cluster
-from .errors import ClusterError
-from .offsets import Offsets, from_json
-from .options import SourceOptions, source_options
+from ..cluster.cluster import Cluster
+from ..errors import ClusterError
+from ..options.offsets import Offsets, from_json
+from ..options.options import SourceOptions, source_options
 
 _log = logging.getLogger("pyspark_rocketmq")
 

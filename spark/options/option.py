@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from rocketmq_testkit.emulator.kernel.masking import MASK, masked
 from rocketmq_testkit.emulator.message.names import GROUP_MAX_LENGTH, is_legal_group
 
-from .errors import OptionError
+from ..errors import OptionError
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .errors import RocketMQError
+from ..errors import RocketMQError
 
 KEPT = 16
 """Number of micro-batches whose files are kept; Spark only retries the last one."""

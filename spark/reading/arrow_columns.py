@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message import stored_record as records
 
-from .errors import RecordError
-from .offsets import MessageQueue
+from ..errors import RecordError
+from ..options.offsets import MessageQueue
+from ..options.schema import BINARY, INT, LONG, MAP, STRING, TIMESTAMP, Wanted
 from .record_parts import RecordParts
-from .schema import BINARY, INT, LONG, MAP, STRING, TIMESTAMP, Wanted
 from .stored import JOINT, StoredBatch
 
 ARROW_TYPES = {

@@ -16,10 +16,10 @@ from rocketmq_testkit.remoting.client.closing import Closing
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
+from ..errors import ClusterError
+from ..options.offsets import MessageQueue, Offsets
+from ..options.options import ConnectionOptions
 from .connections import LOST, Connections, TemporaryError, reason
-from .errors import ClusterError
-from .offsets import MessageQueue, Offsets
-from .options import ConnectionOptions
 
 PERM_READ = 4
 PERM_WRITE = 2

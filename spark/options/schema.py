@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from .errors import SchemaError
+from ..errors import SchemaError
 
 STRING = "string"
 BINARY = "binary"
