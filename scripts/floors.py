@@ -24,7 +24,52 @@ PACKAGES: Mapping[str, str] = {
     "spark": "pyspark_rocketmq",
 }
 """The installed name of each folder that has rooms."""
-ROOMS: Mapping[str, Sequence[str]] = {}
+
+
+def _listed(names: str) -> tuple[str, ...]:
+    return tuple(names.split())
+
+
+ROOMS: Mapping[str, Sequence[str]] = {
+    "emulator": _listed(
+        """
+        kernel message config operations gate topic stats store filter group auth overload schedule client transaction
+        send pull pop static_topic admin snapshot cluster engine.py __init__.py
+        """
+    ),
+    "remoting": _listed("wire client bodies request processors server deviations.py request_code_page.py __init__.py"),
+    "grpc_v2": _listed(
+        """
+        proto config transport/http2 transport/grpc transport rules convert proxy services messaging_service.py
+        deviations.py rpc_page.py __init__.py
+        """
+    ),
+    "fixtures": _listed(
+        """
+        values network warnings options inspect time host control/http control/schema control/verbs control views
+        emulator.py __init__.py factory.py plugin.py command.py
+        """
+    ),
+    "conformance": _listed(
+        """
+        deployment outcomes context helpers
+        drivers/python_common drivers/toolchains drivers/cpp drivers/go_grpc drivers/go_remoting drivers/java_grpc
+        drivers/java_remoting drivers/node drivers/python drivers/rust drivers
+        sdk case.py scenario.py
+        cases/topic cases/store cases/send cases/pull cases/pop cases/schedule cases/transaction cases/filter
+        cases/group cases/client cases/cluster cases/admin cases/auth cases/message cases/overload cases/static_topic
+        cases/stats cases/wire cases/grpc cases scenarios discovery.py
+        targets runner report catalogue.py pages outputs.py command.py
+        pytest_plugin.py pytest_verdict.py conftest.py test_conformance.py test_scenarios_of_sdks.py __init__.py
+        """
+    ),
+    "spark": _listed(
+        """
+        errors.py options cluster reading writing sql __init__.py session audit replay testing.py pytest_plugin.py
+        options_page.py
+        """
+    ),
+}
 """The rooms of each folder, the lowest first."""
 
 
@@ -137,16 +182,18 @@ def drawing(folder: str, root: Path = ROOT) -> str:
     return "\n".join(lines)
 
 
-def room_list(root: Path = ROOT) -> str:
-    """The list of ARCHITECTURE.md: each folder's rooms, the lowest first, with one line a room."""
-    parts = []
+def table(root: Path = ROOT) -> list[str]:
+    """The lines of the table in ARCHITECTURE.md: rooms of all folders, the lowest first, without single modules."""
+    lines = ["| room | floor | idea |", "|---|---:|---|"]
     for folder, order in ROOMS.items():
-        below = arrows(steps(read(folder, root)))
-        parts += [f"### `{folder}/`\n", "| floor | room | idea |\n|---:|---|---|"]
-        for number, rooms in enumerate(floors(order, below)):
-            parts += [f"| {number} | `{room}` | {docstring_of(folder, room, root)} |" for room in rooms]
-        parts.append("")
-    return "\n".join(parts)
+        drawn = floors(order, arrows(steps(read(folder, root))))
+        lines += [
+            f"| `{folder}/{room}/` | {number} | {docstring_of(folder, room, root)} |"
+            for number, rooms in enumerate(drawn)
+            for room in rooms
+            if not room.endswith(".py")
+        ]
+    return lines
 
 
 def main(arguments: Sequence[str]) -> int:

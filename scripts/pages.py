@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/ anew: `python scripts/pages.py`."""
+"""Writes the generated pages of docs/ and the list of rooms in ARCHITECTURE.md: `python scripts/pages.py`."""
 
 import subprocess
 import sys
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import config_page
+import floors
 from rocketmq_testkit.conformance.outcomes import unserved
 from rocketmq_testkit.conformance.outcomes.truth import Truth
 from rocketmq_testkit.conformance.pages import behaviour_page, version_page
@@ -33,6 +34,8 @@ def main() -> int:
     (docs / "behaviour.md").write_text(behaviour_page.page(truth, test_files()))
     conformance = docs / "conformance.md"
     conformance.write_text(with_table(conformance.read_text(), list(unserved.rows())))
+    architecture = ROOT / "ARCHITECTURE.md"
+    architecture.write_text(with_table(architecture.read_text(), floors.table()))
     return 0
 
 

@@ -1,1 +1,4 @@
-"""Room conformance/sdk."""
+"""SDK clients of scenarios: driver processes of one SDK, their producers and consumers, and bulk messages.
+
+It must not know scenarios, records or how a target starts a broker.
+"""

@@ -1,1 +1,4 @@
-"""Room spark/options."""
+"""What users of the source and sink write: options, columns, and positions in queues.
+
+It must not know brokers or Spark's readers and writers.
+"""

@@ -1,1 +1,4 @@
-"""Room spark/sql."""
+"""The data source as Spark's SQL sees it: checks of options and schemas, and tables of a catalog.
+
+It must not know sessions and commands.
+"""

@@ -1,1 +1,4 @@
-"""Room conformance/drivers/toolchains."""
+"""Recipes of drivers, and the build tools that several of them use: Go, Java and Python.
+
+They must not know a single driver.
+"""
