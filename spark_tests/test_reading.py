@@ -239,9 +239,9 @@ def test_what_is_read_does_not_depend_on_the_length_of_a_range(rocketmq: Emulato
 READER = """
 import sys, tracemalloc
 import pyarrow as pa
-from pyspark_rocketmq.batch_reader import RocketMQBatchReader
-from pyspark_rocketmq.options import source_options
-from pyspark_rocketmq.schema import COLUMNS
+from pyspark_rocketmq.reading.batch_reader import RocketMQBatchReader
+from pyspark_rocketmq.options.options import source_options
+from pyspark_rocketmq.options.schema import COLUMNS
 
 columns = tuple((column.name, column.types[0]) for column in COLUMNS.values())
 given = {"nameServer": sys.argv[1], "topic": "orders", "maxPartitions": "1"}
