@@ -54,7 +54,7 @@ RESERVED: Mapping[str, float] = {
     "speed": 120.0,
 }
 """Seconds of the budget that stages to come will need; with those of STAGES they must fit into RUN_SECONDS_MAX."""
-PROTOCOLS = ("tests/remoting", "tests/transport", "tests/grpc_v2")
+PROTOCOLS = ("tests/remoting", "tests/grpc_v2")
 ENGINE_AND_PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
 """Needs nothing but Python; also run with another Python."""
 USES_LIBRARIES = (*PROTOCOLS, "tests/fixtures")
@@ -73,7 +73,7 @@ OLDEST_PYTEST = "7.4.0"
 """For applications that use the plugin."""
 BEHAVIOUR = ("tests/behaviour",)
 """What recorded cases hold with the newest libraries; with other ones it has a target of its own."""
-USES_PROTOBUF = ("tests/transport", "tests/grpc_v2")
+USES_PROTOBUF = ("tests/grpc_v2",)
 MIDDLE_PROTOBUFS = {
     environments.PROTOBUF_5: USES_PROTOBUF,
     environments.PROTOBUF_6: ("tests/emulator", *PROTOCOLS, "tests/fixtures"),

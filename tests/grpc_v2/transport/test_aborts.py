@@ -8,7 +8,7 @@ from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
 from rocketmq_testkit.grpc_v2.transport.http2.connection import Closing
 from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 
-from tests.transport.wire import Peer, parse, unary
+from tests.grpc_v2.transport.wire import Peer, parse, unary
 
 
 def _parked() -> tuple[Peer, ServerCall]:

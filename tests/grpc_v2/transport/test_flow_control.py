@@ -10,7 +10,7 @@ from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
 from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 from rocketmq_testkit.grpc_v2.transport.http2.settings import INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE, encode_settings
 
-from tests.transport.wire import ECHO, Peer, bidi, message, request_fields, streaming, unary
+from tests.grpc_v2.transport.wire import ECHO, Peer, bidi, message, request_fields, streaming, unary
 
 
 def _sizes(peer: Peer) -> list[int]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rocketmq_testkit.grpc_v2.transport.grpc.messages import MessageReader
 from rocketmq_testkit.grpc_v2.transport.grpc.status import StatusCode, StatusError
 
-from tests.transport.wire import message
+from tests.grpc_v2.transport.wire import message
 
 
 def _take_all(reader: MessageReader) -> list[bytes]:

@@ -15,7 +15,7 @@ from rocketmq_testkit.grpc_v2.transport.http2.limits import Limits
 from rocketmq_testkit.grpc_v2.transport.http2.request_blocks import RequestBlocks
 from rocketmq_testkit.grpc_v2.transport.http2.request_head import RequestHead
 
-from tests.transport.wire import request_fields
+from tests.grpc_v2.transport.wire import request_fields
 
 _TEXT = st.text(st.characters(min_codepoint=0, max_codepoint=255), max_size=80)
 _NAMES = st.one_of(st.sampled_from([":path", "content-type", "x-mq-client-id", "te"]), _TEXT.filter(bool))

@@ -12,8 +12,8 @@ import grpc
 import pytest
 from rocketmq_testkit.grpc_v2.transport import Abort, Limits, ServerCall
 
-from tests.transport.conftest import Served
-from tests.transport.wire import bidi, streaming, unary
+from tests.grpc_v2.transport.conftest import Served
+from tests.grpc_v2.transport.wire import bidi, streaming, unary
 
 _PATIENCE_S = 20
 _BIG = bytes(range(256)) * 16 * 1024

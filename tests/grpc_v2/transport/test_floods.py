@@ -13,7 +13,7 @@ from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 from rocketmq_testkit.grpc_v2.transport.http2.settings import HEADER_TABLE_SIZE, INITIAL_WINDOW_SIZE, encode_settings
 from rocketmq_testkit.grpc_v2.transport.http2.stream import State
 
-from tests.transport.wire import Peer, bidi, request_fields, unary
+from tests.grpc_v2.transport.wire import Peer, bidi, request_fields, unary
 
 _WIDE = 1 << 20
 _ROUNDS = 50

@@ -15,7 +15,7 @@ from rocketmq_testkit.grpc_v2.transport.grpc.descriptors import MESSAGE, STRING,
 from rocketmq_testkit.grpc_v2.transport.grpc.health import HealthService, ServingStatus
 from rocketmq_testkit.grpc_v2.transport.grpc.reflection import ReflectionService
 
-from tests.transport.conftest import Served
+from tests.grpc_v2.transport.conftest import Served
 
 _PATIENCE_S = 20
 

@@ -20,7 +20,7 @@ from rocketmq_testkit.grpc_v2.transport.http2.settings import (
     encode_settings,
 )
 
-from tests.transport.wire import ECHO, Peer, message, request_fields, unary
+from tests.grpc_v2.transport.wire import ECHO, Peer, message, request_fields, unary
 
 _LIMITS = Limits()
 

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 from rocketmq_testkit.grpc_v2.transport import Limits
 
-from tests.transport.conftest import Served
-from tests.transport.go_judges import H2SPEC, built
-from tests.transport.wire import unary
+from tests.grpc_v2.transport.conftest import Served
+from tests.grpc_v2.transport.go_judges import H2SPEC, built
+from tests.grpc_v2.transport.wire import unary
 
 _CASES = 146
 

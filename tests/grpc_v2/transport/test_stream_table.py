@@ -10,7 +10,7 @@ from rocketmq_testkit.grpc_v2.transport.http2.connection import Closing
 from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 from rocketmq_testkit.grpc_v2.transport.http2.stream import TRANSITIONS, Action, Event, State
 
-from tests.transport.wire import ECHO, Peer, request_fields, unary
+from tests.grpc_v2.transport.wire import ECHO, Peer, request_fields, unary
 
 _ABSENT = {(State.IDLE, Event.SERVER_END), (State.SKIPPED, Event.SERVER_END), (State.SKIPPED, Event.SERVER_RESET)}
 _LIVE = (State.OPEN, State.HALF_CLOSED_REMOTE)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rocketmq_testkit.grpc_v2.transport.http2.header_decoder import ENTRY_OVERHEAD_BYTES
 from rocketmq_testkit.grpc_v2.transport.http2.request_head import HeadReader, MalformedRequestError, RequestHead
 
-from tests.transport.wire import ECHO, request_fields
+from tests.grpc_v2.transport.wire import ECHO, request_fields
 
 _LIMIT = 4_096
 

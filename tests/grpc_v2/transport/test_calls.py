@@ -12,7 +12,7 @@ from rocketmq_testkit.grpc_v2.transport.grpc.session import GRACE_SECONDS
 from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
 from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 
-from tests.transport.wire import ECHO, FACTS, Peer, bidi, message, request_fields, streaming, unary
+from tests.grpc_v2.transport.wire import ECHO, FACTS, Peer, bidi, message, request_fields, streaming, unary
 
 
 def test_a_unary_call() -> None:

@@ -21,8 +21,8 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransportWithDisconnection
 from twisted.python.failure import Failure
 
-from tests.transport.conftest import Served
-from tests.transport.wire import ECHO, Frame, Peer, bidi, parse, request_fields, streaming, unary
+from tests.grpc_v2.transport.conftest import Served
+from tests.grpc_v2.transport.wire import ECHO, Frame, Peer, bidi, parse, request_fields, streaming, unary
 
 _PATIENCE_S = 20.0
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.transport.conftest import Served
-from tests.transport.go_judges import INTEROP_CLIENT, built
-from tests.transport.interop_service import InteropService
-from tests.transport.reactor_thread import ReactorThread
+from tests.grpc_v2.transport.conftest import Served
+from tests.grpc_v2.transport.go_judges import INTEROP_CLIENT, built
+from tests.grpc_v2.transport.interop_service import InteropService
+from tests.grpc_v2.transport.reactor_thread import ReactorThread
 
 _CASES = [
     "empty_unary",

@@ -10,7 +10,7 @@ from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
 from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 from rocketmq_testkit.grpc_v2.transport.http2.request_head import RequestHead
 
-from tests.transport.wire import ECHO, Peer, bidi, message, request_fields, unary
+from tests.grpc_v2.transport.wire import ECHO, Peer, bidi, message, request_fields, unary
 
 
 def _fail(call: ServerCall, request: bytes) -> None:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, Limits
 from rocketmq_testkit.grpc_v2.transport.twisted_server import GrpcServerFactory
 
-from tests.transport.reactor_thread import ReactorThread
+from tests.grpc_v2.transport.reactor_thread import ReactorThread
 
 # A busy machine is slow, which is not a defect of the code under test.
 settings.register_profile("transport", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,6 +1,6 @@
 """Measure the server's CPU time for a unary call of 1 KiB, with a grpcio client in another process.
 
-Run `python tests/transport/bench_call_cpu.py [--calls N] [--in-flight N] [--metadata] [--profile] [--uvloop]`.
+Run `python tests/grpc_v2/transport/bench_call_cpu.py [--calls N] [--in-flight N] [--metadata] [--profile] [--uvloop]`.
 """
 
 from __future__ import annotations
