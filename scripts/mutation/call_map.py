@@ -23,10 +23,11 @@ TESTS = (
     "tests/behaviour",
     PAGES,
 )
-"""Tests that run in one process and need no other program, besides these:"""
+"""Tests that run in one process."""
 LEFT_OUT = frozenset(
     f"tests/grpc_v2/transport/test_{name}.py" for name in ("grpcio", "h2spec", "interop_go", "refused")
 )
+"""Tests among them that need another program."""
 
 
 class CallMap:
@@ -35,10 +36,10 @@ class CallMap:
     def __init__(self, tree: Path, file: Path, tests: Sequence[str] = TESTS) -> None:
         self._tree, self._file = tree, file
         self._states = {
-            file: sha256((tree / file).read_bytes()).hexdigest()
+            each: sha256((tree / each).read_bytes()).hexdigest()
             for name in tests
-            for file in sorted(str(path.relative_to(tree)) for path in _test_files(tree / name))
-            if file not in LEFT_OUT
+            for each in sorted(str(path.relative_to(tree)) for path in _test_files(tree / name))
+            if each not in LEFT_OUT
         }
         self._files: dict[str, dict[str, Any]] = json.loads(file.read_text()) if file.is_file() else {}
         self._index()
